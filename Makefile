@@ -1,0 +1,63 @@
+# The two commands of a newcomer are `make demo` and `make test`; both set up `.venv` first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+READY := $(VENV)/.ready
+KERNELS := $(wildcard src/kernels/*)
+
+.PHONY: build demo test lint format bench fuzz dist clean
+.DEFAULT_GOAL := build
+
+build: $(READY)
+
+# Python sources are used in place; only the kernels, the dependencies or the build itself need installing again.
+$(READY): pyproject.toml constraints.txt CMakeLists.txt $(KERNELS) | $(BIN)/python
+	@command -v $${CXX:-c++} >/dev/null || { echo "A C++ compiler is needed: install g++ 11+ or clang++ 14+." >&2; exit 1; }
+	@echo "Setting up $(VENV) and building the kernels (about a minute the first time)..."
+	@$(PIP) install --constraint constraints.txt scikit-build-core nanobind cmake ninja
+	@$(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "The venv module is needed: install python3-venv." >&2; exit 1; }
+
+demo: build
+	@$(BIN)/soundsum demo
+
+test: build
+	@$(BIN)/pytest --numprocesses auto --quiet $(ARGS)
+
+lint: build
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: build
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: build
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+# The kernels once more under AddressSanitizer and UBSan, fed with random buffers, strides, lengths and bitmaps.
+FUZZ := build/sanitized
+fuzz: build
+	@$(BIN)/cmake -S . -B $(FUZZ) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) \
+	  -DSOUNDSUM_SANITIZE=ON >/dev/null
+	@$(BIN)/cmake --build $(FUZZ) >/dev/null
+	@LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/fuzz_kernels.py --module $(FUZZ) $(ARGS)
+
+# Builds the wheel and the source archive, then uses the wheel in an environment that has nothing else.
+dist: build
+	@rm -rf dist && $(BIN)/python -m build --outdir dist . >/dev/null
+	@rm -rf build/clean && $(BIN)/python -m venv build/clean
+	@build/clean/bin/pip --disable-pip-version-check --quiet install --constraint constraints.txt dist/*.whl
+	@cd build && clean/bin/soundsum demo >/dev/null && echo "dist/ holds a wheel that works on its own:" && ls -1 ../dist
+
+clean:
+	@rm -rf $(VENV) build dist

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "types.hpp"
+
+namespace soundsum {
+
+struct Records;
+
+// How a record becomes an integer: the nearest integer to (x - base) * scale, ties to even, brought into [low, high];
+// scale is a power of two, in two factors because one may overflow. See grids.py.
+struct Grid {
+    double base, scale, more_scale;
+    std::int64_t low, high;  // within [-2^51, 2^51]
+};
+
+struct u192 {
+    std::uint64_t low, middle, high;
+};
+
+i128 grid_sum(const Records&, const Grid&, unsigned threads);
+i128 wide_sum(const Records&, i128 lower, i128 upper, unsigned threads);
+u192 square_sum(const Records&, i128 lower, i128 upper);
+std::uint64_t missing_count(const Records&);
+
+// codes[i] is the group of record i and must be below `groups`; `fill` is what a missing record adds.
+struct Codes {
+    const std::int64_t* wide;    // one of the two is null
+    const std::int32_t* narrow;
+    std::int64_t operator[](std::size_t i) const { return wide ? wide[i] : narrow[i]; }
+};
+std::vector<i128> grouped_grid_sum(const Records&, const Codes&, std::size_t groups, const Grid&, std::int64_t fill,
+                                   unsigned threads);
+std::vector<i128> grouped_wide_sum(const Records&, const Codes&, std::size_t groups, i128 lower, i128 upper, i128 fill,
+                                   unsigned threads);
+
+}  // namespace soundsum

@@ -1,0 +1,160 @@
+// The Python module soundsum._kernels. Arguments are checked in kernels.py, and again here wherever a wrong one could
+// read or write outside an array. The GIL is released while a kernel runs.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "exact.hpp"
+#include "ordered.hpp"
+#include "records.hpp"
+
+namespace nb = nanobind;
+using namespace soundsum;
+
+namespace {
+
+template <class T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
+// Keeps the arrays a kernel reads alive.
+struct PyRecords : Records {
+    Values values;
+    std::optional<Array<std::uint8_t>> bitmap;
+    std::optional<Array<std::int64_t>> pattern_lengths, pattern_repeats;
+
+    PyRecords(Values array, const std::string& type_name) : values(std::move(array)) {
+        type = type_name;
+        const std::size_t bytes = with_type(type, []<class T>(T) { return sizeof(T); });
+        if (values.itemsize() != bytes)
+            throw nb::value_error(("values are not stored as " + type + ": wrong item size").c_str());
+        data = static_cast<const std::byte*>(values.data());
+        size = values.shape(0);
+        stride = values.stride(0);
+    }
+};
+
+PyRecords from_array(Values values, const std::string& type, std::optional<Array<std::uint8_t>> bitmap, std::size_t first_bit) {
+    PyRecords records(std::move(values), type);
+    if (bitmap) {
+        if (bitmap->shape(0) < (first_bit + records.size + 7) / 8) throw nb::value_error("the validity bitmap is too short");
+        records.bitmap = std::move(bitmap);
+        records.validity = records.bitmap->data();
+        records.first_bit = first_bit;
+    }
+    return records;
+}
+
+PyRecords from_runs(Values values, const std::string& type, Array<std::int64_t> lengths, Array<std::int64_t> repeats) {
+    PyRecords records(std::move(values), type);
+    if (records.stride != 1 && records.size > 1) throw nb::value_error("patterns must be contiguous");
+    if (lengths.shape(0) != repeats.shape(0)) throw nb::value_error("one count per pattern is needed");
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < lengths.shape(0); ++i) {
+        if (lengths.data()[i] < 0 || repeats.data()[i] < 0) throw nb::value_error("a length or count is negative");
+        total += static_cast<std::size_t>(lengths.data()[i]);
+    }
+    if (total != records.size) throw nb::value_error("the lengths do not add up to the number of values");
+    records.is_runs = true;
+    records.parts = lengths.shape(0);
+    records.lengths = lengths.data(), records.repeats = repeats.data();
+    records.pattern_lengths = std::move(lengths), records.pattern_repeats = std::move(repeats);
+    return records;
+}
+
+nb::object join(nb::object high, std::uint64_t low) {
+    return (high << nb::int_(64)) + nb::int_(low);
+}
+nb::object to_python(i128 x) {
+    if (x == static_cast<std::int64_t>(x)) return nb::int_(static_cast<std::int64_t>(x));
+    return join(nb::int_(static_cast<std::int64_t>(x >> 64)), static_cast<std::uint64_t>(x));
+}
+nb::list to_python(const std::vector<i128>& sums) {
+    nb::list list;
+    for (const i128 sum : sums) list.append(to_python(sum));
+    return list;
+}
+
+i128 to_bound(const Records& records, nb::int_ bound) {
+    return with_integer_type(records.type, [&]<class T>(T) { return i128{nb::cast<T>(bound)}; });
+}
+
+const Records& array_of(const PyRecords& records) {
+    if (records.is_runs) throw nb::value_error("this kernel reads arrays; add up runs part by part");
+    return records;
+}
+
+struct PyCodes : Codes {
+    nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
+
+    PyCodes(nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes, std::size_t size, std::size_t groups)
+        : Codes{nullptr, nullptr}, array(std::move(codes)) {
+        if (array.dtype() == nb::dtype<std::int64_t>()) wide = static_cast<const std::int64_t*>(array.data());
+        else if (array.dtype() == nb::dtype<std::int32_t>()) narrow = static_cast<const std::int32_t*>(array.data());
+        else throw nb::type_error("codes must be int32 or int64");
+        if (array.shape(0) != size) throw nb::value_error("one code per record is needed");
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::int64_t code = (*this)[i];
+            if (code < 0 || static_cast<std::uint64_t>(code) >= groups)
+                throw nb::value_error(("codes[" + std::to_string(i) + "]=" + std::to_string(code) + " is not a group; codes are 0 to " +
+                                       std::to_string(static_cast<std::int64_t>(groups) - 1)).c_str());
+        }
+    }
+};
+
+Grid grid_of(double base, double scale, double more_scale, std::int64_t low, std::int64_t high) {
+    constexpr std::int64_t most = std::int64_t{1} << 51;
+    if (low > high || low < -most || high > most) throw nb::value_error("grid integers must be within 2^51, low <= high");
+    return {base, scale, more_scale, low, high};
+}
+
+template <class F> auto released(F&& f) {
+    nb::gil_scoped_release release;
+    return f();
+}
+
+}  // namespace
+
+NB_MODULE(_kernels, m) {
+    m.doc() = "Summation kernels. Use soundsum.kernels, which checks its arguments.";
+    nb::class_<PyRecords>(m, "Records")
+        .def_static("of_array", &from_array, nb::arg("values"), nb::arg("type"), nb::arg("validity").none(), nb::arg("first_bit"))
+        .def_static("of_runs", &from_runs, nb::arg("values"), nb::arg("type"), nb::arg("lengths"), nb::arg("repeats"));
+
+    m.def("float_sum", [](const PyRecords& records, const std::string& how, const std::string& arithmetic, double lower,
+                          double upper, bool drop) {
+        return released([&] { return float_sum(records, how, arithmetic, lower, upper, drop); });
+    });
+    m.def("saturating_sum", [](const PyRecords& records, nb::int_ lower, nb::int_ upper, bool drop) {
+        const i128 low = to_bound(records, lower), high = to_bound(records, upper);
+        return to_python(released([&] { return saturating_sum(records, low, high, drop); }));
+    });
+    m.def("wide_sum", [](const PyRecords& records, nb::int_ lower, nb::int_ upper, unsigned threads) {
+        const i128 low = to_bound(records, lower), high = to_bound(records, upper);
+        return to_python(released([&] { return wide_sum(array_of(records), low, high, std::max(1u, threads)); }));
+    });
+    m.def("square_sum", [](const PyRecords& records, nb::int_ lower, nb::int_ upper) {
+        const i128 low = to_bound(records, lower), high = to_bound(records, upper);
+        const u192 sum = released([&] { return square_sum(array_of(records), low, high); });
+        return join(join(nb::int_(sum.high), sum.middle), sum.low);
+    });
+    m.def("grid_sum", [](const PyRecords& records, double base, double scale, double more_scale, std::int64_t low,
+                         std::int64_t high, unsigned threads) {
+        const Grid grid = grid_of(base, scale, more_scale, low, high);
+        return to_python(released([&] { return grid_sum(array_of(records), grid, std::max(1u, threads)); }));
+    });
+    m.def("missing_count", [](const PyRecords& records) { return released([&] { return missing_count(array_of(records)); }); });
+    m.def("grouped_wide_sum", [](const PyRecords& records, nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
+                                 std::size_t groups, nb::int_ lower, nb::int_ upper, nb::int_ fill, unsigned threads) {
+        const i128 low = to_bound(records, lower), high = to_bound(records, upper), missing = to_bound(records, fill);
+        const PyCodes checked(std::move(codes), array_of(records).size, groups);
+        return to_python(released([&] { return grouped_wide_sum(records, checked, groups, low, high, missing, std::max(1u, threads)); }));
+    });
+    m.def("grouped_grid_sum", [](const PyRecords& records, nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
+                                 std::size_t groups, double base, double scale, double more_scale, std::int64_t low,
+                                 std::int64_t high, std::int64_t fill, unsigned threads) {
+        const Grid grid = grid_of(base, scale, more_scale, low, high);
+        const PyCodes checked(std::move(codes), array_of(records).size, groups);
+        return to_python(released([&] { return grouped_grid_sum(records, checked, groups, grid, fill, std::max(1u, threads)); }));
+    });
+}

@@ -1,0 +1,148 @@
+// Sums that depend on the order of records, and so are done in it: one addition after another, in the data's own
+// arithmetic or a wider one. Each is the model of the same name in models.py, bit for bit.
+#include "ordered.hpp"
+
+#include "environment.hpp"
+#include "records.hpp"
+
+namespace soundsum {
+namespace {
+
+// Missing is 0, then everything is brought into [lower, upper].
+template <class Real, class T> SOUNDSUM_INLINE Real cleaned(T record, Real lower, Real upper) {
+    Real x = static_cast<Real>(load(record));
+    x = x == x ? x : Real{0};
+    x = x > lower ? x : lower;
+    return x < upper ? x : upper;
+}
+
+template <class A> struct Iterated {
+    typename A::Real sum = 0;
+    SOUNDSUM_INLINE void step(typename A::Real x) { sum = A::add(sum, x); }
+    typename A::Real finish(FloatEnvironment&) const { return sum; }
+    static constexpr Rounding rounding = Rounding::Nearest;
+};
+
+template <class A> struct Kahan {
+    typename A::Real sum = 0, lost = 0;
+    SOUNDSUM_INLINE void step(typename A::Real x) {
+        const auto y = A::add(x, -lost);
+        const auto t = A::add(sum, y);
+        lost = A::add(A::add(t, -sum), -y);
+        sum = t;
+    }
+    typename A::Real finish(FloatEnvironment&) const { return sum; }
+    static constexpr Rounding rounding = Rounding::Nearest;
+};
+
+// Toward zero an overflowing sum stays at the largest finite value, which is the saturation the theorem asks for.
+template <class A> struct TowardZero {
+    typename A::Real positive = 0, negative = 0;
+    SOUNDSUM_INLINE void step(typename A::Real x) {
+        positive = A::add_toward_zero(positive, x > 0 ? x : 0);
+        negative = A::add_toward_zero(negative, x < 0 ? x : 0);
+    }
+    __attribute__((noinline)) typename A::Real finish(FloatEnvironment& environment) const {
+        environment.set(Rounding::Nearest);
+        return A::add(positive, negative);
+    }
+    static constexpr Rounding rounding = Rounding::TowardZero;
+};
+
+// Not inlined, so that no addition can move out of the environment set around the call.
+template <class Fold, class Real, class Blocks>
+__attribute__((noinline)) void run(Fold& fold, Blocks& blocks, Real lower, Real upper) {
+    Fold state = fold;
+    for (auto block = blocks.next(); block.size; block = blocks.next())
+        for (std::size_t i = 0; i < block.size; ++i) state.step(cleaned(block.data[i], lower, upper));
+    fold = state;
+}
+
+template <class Fold, class A, class T> double folded(const Records& records, double lower, double upper, bool drop) {
+    using Real = typename A::Real;
+    FloatEnvironment environment(Fold::rounding);
+    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> double {
+        Fold fold;
+        run(fold, blocks, static_cast<Real>(lower), static_cast<Real>(upper));
+        return fold.finish(environment);
+    });
+}
+
+// The paper's recursion (`def:bspairwise`), leaves taken from the blocks as they come.
+template <class A, class Blocks> class Pairwise {
+    using Real = typename A::Real;
+
+  public:
+    Pairwise(Blocks& blocks, Real lower, Real upper) : blocks_(blocks), lower_(lower), upper_(upper) {}
+
+    Real sum(std::uint64_t n) {
+        if (n == 1) return leaf();
+        const std::uint64_t half = n / 2;
+        const Real left = sum(half);
+        return A::add(left, sum(n - half));
+    }
+
+  private:
+    Real leaf() {
+        if (at_ == block_.size) block_ = blocks_.next(), at_ = 0;
+        return cleaned(block_.data[at_++], lower_, upper_);
+    }
+
+    Blocks& blocks_;
+    decltype(std::declval<Blocks>().next()) block_{nullptr, 0};
+    std::size_t at_ = 0;
+    Real lower_, upper_;
+};
+
+template <class A, class T> double pairwise(const Records& records, double lower, double upper, bool drop) {
+    using Real = typename A::Real;
+    std::uint64_t n = 0;  // the tree's shape needs the number of records first
+    if (records.is_runs || drop) {
+        with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) {
+            for (auto block = blocks.next(); block.size; block = blocks.next()) n += block.size;
+        });
+    } else {
+        n = records.size;
+    }
+    if (n == 0) return 0;
+    FloatEnvironment environment(Rounding::Nearest);
+    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> double {
+        Pairwise<A, std::remove_reference_t<decltype(blocks)>> tree(blocks, static_cast<Real>(lower), static_cast<Real>(upper));
+        return tree.sum(n);
+    });
+}
+
+template <class T> T saturated_sum(T a, T b) {
+    T sum;
+    if (__builtin_add_overflow(a, b, &sum)) return b < T{0} ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+    return sum;
+}
+
+}  // namespace
+
+double float_sum(const Records& records, const std::string& how, const std::string& arithmetic, double lower, double upper,
+                 bool drop) {
+    return with_float_type(records.type, [&]<class T>(T) {
+        return with_arithmetic(arithmetic, [&]<class A>(A) -> double {
+            if (how == "iterated") return folded<Iterated<A>, A, T>(records, lower, upper, drop);
+            if (how == "kahan") return folded<Kahan<A>, A, T>(records, lower, upper, drop);
+            if (how == "toward_zero") return folded<TowardZero<A>, A, T>(records, lower, upper, drop);
+            if (how == "pairwise") return pairwise<A, T>(records, lower, upper, drop);
+            throw std::invalid_argument("no float sum named " + how);
+        });
+    });
+}
+
+i128 saturating_sum(const Records& records, i128 lower, i128 upper, bool drop) {
+    return with_integer_type(records.type, [&]<class T>(T) -> i128 {
+        const auto low = static_cast<T>(lower), high = static_cast<T>(upper);
+        return with_blocks(records, std::clamp(T{0}, low, high), drop, [&](auto& blocks) -> i128 {
+            T sum = 0;
+            for (auto block = blocks.next(); block.size; block = blocks.next())
+                for (std::size_t i = 0; i < block.size; ++i) sum = saturated_sum(sum, std::clamp(block.data[i], low, high));
+            return sum;
+        });
+    });
+}
+
+}  // namespace soundsum

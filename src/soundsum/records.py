@@ -1,0 +1,102 @@
+"""What can be summed: one column of records of a public number type, as an array or as runs.
+
+The number type comes from the schema or from `dtype=`, never from the values. An array is taken as it lies in memory
+(any stride, read-only too); an Arrow array keeps its validity bitmap; a masked array's mask becomes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.numbers import FloatType, NumberType, Value, exact, number_type
+from soundsum.runs import Runs
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Records in an array, with an Arrow validity bitmap where some may be missing.
+
+    `values` is stored as `type.dtype` says; record i is present if bit `first_bit + i` of `validity` is set.
+    """
+
+    values: NDArray[Any]
+    type: NumberType
+    validity: NDArray[np.uint8] | None = None
+    first_bit: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Value]:
+        """The exact values, NaN for missing ones."""
+        bits = None if self.validity is None else np.unpackbits(self.validity, bitorder="little")[self.first_bit :]
+        for i, value in enumerate(self.values.tolist()):
+            if bits is not None and not bits[i]:
+                yield float("nan")
+            elif isinstance(self.type, FloatType) and self.values.dtype == np.uint16:
+                yield self.type.from_bits(value)
+            else:
+                yield exact(value)
+
+
+Records: TypeAlias = Column | Runs
+
+
+def records(data: Any, dtype: object = None) -> Records:
+    """Data as records of a number type: runs, a column, an array, an Arrow array, or any iterable (float64 then).
+
+    >>> records(np.array([1, 2, 3], dtype=np.int32)).type.name, records([1, 2.5]).type.name
+    ('int32', 'float64')
+    """
+    if isinstance(data, Runs | Column):
+        if dtype is not None and number_type(dtype) != data.type:
+            raise TypeError(f"dtype={number_type(dtype)} but the records are {data.type}; leave dtype out")
+        return data
+    if hasattr(data, "__arrow_c_array__"):
+        return _from_arrow(data, dtype)
+    if isinstance(data, np.ma.MaskedArray):
+        column = _from_array(data.data, dtype)
+        present = ~np.ma.getmaskarray(data)
+        return Column(column.values, column.type, np.packbits(present, bitorder="little"))
+    if not isinstance(data, np.ndarray):
+        data = np.array(data if hasattr(data, "__len__") else list(data), dtype=np.float64)
+    return _from_array(data, dtype)
+
+
+def _from_array(array: NDArray[Any], dtype: object) -> Column:
+    if array.ndim != 1:
+        raise ValueError(f"data has {array.ndim} dimensions; a sum is over one column, so pass a one-dimensional array")
+    kind = number_type(array.dtype if dtype is None else dtype)
+    stored = kind.dtype
+    if stored is None:
+        raise TypeError(f"dtype={kind} has no array storage; give the records as Runs")
+    if array.dtype.name != kind.name and not (kind.name == "bfloat16" and array.dtype == np.uint16):
+        raise TypeError(f"data is {array.dtype} but dtype={kind}; convert it with astype first, or leave dtype out")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.aligned or array.strides[0] % array.itemsize:
+        array = array.copy()
+    return Column(array.view(stored) if array.dtype != stored else array, kind)
+
+
+def _from_arrow(data: Any, dtype: object) -> Column:
+    import pyarrow as pa
+
+    array = pa.array(data)
+    try:
+        kind = number_type(array.type.to_pandas_dtype() if dtype is None else dtype)
+        matches = kind == number_type(array.type.to_pandas_dtype())
+    except (NotImplementedError, TypeError):
+        raise TypeError(f"data is an Arrow array of {array.type}; soundsum adds integers and floats, so cast it") from None
+    if not matches:
+        raise TypeError(f"data is {array.type} but dtype={kind}; cast it first, or leave dtype out")
+    bitmap, values = array.buffers()
+    whole = np.frombuffer(values, dtype=kind.dtype) if values is not None and values.size else np.empty(0, kind.dtype)
+    validity = np.frombuffer(bitmap, dtype=np.uint8) if bitmap is not None and array.null_count else None
+    return Column(whole[array.offset : array.offset + len(array)], kind, validity, array.offset if validity is not None else 0)

@@ -1,0 +1,146 @@
+"""When are two datasets neighbours: the four relations of the paper (`sec:distance-funcs`), and how far two datasets are.
+
+Unordered relations look at a dataset as a multiset, ordered ones as a sequence; sized relations hold the number of
+records public. Two NaNs count as the same record, and so do the two zeros. A distance costs time linear in what
+differs where little does; two long sequences with nothing in common cost their product over the word size.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes: TypeAlias = NDArray[np.int64]
+
+
+@runtime_checkable
+class Comparable(Protocol):
+    """A dataset that knows its own distance to another one, without being written out."""
+
+    def distance_to(self, other: object, relation: Relation) -> int | float: ...
+
+
+class Relation(enum.StrEnum):
+    """A notion of neighbouring datasets; members equal their names as strings.
+
+    >>> Relation("change_one").distance([1, 2, 3], [3, 5, 1]), Relation.HAMMING.distance([1, 2, 3], [3, 5, 1])
+    (1, 3)
+    """
+
+    SYMMETRIC = "symmetric"
+    INSERT_DELETE = "insert_delete"
+    CHANGE_ONE = "change_one"
+    HAMMING = "hamming"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Relation:
+        raise ValueError(f"relation={value!r} is not one of {', '.join(cls)}")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of records matters to the distance."""
+        return self in (Relation.INSERT_DELETE, Relation.HAMMING)
+
+    @property
+    def sized(self) -> bool:
+        """Whether neighbours have the same, public number of records."""
+        return self in (Relation.CHANGE_ONE, Relation.HAMMING)
+
+    @property
+    def unordered(self) -> Relation:
+        """The relation that forgets the order: what a uniform secret permutation turns an ordered bound into."""
+        return {Relation.INSERT_DELETE: Relation.SYMMETRIC, Relation.HAMMING: Relation.CHANGE_ONE}.get(self, self)
+
+    def distance(self, left: Any, right: Any) -> int | float:
+        """The distance of two datasets; infinite for a sized relation and datasets of different sizes."""
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Comparable):
+                return one.distance_to(other, self)
+        left, right = _codes(left, right)
+        if self.sized and len(left) != len(right):
+            return math.inf
+        match self:
+            case Relation.SYMMETRIC:
+                return multiset_distance(Counter(left.tolist()), Counter(right.tolist()))
+            case Relation.CHANGE_ONE:
+                return multiset_distance(Counter(left.tolist()), Counter(right.tolist())) // 2
+            case Relation.HAMMING:
+                return int(np.count_nonzero(left != right))
+            case _:
+                left, right = strip_common_ends(left, right)
+                return len(left) + len(right) - 2 * longest_common_subsequence(left.tolist(), right.tolist())
+
+
+def convert(bound: Fraction, known: Relation, wanted: Relation) -> Fraction | None:
+    """A bound on the `wanted` sensitivity from one on the `known`, or None where none follows (`thm:dsymtoid`).
+
+    For functions on datasets of *every* length; on one length alone the doubling conversions are false.
+
+    >>> convert(Fraction(3), Relation.SYMMETRIC, Relation.HAMMING)
+    Fraction(6, 1)
+    """
+    if known == wanted:
+        return bound
+    if known.ordered and not wanted.ordered:
+        return None
+    if known.sized == wanted.sized:
+        return bound
+    return 2 * bound if wanted.sized else None
+
+
+def multiset_distance(left: Counter[Any], right: Counter[Any]) -> int:
+    """The number of records in one multiset and not in the other (`defn:symm-dist`)."""
+    return sum(abs(left[key] - right[key]) for key in left.keys() | right.keys())
+
+
+def strip_common_ends(left: Codes, right: Codes) -> tuple[Codes, Codes]:
+    """Both sequences without their common beginning and common end, which the closest edit leaves alone."""
+    start = _common_prefix(left, right)
+    left, right = left[start:], right[start:]
+    end = _common_prefix(left[::-1], right[::-1])
+    return left[: len(left) - end], right[: len(right) - end]
+
+
+def longest_common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
+    """Its length, with one row of the usual table kept as the bits of one integer (after Crochemore et al. 2001)."""
+    if not left or not right:
+        return 0
+    where: dict[Hashable, int] = {}
+    for i, key in enumerate(left):
+        where[key] = where.get(key, 0) | 1 << i
+    everywhere = (1 << len(left)) - 1
+    row = everywhere
+    for key in right:
+        matched = row & where.get(key, 0)
+        row = ((row + matched) | (row - matched)) & everywhere
+    return len(left) - row.bit_count()
+
+
+def _common_prefix(left: Codes, right: Codes) -> int:
+    shorter = min(len(left), len(right))
+    differs = left[:shorter] != right[:shorter]
+    return int(differs.argmax()) if differs.any() else shorter
+
+
+def _codes(left: Iterable[Any], right: Iterable[Any]) -> tuple[Codes, Codes]:
+    """The records of both as integers, equal where the records are: NaNs alike, zeros alike."""
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and left.dtype == right.dtype:
+        for name, data in (("left", left), ("right", right)):
+            if data.ndim != 1:
+                raise ValueError(f"{name} has {data.ndim} dimensions; a dataset is one-dimensional, so pass one column")
+        if left.dtype.kind in "iuf":
+            codes = np.unique(np.concatenate([left, right]), return_inverse=True)[1]
+            return codes[: len(left)], codes[len(left) :]
+    numbers: dict[Hashable, int] = {}
+    left, right = (
+        [numbers.setdefault("nan" if record != record else record, len(numbers)) for record in data]
+        for data in (left, right)
+    )
+    return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
