@@ -218,7 +218,8 @@ u192 square_sum(const Records& records, i128 lower, i128 upper) {
         for (auto block = blocks.next(); block.size; block = blocks.next()) {
             for (std::size_t i = 0; i < block.size; ++i) {
                 const i128 x = std::clamp(block.data[i], low, high);
-                carries += __builtin_add_overflow(sum, static_cast<u128>(x * x), &sum);
+                const auto magnitude = static_cast<u128>(x < 0 ? -x : x);  // unsigned: (2^64 - 1)^2 has 128 bits
+                carries += __builtin_add_overflow(sum, magnitude * magnitude, &sum);
             }
         }
         return u192{static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64), carries};

@@ -25,7 +25,8 @@ struct PyRecords : Records {
 
     PyRecords(Values array, const std::string& type_name) : values(std::move(array)) {
         type = type_name;
-        const std::size_t bytes = with_type(type, []<class T>(T) { return sizeof(T); });
+        std::size_t bytes = 0;
+        with_type(type, [&]<class T>(T) { bytes = sizeof(T), aligned = is_aligned<T>(values.data()); });
         if (values.itemsize() != bytes)
             throw nb::value_error(("values are not stored as " + type + ": wrong item size").c_str());
         data = static_cast<const std::byte*>(values.data());
@@ -37,7 +38,8 @@ struct PyRecords : Records {
 PyRecords from_array(Values values, const std::string& type, std::optional<Array<std::uint8_t>> bitmap, std::size_t first_bit) {
     PyRecords records(std::move(values), type);
     if (bitmap) {
-        if (bitmap->shape(0) < (first_bit + records.size + 7) / 8) throw nb::value_error("the validity bitmap is too short");
+        const std::size_t bits = 8 * bitmap->shape(0);
+        if (first_bit > bits || records.size > bits - first_bit) throw nb::value_error("the validity bitmap is too short");
         records.bitmap = std::move(bitmap);
         records.validity = records.bitmap->data();
         records.first_bit = first_bit;
@@ -48,13 +50,16 @@ PyRecords from_array(Values values, const std::string& type, std::optional<Array
 PyRecords from_runs(Values values, const std::string& type, Array<std::int64_t> lengths, Array<std::int64_t> repeats) {
     PyRecords records(std::move(values), type);
     if (records.stride != 1 && records.size > 1) throw nb::value_error("patterns must be contiguous");
+    if (!records.aligned || !is_aligned<std::int64_t>(lengths.data()) || !is_aligned<std::int64_t>(repeats.data()))
+        throw nb::value_error("patterns, lengths and counts must be aligned");
     if (lengths.shape(0) != repeats.shape(0)) throw nb::value_error("one count per pattern is needed");
-    std::size_t total = 0;
+    std::size_t left = records.size;  // counted down, so that no sum of lengths can wrap round to the right one
     for (std::size_t i = 0; i < lengths.shape(0); ++i) {
         if (lengths.data()[i] < 0 || repeats.data()[i] < 0) throw nb::value_error("a length or count is negative");
-        total += static_cast<std::size_t>(lengths.data()[i]);
+        if (static_cast<std::size_t>(lengths.data()[i]) > left) throw nb::value_error("the lengths exceed the number of values");
+        left -= static_cast<std::size_t>(lengths.data()[i]);
     }
-    if (total != records.size) throw nb::value_error("the lengths do not add up to the number of values");
+    if (left) throw nb::value_error("the lengths do not add up to the number of values");
     records.is_runs = true;
     records.parts = lengths.shape(0);
     records.lengths = lengths.data(), records.repeats = repeats.data();
@@ -93,6 +98,7 @@ struct PyCodes : Codes {
         else if (array.dtype() == nb::dtype<std::int32_t>()) narrow = static_cast<const std::int32_t*>(array.data());
         else throw nb::type_error("codes must be int32 or int64");
         if (array.shape(0) != size) throw nb::value_error("one code per record is needed");
+        if (wide ? !is_aligned<std::int64_t>(wide) : !is_aligned<std::int32_t>(narrow)) throw nb::value_error("codes must be aligned");
         for (std::size_t i = 0; i < size; ++i) {
             const std::int64_t code = (*this)[i];
             if (code < 0 || static_cast<std::uint64_t>(code) >= groups)

@@ -21,6 +21,7 @@ struct Records {
     const std::uint8_t* validity = nullptr;  // Arrow: bit i of byte i/8, least significant first; 1 is present
     std::size_t first_bit = 0;
     std::string type;
+    bool aligned = true;  // whether the elements may be read in place
     bool is_runs = false;
     const std::int64_t* lengths = nullptr;  // runs: of each pattern,
     const std::int64_t* repeats = nullptr;  //       and how often it repeats
@@ -37,6 +38,8 @@ struct Records {
     }
 };
 
+template <class T> bool is_aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(T) == 0; }
+
 template <class T> struct Block {
     const T* data;
     std::size_t size;
@@ -51,8 +54,8 @@ template <class T> SOUNDSUM_INLINE bool is_missing(T x) {
     }
 }
 
-// Blocks of an array, from `begin` to `end`. A contiguous array without bitmap is read in place; otherwise a block is
-// copied, with missing records as `fill`, or left out.
+// Blocks of an array, from `begin` to `end`. A contiguous, aligned array without bitmap is read in place; otherwise a block
+// is copied, with missing records as `fill`, or left out.
 template <class T> class ArrayBlocks {
   public:
     ArrayBlocks(const Records& records, std::size_t begin, std::size_t end, T fill, bool drop)
@@ -60,7 +63,7 @@ template <class T> class ArrayBlocks {
 
     Block<T> next() {
         while (at_ < end_) {
-            const bool direct = records_.stride == 1 && !records_.validity && !(drop_ && is_float<T>);
+            const bool direct = records_.stride == 1 && records_.aligned && !records_.validity && !(drop_ && is_float<T>);
             const std::size_t begin = at_, size = std::min(direct ? direct_block_size : block_size, end_ - at_);
             at_ += size;
             if (direct) return {reinterpret_cast<const T*>(records_.data) + begin, size};

@@ -2,7 +2,22 @@
 
 from soundsum._version import __version__
 from soundsum.numbers import FloatType, IntType, Rounding
+from soundsum.plan import Plan, plan, plans
+from soundsum.problem import Problem
 from soundsum.relations import Relation
 from soundsum.runs import Runs
+from soundsum.sizes import private_max_size
 
-__all__ = ["FloatType", "IntType", "Relation", "Rounding", "Runs", "__version__"]
+__all__ = [
+    "FloatType",
+    "IntType",
+    "Plan",
+    "Problem",
+    "Relation",
+    "Rounding",
+    "Runs",
+    "__version__",
+    "plan",
+    "plans",
+    "private_max_size",
+]

@@ -8,6 +8,7 @@ exact; `as_doubles` says when double arithmetic computes the very same q.
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -60,14 +61,37 @@ def power_of_two_grid(kind: FloatType, lower: Fraction, upper: Fraction, sized: 
         offset = math.floor(lower / step) * step
     elif sized and upper < 0:
         offset = math.ceil(upper / step) * step
+    return _inward(lower, upper, step, offset)
+
+
+def stepped_grid(lower: Fraction, upper: Fraction, step: Fraction, sized: bool) -> Grid:
+    """A grid with a given step and the paper's offset; bounds inward, as its outward ones cost two steps."""
+    offset = Fraction(0)
+    if sized:
+        offset = max(lower, offset) if abs(upper) >= abs(lower) else min(upper, offset)
+    return _inward(lower, upper, step, offset)
+
+
+def _inward(lower: Fraction, upper: Fraction, step: Fraction, offset: Fraction) -> Grid:
     low, high = math.ceil((lower - offset) / step), math.floor((upper - offset) / step)
     if low > high:  # no multiple of the step within the bounds: the one nearer zero is the smaller promise
         low = high = min(low, high, key=abs)
     return Grid(lower, upper, step, offset, low, high)
 
 
+def double(x: Fraction) -> float:
+    """A value of float64 as a float, by its bits: `float(x)` loses subnormals in a thread that flushes them to zero."""
+    result: float = struct.unpack("<d", struct.pack("<Q", float64.to_bits(x)))[0]
+    return result
+
+
+def from_double(x: float) -> Fraction | float:
+    """The exact value of a float, by its bits; infinities and NaN stay."""
+    return float64.from_bits(struct.unpack("<Q", struct.pack("<d", x))[0])
+
+
 class Doubles(NamedTuple):
-    """A grid in double arithmetic: q(x) = shift + the integer nearest (x - base) * scale * more_scale, in [low, high]."""
+    """In doubles: q(x) = shift + the integer nearest (x - base) * scale * more_scale, clamped to [low, high]."""
 
     base: float
     scale: float
@@ -97,4 +121,11 @@ def as_doubles(grid: Grid) -> Doubles | None:
     if max(abs(low), abs(high)) > 1 << 51:
         return None
     scale = min(-exponent, 1000)
-    return Doubles(float(base), math.ldexp(1.0, scale), math.ldexp(1.0, -exponent - scale), int(low), int(high), int(shift))
+    return Doubles(
+        double(base),
+        math.ldexp(1.0, scale),
+        math.ldexp(1.0, -exponent - scale),
+        int(low),
+        int(high),
+        int(shift),
+    )

@@ -1,4 +1,4 @@
-"""The sums, fast: checked arguments in, exact values out, C++ where the type has a kernel and the model where it has none.
+"""The sums, fast: checked arguments in, exact values out; C++ where the type has a kernel, else the model.
 
 Every sum clamps its records to [lower, upper] first. A missing record (NaN, or absent in a validity bitmap) counts as
 the value in the bounds nearest zero, or not at all with missing="drop". Results are ints for integers and for grids,
@@ -8,14 +8,14 @@ and Fractions (or an infinity or NaN the additions really reached) for floats.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from soundsum import _kernels, models
-from soundsum.grids import Grid, as_doubles
+from soundsum.grids import Grid, as_doubles, double, from_double
 from soundsum.numbers import NAMED, FloatType, IntType, NumberType, Value, exact, is_special, number_type
 from soundsum.records import Column, Records, records
 from soundsum.runs import Runs
@@ -35,20 +35,21 @@ def wide_sum(data: Any, lower: Any, upper: Any, *, missing: Missing = "zero", th
     """
     column, low, high = _integers(data, lower, upper)
     fill = int(models.clean(0, low, high))
+    drop, workers = _drops(missing), _threads(threads, column.size)
     if isinstance(column, Runs):
         return sum(int(models.clean(x, low, high)) * count for x, count in column.counts().items())
-    raw = _raw(column)
-    total = _kernels.wide_sum(raw, low, high, _threads(threads, column.size))
-    return total - fill * _kernels.missing_count(raw) if _drops(missing) and fill else total
+    raw = raw_records(column)
+    total = _kernels.wide_sum(raw, low, high, workers)
+    return total - fill * _kernels.missing_count(raw) if drop and fill else total
 
 
 def modular_sum(data: Any, lower: Any, upper: Any, *, dtype: object = None, missing: Missing = "zero") -> int:
     """The sum modulo 2^w, as a value of the w-bit type given, or of the data's own."""
-    column = records(data)
+    column, low, high = _integers(data, lower, upper)
     kind = column.type if dtype is None else number_type(dtype)
     if not isinstance(kind, IntType):
         raise TypeError(f"dtype={kind}: a modulus belongs to an integer type; give IntType(bits, signed)")
-    return kind.wrap(wide_sum(column, lower, upper, missing=missing))  # reducing once or at every step is the same
+    return kind.wrap(wide_sum(column, low, high, missing=missing))  # reducing once or at every step is the same
 
 
 def saturating_sum(data: Any, lower: Any, upper: Any, *, missing: Missing = "zero") -> int:
@@ -58,7 +59,7 @@ def saturating_sum(data: Any, lower: Any, upper: Any, *, missing: Missing = "zer
     if column.type.name not in NAMED:
         assert isinstance(column.type, IntType)
         return int(models.saturating(column.type).sum(_clean(column, low, high, drop)))
-    return _kernels.saturating_sum(_raw(column), low, high, drop)
+    return _kernels.saturating_sum(raw_records(column), low, high, drop)
 
 
 def split_saturating_sum(data: Any, lower: Any, upper: Any, *, missing: Missing = "zero") -> int:
@@ -78,11 +79,12 @@ def sum_of_squares(data: Any, lower: Any, upper: Any, *, missing: Missing = "zer
     """The exact sum of the squares of integers."""
     column, low, high = _integers(data, lower, upper)
     fill = int(models.clean(0, low, high))
+    drop = _drops(missing)
     if isinstance(column, Runs):
         return sum(int(models.clean(x, low, high)) ** 2 * count for x, count in column.counts().items())
-    raw = _raw(column)
+    raw = raw_records(column)
     total = _kernels.square_sum(raw, low, high)
-    return total - fill**2 * _kernels.missing_count(raw) if _drops(missing) and fill else total
+    return total - fill**2 * _kernels.missing_count(raw) if drop and fill else total
 
 
 def float_sum(
@@ -114,9 +116,8 @@ def float_sum(
     low, high = (Fraction(b) for b in _bounds(lower, upper, kind))
     drop = _drops(missing)
     if kind.name in NAMED and wider.name in NAMED:
-        result: Value = _kernels.float_sum(_raw(column), how, wider.name, float(low), float(high), drop)
-    else:
-        result = models.FLOAT_SUMS[how](wider).sum(_clean(column, low, high, drop))
+        return from_double(_kernels.float_sum(raw_records(column), how, wider.name, double(low), double(high), drop))
+    result = models.FLOAT_SUMS[how](wider).sum(_clean(column, low, high, drop))
     return float(result) if is_special(result) else Fraction(result)
 
 
@@ -128,23 +129,29 @@ def grid_sum(
     >>> from soundsum.grids import power_of_two_grid
     >>> grid = power_of_two_grid(number_type("float64"), Fraction(0), Fraction(1), sized=False)
     >>> grid.value(grid_sum(np.full(10, 0.1), grid)), 10 * Fraction(0.1)
-    (Fraction(562949953421315, 562949953421312), Fraction(18014398509481985, 18014398509481984))
+    (Fraction(281474976710655, 281474976710656), Fraction(18014398509481985, 18014398509481984))
     """
     column = _floats(data, dtype)
-    drop = _drops(missing)
+    drop, workers = _drops(missing), _threads(threads, column.size)
     if isinstance(column, Runs):
         return sum(grid.integer(x) * count for x, count in column.counts().items() if not (drop and x != x))
     doubles = as_doubles(grid)
     if doubles is None:
         return sum(grid.integer(x) for x in column if not (drop and x != x))
-    raw = _raw(column)
-    *constants, shift = doubles
-    total = _kernels.grid_sum(raw, *constants, _threads(threads, column.size)) + shift * column.size
+    raw = raw_records(column)
+    total = _kernels.grid_sum(raw, *doubles[:-1], workers) + doubles.shift * column.size
     return total - grid.missing * _kernels.missing_count(raw) if drop and grid.missing else total
 
 
 def grouped_wide_sum(
-    data: Any, codes: Any, groups: int, lower: Any, upper: Any, *, missing: Missing = "zero", threads: int | None = None
+    data: Any,
+    codes: Any,
+    groups: int,
+    lower: Any,
+    upper: Any,
+    *,
+    missing: Missing = "zero",
+    threads: int | None = None,
 ) -> list[int]:
     """One exact sum of integers per group; codes[i] is the group of record i, from 0 to groups - 1.
 
@@ -155,7 +162,7 @@ def grouped_wide_sum(
     fill = 0 if _drops(missing) else int(models.clean(0, low, high))
     checked, groups = _codes(codes, column.size, groups)
     return _kernels.grouped_wide_sum(
-        _raw(column), checked, groups, low, high, fill, _group_threads(threads, column.size, groups)
+        raw_records(column), checked, groups, low, high, fill, _group_threads(threads, column.size, groups)
     )
 
 
@@ -170,9 +177,10 @@ def grouped_grid_sum(
     threads: int | None = None,
 ) -> list[int]:
     """One exact sum of grid integers per group; codes[i] is the group of record i, from 0 to groups - 1."""
-    column = _floats(_array_only(data), dtype)
+    column = _floats(_array_only(data, dtype), None)
     fill = 0 if _drops(missing) else grid.missing
     checked, groups = _codes(codes, column.size, groups)
+    workers = _group_threads(threads, column.size, groups)
     doubles = as_doubles(grid)
     if doubles is None or doubles.shift:
         totals = [0] * groups
@@ -181,10 +189,7 @@ def grouped_grid_sum(
                 raise ValueError(f"code {code} is not a group; codes are 0 to {groups - 1}")
             totals[code] += fill if x != x else grid.integer(x)
         return totals
-    *constants, _ = doubles
-    return _kernels.grouped_grid_sum(
-        _raw(column), checked, groups, *constants, fill, _group_threads(threads, column.size, groups)
-    )
+    return _kernels.grouped_grid_sum(raw_records(column), checked, groups, *doubles[:-1], fill, workers)
 
 
 def missing_count(data: Any, *, dtype: object = None) -> int:
@@ -192,13 +197,13 @@ def missing_count(data: Any, *, dtype: object = None) -> int:
     column = records(data, dtype)
     if isinstance(column, Runs):
         return sum(count for x, count in column.counts().items() if x != x)
-    return _kernels.missing_count(_raw(column))
+    return _kernels.missing_count(raw_records(column))
 
 
 # Checking arguments
 
 
-def _raw(column: Records) -> _kernels.Records:
+def raw_records(column: Records) -> _kernels.Records:
     if isinstance(column, Runs):
         values, lengths, repeats = column.arrays()
         return _kernels.Records.of_runs(_as_bits(values), column.type.name, lengths, repeats)
@@ -228,15 +233,15 @@ def _floats(data: Any, dtype: object) -> Records:
     return column
 
 
-def _array_only(data: Any) -> Column:
-    column = records(data)
+def _array_only(data: Any, dtype: object = None) -> Column:
+    column = records(data, dtype)
     if isinstance(column, Runs):
         raise TypeError("data is Runs; sums by group need a code per record, so pass np.asarray(runs)")
     return column
 
 
 def _bounds(lower: Any, upper: Any, kind: NumberType) -> tuple[Value, Value]:
-    """Both bounds, exact and of the type, or an error that names what is wrong and the nearest that would do."""
+    """Both bounds, exact and of the type, or an error that names the nearest that would do."""
     low, high = exact(lower, "lower"), exact(upper, "upper")
     for name, bound in (("lower", low), ("upper", high)):
         if is_special(bound):
@@ -259,7 +264,7 @@ def _threads(threads: int | None, size: int) -> int:
         return max(1, min(len(os.sched_getaffinity(0)), size // RECORDS_PER_THREAD))
     if not isinstance(threads, int) or threads < 1:
         raise ValueError(f"threads={threads!r}: at least 1 thread is needed, or None to choose")
-    return threads
+    return min(threads, max(1, size))
 
 
 def _group_threads(threads: int | None, size: int, groups: int) -> int:
@@ -275,4 +280,4 @@ def _codes(codes: Any, size: int, groups: int) -> tuple[np.ndarray[Any, Any], in
         raise TypeError(f"codes are {checked.dtype}; group codes are int32 or int64")
     if checked.shape != (size,):
         raise ValueError(f"codes have shape {checked.shape}; one code for each of the {size} records is needed")
-    return np.ascontiguousarray(checked), groups
+    return np.require(checked, requirements=["C", "A"]), groups

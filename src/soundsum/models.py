@@ -7,7 +7,6 @@ section 5.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,7 +51,7 @@ class Tree:
 def clean(x: Value, lower: Value, upper: Value) -> Value:
     """The record brought into [lower, upper], a missing one (NaN) to the value there nearest zero.
 
-    >>> clean(math.inf, 0, 9), clean(math.nan, 2, 9), clean(math.nan, -2, 9)
+    >>> clean(float("inf"), 0, 9), clean(float("nan"), 2, 9), clean(float("nan"), -2, 9)
     (9, 2, 0)
     """
     x = 0 if x != x else x

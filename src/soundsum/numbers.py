@@ -23,7 +23,7 @@ Value: TypeAlias = int | Fraction | float
 
 
 class Rounding(enum.StrEnum):
-    """How a real number becomes a float: banker's rounding (`defn:bankers-rounding`) or toward zero (`defn:roundto0`)."""
+    """How a real number becomes a float: to nearest (`defn:bankers-rounding`) or toward zero (`defn:roundto0`)."""
 
     NEAREST = "nearest"
     TOWARD_ZERO = "toward_zero"
@@ -324,11 +324,10 @@ _FLOAT_STORAGE = {"float16": "float16", "bfloat16": "uint16", "float32": "float3
 
 int8, int16, int32, int64 = (IntType(bits, True) for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (IntType(bits, False) for bits in (8, 16, 32, 64))
-float16, bfloat16, float32, float64 = (FloatType(k, l) for k, l in _FLOAT_NAMES)
+float16, bfloat16, float32, float64 = (FloatType(*widths) for widths in _FLOAT_NAMES)
 
 NAMED: dict[str, NumberType] = {
-    t.name: t
-    for t in (int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64)
+    t.name: t for t in (int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64)
 }
 """The types with a name, which are those with kernels."""
 
@@ -349,8 +348,8 @@ def number_type(dtype: object) -> NumberType:
         if match := re.fullmatch(r"float\((\d+), ?(\d+)\)", dtype):
             return FloatType(int(match[1]), int(match[2]))
     try:
-        name = np.dtype(dtype).name  # type: ignore[call-overload]
-    except TypeError:
+        name = None if dtype is None else np.dtype(dtype).name  # type: ignore[call-overload]
+    except (TypeError, ValueError, SyntaxError):
         name = None
     if name in NAMED:
         return NAMED[name]
@@ -360,23 +359,23 @@ def number_type(dtype: object) -> NumberType:
     )
 
 
-def exact(value: object, name: str = "value") -> Value:
+def exact(value: Any, name: str = "value") -> Value:
     """The exact value of anything number-like: a float at its binary value, a string such as "1/3" or "0.1" as written.
 
     >>> exact("1/3"), exact(0.5), exact(np.float32(0.1)) == Fraction(13421773, 2**27)
     (Fraction(1, 3), Fraction(1, 2), True)
     """
-    if isinstance(value, bool) or value is None:
-        raise TypeError(f"{name}={value!r} is not a number")
-    if isinstance(value, int):
-        return value
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        if isinstance(value, np.longdouble) and np.isfinite(value):
+            return Fraction(*value.as_integer_ratio())
         if isinstance(value, np.generic):
             value = value.item()
-            if not isinstance(value, int | float):  # bfloat16 and friends
+            if not isinstance(value, int | float | str):  # bfloat16 and friends
                 value = float(value)
-        if isinstance(value, float) and not math.isfinite(value):
+        if isinstance(value, int) or (isinstance(value, float) and not math.isfinite(value)):
             return value
-        return Fraction(value)  # type: ignore[arg-type]
+        return Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         raise TypeError(f"{name}={value!r} is not a number; give an int, a float, a Fraction or a string") from None

@@ -6,6 +6,8 @@ The number type comes from the schema or from `dtype=`, never from the values. A
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -35,7 +37,7 @@ class Column:
 
     def __iter__(self) -> Iterator[Value]:
         """The exact values, NaN for missing ones."""
-        bits = None if self.validity is None else np.unpackbits(self.validity, bitorder="little")[self.first_bit :]
+        bits = self.valid_bits()
         for i, value in enumerate(self.values.tolist()):
             if bits is not None and not bits[i]:
                 yield float("nan")
@@ -43,6 +45,31 @@ class Column:
                 yield self.type.from_bits(value)
             else:
                 yield exact(value)
+
+    def valid_bits(self) -> NDArray[np.uint8] | None:
+        """One 0 or 1 per record, 0 for those absent in the bitmap; None without a bitmap."""
+        if self.validity is None:
+            return None
+        return np.unpackbits(self.validity, bitorder="little")[self.first_bit : self.first_bit + self.size]
+
+    def missing(self) -> NDArray[np.bool_]:
+        """Which records are missing: NaN, or absent in the bitmap."""
+        bits = self.valid_bits()
+        absent = np.zeros(self.size, dtype=bool) if bits is None else bits == 0
+        if self.type.is_integer:
+            return absent
+        if self.values.dtype == np.uint16:  # bfloat16
+            nan: NDArray[np.bool_] = self.values & 0x7FFF > 0x7F80
+        else:
+            nan = np.isnan(self.values)
+        return absent | nan
+
+    def negative(self) -> NDArray[np.bool_]:
+        """Which records are present and below zero."""
+        if self.type.name == "bfloat16":
+            return (self.values > 0x8000) & ~self.missing()
+        below: NDArray[np.bool_] = self.values < 0
+        return below & ~self.missing()
 
 
 Records: TypeAlias = Column | Runs
@@ -58,15 +85,39 @@ def records(data: Any, dtype: object = None) -> Records:
         if dtype is not None and number_type(dtype) != data.type:
             raise TypeError(f"dtype={number_type(dtype)} but the records are {data.type}; leave dtype out")
         return data
-    if hasattr(data, "__arrow_c_array__"):
+    if hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__"):
         return _from_arrow(data, dtype)
     if isinstance(data, np.ma.MaskedArray):
         column = _from_array(data.data, dtype)
         present = ~np.ma.getmaskarray(data)
         return Column(column.values, column.type, np.packbits(present, bitorder="little"))
-    if not isinstance(data, np.ndarray):
-        data = np.array(data if hasattr(data, "__len__") else list(data), dtype=np.float64)
-    return _from_array(data, dtype)
+    return _from_array(data if isinstance(data, np.ndarray) else _doubles(data), dtype)
+
+
+def _doubles(data: Any) -> NDArray[np.float64]:
+    """Any iterable of numbers as float64, None as NaN; numbers beyond its range as infinities, which clamp.
+
+    NumPy alone would read text and booleans as numbers too, and refuse a large integer. What is no number is refused
+    without showing it.
+    """
+    try:
+        values = data if hasattr(data, "__array__") else [_checked(record) for record in data]
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        return np.array([_held(x) for x in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("data is not a column of numbers; pass an array or an iterable of numbers") from None
+
+
+def _held(x: Any) -> Any:
+    """x, or an infinity of its sign where it is a number beyond the floats."""
+    return x if x is None or not abs(x) > sys.float_info.max else math.inf if x > 0 else -math.inf
+
+
+def _checked(record: Any) -> Any:
+    if isinstance(record, str | bytes | bool | np.bool_):
+        raise TypeError
+    return record
 
 
 def _from_array(array: NDArray[Any], dtype: object) -> Column:
@@ -88,15 +139,20 @@ def _from_array(array: NDArray[Any], dtype: object) -> Column:
 def _from_arrow(data: Any, dtype: object) -> Column:
     import pyarrow as pa
 
-    array = pa.array(data)
+    whole_column = hasattr(data, "__arrow_c_array__")  # otherwise in chunks, from Arrow or a data frame
+    array = pa.array(data) if whole_column else pa.chunked_array(data).combine_chunks()
     try:
-        kind = number_type(array.type.to_pandas_dtype() if dtype is None else dtype)
-        matches = kind == number_type(array.type.to_pandas_dtype())
+        own = number_type(array.type.to_pandas_dtype())
     except (NotImplementedError, TypeError):
-        raise TypeError(f"data is an Arrow array of {array.type}; soundsum adds integers and floats, so cast it") from None
-    if not matches:
+        raise TypeError(
+            f"data is an Arrow array of {array.type}; soundsum adds integers and floats, so cast it"
+        ) from None
+    kind = own if dtype is None else number_type(dtype)
+    if kind != own:
         raise TypeError(f"data is {array.type} but dtype={kind}; cast it first, or leave dtype out")
     bitmap, values = array.buffers()
-    whole = np.frombuffer(values, dtype=kind.dtype) if values is not None and values.size else np.empty(0, kind.dtype)
+    stop = array.offset + len(array)  # the buffer may go on for any number of bytes
+    whole = np.frombuffer(values, dtype=kind.dtype, count=stop) if stop else np.empty(0, kind.dtype)
+    taken = np.require(whole[array.offset :], requirements="A")
     validity = np.frombuffer(bitmap, dtype=np.uint8) if bitmap is not None and array.null_count else None
-    return Column(whole[array.offset : array.offset + len(array)], kind, validity, array.offset if validity is not None else 0)
+    return Column(taken, kind, validity, array.offset if validity is not None else 0)

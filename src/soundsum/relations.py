@@ -1,4 +1,4 @@
-"""When are two datasets neighbours: the four relations of the paper (`sec:distance-funcs`), and how far two datasets are.
+"""When two datasets are neighbours: the four relations of the paper (`sec:distance-funcs`) and their distances.
 
 Unordered relations look at a dataset as a multiset, ordered ones as a sequence; sized relations hold the number of
 records public. Two NaNs count as the same record, and so do the two zeros. A distance costs time linear in what
@@ -18,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Codes: TypeAlias = NDArray[np.int64]
+
+LONG, MOST_EDITS = 1000, 32
+"""Sequences over LONG are first looked at as if MOST_EDITS insertions and deletions set them apart."""
 
 
 @runtime_checkable
@@ -67,14 +70,17 @@ class Relation(enum.StrEnum):
         if self.sized and len(left) != len(right):
             return math.inf
         match self:
-            case Relation.SYMMETRIC:
-                return multiset_distance(Counter(left.tolist()), Counter(right.tolist()))
-            case Relation.CHANGE_ONE:
-                return multiset_distance(Counter(left.tolist()), Counter(right.tolist())) // 2
+            case Relation.SYMMETRIC | Relation.CHANGE_ONE:
+                codes = 1 + max(left.max(initial=-1), right.max(initial=-1))
+                apart = np.bincount(left, minlength=codes) - np.bincount(right, minlength=codes)
+                return int(np.abs(apart).sum()) // (2 if self.sized else 1)
             case Relation.HAMMING:
                 return int(np.count_nonzero(left != right))
             case _:
                 left, right = strip_common_ends(left, right)
+                edits = few_edits(left, right) if min(len(left), len(right)) > LONG else None
+                if edits is not None:
+                    return edits
                 return len(left) + len(right) - 2 * longest_common_subsequence(left.tolist(), right.tolist())
 
 
@@ -108,6 +114,19 @@ def strip_common_ends(left: Codes, right: Codes) -> tuple[Codes, Codes]:
     return left[: len(left) - end], right[: len(right) - end]
 
 
+def few_edits(left: Codes, right: Codes) -> int | None:
+    """The insert-delete distance if it is at most MOST_EDITS, by the furthest-reaching paths of Myers (1986)."""
+    reached = {1: 0}  # on each diagonal i - j of the usual table, the largest i that the edits so far can reach
+    for edits in range(MOST_EDITS + 1):
+        for diagonal in range(-edits, edits + 1, 2):
+            i = max(reached.get(diagonal + 1, -1), reached.get(diagonal - 1, -1) + 1)
+            i += _common_prefix(left[i:], right[i - diagonal :])
+            if i >= len(left) and i - diagonal >= len(right):
+                return edits
+            reached[diagonal] = i
+    return None
+
+
 def longest_common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
     """Its length, with one row of the usual table kept as the bits of one integer (after Crochemore et al. 2001)."""
     if not left or not right:
@@ -131,13 +150,13 @@ def _common_prefix(left: Codes, right: Codes) -> int:
 
 def _codes(left: Iterable[Any], right: Iterable[Any]) -> tuple[Codes, Codes]:
     """The records of both as integers, equal where the records are: NaNs alike, zeros alike."""
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and left.dtype == right.dtype:
-        for name, data in (("left", left), ("right", right)):
-            if data.ndim != 1:
-                raise ValueError(f"{name} has {data.ndim} dimensions; a dataset is one-dimensional, so pass one column")
-        if left.dtype.kind in "iuf":
-            codes = np.unique(np.concatenate([left, right]), return_inverse=True)[1]
-            return codes[: len(left)], codes[len(left) :]
+    for name, data in (("left", left), ("right", right)):
+        if isinstance(data, np.ndarray) and data.ndim != 1:
+            raise ValueError(f"{name} has {data.ndim} dimensions; a dataset is one column, so pass one")
+    both = [data for data in (left, right) if isinstance(data, np.ndarray) and data.dtype.kind in "iuf"]
+    if len(both) == 2 and both[0].dtype == both[1].dtype:
+        codes = np.unique(np.concatenate(both), return_inverse=True)[1]
+        return codes[: len(both[0])], codes[len(both[0]) :]
     numbers: dict[Hashable, int] = {}
     left, right = (
         [numbers.setdefault("nan" if record != record else record, len(numbers)) for record in data]

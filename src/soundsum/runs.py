@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -62,7 +62,9 @@ class Runs:
         """The runs of an array, or of any values with a dtype given."""
         if isinstance(values, np.ndarray):
             kind = number_type(values.dtype if dtype is None else dtype)
-            if isinstance(kind, FloatType) and values.dtype == np.uint16:
+            if values.ndim != 1:
+                raise ValueError(f"values has {values.ndim} dimensions; a dataset is one column, so pass one")
+            if kind.name == "bfloat16" and values.dtype == np.uint16:
                 values = map(kind.from_bits, values.tolist())
             else:
                 values = values.tolist()
@@ -114,6 +116,9 @@ class Runs:
 
     def __hash__(self) -> int:
         return hash((self.type, frozenset(self.counts().items())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Runs, (self.type.name, self.parts)  # made anew: a pickled NaN comes back as another object
 
     def clamp(self, lower: Value, upper: Value) -> Runs:
         """Every record brought into [lower, upper]; NaN becomes the value there nearest zero."""
@@ -237,9 +242,13 @@ def _checked_part(kind: NumberType, pattern: Any, count: Any) -> Part:
         raise ValueError("a pattern is empty; leave the part out instead")
     for x in values:
         if x not in kind:
-            hint = f"the nearest is {kind.round(x)}" if not is_special(x) else "integers have no infinity or NaN"
+            hint = (
+                f"the nearest is {kind.round(Fraction(x))}" if not is_special(x) else "integers have no infinity or NaN"
+            )
             raise ValueError(f"{x} is not a value of {kind}; {hint}")
-    canonical = (math.nan if x != x else int(x) if kind.is_integer else x if is_special(x) else Fraction(x) for x in values)
+    canonical = (
+        math.nan if x != x else int(x) if kind.is_integer else x if is_special(x) else Fraction(x) for x in values
+    )
     return tuple(canonical), int(count)
 
 
@@ -249,8 +258,9 @@ def _merged(parts: Iterable[Part]) -> tuple[Part, ...]:
     for pattern, count in parts:
         if not count:
             continue
-        period = next(p for p in range(1, len(pattern) + 1) if pattern == pattern[:p] * (len(pattern) // p))
-        pattern, count = pattern[:period], count * (len(pattern) // period)
+        length = len(pattern)
+        period = next(p for p in range(1, length + 1) if not length % p and pattern == pattern[:p] * (length // p))
+        pattern, count = pattern[:period], count * (length // period)
         if merged and merged[-1][0] == pattern:
             count += merged.pop()[1]
         merged.append((pattern, count))
@@ -275,24 +285,24 @@ def _cut(parts: Iterable[Part], start: int, stop: int) -> Iterator[Part]:
             yield turned[:rest], 1
 
 
-def _side_by_side(left: Sequence[Part], right: Sequence[Part]) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ...], int]]:
+def _side_by_side(
+    left: Sequence[Part], right: Sequence[Part]
+) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ...], int]]:
     """Stretches where both sides keep to one pattern, each turned to begin at the stretch, up to the shorter's end."""
-    rests = [iter(left), iter(right)]
-    now: list[Part | None] = [next(rest, None) for rest in rests]
-    while (a := now[0]) and (b := now[1]):
-        length = min(len(a[0]) * a[1], len(b[0]) * b[1])
-        yield a[0], b[0], length
-        for side, (pattern, count) in enumerate((a, b)):
-            remaining = list(_cut([(pattern, count)], length, len(pattern) * count))
-            rests[side] = chain(remaining, rests[side])
-            now[side] = next(rests[side], None)
+    rests = [list(reversed(left)), list(reversed(right))]
+    while all(rests):
+        now = [rest.pop() for rest in rests]
+        length = min(len(pattern) * count for pattern, count in now)
+        yield now[0][0], now[1][0], length
+        for rest, (pattern, count) in zip(rests, now, strict=True):
+            rest.extend(reversed(list(_cut([(pattern, count)], length, len(pattern) * count))))
 
 
 def _differences(left: tuple[Value, ...], right: tuple[Value, ...], length: int) -> int:
     """In how many of `length` places two repeating patterns differ."""
     period = math.lcm(len(left), len(right))
     differ = [not _same(left[i % len(left)], right[i % len(right)]) for i in range(min(period, length))]
-    return sum(differ) * (length // period) + sum(differ[: length % period]) if length >= period else sum(differ)
+    return sum(differ) * (length // period) + sum(differ[: length % period])
 
 
 def _common_subsequence(left: list[tuple[Value, int]], right: list[tuple[Value, int]]) -> int:
@@ -303,7 +313,7 @@ def _common_subsequence(left: list[tuple[Value, int]], right: list[tuple[Value, 
     """
     if len(left) * len(right) > MOST_RUN_PAIRS:
         raise ValueError(
-            f"the insert-delete distance of {len(left):,} and {len(right):,} runs looks at over {MOST_RUN_PAIRS:,} pairs; "
+            f"the insert-delete distance of {len(left):,} and {len(right):,} runs means over {MOST_RUN_PAIRS:,} pairs; "
             "the symmetric distance is a lower bound that needs no order"
         )
     # A point (i, x, j, y): x records of the first run i.. taken on the left, y of run j on the right.
@@ -356,13 +366,16 @@ def _stored(kind: NumberType, values: list[Value]) -> NDArray[Any]:
 
 def _bfloat16_dtype() -> np.dtype[Any]:
     try:
-        import ml_dtypes
+        from ml_dtypes import bfloat16
     except ImportError:
         raise ValueError("an array of bfloat16 needs ml_dtypes: pip install ml_dtypes, or use chunks()") from None
-    return np.dtype(ml_dtypes.bfloat16)
+    dtype: np.dtype[Any] = np.dtype(bfloat16)
+    return dtype
 
 
 def _text(value: Value) -> str:
     if isinstance(value, Fraction) and abs(value) < sys.float_info.max and Fraction(float(value)) == value:
         return repr(float(value))
-    return f"float({str(value)!r})" if is_special(value) else repr(value) if isinstance(value, int) else repr(str(value))
+    return (
+        f"float({str(value)!r})" if is_special(value) else repr(value) if isinstance(value, int) else repr(str(value))
+    )

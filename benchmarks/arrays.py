@@ -1,0 +1,157 @@
+"""The rows over arrays. All values lie within the bounds, so that a peer that does not clamp finds the same sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.measure import Group, Row
+from benchmarks.plain import bare_read, plain_loop
+from soundsum import kernels
+from soundsum.grids import Grid, power_of_two_grid
+from soundsum.numbers import FloatType, number_type
+
+Array = NDArray[Any]
+LOWER, UPPER = 100, 1000
+SEED = 20
+
+
+def _between(lower: float, upper: float, dtype: str) -> Callable[[int], Array]:
+    def make(n: int) -> Array:
+        array: Array = np.random.default_rng(SEED).random(n, dtype=np.dtype(dtype))  # scaled in place: no copies
+        array *= upper - lower
+        array += lower
+        np.clip(array, lower, upper, out=array)  # where rounding went past a bound
+        return array
+
+    return make
+
+
+def _grid(dtype: str, lower: int, upper: int, sized: bool = False) -> Grid:
+    kind = number_type(dtype)
+    assert isinstance(kind, FloatType)
+    return power_of_two_grid(kind, Fraction(lower), Fraction(upper), sized)
+
+
+def _grid_sum(dtype: str, lower: int, upper: int, sized: bool = False, threads: int = 1) -> Callable[[Array], Fraction]:
+    grid = _grid(dtype, lower, upper, sized)
+    return lambda array: grid.value(kernels.grid_sum(array, grid, threads=threads), array.size)
+
+
+def _itself(array: Array) -> Array:
+    return array
+
+
+FLOAT64 = Group(
+    "grid sum, float64",
+    _between(LOWER, UPPER, "float64"),
+    _itself,
+    (
+        Row("bare read, one thread", bare_read),
+        Row("bare read, two threads", lambda a: bare_read(a, 2), "one thread", bare_read, threads=2),
+        Row("one thread", _grid_sum("float64", 0, UPPER), "np.sum", np.sum, 1.0, tolerance=1e-9),
+        Row(
+            "two threads",
+            _grid_sum("float64", 0, UPPER, threads=2),
+            "np.sum",
+            np.sum,
+            1.3,
+            threads=2,
+            tolerance=1e-9,
+        ),
+        Row(
+            "one thread",
+            _grid_sum("float64", 0, UPPER),
+            "np.clip + np.sum",
+            lambda a: np.clip(a, 0, UPPER).sum(),
+            3.5,
+            tolerance=1e-9,
+        ),
+        Row("bounds of both signs", _grid_sum("float64", -UPPER, UPPER), "np.sum", np.sum, tolerance=1e-9),
+        Row("offset (change_one)", _grid_sum("float64", LOWER, UPPER, True), "np.sum", np.sum, tolerance=1e-9),
+    ),
+)
+
+FLOAT32 = Group(
+    "grid sum, float32",
+    _between(LOWER, UPPER, "float32"),
+    _itself,
+    (Row("one thread", _grid_sum("float32", 0, UPPER), "np.sum", np.sum, 1.0, tolerance=1e-3),),
+)
+
+# np.sum of bfloat16 is slow, hence fewer records, and stops growing once a record is below half an ulp of the sum.
+BFLOAT16 = Group(
+    "grid sum, bfloat16",
+    lambda n: _between(LOWER, UPPER, "float32")(n).astype(ml_dtypes.bfloat16),
+    _itself,
+    (Row("one thread", _grid_sum("bfloat16", 0, UPPER), "np.sum (ml_dtypes)", np.sum, 1.0),),
+    share=10,
+)
+
+
+def _wide_sum(lower: int, upper: int) -> Callable[[Array], int]:
+    return lambda array: kernels.wide_sum(array, lower, upper, threads=1)
+
+
+INT64 = Group(
+    "wide sum, int64",
+    lambda n: np.random.default_rng(SEED).integers(-1000, 1000, n),
+    _itself,
+    (
+        Row("narrow bounds", _wide_sum(-1000, 1000), "np.sum", np.sum, 1.0, tolerance=0),
+        Row("full bounds", _wide_sum(-(2**63), 2**63 - 1), "np.sum", np.sum, 1.0, tolerance=0),
+    ),
+)
+
+
+def _ordered(how: kernels.FloatSum) -> Row:
+    return Row(
+        how.replace("_", "-"),
+        lambda array: kernels.float_sum(how, array, -UPPER, UPPER),
+        "plain C loop",
+        lambda array: plain_loop(how, array),
+        0.95,
+        tolerance=0,
+    )
+
+
+ORDERED = Group(
+    "sums in order, float64",
+    _between(-UPPER, UPPER, "float64"),
+    _itself,
+    (_ordered("iterated"), _ordered("toward_zero"), _ordered("kahan")),
+)
+
+
+def _grouped_data(n: int) -> tuple[Array, Array, int]:
+    groups = max(1, n // 50)
+    return _between(LOWER, UPPER, "float64")(n), np.random.default_rng(SEED).integers(0, groups, n), groups
+
+
+def _grouped_sum() -> Callable[[tuple[Array, Array, int]], Fraction]:
+    grid = _grid("float64", 0, UPPER)
+    return lambda data: grid.value(kernels.grouped_grid_sum(*data, grid, threads=1)[0])
+
+
+GROUPED = Group(
+    "grid sum by group, float64",
+    _grouped_data,
+    None,
+    (
+        Row(
+            "one thread",
+            _grouped_sum(),
+            "np.bincount",
+            lambda data: np.bincount(data[1], weights=data[0], minlength=data[2])[0],
+            tolerance=1e-9,
+        ),
+    ),
+    share=2,
+)
+
+GROUPS = (FLOAT64, FLOAT32, BFLOAT16, INT64, ORDERED, GROUPED)

@@ -1,0 +1,59 @@
+"""Wide summation: integers added exactly, in an accumulator that cannot overflow.
+
+128 bits hold any sum of fewer than 2^64 records of up to 64 bits, so the machine's sum is the mathematical one and has
+its sensitivity under every relation. The default for integers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from soundsum.kernels import Missing, wide_sum
+from soundsum.methods.method import Method, Theorem, integers_only
+from soundsum.models import Fold, wide
+from soundsum.problem import Problem
+from soundsum.records import Records
+
+
+def inward(problem: Problem) -> tuple[int, int]:
+    """The bounds rounded inward to values of the type; the first is above the second if there are none."""
+    kind = problem.dtype
+    return max(math.ceil(problem.lower), int(kind.min)), min(math.floor(problem.upper), int(kind.max))
+
+
+@dataclass(frozen=True)
+class Wide(Method):
+    name = "wide"
+    theorem = Theorem(
+        "wide", "thrm:reals-sens", "the exact sum has sensitivity max(|L|, |U|), or U - L for a public size"
+    )
+
+    def unmet(self, problem: Problem) -> list[str]:
+        if reasons := integers_only(problem):
+            return reasons
+        reasons = []
+        low, high = inward(problem)
+        if low > high:
+            reasons.append(f"no value of {problem.dtype} lies in [{problem.lower}, {problem.upper}]; widen the bounds")
+        if problem.limit is not None and problem.limit >= 2**64:
+            reasons.append(
+                f"128 bits hold the sum of fewer than 2^64 records, and n may be {problem.limit:,}; sum in parts"
+            )
+        return reasons
+
+    def sensitivity(self, problem: Problem) -> Fraction:
+        low, high = inward(problem)
+        return Fraction(high - low if problem.relation.sized else max(abs(low), abs(high)))
+
+    def facts(self, problem: Problem) -> list[str]:
+        low, high = inward(problem)
+        return [f"records are clamped to [{low:,}, {high:,}] and added in 128 bits, which hold any such sum"]
+
+    def model(self, problem: Problem) -> Fold:
+        return wide()
+
+    def add(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
+        low, high = inward(problem)
+        return Fraction(wide_sum(data, low, high, missing=missing))

@@ -1,0 +1,120 @@
+"""A Problem is what is promised about the data, and nothing else: type, bounds, relation, and size where it is public.
+
+Frozen, checked once, and exact: bounds are Fractions whatever they came as.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from soundsum.numbers import NumberType, exact, is_special, number_type
+from soundsum.relations import Relation
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sum records of `dtype`, each clamped to [lower, upper], for neighbours under `relation`.
+
+    `size` is the public number of records (sized relations only); `max_size` is where a method that needs a limit may
+    truncate (unsized relations only).
+
+    >>> Problem("float64", 0, 1000).ideal, Problem("int32", -5, "7.5", relation="change_one", size=10).ideal
+    (Fraction(1000, 1), Fraction(25, 2))
+    """
+
+    dtype: NumberType
+    lower: Fraction
+    upper: Fraction
+    relation: Relation = Relation.SYMMETRIC
+    size: int | None = None
+    max_size: int | None = None
+
+    def __init__(
+        self,
+        dtype: object,
+        lower: Any,
+        upper: Any,
+        relation: Relation | str = Relation.SYMMETRIC,
+        size: int | None = None,
+        max_size: int | None = None,
+    ) -> None:
+        fields = {
+            "dtype": number_type(dtype),
+            "lower": _bound("lower", lower),
+            "upper": _bound("upper", upper),
+            "relation": Relation(relation),
+            "size": _count("size", size),
+            "max_size": _count("max_size", max_size),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        if self.lower > self.upper:
+            raise ValueError(f"lower={self.lower} is above upper={self.upper}; swap them")
+        if self.size is not None and not self.relation.sized:
+            raise ValueError(
+                f"size={self.size}: under {self.relation} the number of records is private; leave size out, "
+                "or use change_one or hamming if it is public"
+            )
+        if self.max_size is not None and self.relation.sized:
+            raise ValueError(
+                f"max_size={self.max_size}: under {self.relation} the number of records is public; give it as size"
+            )
+
+    @property
+    def type(self) -> NumberType:
+        return self.dtype
+
+    @property
+    def magnitude(self) -> Fraction:
+        """M, the largest absolute value within the bounds."""
+        return max(abs(self.lower), abs(self.upper))
+
+    @property
+    def spread(self) -> Fraction:
+        """U - L."""
+        return self.upper - self.lower
+
+    @property
+    def ideal(self) -> Fraction:
+        """The sensitivity of the sum over the real numbers: U - L for public sizes, otherwise M."""
+        return self.spread if self.relation.sized else self.magnitude
+
+    @property
+    def one_sign(self) -> bool:
+        """Whether no two records can have opposite signs."""
+        return self.lower >= 0 or self.upper <= 0
+
+    @property
+    def limit(self) -> int | None:
+        """The most records a method may have to add, where one is known."""
+        return self.size if self.relation.sized else self.max_size
+
+    def with_size(self, n: int) -> Problem:
+        """The same problem for data of n records: a sized relation's size is public, and a given one must be right."""
+        if not self.relation.sized or self.size == n:
+            return self
+        if self.size is not None:
+            raise ValueError(f"size={self.size:,} but the data has {n:,} records; under {self.relation} leave size out")
+        return Problem(self.dtype, self.lower, self.upper, self.relation, n)
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else f", n = {self.size:,}"
+        limit = "" if self.max_size is None else f", n up to {self.max_size:,}"
+        return f"{self.dtype} records in [{self.lower}, {self.upper}], {self.relation} neighbours{size}{limit}"
+
+
+def _bound(name: str, value: Any) -> Fraction:
+    bound = exact(value, name)
+    if is_special(bound):
+        raise ValueError(f"{name}={bound}: bounds are finite numbers; give the range the records may lie in")
+    return Fraction(bound)
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+        raise ValueError(f"{name}={value!r}: a number of records is a whole number, 0 or more")
+    return int(value)

@@ -1,0 +1,79 @@
+"""Transformations that turn a bound under one relation into a bound under another: permutation, truncation, splitting.
+
+- A uniform secret permutation first: what held for an ordered relation holds for its unordered one, as a coupling
+  (`thm:couple-unknown-n`).
+- Truncation to the first n records: an insert-delete bound is the larger of the insert-delete bound on at most n
+  records and the *change-one* bound on exactly n (Hamming is not enough: dropping the n-th record lets another in, so
+  the kept sequences need not be Hamming neighbours).
+- Splitting by sign: one record is in one half, so a bound for each half bounds the sum of both by the larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.numbers import Value
+from soundsum.randomness import random_permutation
+from soundsum.records import Column, Records
+from soundsum.runs import Runs
+
+MOST_PERMUTED = 1 << 28
+"""Records that may be brought into memory to permute them."""
+
+
+def truncation_bound(insert_delete: Fraction, change_one: Fraction) -> Fraction:
+    """The insert-delete sensitivity after truncation, from those on at most n and on exactly n records."""
+    return max(insert_delete, change_one)
+
+
+def permute(data: Records) -> Records:
+    """The records in a uniformly random order."""
+    if data.size > MOST_PERMUTED:
+        raise ValueError(
+            f"{data.size:,} records are too many to permute in memory (the limit is {MOST_PERMUTED:,}); "
+            "use a method whose sum does not depend on the order, such as grid or split"
+        )
+    order = random_permutation(data.size)
+    if isinstance(data, Runs):
+        values = list(data)
+        return Runs(data.type, ((values[i], 1) for i in order.tolist()))
+    return _kept(data, order)
+
+
+def truncate(data: Records, n: int) -> Records:
+    """The first n records."""
+    if isinstance(data, Runs):
+        return data[:n]
+    return Column(data.values[:n], data.type, data.validity, data.first_bit)
+
+
+def present(data: Records) -> Records:
+    """The records that are not missing, in order."""
+    if isinstance(data, Runs):
+        return _filtered(data, lambda x: x == x)
+    return Column(data.values[~data.missing()], data.type)
+
+
+def by_sign(data: Records) -> tuple[Records, Records]:
+    """The negative records and the rest, each in order. A missing record is among the rest: it counts as 0 there."""
+    if isinstance(data, Runs):
+        return _filtered(data, lambda x: x < 0), _filtered(data, lambda x: not x < 0)
+    negative = data.negative()
+    return Column(data.values[negative], data.type), _kept(data, ~negative)
+
+
+def _filtered(data: Runs, keep: Callable[[Value], bool]) -> Runs:
+    parts = ((tuple(filter(keep, pattern)), count) for pattern, count in data.parts)
+    return Runs(data.type, (part for part in parts if part[0]))
+
+
+def _kept(data: Column, which: NDArray[Any]) -> Column:
+    """Some records of a column, by mask or by index, with their validity."""
+    bits = data.valid_bits()
+    validity = None if bits is None else np.packbits(bits[which], bitorder="little")
+    return Column(data.values[which], data.type, validity)

@@ -1,0 +1,225 @@
+"""The pairs of running states that two neighbours can reach, layer by layer or for all sizes at once.
+
+Two neighbouring datasets run in step: equal at first, then one has a record the other lacks (inserted) or another one
+(changed), then both see the same records to the end. A pair of states (s, t) is the number s * S + t. Whatever is
+found can be walked back to two datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.verify.machines import Ints, Machine
+
+Kind: TypeAlias = Literal["inserted", "changed", "truncated"]
+"""What sets two neighbours apart; `truncated` is an insertion before all but the first n records are dropped."""
+
+Datasets: TypeAlias = tuple[list[int], list[int]]
+"""Two datasets, as numbers of inputs."""
+
+CHUNK = 1 << 22
+
+
+class Found(NamedTuple):
+    """The largest difference seen, in units, how many pairs were looked at, and how to get datasets that show it."""
+
+    difference: int
+    examined: int
+    trace: Callable[[], Datasets] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """After n records: the states reached, and pairs (without, with) an inserted record, or with one record changed.
+
+    In `inserted` the longer dataset has n records; `changed` pairs are kept with the smaller state first.
+    """
+
+    equal: Ints
+    inserted: Ints
+    changed: Ints
+
+
+def layers(machine: Machine, columns: Ints, kind: Kind) -> Iterator[Layer]:
+    """Layer 0, 1, 2, ... of the records in `columns`."""
+    layer = first_layer(machine)
+    while True:
+        yield layer
+        layer = next_layer(machine, columns, layer, kind)
+
+
+def closure(machine: Machine, columns: Ints, kind: Kind) -> Layer:
+    """All layers together, each state and pair carried on only once."""
+    fresh = seen = first_layer(machine)
+    while len(fresh.equal) or len(fresh.inserted) or len(fresh.changed):
+        after = next_layer(machine, columns, fresh, kind)
+        fresh = Layer(*(np.setdiff1d(a, b, assume_unique=True) for a, b in zip(_parts(after), _parts(seen))))
+        seen = Layer(*(np.union1d(a, b) for a, b in zip(_parts(seen), _parts(fresh))))
+    return seen
+
+
+def first_layer(machine: Machine) -> Layer:
+    nothing = np.empty(0, dtype=np.int64)
+    return Layer(np.array([machine.start]), nothing, nothing)
+
+
+def next_layer(machine: Machine, columns: Ints, layer: Layer, kind: Kind) -> Layer:
+    size = len(machine.sums)
+    after = machine.step[layer.equal][:, columns].astype(np.int64)
+    reached = np.zeros(size, dtype=np.bool_)
+    reached[after] = True
+    inserted = changed = np.empty(0, dtype=np.int64)
+    if kind == "changed":
+        pairs = _advanced(machine, columns, layer.changed, ordered=False)
+        for row in after:
+            row = np.unique(row)
+            pairs[row[:, None] * size + row[None, :]] = True  # sorted: the upper triangle is kept below
+        changed = np.flatnonzero(pairs)
+        changed = changed[changed // size < changed % size]
+    else:
+        pairs = _advanced(machine, columns, layer.inserted, ordered=True)
+        pairs[layer.equal[:, None] * size + after] = True
+        inserted = np.flatnonzero(pairs)
+    return Layer(np.flatnonzero(reached), inserted, changed)
+
+
+def _advanced(machine: Machine, columns: Ints, pairs: Ints, ordered: bool) -> NDArray[np.bool_]:
+    """Where the pairs can be after one common record, as marks."""
+    size = len(machine.sums)
+    marks = np.zeros(size * size, dtype=np.bool_)
+    step = machine.step[:, columns].astype(np.int64)
+    rows = max(1, CHUNK // max(1, len(columns)))
+    for i in range(0, len(pairs), rows):
+        s, t = np.divmod(pairs[i : i + rows], size)
+        left, right = step[s], step[t]
+        marks[left * size + right if ordered else np.minimum(left, right) * size + np.maximum(left, right)] = True
+    return marks
+
+
+def any_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+    """The farthest pair of final sums over datasets of every size."""
+    seen = closure(machine, columns, kind)
+    pairs = seen.changed if kind == "changed" else seen.inserted
+    return Found(farthest(machine, pairs, modulus)[0], len(pairs))
+
+
+def by_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+    """The farthest pair for n = 0, 1, 2, ...: the common size, the longer one's size, or where both are cut."""
+    history: list[Layer] = []
+    so_far = Found(0, 0)
+    for layer in layers(machine, columns, kind):
+        history.append(layer)
+        pairs = layer.changed if kind == "changed" else layer.inserted
+        difference, pair = farthest(machine, pairs, modulus)
+        found = Found(difference, len(pairs), partial(walk_back, machine, columns, tuple(history), pair, kind))
+        if kind != "truncated":
+            yield found
+            continue
+        so_far = max(so_far, found, key=lambda f: f.difference)
+        exchanged = _exchanged(machine, columns, pairs, modulus, tuple(history))
+        worst = max(so_far, exchanged, key=lambda f: f.difference)
+        yield worst._replace(examined=len(pairs) + exchanged.examined)
+
+
+def _exchanged(
+    machine: Machine, columns: Ints, pairs: Ints, modulus: int | None, history: tuple[Layer, ...]
+) -> Found:
+    """An insertion that pushes the last record out: the shorter dataset, n - 1 records so far, gets one more."""
+    if not len(pairs):
+        return Found(0, 0)
+    s, t = np.divmod(pairs, len(machine.sums))
+    after = machine.step[s][:, columns]
+    apart = distance(machine.sums[after], machine.sums[t][:, None], modulus)
+    at, column = np.unravel_index(np.argmax(apart), apart.shape)
+
+    def trace() -> Datasets:
+        shorter, longer = walk_back(machine, columns, history, int(pairs[at]), "inserted")
+        return [*shorter, int(columns[column])], longer
+
+    return Found(int(apart[at, column]), apart.size, trace)
+
+
+def farthest(machine: Machine, pairs: Ints, modulus: int | None = None) -> tuple[int, int]:
+    """The largest difference of final sums among the pairs, and the pair."""
+    if not len(pairs):
+        return 0, -1
+    s, t = np.divmod(pairs, len(machine.sums))
+    apart = distance(machine.sums[s], machine.sums[t], modulus)
+    at = int(np.argmax(apart))
+    return int(apart[at]), int(pairs[at])
+
+
+def distance(left: Ints, right: Ints, modulus: int | None = None) -> Ints:
+    """|left - right|, or the shorter way round modulo `modulus`."""
+    apart = np.abs(left - right)
+    if modulus is None:
+        return apart
+    apart %= modulus
+    return np.minimum(apart, modulus - apart)
+
+
+def walk_back(machine: Machine, columns: Ints, history: Sequence[Layer], pair: int, kind: Kind) -> Datasets:
+    """Two neighbouring datasets that reach the pair in as many records as there are layers."""
+    if pair < 0:
+        return [], []
+    size = len(machine.sums)
+    s, t = divmod(pair, size)
+    *before, _ = history
+    last = before[-1]
+    step = machine.step[:, columns]
+    pairs = last.changed if kind == "changed" else last.inserted
+    a, b = np.divmod(pairs, size)
+    hit = np.argwhere((step[a] == s) & (step[b] == t))
+    if len(hit):
+        at, column = hit[0]
+        left, right = walk_back(machine, columns, before, int(pairs[at]), kind)
+        return [*left, int(columns[column])], [*right, int(columns[column])]
+    if kind == "changed":
+        swapped = np.argwhere((step[a] == t) & (step[b] == s))
+        if len(swapped):
+            at, column = swapped[0]
+            right, left = walk_back(machine, columns, before, int(pairs[at]), kind)
+            return [*left, int(columns[column])], [*right, int(columns[column])]
+        for state in last.equal.tolist():
+            to_s, to_t = np.flatnonzero(step[state] == s), np.flatnonzero(step[state] == t)
+            if len(to_s) and len(to_t):
+                common = path(machine, columns, before, state)
+                return [*common, int(columns[to_s[0]])], [*common, int(columns[to_t[0]])]
+    else:
+        common = path(machine, columns, before, s)
+        return common, [*common, int(columns[np.flatnonzero(step[s] == t)[0]])]
+    raise AssertionError("a pair came from nowhere")
+
+
+def path(machine: Machine, columns: Ints, history: Sequence[Layer], state: int) -> list[int]:
+    """A dataset that reaches the state in as many records as there are layers after the first."""
+    *before, _ = history
+    if not before:
+        return []
+    step = machine.step[:, columns]
+    for earlier in before[-1].equal.tolist():
+        at = np.flatnonzero(step[earlier] == state)
+        if len(at):
+            return [*path(machine, columns, before, earlier), int(columns[at[0]])]
+    raise AssertionError("a state came from nowhere")
+
+
+def commuting(machine: Machine, columns: Ints, states: Ints) -> tuple[int, int, int] | None:
+    """None if any two records may be exchanged in any of the states; otherwise a state and two that may not."""
+    step = machine.step[:, columns]
+    after = step[step[states]]  # [state, first, second]
+    differ = np.argwhere(after != after.transpose(0, 2, 1))
+    if not len(differ):
+        return None
+    state, first, second = differ[0].tolist()
+    return int(states[state]), int(columns[first]), int(columns[second])
+
+
+def _parts(layer: Layer) -> tuple[Ints, Ints, Ints]:
+    return layer.equal, layer.inserted, layer.changed

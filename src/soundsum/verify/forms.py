@@ -1,0 +1,249 @@
+"""The shapes a sum can have (exact, fold, two halves that meet, two halves kept apart, tree), all asked the same way.
+
+A form answers how far neighbours' sums can be apart, for all sizes or by size, whether records may be exchanged, how
+far sums are from exact, and what that alone would bound. Records are given as columns: numbers of the form's inputs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import count, islice
+
+import numpy as np
+
+from soundsum.models import Fold
+from soundsum.numbers import Value
+from soundsum.verify import closures, errors
+from soundsum.verify.closures import Found, Kind, closure, commuting
+from soundsum.verify.errors import Errors, Extremes
+from soundsum.verify.halves import Halves
+from soundsum.verify.machines import Ints, Joins, Machine, counted
+from soundsum.verify.orders import Sequences
+from soundsum.verify.trees import ChangedInTree
+
+
+class Form(ABC):
+    inputs: Ints  # in units, ascending
+    unit: Fraction
+    sequences: Sequences | None = None
+
+    def columns(self, values: Iterable[Value]) -> Ints:
+        """The numbers of the inputs with these values."""
+        wanted = np.array([counted(x, self.unit) for x in values], dtype=np.int64)
+        found = np.searchsorted(self.inputs, wanted)
+        assert np.array_equal(self.inputs[np.minimum(found, len(self.inputs) - 1)], wanted), "not an input"
+        return found
+
+    def amounts(self, columns: Ints) -> Ints:
+        """What the inputs are worth, in units."""
+        return self.inputs[columns]
+
+    @abstractmethod
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+        """The farthest neighbours for n = 0, 1, 2, ...; it may end where arrays would become too large."""
+
+    @abstractmethod
+    def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
+        """How far the sum of n = 0, 1, 2, ... records is from what they are worth, in units / finer."""
+
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+        raise NotImplementedError(f"{type(self).__name__} is looked at size by size")
+
+    def commutes(self, columns: Ints) -> bool:
+        """Whether any two records may be exchanged in every state that can be reached."""
+        return False
+
+    def bound(self, columns: Ints, kind: Kind, n: int) -> int:
+        """What the measured accuracy implies for neighbours of n records: the ideal difference and both errors."""
+        amounts = self.amounts(columns)
+        sizes = list(islice(self.errors(columns, amounts), n + 1))
+        if n == 0:
+            return 0
+        spread = int(amounts.max() - amounts.min())
+        if kind == "changed":
+            return spread + sizes[n].over + sizes[n].under
+        inserted = max(
+            int(np.abs(amounts).max()) + max(longer.over + shorter.under, longer.under + shorter.over)
+            for shorter, longer in zip(sizes, sizes[1:], strict=False)
+        )
+        return max(inserted, spread + sizes[n].over + sizes[n].under) if kind == "truncated" else inserted
+
+
+class ExactForm(Form):
+    """An exact sum: a step from s by y leads to s + y, so pairs keep their difference and sizes do not matter."""
+
+    def __init__(self, fold: Fold) -> None:
+        self.unit = Fraction(1)
+        window = np.arange(-200, 201)
+        assert np.array_equal(fold.step(window[:, None], window[None, :]), window[:, None] + window[None, :])
+
+    def columns(self, values: Iterable[Value]) -> Ints:
+        return np.array([counted(x, self.unit) for x in values], dtype=np.int64)
+
+    def amounts(self, columns: Ints) -> Ints:
+        return columns
+
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+        high, low = int(columns.max()), int(columns.min())
+        if kind == "changed":
+            return Found(high - low, len(columns) ** 2, lambda: ([low], [high]))
+        farthest = max(high, low, key=abs)
+        return Found(abs(farthest), len(columns), lambda: ([], [farthest]))
+
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+        yield Found(0, 0)
+        while True:
+            yield self.any_size(columns, kind)
+
+    def commutes(self, columns: Ints) -> bool:
+        return True
+
+    def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
+        lost = amounts - columns * finer
+        for n in count():
+            yield Errors(n * int(lost.max()), -n * int(lost.min()), n * len(columns))
+
+
+class FoldForm(Form):
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.inputs, self.unit = machine, machine.inputs, machine.unit
+        self.sequences = Sequences(machine)
+
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+        return closures.any_size(self.machine, columns, kind, modulus)
+
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+        return closures.by_size(self.machine, columns, kind, modulus)
+
+    def commutes(self, columns: Ints) -> bool:
+        if (self.machine.step < 0).any():
+            return False  # a machine of few layers, made for sums that do not commute
+        reached = closure(self.machine, columns, "inserted").equal
+        return commuting(self.machine, columns, reached) is None
+
+    def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
+        for extremes in errors.of_fold(self.machine, columns, amounts, finer):
+            yield errors.summary(extremes, self.machine.sums)
+
+
+class TreeForm(Form):
+    def __init__(self, joins: Joins) -> None:
+        self.joins, self.inputs, self.unit = joins, joins.inputs, joins.unit
+        self.sequences = Sequences(joins)
+
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+        if kind == "changed":
+            yield from map(ChangedInTree(self.joins, columns).by_size, count())
+        assert self.sequences is not None
+        for n in range(self.sequences.most + 1):
+            yield self.sequences.truncated(columns, n)
+
+    def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
+        yield Errors(0, 0, 1)
+        tree = errors.OfTree(self.joins, columns, amounts, finer)
+        for n in count(1):
+            yield errors.summary(tree.extremes(n), self.joins.sums)
+
+
+class JoinedForm(Form):
+    """Two halves that meet in one last addition."""
+
+    def __init__(self, halves: Halves) -> None:
+        self.halves, self.unit = halves, halves.joined.unit
+        self.inputs = np.concatenate([halves.joined.negative.inputs, halves.joined.positive.inputs])
+        self.negatives = len(halves.joined.negative.inputs)
+        self._extremes: dict[bytes, tuple[Iterator[Extremes], list[Extremes]]] = {}
+
+    def _halves(self, columns: Ints) -> tuple[Ints, Ints]:
+        return columns[columns < self.negatives], columns[columns >= self.negatives] - self.negatives
+
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+        q, p = self._halves(columns)
+        return self.halves.any_size(self.halves.half(True, q), self.halves.half(False, p), kind)
+
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+        q, p = self._halves(columns)
+        return self.halves.by_size(self.halves.half(True, q), self.halves.half(False, p), kind)
+
+    def commutes(self, columns: Ints) -> bool:
+        q, p = self._halves(columns)
+        return self.halves.commuting(self.halves.half(True, q), self.halves.half(False, p))
+
+    def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
+        """The errors of both halves and of the last addition, over every way to share the records out."""
+        joined = self.halves.joined
+        negative = columns < self.negatives
+        machines = joined.negative, joined.positive
+        shares = self._halves(columns)
+        last = joined.negative.sums[:, None] + joined.positive.sums[None, :] - joined.finish
+        for n in count():
+            worst = [0, 0]
+            for m in range(n + 1):
+                q, p = (
+                    self._half_extremes(machine, share, amounts[which], finer, size)
+                    for machine, share, which, size in zip(machines, shares, (negative, ~negative), (m, n - m))
+                )
+                for i, sign in ((0, 1), (1, -1)):
+                    a, b = np.flatnonzero(q[i] > errors.NONE), np.flatnonzero(p[i] > errors.NONE)
+                    if len(a) and len(b):
+                        both = q[i][a][:, None] + p[i][b][None, :] + sign * finer * last[np.ix_(a, b)]
+                        worst[i] = max(worst[i], int(both.max()))
+            yield Errors(worst[0], worst[1], (n + 1) * last.size)
+
+    def _half_extremes(self, machine: Machine, columns: Ints, amounts: Ints, finer: int, n: int) -> Extremes:
+        key = b"%d %d " % (id(machine), finer) + columns.tobytes() + amounts.tobytes()
+        if key not in self._extremes:
+            if len(self._extremes) > 600:
+                self._extremes.clear()
+            self._extremes[key] = errors.of_fold(machine, columns, amounts, finer), []
+        source, known = self._extremes[key]
+        known.extend(islice(source, max(0, n + 1 - len(known))))
+        return known[n]
+
+
+class ApartForm(Form):
+    """Two halves, each truncated and added on its own, then added exactly: one half differs, the other is the same."""
+
+    def __init__(self, negative: Form, positive: Form) -> None:
+        self.negative, self.positive, self.negatives = negative, positive, len(negative.inputs)
+        self.inputs = np.concatenate([negative.inputs, positive.inputs])
+        self.unit = negative.unit
+
+    def _halves(self, columns: Ints) -> list[tuple[Form, Ints, int]]:
+        low = columns < self.negatives
+        return [
+            (self.negative, columns[low], 0),
+            (self.positive, columns[~low] - self.negatives, self.negatives),
+        ]
+
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+        assert kind == "truncated", "halves apart are for unknown sizes"
+        shifts = [shift for _, _, shift in self._halves(columns)]
+        for founds in zip(*(half.by_size(own, kind, modulus) for half, own, _ in self._halves(columns)), strict=False):
+            which = max((0, 1), key=lambda i: founds[i].difference)
+            yield _shifted(founds[which], shifts[which])._replace(examined=sum(f.examined for f in founds))
+
+    def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
+        """For up to n records in each half: their errors add up."""
+        low = columns < self.negatives
+        worst = [[0, 0], [0, 0]]
+        halves = zip(self._halves(columns), (low, ~low), strict=True)
+        for both in zip(*(half.errors(own, amounts[which], finer) for (half, own, _), which in halves), strict=False):
+            for i, half in enumerate(both):
+                worst[i] = [max(worst[i][0], half.over), max(worst[i][1], half.under)]
+            yield Errors(
+                worst[0][0] + worst[1][0], worst[0][1] + worst[1][1], sum(half.examined for half in both)
+            )
+
+    def bound(self, columns: Ints, kind: Kind, n: int) -> int:
+        return max(half.bound(own, kind, n) for half, own, _ in self._halves(columns))
+
+
+def _shifted(found: Found, by: int) -> Found:
+    trace = found.trace
+    if trace is None:
+        return found
+    return found._replace(trace=lambda: tuple([c + by for c in part] for part in trace()))  # type: ignore[arg-type, return-value]
+

@@ -1,0 +1,222 @@
+"""What is verified: a claim (Problem -> Fraction) against a model (Problem -> Fold or Tree).
+
+Both are a method's own by default; either can be replaced, so that a weakened bound or a broken sum can be shown to be
+caught. What happens to a record before it is added (shifted, put on a grid) is a preparation of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import cast
+
+from soundsum.grids import Grid
+from soundsum.methods import Method, NumpyPairwise, OnGrid, Shifted, Split, TowardZero, Wide
+from soundsum.methods.accuracy import FromAccuracy
+from soundsum.methods.kahan import Kahan
+from soundsum.methods.numpy_pairwise import height
+from soundsum.methods.pairwise import too_high
+from soundsum.models import Fold, Tree
+from soundsum.numbers import FloatType, IntType, NumberType, Value
+from soundsum.problem import Problem
+from soundsum.verify import machines
+from soundsum.verify.forms import ApartForm, ExactForm, FoldForm, Form, JoinedForm, TreeForm
+from soundsum.verify.halves import Halves
+from soundsum.verify.machines import Multiples
+
+
+@dataclass(frozen=True)
+class AsItIs:
+    """The record itself is added."""
+
+    scale = Fraction(1)
+    offset = Fraction(0)
+
+    def __call__(self, x: Value) -> tuple[Value, ...]:
+        return (x,)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """x - L, rounded, within [0, U']; L comes back with every record."""
+
+    kind: FloatType
+    offset: Fraction
+    upper: Fraction
+
+    scale = Fraction(1)
+
+    def __call__(self, x: Value) -> tuple[Value, ...]:
+        return (max(Fraction(0), min(self.upper, cast(Fraction, self.kind.add(x, -self.offset)))),)
+
+
+@dataclass(frozen=True)
+class ToGrid:
+    """The integer on the grid; with randomised rounding either neighbour, as the coins fall."""
+
+    grid: Grid
+    randomised: bool = False
+
+    @property
+    def scale(self) -> Fraction:
+        return self.grid.step
+
+    @property
+    def offset(self) -> Fraction:
+        return self.grid.offset
+
+    def __call__(self, x: Value) -> tuple[Value, ...]:
+        if not self.randomised:
+            return (self.grid.integer(x),)
+        below = (Fraction(x) - self.grid.offset) // self.grid.step
+        sure = below * self.grid.step + self.grid.offset == x
+        return tuple(sorted({max(self.grid.low, min(self.grid.high, q)) for q in (below, below + (not sure))}))
+
+
+Preparation = AsItIs | Shift | ToGrid
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    method: Method
+    claim: Callable[[Problem], Fraction]
+    model: Callable[[Problem], Fold | Tree]  # of the problem that `added` gives
+    added: Callable[[Problem], Problem]
+    prepare: Callable[[Problem], Preparation]
+    unmet: Callable[[Problem], list[str]]
+    accuracy: Callable[[Problem], Fraction | None]
+    steps: Callable[[Problem], tuple[str, ...]]
+    modulus: Callable[[Problem], int | None]
+    variant: str = ""
+
+    @property
+    def adder(self) -> Method:
+        """The method that adds what the preparation leaves."""
+        return _adder(self.method)
+
+    def settled(self, kind: NumberType) -> int | None:
+        """From this public size on the claim stays the same, so all larger sizes are looked at together."""
+        return 1 << kind.k if isinstance(self.adder, TowardZero) and isinstance(kind, FloatType) else None
+
+    def truncates(self, problem: Problem) -> bool:
+        return "truncate" in self.steps(problem)
+
+    def total(self, problem: Problem, records: list[Value]) -> Value:
+        """The sum as it is really done, truncation and halves included, by the model in exact arithmetic."""
+        prepare = self.prepare(problem)
+        added = [prepare(x)[0] for x in records]
+        model, steps = self.model(self.added(problem)), self.steps(problem)
+        halves = [added]
+        if "truncate" in steps:
+            halves = [[y for y in added if y < 0], [y for y in added if not y < 0]] if "split" in steps else halves
+            halves = [half[: problem.max_size] for half in halves]
+        sums = [model.sum(half) for half in halves]
+        return sum(sums[1:], start=sums[0]) * prepare.scale
+
+    def form(self, problem: Problem) -> Form:
+        return _form(self, self.added(problem).dtype, problem.dtype)
+
+
+def subject(method: Method, variant: str = "") -> Subject:
+    """A method with its own claim and model."""
+    adder = _adder(method)
+    plain = replace(adder, accumulator=None) if isinstance(adder, FromAccuracy) else adder  # `added` has its type
+    chosen = Subject(
+        method=method,
+        claim=method.sensitivity,
+        model=plain.model,
+        added=lambda problem: _added(method, problem),
+        prepare=lambda problem: _preparation(method, problem),
+        unmet=method.unmet,
+        accuracy=method.accuracy,
+        steps=method.steps,
+        modulus=method.modulus,
+        variant=variant,
+    )
+    if isinstance(adder, NumpyPairwise):
+        chosen = replace(chosen, unmet=lambda problem: _numpy_unmet(method, adder, problem))
+    return chosen
+
+
+def _adder(method: Method) -> Method:
+    if isinstance(method, Shifted):
+        return method.inner
+    if isinstance(method, OnGrid):
+        return method.integers or Wide()
+    return method
+
+
+def _added(method: Method, problem: Problem) -> Problem:
+    """The problem of what is added, in the type of the additions."""
+    if isinstance(method, OnGrid):
+        return method.integer_problem(problem)
+    if isinstance(method, Shifted):
+        return _added(method.inner, method.inner_problem(problem))
+    if isinstance(method, FromAccuracy) and method.accumulator is not None:
+        return replaced(problem, method.accumulator)
+    return problem
+
+
+def _preparation(method: Method, problem: Problem) -> Preparation:
+    if isinstance(method, OnGrid):
+        return ToGrid(method.grid(problem), method.rounding == "randomised")
+    if isinstance(method, Shifted):
+        return Shift(cast(FloatType, problem.dtype), problem.lower, method.inner_problem(problem).upper)
+    return AsItIs()
+
+
+def _numpy_unmet(method: Method, adder: NumpyPairwise, problem: Problem) -> list[str]:
+    """np.sum adds no tiny types; its tree can be looked at on them all the same, with the conditions of any tree."""
+    if isinstance(method, Shifted):
+        if not problem.relation.sized:
+            return method.unmet(problem)
+        if not isinstance(cast(FloatType, problem.dtype).round(problem.spread), Fraction):
+            return ["U - L overflows"]
+        problem = method.inner_problem(problem)
+    if not problem.relation.sized or problem.size is None:
+        return FromAccuracy.unmet(adder, problem)
+    kind = cast(FloatType, problem.dtype)
+    if reasons := too_high(height(problem.size), kind):
+        return reasons
+    reach = problem.size * problem.magnitude + cast(Fraction, adder.accuracy(problem))
+    return ["overflow"] if reach > kind.max else []
+
+
+@lru_cache(maxsize=8)
+def _form(subject: Subject, added: NumberType, data: NumberType) -> Form:
+    """The form of the sum, with every value of the type that can be added as its inputs."""
+    adder = subject.adder
+    if isinstance(adder, Wide):
+        return ExactForm(cast(Fold, subject.model(Problem(added, 0, 0))))
+    inputs = list(added.values()) if isinstance(added, IntType) else list(data.values())
+    if isinstance(adder, FromAccuracy):
+        if isinstance(subject.method, Shifted):
+            inputs = [x for x in inputs if x >= 0]
+        arithmetic = Multiples(cast(FloatType, added).k, cast(FloatType, added).l)
+        model = subject.model(Problem(arithmetic, 0, 0))
+        depth = min(1 << (arithmetic.k - 1), 6) if isinstance(adder, Kahan) else None
+
+        def form(values: list[Value]) -> Form:
+            if isinstance(model, Tree):
+                return TreeForm(machines.of_tree(model, arithmetic, values))
+            return FoldForm(machines.of_fold_on_arrays(model, arithmetic, values, depth))
+
+        if adder.split:
+            return ApartForm(form([x for x in inputs if x < 0]), form([x for x in inputs if not x < 0]))
+        return form(inputs)
+    unit = Fraction(1) if isinstance(added, IntType) else added.smallest_subnormal
+    fold = subject.model(Problem(added, 0, 0))
+    assert isinstance(fold, Fold)
+    if isinstance(adder, TowardZero) or (isinstance(adder, Split) and adder.halves != "modular"):
+        joined = machines.of_halves(fold, inputs, unit)
+        if isinstance(adder, Split) and adder.halves == "checked":
+            return ApartForm(FoldForm(joined.negative), FoldForm(joined.positive))
+        return JoinedForm(Halves(joined))
+    return FoldForm(machines.of_fold(fold, inputs, unit))
+
+
+def replaced(problem: Problem, kind: NumberType) -> Problem:
+    """The same problem in another type."""
+    return Problem(kind, problem.lower, problem.upper, problem.relation, problem.size, problem.max_size)

@@ -1,0 +1,219 @@
+"""Feeds random buffers to kernels built under AddressSanitizer and UBSan: `make fuzz` builds and runs it.
+
+Arrays are allocated to their last byte, so that a read beyond is seen. Small sums are held against the models, large
+ones against what any sum of clamped records obeys, and wrong arguments straight at the extension must be refused.
+"""
+
+import argparse
+import importlib.util
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+options = argparse.ArgumentParser(description=__doc__)
+options.add_argument("--module", type=Path, required=True, help="the folder of the sanitized _kernels")
+options.add_argument("--seconds", type=float, default=30)
+options.add_argument("--seed", type=int, default=time.time_ns() % 2**32)
+options = options.parse_args()
+
+(sanitized,) = options.module.glob("_kernels*.so")
+spec = importlib.util.spec_from_file_location("soundsum._kernels", sanitized)
+_kernels = sys.modules["soundsum._kernels"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(_kernels)
+
+import numpy as np  # noqa: E402
+
+from kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
+from soundsum import kernels, models  # noqa: E402
+from soundsum.numbers import is_special  # noqa: E402
+from soundsum.records import Column  # noqa: E402
+from soundsum.runs import Runs  # noqa: E402
+
+assert kernels._kernels is _kernels
+rng = np.random.default_rng(options.seed)
+GRIDS = list(NOTABLE_GRIDS.values())
+SMALL = 60  # what a model does in no time
+
+
+def pick(*choices):
+    return choices[rng.integers(len(choices))]
+
+
+def length():
+    around = pick(0, 16, 64, 2048, 4096, 32768)
+    return pick(int(rng.integers(SMALL)), max(0, around + int(rng.integers(-2, 3))))
+
+
+def buffer(kind, n):
+    """n random elements at any stride, the first and the last at the ends of their allocation."""
+    step = pick(1, 1, 1, 2, 3, -1, -2, 0)
+    size = n and (n - 1) * abs(step) + 1
+    bits = rng.integers(0, 1 << kind.bits, size, dtype=f"u{kind.bits // 8}")
+    if bits.size:
+        some = rng.random(bits.size) < rng.random()
+        bits[some] = rng.choice(np.array(telling(kind), dtype=bits.dtype), some.sum())
+    values = bits.view(kind.dtype)
+    return values[::step] if step else np.broadcast_to(values[:1], n)
+
+
+def column(kind, n):
+    values, first_bit = buffer(kind, n), int(rng.integers(40))
+    if pick(True, False):
+        return Column(values, kind)
+    return Column(values, kind, rng.integers(0, 256, (first_bit + n + 7) // 8, dtype=np.uint8), first_bit)
+
+
+def runs(kind):
+    def pattern():
+        return tuple(map(kind.from_bits, buffer(kind, pick(1, 2, 3, 2047, 2049)).view(f"u{kind.bits // 8}").tolist()))
+
+    return Runs(kind, [(pattern(), int(rng.integers(5))) for _ in range(rng.integers(4))])
+
+
+def bounds(kind):
+    values = [x for x in map(kind.from_bits, telling(kind)) if not is_special(x)]
+    return sorted([pick(*values), pick(*values)])
+
+
+def check_integers():
+    kind, missing, threads = pick(*INTEGERS), pick("zero", "drop"), pick(None, 1, 2, 5)
+    data, (low, high) = pick(column(kind, length()), runs(kind)), bounds(kind)
+    total = kernels.wide_sum(data, low, high, missing=missing, threads=threads)
+    held = kernels.saturating_sum(data, low, high, missing=missing)
+    squares = kernels.sum_of_squares(data, low, high, missing=missing)
+    assert min(0, low * data.size) <= total <= max(0, high * data.size)
+    assert held in kind
+    assert 0 <= squares <= max(low * low, high * high) * data.size
+    if data.size <= SMALL:
+        kept = cleaned(data, low, high, missing)
+        sums = models.wide().sum(kept), models.saturating(kind).sum(kept), models.squares().sum(kept)
+        assert (total, held, squares) == sums
+
+
+def check_floats():
+    kind, missing, how = pick(*FLOATS), pick("zero", "drop"), pick(*models.FLOAT_SUMS)
+    wider = pick(*(wider for wider in FLOATS if wider.holds(kind)))
+    data, (low, high) = pick(column(kind, length()), runs(kind)), bounds(kind)
+    total = kernels.float_sum(how, data, low, high, accumulator=wider, missing=missing)
+    assert total in wider
+    if data.size <= SMALL:
+        model = models.FLOAT_SUMS[how](wider).sum(cleaned(data, low, high, missing))
+        assert wider.to_bits(total) == wider.to_bits(model)
+
+
+def check_grids():
+    kind, missing, threads, n = pick(*FLOATS), pick("zero", "drop"), pick(None, 1, 2, 5), length()
+    grid, groups = pick(*GRIDS), pick(1, 2, 1000)
+    data, codes = column(kind, n), rng.integers(0, groups, n, dtype=pick(np.int32, np.int64))
+    if n <= SMALL or kernels.as_doubles(grid):
+        total = kernels.grid_sum(data, grid, missing=missing, threads=threads)
+        assert min(0, grid.low * n) <= total <= max(0, grid.high * n)
+        assert n > SMALL or total == sum(integers(data, grid, missing))
+        if n <= SMALL or not kernels.as_doubles(grid).shift:
+            grouped = kernels.grouped_grid_sum(data, codes, groups, grid, missing=missing, threads=threads)
+            assert sum(grouped) == total
+    assert 0 <= kernels.missing_count(data) <= n
+
+
+def check_groups_of_integers():
+    kind, missing, threads, n = pick(*INTEGERS), pick("zero", "drop"), pick(None, 1, 2, 5), length()
+    (low, high), groups = bounds(kind), pick(1, 2, 1000)
+    data, codes = column(kind, n), rng.integers(0, groups, n, dtype=pick(np.int32, np.int64))
+    grouped = kernels.grouped_wide_sum(data, codes, groups, low, high, missing=missing, threads=threads)
+    assert sum(grouped) == kernels.wide_sum(data, low, high, missing=missing)
+
+
+def check_that_no_grid_leaves_its_integers():
+    """Privacy rests on the last clamp alone: whatever the constants and the records, NaN and infinity included."""
+    kind, n = pick(*FLOATS), length()
+    constants = rng.integers(0, 1 << 64, 3, dtype=np.uint64).view(np.float64).tolist()
+    low, high = sorted(rng.integers(-(1 << 51), (1 << 51) + 1, 2).tolist())
+    data = column(kind, n)
+    raw = _kernels.Records.of_array(data.values.view(f"u{kind.bits // 8}"), kind.name, data.validity, data.first_bit)
+    assert low * n <= _kernels.grid_sum(raw, *constants, low, high, pick(0, 1, 2, 5)) <= high * n
+    codes = rng.integers(0, 3, n)
+    for total, size in zip(
+        _kernels.grouped_grid_sum(raw, codes, 3, *constants, low, high, low, 2),
+        np.bincount(codes, minlength=3),
+        strict=True,
+    ):
+        assert low * int(size) <= total <= high * int(size)
+
+
+def check_refusals():
+    n, wraps = int(rng.integers(1, 50)), 2**64 - int(rng.integers(1, 70))
+    bits, one = rng.integers(0, 1 << 64, n, dtype=np.uint64), np.ones(1, np.int64)
+    unaligned = np.frombuffer(bytes(8 * n + 1), np.uint8)[1:].view(np.uint64)
+    bitmap = np.zeros((n + 7) // 8, np.uint8)
+    of_array, of_runs = _kernels.Records.of_array, _kernels.Records.of_runs
+    ints, floats = of_array(bits, "int64", None, 0), of_array(bits, "float64", None, 0)
+    some_runs, huge = of_runs(bits, "int64", n * one, one), np.array([2**63 - 1, 2**63 - 1, n + 2])
+    codes, grid = np.zeros(n, np.int64), (0.0, 1.0, 1.0)
+
+    def with_code(code, dtype=np.int64):
+        return np.where(np.arange(n) == rng.integers(n), dtype(code), dtype(0)).astype(dtype)
+
+    wrong = {
+        "bitmap too short": lambda: of_array(bits, "int64", bitmap[:-1].copy(), 0),
+        "first bit too late": lambda: of_array(bits, "int64", bitmap, 8 * len(bitmap) - n + 1),
+        "first bit wraps round": lambda: of_array(bits, "int64", bitmap, wraps),
+        "first bit negative": lambda: of_array(bits, "int64", bitmap, -1),
+        "item too large": lambda: of_array(bits, pick("int32", "float16", "uint8"), None, 0),
+        "item too small": lambda: of_array(bits.astype(np.uint8), pick("int32", "bfloat16", "uint64"), None, 0),
+        "no such type": lambda: of_array(bits, pick("float128", "int", "", "float"), None, 0),
+        "two dimensions": lambda: of_array(bits.reshape(1, n), "int64", None, 0),
+        "objects": lambda: of_array(bits.astype(object), "int64", None, 0),
+        "not an array": lambda: of_array(pick(None, 1, "x", [1.0]), "int64", None, 0),
+        "lengths too short": lambda: of_runs(bits, "int64", (n - 1) * one, one),
+        "lengths too long": lambda: of_runs(bits, "int64", (n + 1) * one, one),
+        "lengths wrap round": lambda: of_runs(bits, "int64", huge, np.ones(3, np.int64)),
+        "lengths negative": lambda: of_runs(bits, "int64", np.array([n + 1, -1]), np.array([1, 1])),
+        "repeats negative": lambda: of_runs(bits, "int64", n * one, -one),
+        "repeats missing": lambda: of_runs(bits, "int64", n * one, one[:0]),
+        "patterns strided": lambda: of_runs(np.repeat(bits, 4)[::2], "int64", 2 * n * one, one),
+        "patterns unaligned": lambda: of_runs(unaligned, "int64", n * one, one),
+        "runs to arrays' kernels": lambda: pick(
+            lambda: _kernels.wide_sum(some_runs, 0, 1, 1),
+            lambda: _kernels.square_sum(some_runs, 0, 1),
+            lambda: _kernels.missing_count(some_runs),
+            lambda: _kernels.grouped_wide_sum(some_runs, codes, 1, 0, 1, 0, 1),
+        )(),
+        "floats to integers' kernels": lambda: _kernels.wide_sum(floats, 0, 1, 1),
+        "integers to floats' kernels": lambda: pick(
+            lambda: _kernels.grid_sum(ints, *grid, 0, 1, 1),
+            lambda: _kernels.float_sum(ints, "iterated", "float64", 0.0, 1.0, False),
+        )(),
+        "bounds beyond the type": lambda: _kernels.wide_sum(ints, 0, 2**63, 1),
+        "no such sum": lambda: _kernels.float_sum(floats, "naive", "float64", 0.0, 1.0, False),
+        "no such arithmetic": lambda: _kernels.float_sum(floats, "iterated", "int64", 0.0, 1.0, False),
+        "grid upside down": lambda: _kernels.grid_sum(floats, *grid, 1, 0, 1),
+        "grid too large": lambda: _kernels.grid_sum(floats, *grid, -1, 2**51 + 1, 1),
+        "code too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2), 2, 0, 1, 0, 1),
+        "code far too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2**62), 2, 0, 1, 0, 1),
+        "code negative": lambda: _kernels.grouped_wide_sum(ints, with_code(-1, np.int32), 2, 0, 1, 0, 1),
+        "no groups": lambda: _kernels.grouped_grid_sum(floats, codes, 0, *grid, 0, 1, 0, 1),
+        "codes too short": lambda: _kernels.grouped_grid_sum(floats, codes[1:], 1, *grid, 0, 1, 0, 1),
+        "codes of another type": lambda: _kernels.grouped_wide_sum(ints, codes.astype(np.int16), 1, 0, 1, 0, 1),
+        "codes unaligned": lambda: _kernels.grouped_wide_sum(ints, unaligned.view(np.int64), 1, 0, 1, 0, 1),
+        "records made by hand": lambda: _kernels.Records(),
+    }
+    for name, call in wrong.items():
+        try:
+            call()
+        except (ValueError, TypeError, RuntimeError):
+            continue
+        raise AssertionError(f"not refused: {name}")
+    return len(wrong)
+
+
+CHECKS = [check_integers, check_floats, check_grids, check_groups_of_integers, check_that_no_grid_leaves_its_integers,
+          check_refusals]  # fmt: skip
+
+print(f"seed {options.seed}", file=sys.stderr)  # for the run that does not reach its end
+end, calls = time.monotonic() + options.seconds, 0
+for i in count():
+    calls += CHECKS[i % len(CHECKS)]() or 1
+    if time.monotonic() > end:
+        break
+print(f"{calls:,} calls of the sanitized kernels in {options.seconds:g} s and no fault; --seed {options.seed}")

@@ -1,0 +1,1 @@
+"""Every kernel equals its model, bit for bit."""

@@ -1,0 +1,28 @@
+"""Every example in a docstring gives what it says."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import soundsum
+
+MODULES = ["soundsum"] + [
+    module.name
+    for module in pkgutil.walk_packages(soundsum.__path__, "soundsum.")
+    if not module.name.endswith(("._kernels", ".__main__"))
+]
+
+
+def run(name):
+    return doctest.testmod(importlib.import_module(name))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    assert run(name).failed == 0
+
+
+def test_there_are_examples():
+    assert sum(run(name).attempted for name in MODULES) > 0

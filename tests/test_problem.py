@@ -1,0 +1,75 @@
+"""A Problem is exact and refuses promises that contradict each other."""
+
+import math
+from dataclasses import FrozenInstanceError
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from soundsum import FloatType, IntType, Problem, Relation
+
+
+def test_bounds_are_exact_whatever_they_come_as():
+    assert Problem("float64", "0.1", Decimal("0.2")).lower == Fraction(1, 10)
+    assert Problem("float64", 0.1, 1).lower == Fraction(3602879701896397, 2**55)
+    assert Problem(np.float32, np.float32(0.1), 1).lower == Fraction(13421773, 2**27)
+    assert Problem("int8", "1/3", 5).lower == Fraction(1, 3)
+
+
+def test_ideal_is_the_sensitivity_over_the_real_numbers():
+    for relation, ideal in [("symmetric", 7), ("insert_delete", 7), ("change_one", 10), ("hamming", 10)]:
+        assert Problem("int32", -7, 3, relation).ideal == ideal
+    assert Problem("int64", -(2**63), 0).ideal == 2**63
+
+
+def test_dtype_takes_types_of_any_width():
+    assert Problem(FloatType(2, 3), 0, 1).dtype == FloatType(2, 3)
+    assert Problem(IntType(5, False), 0, 1).type == IntType(5, False)
+
+
+def test_it_is_frozen_and_hashable():
+    problem = Problem("float64", 0, 1)
+    with pytest.raises(FrozenInstanceError):
+        problem.lower = Fraction(5)
+    assert {problem: 1}[Problem("float64", 0.0, "1")] == 1
+    assert problem.relation is Relation.SYMMETRIC
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("float64", 2, 1), "lower=2 is above upper=1; swap them"),
+        (("float64", math.nan, 1), "lower=nan: bounds are finite"),
+        (("float64", 0, math.inf), "upper=inf: bounds are finite"),
+        (("float64", 0, 1, "symmetric", 5), "size=5: under symmetric the number of records is private; leave size out"),
+        (("float64", 0, 1, "insert_delete", 5), "size=5: under insert_delete"),
+        (
+            ("float64", 0, 1, "hamming", None, 5),
+            "max_size=5: under hamming the number of records is public; give it as size",
+        ),
+        (("float64", 0, 1, "change_one", -1), "size=-1: a number of records"),
+        (("float64", 0, 1, "change_one", 1.5), "size=1.5: a number of records"),
+        (
+            ("float64", 0, 1, "neighbours"),
+            "relation='neighbours' is not one of symmetric, insert_delete, change_one, hamming",
+        ),
+    ],
+)
+def test_contradictions_are_refused_with_the_remedy(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Problem(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [("text", 0, 1), ("float64", "a", 1), ("float64", None, 1), ("float64", True, 1)])
+def test_what_is_no_number_is_a_type_error(arguments):
+    with pytest.raises(TypeError):
+        Problem(*arguments)
+
+
+def test_a_public_size_comes_from_the_data_or_must_agree_with_it():
+    assert Problem("float64", 0, 1, "change_one").with_size(7).size == 7
+    assert Problem("float64", 0, 1).with_size(7).size is None
+    with pytest.raises(ValueError, match="size=8 but the data has 7 records"):
+        Problem("float64", 0, 1, "hamming", 8).with_size(7)
