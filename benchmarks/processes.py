@@ -70,4 +70,7 @@ def import_time(tick: Callable[[float], None], batches: int = 7, tries: int = 5)
     )
 
 
-ROWS = {NAMES["memory"]: runs_memory, NAMES["import"]: import_time}
+ROWS: dict[str, Callable[[Callable[[float], None]], Result]] = {
+    NAMES["memory"]: runs_memory,
+    NAMES["import"]: import_time,
+}

@@ -121,7 +121,7 @@ template <class T> SOUNDSUM_INLINE i128 wide_block_64(const T* data, std::size_t
     SOUNDSUM_VERSIONS i128 grid_sum_block(const T* data, std::size_t size, const Grid& grid) {                            \
         return grid_block_of(data, size, grid);                                                                           \
     }                                                                                                                     \
-    SOUNDSUM_VERSIONS void grid_integers(const T* data, std::size_t size, const Grid& grid, std::int64_t fill,            \
+    SOUNDSUM_VERSIONS void grid_integers_block(const T* data, std::size_t size, const Grid& grid, std::int64_t fill,            \
                                          std::int64_t* out) {                                                             \
         grid_each(data, size, grid, fill, out);                                                                           \
     }
@@ -226,6 +226,15 @@ u192 square_sum(const Records& records, i128 lower, i128 upper) {
     });
 }
 
+void grid_integers(const Records& records, const Grid& grid, std::int64_t fill, std::int64_t* out) {
+    FloatEnvironment environment(Rounding::Nearest);
+    with_float_type(records.type, [&]<class T>(T) {
+        ArrayBlocks<T> blocks(records, 0, records.size, missing_value<T>(), false);
+        for (auto block = blocks.next(); block.size; out += block.size, block = blocks.next())
+            grid_integers_block(block.data, block.size, grid, fill, out);
+    });
+}
+
 std::uint64_t missing_count(const Records& records) {
     return with_type(records.type, [&]<class T>(T) {
         std::uint64_t missing = 0;
@@ -239,7 +248,7 @@ std::vector<i128> grouped_grid_sum(const Records& records, const Codes& codes, s
     return with_float_type(records.type, [&]<class T>(T) {
         return sums_by_group<T>(records, codes, groups, missing_value<T>(), threads, [&](Block<T> block, std::size_t at, auto&& add) {
             std::array<std::int64_t, direct_block_size> q;
-            grid_integers(block.data, block.size, grid, fill, q.data());
+            grid_integers_block(block.data, block.size, grid, fill, q.data());
             for (std::size_t i = 0; i < block.size; ++i) add(at + i, q[i]);
         });
     });

@@ -24,6 +24,9 @@ i128 wide_sum(const Records&, i128 lower, i128 upper, unsigned threads);
 u192 square_sum(const Records&, i128 lower, i128 upper);
 std::uint64_t missing_count(const Records&);
 
+// The integer of each record, `fill` for a missing one; `out` has room for records.size.
+void grid_integers(const Records&, const Grid&, std::int64_t fill, std::int64_t* out);
+
 // codes[i] is the group of record i and must be below `groups`; `fill` is what a missing record adds.
 struct Codes {
     const std::int64_t* wide;    // one of the two is null

@@ -5,8 +5,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "environment.hpp"
 #include "exact.hpp"
 #include "ordered.hpp"
+#include "prepare.hpp"
 #include "records.hpp"
 
 namespace nb = nanobind;
@@ -114,6 +116,27 @@ Grid grid_of(double base, double scale, double more_scale, std::int64_t low, std
     return {base, scale, more_scale, low, high};
 }
 
+// A new array of n elements, owned by Python.
+template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> new_array(std::size_t n) {
+    auto* data = new T[n];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return {data, {n}, owner};
+}
+
+template <class T> nb::object clean_array(const Records& records, double lower, double upper, double shift) {
+    auto array = new_array<T>(records.size);
+    {
+        nb::gil_scoped_release release;
+        clean(records, lower, upper, shift, array.data());
+    }
+    return nb::cast(std::move(array));
+}
+
+// What Python code runs under where it must add as NumPy means to: to nearest, subnormals kept.
+struct PyEnvironment {
+    std::optional<FloatEnvironment> set;
+};
+
 template <class F> auto released(F&& f) {
     nb::gil_scoped_release release;
     return f();
@@ -127,6 +150,25 @@ NB_MODULE(_kernels, m) {
         .def_static("of_array", &from_array, nb::arg("values"), nb::arg("type"), nb::arg("validity").none(), nb::arg("first_bit"))
         .def_static("of_runs", &from_runs, nb::arg("values"), nb::arg("type"), nb::arg("lengths"), nb::arg("repeats"));
 
+    nb::class_<PyEnvironment>(m, "Environment")
+        .def(nb::init<>())
+        .def("__enter__", [](PyEnvironment& e) { e.set.emplace(Rounding::Nearest); })
+        .def("__exit__", [](PyEnvironment& e, nb::args) { e.set.reset(); });
+
+    m.def("clean", [](const PyRecords& records, double lower, double upper, double shift) -> nb::object {
+        const Records& array = array_of(records);
+        if (array.type == "float64") return clean_array<double>(array, lower, upper, shift);
+        if (array.type == "float32") return clean_array<float>(array, lower, upper, shift);
+        if (array.type == "float16" || array.type == "bfloat16") return clean_array<std::uint16_t>(array, lower, upper, shift);
+        throw nb::value_error("only float records are cleaned");
+    });
+    m.def("grid_integers", [](const PyRecords& records, double base, double scale, double more_scale, std::int64_t low,
+                              std::int64_t high, std::int64_t fill) {
+        const Grid grid = grid_of(base, scale, more_scale, low, high);
+        auto integers = new_array<std::int64_t>(array_of(records).size);
+        released([&] { grid_integers(records, grid, fill, integers.data()); });
+        return integers;
+    });
     m.def("float_sum", [](const PyRecords& records, const std::string& how, const std::string& arithmetic, double lower,
                           double upper, bool drop) {
         return released([&] { return float_sum(records, how, arithmetic, lower, upper, drop); });

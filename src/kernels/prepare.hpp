@@ -8,7 +8,4 @@ namespace soundsum {
 // Rounding is monotone, so they end in [lower - shift, upper - shift], both rounded. `out` has room for records.size elements of the type.
 void clean(const Records&, double lower, double upper, double shift, void* out);
 
-// The integers of float records on a grid; `fill` for a missing one.
-void grid_integers(const Records&, const Grid&, std::int64_t fill, std::int64_t* out);
-
 }  // namespace soundsum

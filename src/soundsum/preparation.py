@@ -27,7 +27,7 @@ def cleaned(data: Records, lower: Fraction, upper: Fraction, *, missing: Missing
     data = present(data) if missing == "drop" else data
     if isinstance(data, Runs):
         return np.asarray(data.clamp(lower, upper))
-    return _kernels.clean(raw_records(data), double(lower), double(upper), 0.0)
+    return _kernels.clean(raw_records(data), double(lower), double(upper), 0.0).view(data.type.dtype)
 
 
 def shifted(data: Records, lower: Fraction, upper: Fraction) -> Records:
@@ -36,7 +36,7 @@ def shifted(data: Records, lower: Fraction, upper: Fraction) -> Records:
     if isinstance(data, Runs):
         return _mapped(data, lambda x: kind.add(models.clean(x, lower, upper), -lower))
     moved = _kernels.clean(raw_records(data), double(lower), double(upper), double(lower))
-    return Column(moved, kind)
+    return Column(moved.view(kind.dtype), kind)
 
 
 def numpy_sum(values: NDArray[Any]) -> Fraction:

@@ -39,6 +39,7 @@ MADE_BY_HAND = [
     OnGrid(step="1/8", bits=8, integers=Modular()),
 ]
 EVERY = list(METHODS.values()) + MADE_BY_HAND
+SOMETIMES_DETERMINISTIC = [m for m in EVERY if m.label != "grid_randomised"]
 TYPES = ["float32", "float64", "float16", "bfloat16", "int8", "int32", "uint16", ss.FloatType(2, 4), ss.IntType(5)]
 SMALL = [Fraction(n, 8) for n in range(-24, 25)]
 
@@ -90,7 +91,7 @@ def modelled(method, problem, data):
     return total + len(values) * method.grid(problem).offset if isinstance(method, OnGrid) else total
 
 
-@pytest.mark.parametrize("method", EVERY, ids=lambda m: m.label)
+@pytest.mark.parametrize("method", SOMETIMES_DETERMINISTIC, ids=lambda m: m.label)
 @given(data=st.data())
 def test_the_sum_is_the_model_s(method, data):
     problem, data = data.draw(cases(method))
@@ -112,7 +113,7 @@ def test_the_sum_is_as_accurate_as_proved(method, data):
     assert abs(method.sum(problem, ss.Runs.of(data, problem.dtype)) - true) <= accuracy
 
 
-@pytest.mark.parametrize("method", EVERY, ids=lambda m: m.label)
+@pytest.mark.parametrize("method", SOMETIMES_DETERMINISTIC, ids=lambda m: m.label)
 @given(data=st.data(), where=st.integers(0, 8), record=st.sampled_from(range(5)))
 def test_one_record_moves_the_sum_by_at_most_the_sensitivity(method, data, where, record):
     problem, left = data.draw(cases(method))

@@ -87,7 +87,7 @@ class OnGrid(Method):
         """How far a record can be from its integer: half a step within [J, K] (a step if randomised), or the clamp."""
         grid = self.grid(problem)
         if not problem.ideal:
-            return Fraction(0)
+            return _clamp_error(grid)  # one value, not on a given grid unless by chance
         rounding = grid.step / 2 if self.rounding == "nearest" else grid.step
         return max(rounding, _clamp_error(grid))
 
@@ -97,7 +97,8 @@ class OnGrid(Method):
             return None
         if self.integers is not None and self.integers.accuracy(self.integer_problem(problem)) is None:
             return None
-        return problem.limit * self.accuracy_per_record(problem)
+        halves = 2 if {"split", "truncate"} <= set(self.steps(problem)) else 1  # each truncated on its own
+        return halves * problem.limit * self.accuracy_per_record(problem)
 
     def likely_accuracy(self, problem: Problem, confidence: float = 0.95) -> Fraction | None:
         """With this confidence: c sqrt(n) steps if randomised (`thm:accuracy2`, by Hoeffding), and the clamp."""

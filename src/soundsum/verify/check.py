@@ -8,18 +8,18 @@ through the accuracy measured over everything reachable.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 
 from soundsum.numbers import NumberType, Value
 from soundsum.problem import Problem
 from soundsum.relations import Relation
-from soundsum.verify.closures import Found, Kind
+from soundsum.verify.closures import BySize, Datasets, Found, Kind
 from soundsum.verify.forms import Form
 from soundsum.verify.machines import INFINITE, Ints
 from soundsum.verify.results import ACCURACY, Case, Counterexample, Result, smallness
@@ -27,6 +27,9 @@ from soundsum.verify.subjects import Preparation, Subject
 
 MOST_SOUGHT = 64
 """Records up to which the datasets behind a violation for all sizes are sought."""
+
+MOST_TRIED = 50_000
+"""Datasets of one length that are tried for an inaccurate sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,9 @@ class Columns:
         """What the entries of `every` are worth, less the offset, in units / finer; and that finer."""
         worth = [(Fraction(x) - offset) / unit for x in self.records]
         finer = math.lcm(*(w.denominator for w in worth))
-        return np.array([int(w * finer) for w in worth], dtype=np.int64), finer
+        amounts = [int(w * finer) for w in worth]
+        small = max(map(abs, amounts)) < 1 << 50
+        return np.array(amounts, dtype=np.int64 if small else object), finer
 
 
 @dataclass
@@ -59,13 +64,14 @@ class Tally:
     ratio: Fraction | None = None
     at: Case | None = None
     fewest: int = MOST_SOUGHT
-    examples: list[Counterexample] = field(default_factory=list)
+    example: Counterexample | None = None
 
     def compare(self, case: Case, true: Fraction, claimed: Fraction, examined: int) -> bool:
         """Count the case; False if the truth exceeds the claim."""
         self.cases += 1
         self.pairs += examined
-        if claimed > 0 and (self.ratio is None or true / claimed > self.ratio):
+        alone = case.problem.limit in (0, 1)  # one record is no sum: the ratio would say nothing
+        if claimed > 0 and not alone and (self.ratio is None or true / claimed > self.ratio):
             self.ratio, self.at = true / claimed, case
         self.violations += true > claimed
         return true <= claimed
@@ -75,15 +81,18 @@ class Tally:
         self.certified += 1
         self.violations += bound > claimed
 
-    def violated(self, n: int, example: Callable[[], Counterexample]) -> None:
-        if n <= self.fewest:
-            self.fewest = n
-            self.examples.append(example())
+    def violated(self, n: int, make: Callable[[], Counterexample]) -> None:
+        """Keep the example with the fewest records."""
+        if n > self.fewest:
+            return
+        example = make()
+        if n < self.fewest or self.example is None or smallness(example) < smallness(self.example):
+            self.fewest, self.example = n, example
 
     def result(self) -> Result:
         return Result(
             *(self.method, self.relation, self.dtype, self.cases, self.pairs, self.certified, self.violations),
-            *(self.ratio, self.at, min(self.examples, key=smallness, default=None)),
+            *(self.ratio, self.at, self.example),
         )
 
 
@@ -132,8 +141,8 @@ class Truth:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self._any: dict[tuple[bytes, Kind], Found] = {}
-        self._sizes: dict[tuple[bytes, Kind], tuple[Iterator[Found], list[Found]]] = {}
-        self._errors: dict[bytes, tuple[Iterator[tuple[int, int, int]], list[tuple[int, int, int]]]] = {}
+        self._sizes: dict[tuple[bytes, Kind], BySize[Found]] = {}
+        self._orders: dict[bytes, Datasets | None] = {}
 
     def columns(self, problem: Problem) -> tuple[Form, Columns, Preparation]:
         form, prepare = self.subject.form(problem), self.subject.prepare(problem)
@@ -160,9 +169,8 @@ class Truth:
         key = columns.numbers.tobytes(), self.kind(problem)
         if key not in self._sizes:
             founds = form.by_size(columns.numbers, self.kind(problem), self.subject.modulus(problem))
-            self._sizes[key] = founds, []
-        source, known = self._sizes[key]
-        known.extend(islice(source, max(0, n + 1 - len(known))))
+            self._sizes[key] = BySize(founds)
+        known = self._sizes[key].upto(n)
         return known[n] if n < len(known) else None
 
     def of_size_unordered(self, problem: Problem, n: int) -> Found | None:
@@ -176,8 +184,15 @@ class Truth:
         """Whether the unordered relation is answered by the ordered one."""
         if problem.relation.ordered or self.subject.steps(problem)[0] == "permute":
             return True
+        return self.subject.form(problem).may_commute and self.two_orders(problem) is None
+
+    def two_orders(self, problem: Problem) -> Datasets | None:
+        """Two orders of the same records that lead to different states, or None if the order never matters."""
         form, columns, _ = self.columns(problem)
-        return form.commutes(columns.numbers)
+        key = columns.numbers.tobytes()
+        if key not in self._orders:
+            self._orders[key] = form.exchange(columns.numbers)
+        return self._orders[key]
 
     def example(self, problem: Problem, n: int, found: Found, claimed: Fraction, meaning: str) -> Counterexample:
         """The two datasets, added once more by the model itself."""
@@ -218,7 +233,10 @@ def _compare_any_size(truth: Truth, problem: Problem, tally: Tally) -> None:
             tally.violated(n, lambda: truth.example(problem, n, found_at_n, claimed, "neighbours in any order"))
             break
     if tally.compare(case, best, claimed, examined):
-        tally.violations += 1  # order-dependent without a permutation, whatever the difference
+        tally.violations += 1
+        if (orders := truth.two_orders(problem)) is not None:
+            reordered = Found(0, 0, lambda: orders)
+            tally.violated(MOST_SOUGHT, lambda: truth.example(problem, len(orders[0]), reordered, Fraction(0), "reordered"))
 
 
 def _compare_size(truth: Truth, problem: Problem, n: int, tally: Tally) -> None:
@@ -239,7 +257,7 @@ def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction,
     form, columns, prepare = truth.columns(problem)
     unit = form.unit * prepare.scale
     amounts, finer = columns.amounts(unit, prepare.offset)
-    sizes = list(islice(form.errors(columns.every, amounts, finer), n + 1))
+    sizes = form.errors_by_size(columns.every, amounts, finer).upto(n)
     looked_at = sizes if truth.subject.truncates(problem) else sizes[-1:]
     worst = max(errors.worst for errors in looked_at)
     case = Case(problem, f"n = {n}" if problem.relation.sized else f"n <= {n}", truth.subject.variant)
@@ -253,23 +271,32 @@ def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction,
 def _inaccurate(
     truth: Truth, problem: Problem, n: int, claimed: Fraction, records: Sequence[Value], case: Case
 ) -> Counterexample | None:
-    """A dataset of at most 3 records whose sum is too far off, by trying them all; None if there is none so short."""
-    offset = truth.subject.prepare(problem).offset
-    for m in range(min(n, 3) + 1) if truth.subject.truncates(problem) else [n] if n <= 3 else []:
-        for dataset in product(dict.fromkeys(records), repeat=m):
-            computed = truth.subject.total(problem, list(dataset)) + m * offset
+    """The shortest dataset whose sum is too far off, by trying them all; None if there are too many to try."""
+    subject, offset = truth.subject, truth.subject.prepare(problem).offset
+    values = list(dict.fromkeys(records))
+    for m in range(2 * n + 1) if subject.truncates(problem) else [n]:
+        if len(values) ** m > MOST_TRIED:
+            return None
+        for dataset in product(values, repeat=m):
+            if any(len(half) > n for half in subject.halves(problem, dataset)):
+                continue  # truncation would drop a record
+            computed = subject.total(problem, dataset) + m * offset
             exact = sum(map(Fraction, dataset), start=Fraction(0))
             if not abs(computed - exact) <= claimed:
-                return Counterexample(
-                    case, dataset, dataset, computed, exact, abs(computed - exact), claimed, ACCURACY
-                )
+                off = abs(computed - exact)
+                return Counterexample(case, dataset, dataset, computed, exact, off, claimed, ACCURACY)
     return None
 
 
 @lru_cache(maxsize=32)
 def _columns(form: Form, prepare: Preparation, kind: NumberType, lower: Fraction, upper: Fraction) -> Columns:
-    records = [x for x in kind.values() if lower <= x <= upper]
+    records = [x for x in _values(kind) if lower <= x <= upper]
     become = [(x, y) for x in records for y in prepare(x)]
     every = form.columns([y for _, y in become])
     origin = {int(column): x for column, (x, _) in reversed(list(zip(every, become, strict=True)))}
     return Columns(np.unique(every), origin, every, tuple(x for x, _ in become))
+
+
+@lru_cache
+def _values(kind: NumberType) -> tuple[Value, ...]:
+    return tuple(kind.values())

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import islice
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,21 @@ Kind: TypeAlias = Literal["inserted", "changed", "truncated"]
 Datasets: TypeAlias = tuple[list[int], list[int]]
 """Two datasets, as numbers of inputs."""
 
+T = TypeVar("T")
+
 CHUNK = 1 << 22
+
+
+class BySize(Generic[T]):
+    """What a generator says about n = 0, 1, 2, ..., remembered."""
+
+    def __init__(self, source: Iterator[T]) -> None:
+        self._source, self._known = source, list[T]()
+
+    def upto(self, n: int) -> list[T]:
+        """The answers for 0 to n, or as far as they go."""
+        self._known.extend(islice(self._source, max(0, n + 1 - len(self._known))))
+        return self._known[: n + 1]
 
 
 class Found(NamedTuple):
@@ -59,8 +74,8 @@ def closure(machine: Machine, columns: Ints, kind: Kind) -> Layer:
     fresh = seen = first_layer(machine)
     while len(fresh.equal) or len(fresh.inserted) or len(fresh.changed):
         after = next_layer(machine, columns, fresh, kind)
-        fresh = Layer(*(np.setdiff1d(a, b, assume_unique=True) for a, b in zip(_parts(after), _parts(seen))))
-        seen = Layer(*(np.union1d(a, b) for a, b in zip(_parts(seen), _parts(fresh))))
+        fresh = Layer(*(np.setdiff1d(a, b, assume_unique=True) for a, b in zip(_parts(after), _parts(seen), strict=True)))
+        seen = Layer(*(np.union1d(a, b) for a, b in zip(_parts(seen), _parts(fresh), strict=True)))
     return seen
 
 
@@ -210,15 +225,26 @@ def path(machine: Machine, columns: Ints, history: Sequence[Layer], state: int) 
     raise AssertionError("a state came from nowhere")
 
 
-def commuting(machine: Machine, columns: Ints, states: Ints) -> tuple[int, int, int] | None:
-    """None if any two records may be exchanged in any of the states; otherwise a state and two that may not."""
+def exchange(machine: Machine, columns: Ints) -> Datasets | None:
+    """Two orders of the same records that lead to different states, or None if no order ever matters.
+
+    It never does if in every state that can be reached any two records may be exchanged.
+    """
+    history = [np.array([machine.start])]
+    seen = history[0]
     step = machine.step[:, columns]
-    after = step[step[states]]  # [state, first, second]
-    differ = np.argwhere(after != after.transpose(0, 2, 1))
-    if not len(differ):
-        return None
-    state, first, second = differ[0].tolist()
-    return int(states[state]), int(columns[first]), int(columns[second])
+    while len(history[-1]):
+        for states in np.array_split(history[-1], -(-len(history[-1]) // 16)):
+            after = step[step[states]]  # [state, first, second]
+            differ = np.argwhere(after != after.transpose(0, 2, 1))
+            if len(differ):
+                state, first, second = differ[0]
+                common = path(machine, columns, [Layer(e, e, e) for e in history], int(states[state]))
+                one, other = int(columns[first]), int(columns[second])
+                return [*common, one, other], [*common, other, one]
+        history.append(np.setdiff1d(step[history[-1]], seen))
+        seen = np.union1d(seen, history[-1])
+    return None
 
 
 def _parts(layer: Layer) -> tuple[Ints, Ints, Ints]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import count, islice
+from functools import cached_property
+from itertools import count
 
 import numpy as np
 
 from soundsum.models import Fold
 from soundsum.numbers import Value
 from soundsum.verify import closures, errors
-from soundsum.verify.closures import Found, Kind, closure, commuting
+from soundsum.verify.closures import BySize, Datasets, Found, Kind
 from soundsum.verify.errors import Errors, Extremes
 from soundsum.verify.halves import Halves
 from soundsum.verify.machines import Ints, Joins, Machine, counted
@@ -51,14 +52,31 @@ class Form(ABC):
     def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
         raise NotImplementedError(f"{type(self).__name__} is looked at size by size")
 
-    def commutes(self, columns: Ints) -> bool:
-        """Whether any two records may be exchanged in every state that can be reached."""
-        return False
+    def exchange(self, columns: Ints) -> Datasets | None:
+        """Two orders of the same records that lead to different states; None if the order never matters."""
+        raise NotImplementedError(f"{type(self).__name__} depends on the order")
+
+    @property
+    def may_commute(self) -> bool:
+        """Whether it is worth asking `exchange`."""
+        return True
+
+    def errors_by_size(self, columns: Ints, amounts: Ints, finer: int = 1) -> BySize[Errors]:
+        key = finer, columns.tobytes(), amounts.tobytes()
+        if key not in self._errors:
+            if len(self._errors) > 50:
+                self._errors.clear()
+            self._errors[key] = BySize(self.errors(columns, amounts, finer))
+        return self._errors[key]
+
+    @cached_property
+    def _errors(self) -> dict[tuple[int, bytes, bytes], BySize[Errors]]:
+        return {}
 
     def bound(self, columns: Ints, kind: Kind, n: int) -> int:
         """What the measured accuracy implies for neighbours of n records: the ideal difference and both errors."""
         amounts = self.amounts(columns)
-        sizes = list(islice(self.errors(columns, amounts), n + 1))
+        sizes = self.errors_by_size(columns, amounts).upto(n)
         if n == 0:
             return 0
         spread = int(amounts.max() - amounts.min())
@@ -97,19 +115,19 @@ class ExactForm(Form):
         while True:
             yield self.any_size(columns, kind)
 
-    def commutes(self, columns: Ints) -> bool:
-        return True
+    def exchange(self, columns: Ints) -> Datasets | None:
+        return None
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
-        lost = amounts - columns * finer
+        lost = amounts - columns.astype(object) * finer  # Python's integers: a step may be far below the records
         for n in count():
             yield Errors(n * int(lost.max()), -n * int(lost.min()), n * len(columns))
 
 
 class FoldForm(Form):
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, entries: int) -> None:
         self.machine, self.inputs, self.unit = machine, machine.inputs, machine.unit
-        self.sequences = Sequences(machine)
+        self.sequences = Sequences(machine, entries)
 
     def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
         return closures.any_size(self.machine, columns, kind, modulus)
@@ -117,11 +135,12 @@ class FoldForm(Form):
     def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
         return closures.by_size(self.machine, columns, kind, modulus)
 
-    def commutes(self, columns: Ints) -> bool:
-        if (self.machine.step < 0).any():
-            return False  # a machine of few layers, made for sums that do not commute
-        reached = closure(self.machine, columns, "inserted").equal
-        return commuting(self.machine, columns, reached) is None
+    @property
+    def may_commute(self) -> bool:
+        return not (self.machine.step < 0).any()  # else it has few layers, made for a sum that does not commute
+
+    def exchange(self, columns: Ints) -> Datasets | None:
+        return closures.exchange(self.machine, columns)
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         for extremes in errors.of_fold(self.machine, columns, amounts, finer):
@@ -129,9 +148,13 @@ class FoldForm(Form):
 
 
 class TreeForm(Form):
-    def __init__(self, joins: Joins) -> None:
+    def __init__(self, joins: Joins, entries: int) -> None:
         self.joins, self.inputs, self.unit = joins, joins.inputs, joins.unit
-        self.sequences = Sequences(joins)
+        self.sequences = Sequences(joins, entries)
+
+    @property
+    def may_commute(self) -> bool:
+        return False
 
     def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
         if kind == "changed":
@@ -154,7 +177,7 @@ class JoinedForm(Form):
         self.halves, self.unit = halves, halves.joined.unit
         self.inputs = np.concatenate([halves.joined.negative.inputs, halves.joined.positive.inputs])
         self.negatives = len(halves.joined.negative.inputs)
-        self._extremes: dict[bytes, tuple[Iterator[Extremes], list[Extremes]]] = {}
+        self._extremes: dict[bytes, BySize[Extremes]] = {}
 
     def _halves(self, columns: Ints) -> tuple[Ints, Ints]:
         return columns[columns < self.negatives], columns[columns >= self.negatives] - self.negatives
@@ -167,9 +190,9 @@ class JoinedForm(Form):
         q, p = self._halves(columns)
         return self.halves.by_size(self.halves.half(True, q), self.halves.half(False, p), kind)
 
-    def commutes(self, columns: Ints) -> bool:
+    def exchange(self, columns: Ints) -> Datasets | None:
         q, p = self._halves(columns)
-        return self.halves.commuting(self.halves.half(True, q), self.halves.half(False, p))
+        return self.halves.exchange(self.halves.half(True, q), self.halves.half(False, p))
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         """The errors of both halves and of the last addition, over every way to share the records out."""
@@ -183,7 +206,9 @@ class JoinedForm(Form):
             for m in range(n + 1):
                 q, p = (
                     self._half_extremes(machine, share, amounts[which], finer, size)
-                    for machine, share, which, size in zip(machines, shares, (negative, ~negative), (m, n - m))
+                    for machine, share, which, size in zip(
+                        machines, shares, (negative, ~negative), (m, n - m), strict=True
+                    )
                 )
                 for i, sign in ((0, 1), (1, -1)):
                     a, b = np.flatnonzero(q[i] > errors.NONE), np.flatnonzero(p[i] > errors.NONE)
@@ -197,10 +222,8 @@ class JoinedForm(Form):
         if key not in self._extremes:
             if len(self._extremes) > 600:
                 self._extremes.clear()
-            self._extremes[key] = errors.of_fold(machine, columns, amounts, finer), []
-        source, known = self._extremes[key]
-        known.extend(islice(source, max(0, n + 1 - len(known))))
-        return known[n]
+            self._extremes[key] = BySize(errors.of_fold(machine, columns, amounts, finer))
+        return self._extremes[key].upto(n)[n]
 
 
 class ApartForm(Form):
@@ -210,6 +233,10 @@ class ApartForm(Form):
         self.negative, self.positive, self.negatives = negative, positive, len(negative.inputs)
         self.inputs = np.concatenate([negative.inputs, positive.inputs])
         self.unit = negative.unit
+
+    @property
+    def may_commute(self) -> bool:
+        return False
 
     def _halves(self, columns: Ints) -> list[tuple[Form, Ints, int]]:
         low = columns < self.negatives

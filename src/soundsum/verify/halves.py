@@ -17,7 +17,7 @@ from soundsum.verify.closures import (
     Kind,
     Layer,
     closure,
-    commuting,
+    exchange,
     first_layer,
     next_layer,
     path,
@@ -191,8 +191,10 @@ class Halves:
         shift = len(self.joined.negative.inputs)
         return negative + [column + shift for column in positive]
 
-    def commuting(self, q: Half, p: Half) -> bool:
-        """Whether any two records may be exchanged: within a half; of two halves they always may."""
-        return all(
-            commuting(half.machine, half.columns, half.layer(ANY, "inserted").equal) is None for half in (q, p)
-        )
+    def exchange(self, q: Half, p: Half) -> Datasets | None:
+        """Two orders that lead to different states; records of different halves may always be exchanged."""
+        for half, negative in ((q, True), (p, False)):
+            orders = exchange(half.machine, half.columns)
+            if orders is not None:
+                return self._inputs(negative, orders[0], []), self._inputs(negative, orders[1], [])
+        return None

@@ -18,15 +18,14 @@ from soundsum.models import Shape
 from soundsum.verify.closures import Datasets, Found
 from soundsum.verify.machines import Ints, Joins, Machine
 
-MOST_ENTRIES = 1 << 24
 MOST_RECORDS = 5
 
 
 class Sequences:
     """Sums of all sequences of up to `most` records over all inputs of a machine or a tree, made when first needed."""
 
-    def __init__(self, machine: Machine | Joins) -> None:
-        self.machine = machine
+    def __init__(self, machine: Machine | Joins, entries: int) -> None:
+        self.machine, self.entries = machine, entries
         self._sums: dict[int, Ints] = {}
         self._orders: dict[int, tuple[Ints, Ints]] = {}
 
@@ -34,7 +33,7 @@ class Sequences:
     def most(self) -> int:
         """The largest n for which the arrays are affordable."""
         values = max(2, len(self.machine.inputs))
-        return max(n for n in range(1, MOST_RECORDS + 1) if values**n <= MOST_ENTRIES)
+        return max(n for n in range(MOST_RECORDS + 1) if values**n <= self.entries)
 
     def sums(self, n: int) -> Ints:
         """sums[x1, ..., xn] in units."""

@@ -6,7 +6,7 @@ caught. What happens to a record before it is added (shifted, put on a grid) is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -90,6 +90,7 @@ class Subject:
     steps: Callable[[Problem], tuple[str, ...]]
     modulus: Callable[[Problem], int | None]
     variant: str = ""
+    entries: int = 1 << 24  # of arrays over all short datasets: how many records are looked at in every order
 
     @property
     def adder(self) -> Method:
@@ -103,17 +104,20 @@ class Subject:
     def truncates(self, problem: Problem) -> bool:
         return "truncate" in self.steps(problem)
 
-    def total(self, problem: Problem, records: list[Value]) -> Value:
-        """The sum as it is really done, truncation and halves included, by the model in exact arithmetic."""
+    def halves(self, problem: Problem, records: Sequence[Value]) -> list[list[Value]]:
+        """What is truncated and added on its own: all of it, or the negatives and the rest."""
         prepare = self.prepare(problem)
         added = [prepare(x)[0] for x in records]
-        model, steps = self.model(self.added(problem)), self.steps(problem)
-        halves = [added]
-        if "truncate" in steps:
-            halves = [[y for y in added if y < 0], [y for y in added if not y < 0]] if "split" in steps else halves
-            halves = [half[: problem.max_size] for half in halves]
-        sums = [model.sum(half) for half in halves]
-        return sum(sums[1:], start=sums[0]) * prepare.scale
+        if "split" in self.steps(problem) and self.truncates(problem):
+            return [[y for y in added if y < 0], [y for y in added if not y < 0]]
+        return [added]
+
+    def total(self, problem: Problem, records: Sequence[Value]) -> Value:
+        """The sum as it is really done, truncation and halves included, by the model in exact arithmetic."""
+        model = self.model(self.added(problem))
+        kept = problem.max_size if self.truncates(problem) else None
+        sums = [model.sum(half[:kept]) for half in self.halves(problem, records)]
+        return sum(sums[1:], start=sums[0]) * self.prepare(problem).scale
 
     def form(self, problem: Problem) -> Form:
         return _form(self, self.added(problem).dtype, problem.dtype)
@@ -175,7 +179,7 @@ def _numpy_unmet(method: Method, adder: NumpyPairwise, problem: Problem) -> list
         if not isinstance(cast(FloatType, problem.dtype).round(problem.spread), Fraction):
             return ["U - L overflows"]
         problem = method.inner_problem(problem)
-    if not problem.relation.sized or problem.size is None:
+    if adder.split or not problem.relation.sized or problem.size is None:
         return FromAccuracy.unmet(adder, problem)
     kind = cast(FloatType, problem.dtype)
     if reasons := too_high(height(problem.size), kind):
@@ -200,8 +204,8 @@ def _form(subject: Subject, added: NumberType, data: NumberType) -> Form:
 
         def form(values: list[Value]) -> Form:
             if isinstance(model, Tree):
-                return TreeForm(machines.of_tree(model, arithmetic, values))
-            return FoldForm(machines.of_fold_on_arrays(model, arithmetic, values, depth))
+                return TreeForm(machines.of_tree(model, arithmetic, values), subject.entries)
+            return FoldForm(machines.of_fold_on_arrays(model, arithmetic, values, depth), subject.entries)
 
         if adder.split:
             return ApartForm(form([x for x in inputs if x < 0]), form([x for x in inputs if not x < 0]))
@@ -212,9 +216,9 @@ def _form(subject: Subject, added: NumberType, data: NumberType) -> Form:
     if isinstance(adder, TowardZero) or (isinstance(adder, Split) and adder.halves != "modular"):
         joined = machines.of_halves(fold, inputs, unit)
         if isinstance(adder, Split) and adder.halves == "checked":
-            return ApartForm(FoldForm(joined.negative), FoldForm(joined.positive))
+            return ApartForm(FoldForm(joined.negative, 1), FoldForm(joined.positive, 1))
         return JoinedForm(Halves(joined))
-    return FoldForm(machines.of_fold(fold, inputs, unit))
+    return FoldForm(machines.of_fold(fold, inputs, unit), subject.entries)
 
 
 def replaced(problem: Problem, kind: NumberType) -> Problem:
