@@ -97,16 +97,20 @@ class OnGrid(Method):
             return None
         if self.integers is not None and self.integers.accuracy(self.integer_problem(problem)) is None:
             return None
-        halves = 2 if {"split", "truncate"} <= set(self.steps(problem)) else 1  # each truncated on its own
-        return halves * problem.limit * self.accuracy_per_record(problem)
+        return self._most_kept(problem) * self.accuracy_per_record(problem)
+
+    def _most_kept(self, problem: Problem) -> int:
+        """How many records may be added: two halves are truncated each on its own."""
+        halves = 2 if {"split", "truncate"} <= set(self.steps(problem)) else 1
+        return halves * cast(int, problem.limit)
 
     def likely_accuracy(self, problem: Problem, confidence: float = 0.95) -> Fraction | None:
         """With this confidence: c sqrt(n) steps if randomised (`thm:accuracy2`, by Hoeffding), and the clamp."""
         if self.rounding == "nearest" or problem.limit is None or self.accuracy(problem) is None:
             return self.accuracy(problem)
         c = Fraction(math.nextafter(math.sqrt(math.log(2 / (1 - confidence)) / 2), math.inf))
-        grid = self.grid(problem)
-        return c * (math.isqrt(problem.limit) + 1) * grid.step + problem.limit * _clamp_error(grid)
+        grid, n = self.grid(problem), self._most_kept(problem)
+        return c * (math.isqrt(n) + 1) * grid.step + n * _clamp_error(grid)
 
     def overflow_chance(self, problem: Problem, epsilon: Fraction) -> float:
         """At most this chance that sum and Laplace noise leave m bits (`thrm:overflow-unlikely`, computed)."""

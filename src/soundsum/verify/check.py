@@ -41,14 +41,6 @@ class Columns:
     every: Ints  # one entry for each record and each input it may become
     records: tuple[Value, ...]  # beside `every`
 
-    def amounts(self, unit: Fraction, offset: Fraction) -> tuple[Ints, int]:
-        """What the entries of `every` are worth, less the offset, in units / finer; and that finer."""
-        worth = [(Fraction(x) - offset) / unit for x in self.records]
-        finer = math.lcm(*(w.denominator for w in worth))
-        amounts = [int(w * finer) for w in worth]
-        small = max(map(abs, amounts)) < 1 << 50
-        return np.array(amounts, dtype=np.int64 if small else object), finer
-
 
 @dataclass
 class Tally:
@@ -256,7 +248,7 @@ def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction,
     """|exact sum - computed sum| of n records; of up to n where they are truncated, and in each half if apart."""
     form, columns, prepare = truth.columns(problem)
     unit = form.unit * prepare.scale
-    amounts, finer = columns.amounts(unit, prepare.offset)
+    amounts, finer = _amounts(columns, unit, prepare.offset)
     sizes = form.errors_by_size(columns.every, amounts, finer).upto(n)
     looked_at = sizes if truth.subject.truncates(problem) else sizes[-1:]
     worst = max(errors.worst for errors in looked_at)
@@ -295,6 +287,16 @@ def _columns(form: Form, prepare: Preparation, kind: NumberType, lower: Fraction
     every = form.columns([y for _, y in become])
     origin = {int(column): x for column, (x, _) in reversed(list(zip(every, become, strict=True)))}
     return Columns(np.unique(every), origin, every, tuple(x for x, _ in become))
+
+
+@lru_cache(maxsize=32)
+def _amounts(columns: Columns, unit: Fraction, offset: Fraction) -> tuple[Ints, int]:
+    """What the entries of `every` are worth, less the offset, in units / finer; and that finer."""
+    worth = [(Fraction(x) - offset) / unit for x in columns.records]
+    finer = math.lcm(*(w.denominator for w in worth))
+    amounts = [int(w * finer) for w in worth]
+    small = max(map(abs, amounts)) < 1 << 50
+    return np.array(amounts, dtype=np.int64 if small else object), finer
 
 
 @lru_cache

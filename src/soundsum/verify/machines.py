@@ -136,7 +136,7 @@ class Joined:
 def of_halves(fold: Fold, inputs: Sequence[Value], unit: Fraction) -> Joined:
     """The two halves of a fold whose state is (negative sum, positive sum), after checking that they are apart.
 
-    That a step touches one half only, and looks at that half only, is checked on every pair of states up to 256
+    That a step touches one half only, and looks at that half only, is checked on every pair of states up to 64
     pairs and on an even selection beyond.
     """
     q0, p0 = fold.start
@@ -147,7 +147,7 @@ def of_halves(fold: Fold, inputs: Sequence[Value], unit: Fraction) -> Joined:
     # Pairs of pairs are compared by their extremes, which is exact for a finish that grows with both sums.
     assert (np.diff(finish, axis=0) >= 0).all(), "the last addition is not monotone"
     assert (np.diff(finish, axis=1) >= 0).all(), "the last addition is not monotone"
-    every = max(1, math.isqrt(len(qs) * len(ps) // 256))
+    every = max(1, math.isqrt(len(qs) * len(ps) // 64))
     for q, p in product(qs[::every], ps[::every]):
         for x in inputs:
             apart = (fold.step((q, p0), x)[0], p) if x < 0 else (q, fold.step((q0, p), x)[1])

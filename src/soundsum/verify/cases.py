@@ -1,0 +1,124 @@
+"""What a run looks at: which methods on which tiny types, with which bounds and sizes.
+
+The full run takes all L <= U of every type. The quick one takes the smallest types, all bounds of the integers, and
+for floats the bounds among zero, the least and largest subnormal and normal values, and every sixth value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement
+
+from soundsum.methods import (
+    METHODS,
+    Checked,
+    Iterated,
+    Method,
+    Modular,
+    NumpyPairwise,
+    OnGrid,
+    Pairwise,
+    Saturating,
+    Split,
+    TowardZero,
+)
+from soundsum.numbers import FloatType, IntType, NumberType, Value
+from soundsum.verify.subjects import Subject, subject
+
+INTEGERS = [IntType(bits, signed) for bits in (3, 4, 5) for signed in (True, False)]
+FLOATS = [FloatType(2, 3), FloatType(2, 4), FloatType(3, 3)]
+TOWARD_ZERO_TOO = FloatType(3, 4)
+
+SIZES = (0, 1, 2, 3, 4, 5, 6)
+TREE_SIZES = (*SIZES, 8, 9)  # where the height of a pairwise tree changes
+NUMPY_SIZES = (*SIZES, 7, 8, 9, 10)  # NumPy's own changes at 8 and then with every record
+QUICK_SIZES = (0, 1, 2, 3, 4)
+
+BOUNDS_PER_TASK = 400
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some bounds of one subject on one type, small enough to be one worker's turn. Numbers, so that it travels."""
+
+    subject: int
+    kind: NumberType
+    first: int
+    last: int
+    quick: bool
+
+    def bounds(self) -> list[tuple[Value, Value]]:
+        return all_bounds(self.kind, self.quick)[self.first : self.last]
+
+    def sizes(self, subject: Subject) -> tuple[int, ...]:
+        if self.quick:
+            return QUICK_SIZES
+        if isinstance(subject.adder, NumpyPairwise):
+            return NUMPY_SIZES
+        return TREE_SIZES if isinstance(subject.adder, Pairwise) else SIZES
+
+
+@cache
+def subjects(quick: bool) -> tuple[Subject, ...]:
+    """Every method a plan chooses from, and the grid with steps, integers and accumulators of other kinds."""
+    chosen = [subject(method) for method in METHODS.values()] + [subject(*special) for special in _special()]
+    return tuple(replace(s, entries=1 << 18) for s in chosen) if quick else tuple(chosen)
+
+
+def _special() -> Iterator[tuple[Method, str]]:
+    """Methods made with parameters of their own; few divide the bounds."""
+    for step in (Fraction(3, 16), Fraction(1, 3), Fraction(5, 2)):
+        yield OnGrid(step=step), f"D = {step}"
+        yield OnGrid(step=step, rounding="randomised"), f"D = {step}"
+    yield OnGrid(step="paper", bits=8), "the paper's D, m = 8"
+    for integers in (Saturating(), Modular(), Split(), Checked(), Split("checked")):
+        for step, bits in ((Fraction(1, 3), 4), (Fraction(1), 4), (Fraction(3, 2), 5)):
+            yield OnGrid(step=step, integers=integers, bits=bits), f"D = {step}, m = {bits}"
+        if not isinstance(integers, Split) or integers.halves == "checked":
+            yield OnGrid(step="paper", integers=integers, bits=6), "the paper's D, m = 6"
+    for float_sum in (Iterated, Pairwise):
+        yield float_sum(accumulator=FloatType(3, 4)), "in float(3,4)"
+
+
+def kinds(subject: Subject, quick: bool) -> list[NumberType]:
+    """The types to look at; unions of integers on a grid and wide accumulators only on the smallest."""
+    method = subject.method
+    if "integers" in _adds(method):
+        return INTEGERS[:2] if quick else INTEGERS
+    if subject.variant:
+        return FLOATS[:1]
+    if quick:
+        return FLOATS[:1]
+    return [*FLOATS, TOWARD_ZERO_TOO] if isinstance(method, TowardZero) else FLOATS
+
+
+def _adds(method: Method) -> str:
+    return "floats" if method.theorem.name not in ("wide", "checked", "modular", "saturating", "split") else "integers"
+
+
+@cache
+def all_bounds(kind: NumberType, quick: bool) -> list[tuple[Value, Value]]:
+    """All L <= U, or the quick selection of them."""
+    values: list[Value] = list(kind.values())
+    if quick and isinstance(kind, FloatType):
+        ends = (kind.smallest_subnormal, kind.smallest_normal, kind.max)
+        values = sorted({Fraction(0), *ends, *(-x for x in ends), *map(Fraction, values[::6])})
+    return list(combinations_with_replacement(values, 2))
+
+
+def tasks(quick: bool, only: frozenset[str] | None = None) -> list[Task]:
+    """Everything to do, in the order of the methods."""
+    todo = []
+    for i, chosen in enumerate(subjects(quick)):
+        if only is not None and chosen.method.label not in only:
+            continue
+        for kind in kinds(chosen, quick):
+            count = len(all_bounds(kind, quick))
+            todo += [
+                Task(i, kind, first, min(first + BOUNDS_PER_TASK, count), quick)
+                for first in range(0, count, BOUNDS_PER_TASK)
+            ]
+    return todo
