@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 
 from kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
 from soundsum import kernels, models  # noqa: E402
-from soundsum.numbers import is_special  # noqa: E402
+from soundsum.rationals import is_special  # noqa: E402
 from soundsum.records import Column  # noqa: E402
 from soundsum.runs import Runs  # noqa: E402
 

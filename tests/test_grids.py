@@ -8,8 +8,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from kernels.data import FLOATS, NOTABLE_GRIDS, any_pattern, around, bounds, grids, rationals
-from soundsum.grids import Grid, as_doubles, double, from_double, power_of_two_grid
-from soundsum.numbers import FloatType, float64, floor_log2, power_of_two, round_half_even
+from soundsum.grids import Grid, as_doubles, power_of_two_grid
+from soundsum.numbers import FloatType, double, float64, from_double
+from soundsum.rationals import floor_log2, power_of_two, round_half_even
 
 KINDS = [*FLOATS, FloatType(2, 3)]
 some_bounds = rationals() | bounds(float64).map(lambda pair: tuple(map(Fraction, pair)))

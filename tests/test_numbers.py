@@ -16,20 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundsum.numbers import (
-    NAMED,
-    FloatType,
-    IntType,
-    Rounding,
-    bfloat16,
-    exact,
-    float16,
-    float32,
-    float64,
-    floor_log2,
-    number_type,
-    power_of_two,
-)
+from soundsum.numbers import NAMED, FloatType, IntType, bfloat16, float16, float32, float64, number_type
+from soundsum.rationals import Rounding, exact, floor_log2, power_of_two
 
 TINY_INTS = [IntType(bits, signed) for bits in range(1, 6) for signed in (True, False)]
 TINY_FLOATS = [FloatType(k, l) for k in (1, 2, 3) for l in (2, 3)]  # noqa: E741

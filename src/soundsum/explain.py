@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from soundsum.numbers import floor_log2, power_of_two
+from soundsum.rationals import floor_log2, power_of_two
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -8,12 +8,12 @@ exact; `as_doubles` says when double arithmetic computes the very same q.
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from soundsum.numbers import FloatType, Value, float64, floor_log2, power_of_two, round_half_even
+from soundsum.numbers import FloatType, double, float64
+from soundsum.rationals import Value, floor_log2, power_of_two, round_half_even
 
 BITS = 50
 """The grid resolves the ideal sensitivity into at least 2^50 steps, unless the type itself is coarser."""
@@ -77,17 +77,6 @@ def _inward(lower: Fraction, upper: Fraction, step: Fraction, offset: Fraction) 
     if low > high:  # no multiple of the step within the bounds: the one nearer zero is the smaller promise
         low = high = min(low, high, key=abs)
     return Grid(lower, upper, step, offset, low, high)
-
-
-def double(x: Fraction) -> float:
-    """A value of float64 as a float, by its bits: `float(x)` loses subnormals in a thread that flushes them to zero."""
-    result: float = struct.unpack("<d", struct.pack("<Q", float64.to_bits(x)))[0]
-    return result
-
-
-def from_double(x: float) -> Fraction | float:
-    """The exact value of a float, by its bits; infinities and NaN stay."""
-    return float64.from_bits(struct.unpack("<Q", struct.pack("<d", x))[0])
 
 
 class Doubles(NamedTuple):

@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from soundsum import _kernels, models
-from soundsum.grids import Grid, as_doubles, double, from_double
-from soundsum.numbers import NAMED, FloatType, IntType, NumberType, Value, exact, is_special, number_type
+from soundsum.grids import Grid, as_doubles
+from soundsum.numbers import NAMED, FloatType, IntType, NumberType, double, from_double, number_type
+from soundsum.rationals import Value, exact, is_special
 from soundsum.records import Column, Records, records
 from soundsum.runs import Runs
 

@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, TypeAlias
 
-from soundsum.numbers import FloatType, IntType, Rounding, Value
+from soundsum.numbers import FloatType, IntType
+from soundsum.rationals import Rounding, Value
 
 Shape: TypeAlias = "int | tuple[Shape, Shape]"
 """A binary tree over the indices of records."""

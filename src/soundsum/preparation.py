@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import _kernels, models
-from soundsum.grids import Doubles, Grid, as_doubles, double, from_double
+from soundsum.grids import Doubles, Grid, as_doubles
 from soundsum.kernels import Missing, raw_records
-from soundsum.numbers import FloatType, IntType, Value
+from soundsum.numbers import FloatType, IntType, double, from_double
 from soundsum.randomness import bernoulli, random_words
+from soundsum.rationals import Value
 from soundsum.records import Column, Records
 from soundsum.runs import Runs
 from soundsum.stability import present
@@ -27,7 +28,7 @@ def cleaned(data: Records, lower: Fraction, upper: Fraction, *, missing: Missing
     data = present(data) if missing == "drop" else data
     if isinstance(data, Runs):
         return np.asarray(data.clamp(lower, upper))
-    return _kernels.clean(raw_records(data), double(lower), double(upper), 0.0).view(data.type.dtype)
+    return _kernels.clean(raw_records(data), double(lower), double(upper), 0.0).view(data.values.dtype)
 
 
 def shifted(data: Records, lower: Fraction, upper: Fraction) -> Records:
@@ -36,7 +37,7 @@ def shifted(data: Records, lower: Fraction, upper: Fraction) -> Records:
     if isinstance(data, Runs):
         return _mapped(data, lambda x: kind.add(models.clean(x, lower, upper), -lower))
     moved = _kernels.clean(raw_records(data), double(lower), double(upper), double(lower))
-    return Column(moved.view(kind.dtype), kind)
+    return Column(moved.view(data.values.dtype), kind)
 
 
 def numpy_sum(values: NDArray[Any]) -> Fraction:

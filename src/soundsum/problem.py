@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.numbers import NumberType, exact, is_special, number_type
+from soundsum.numbers import NumberType, number_type
+from soundsum.rationals import exact, is_special
 from soundsum.relations import Relation
 
 

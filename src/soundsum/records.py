@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.numbers import FloatType, NumberType, Value, exact, number_type
+from soundsum.numbers import FloatType, NumberType, number_type
+from soundsum.rationals import Value, exact
 from soundsum.runs import Runs
 
 

@@ -10,22 +10,19 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, repeat
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.numbers import FloatType, NumberType, Value, exact, is_special, number_type
+from soundsum.numbers import FloatType, NumberType, double, number_type
+from soundsum.parts import MOST_RUN_PAIRS, Part, common_subsequence, cut, differences, merged, same, side_by_side
+from soundsum.rationals import Value, exact, is_special
 from soundsum.relations import Relation, multiset_distance
-
-Part: TypeAlias = tuple[tuple[Value, ...], int]
-
-MOST_RUN_PAIRS = 1_000_000
-"""How many pairs of runs an insert-delete distance may look at before it is refused."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -45,7 +42,7 @@ class Runs:
     def __init__(self, dtype: object, parts: Iterable[tuple[Any, int]] = ()) -> None:
         kind = number_type(dtype)
         checked = [_checked_part(kind, pattern, count) for pattern, count in parts]
-        self._set(kind, _merged(checked))
+        self._set(kind, merged(checked))
 
     def _set(self, kind: NumberType, parts: tuple[Part, ...]) -> None:
         object.__setattr__(self, "type", kind)
@@ -54,7 +51,7 @@ class Runs:
     def _with(self, parts: Iterable[Part]) -> Runs:
         """The same type with other parts, whose values are known to be of the type."""
         made = object.__new__(Runs)
-        made._set(self.type, _merged(parts))
+        made._set(self.type, merged(parts))
         return made
 
     @classmethod
@@ -96,10 +93,10 @@ class Runs:
             if index.step not in (None, 1):
                 raise ValueError(f"step={index.step}: runs are cut in steps of 1; np.asarray(runs) takes any step")
             start, stop, _ = index.indices(self.size)
-            return self._with(_cut(self.parts, start, max(start, stop)))
+            return self._with(cut(self.parts, start, max(start, stop)))
         if not -self.size <= index < self.size:
             raise IndexError(f"record {index} of {self.size:,}")
-        (pattern, _), *_ = _cut(self.parts, index % self.size, index % self.size + 1)
+        (pattern, _), *_ = cut(self.parts, index % self.size, index % self.size + 1)
         return pattern[0]
 
     def __add__(self, other: Runs) -> Runs:
@@ -148,7 +145,7 @@ class Runs:
         """The dataset as arrays of at most `records` records each, in order."""
         start = 0
         while start < self.size:
-            parts = _cut(self.parts, start, min(start + records, self.size))
+            parts = cut(self.parts, start, min(start + records, self.size))
             yield np.concatenate([np.tile(_stored(self.type, list(pattern)), count) for pattern, count in parts])
             start += records
 
@@ -174,18 +171,18 @@ class Runs:
             case Relation.CHANGE_ONE:
                 return multiset_distance(self.counts(), other.counts()) // 2
             case Relation.HAMMING:
-                return sum(_differences(*pair) for pair in _side_by_side(self.parts, other.parts))
+                return sum(differences(*pair) for pair in side_by_side(self.parts, other.parts))
             case _:
                 left, right = self._strip_common_ends(other)
-                return left.size + right.size - 2 * _common_subsequence(left._plain_runs(), right._plain_runs())
+                return left.size + right.size - 2 * common_subsequence(left._plain_runs(), right._plain_runs())
 
     def _first_difference(self, other: Runs) -> int | None:
         """The index of the first record that differs, or None if none does up to the shorter's end."""
         at = 0
-        for left, right, length in _side_by_side(self.parts, other.parts):
+        for left, right, length in side_by_side(self.parts, other.parts):
             period = min(math.lcm(len(left), len(right)), length)
             for i in range(period):
-                if not _same(left[i % len(left)], right[i % len(right)]):
+                if not same(left[i % len(left)], right[i % len(right)]):
                     return at + i
             at += length
         return None
@@ -252,115 +249,13 @@ def _checked_part(kind: NumberType, pattern: Any, count: Any) -> Part:
     return tuple(canonical), int(count)
 
 
-def _merged(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Patterns shortened to one period, equal neighbours joined, empty parts gone."""
-    merged: list[Part] = []
-    for pattern, count in parts:
-        if not count:
-            continue
-        length = len(pattern)
-        period = next(p for p in range(1, length + 1) if not length % p and pattern == pattern[:p] * (length // p))
-        pattern, count = pattern[:period], count * (length // period)
-        if merged and merged[-1][0] == pattern:
-            count += merged.pop()[1]
-        merged.append((pattern, count))
-    return tuple(merged)
-
-
-def _cut(parts: Iterable[Part], start: int, stop: int) -> Iterator[Part]:
-    """The parts of records start to stop."""
-    at = 0
-    for pattern, count in parts:
-        length = len(pattern)
-        first, last = max(start - at, 0), min(stop - at, length * count)
-        at += length * count
-        if first >= last:
-            continue
-        shift = first % length
-        whole, rest = divmod(last - first, length)
-        turned = pattern[shift:] + pattern[:shift]
-        if whole:
-            yield turned, whole
-        if rest:
-            yield turned[:rest], 1
-
-
-def _side_by_side(
-    left: Sequence[Part], right: Sequence[Part]
-) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ...], int]]:
-    """Stretches where both sides keep to one pattern, each turned to begin at the stretch, up to the shorter's end."""
-    rests = [list(reversed(left)), list(reversed(right))]
-    while all(rests):
-        now = [rest.pop() for rest in rests]
-        length = min(len(pattern) * count for pattern, count in now)
-        yield now[0][0], now[1][0], length
-        for rest, (pattern, count) in zip(rests, now, strict=True):
-            rest.extend(reversed(list(_cut([(pattern, count)], length, len(pattern) * count))))
-
-
-def _differences(left: tuple[Value, ...], right: tuple[Value, ...], length: int) -> int:
-    """In how many of `length` places two repeating patterns differ."""
-    period = math.lcm(len(left), len(right))
-    differ = [not _same(left[i % len(left)], right[i % len(right)]) for i in range(min(period, length))]
-    return sum(differ) * (length // period) + sum(differ[: length % period])
-
-
-def _common_subsequence(left: list[tuple[Value, int]], right: list[tuple[Value, int]]) -> int:
-    """The length of the longest common subsequence of two lists of runs.
-
-    In the usual table, a block of two unequal runs carries its top and left edges along rows and columns, a block of
-    equal runs carries them along diagonals; so the corner depends on few points, found from the corner backwards.
-    """
-    if len(left) * len(right) > MOST_RUN_PAIRS:
-        raise ValueError(
-            f"the insert-delete distance of {len(left):,} and {len(right):,} runs means over {MOST_RUN_PAIRS:,} pairs; "
-            "the symmetric distance is a lower bound that needs no order"
-        )
-    # A point (i, x, j, y): x records of the first run i.. taken on the left, y of run j on the right.
-    known: dict[tuple[int, int, int, int], int] = {}
-
-    def point(i: int, x: int, j: int, y: int) -> tuple[int, int, int, int]:
-        if not x:
-            i, x = i - 1, left[i - 1][1] if i else 0
-        if not y:
-            j, y = j - 1, right[j - 1][1] if j else 0
-        return i, x, j, y
-
-    corner = point(len(left), 0, len(right), 0)
-    stack = [corner]
-    while stack:
-        here = stack[-1]
-        i, x, j, y = here
-        if here in known or i < 0 or j < 0:
-            known.setdefault(here, 0)
-            stack.pop()
-            continue
-        if _same(left[i][0], right[j][0]):
-            step = min(x, y)
-            needs = [point(i, x - step, j, y - step)]
-        else:
-            step = 0
-            needs = [point(i, x, j, 0), point(i, 0, j, y)]
-        unknown = [p for p in needs if p not in known]
-        if unknown:
-            stack.extend(unknown)
-        else:
-            known[here] = step + max(known[p] for p in needs)
-            stack.pop()
-    return known[corner]
-
-
-def _same(a: Value, b: Value) -> bool:
-    return a is b or a == b  # NaN is always math.nan here
-
-
 def _stored(kind: NumberType, values: list[Value]) -> NDArray[Any]:
     """Exact values as an array of the dtype that stores their type."""
     if kind.dtype is None:
         raise ValueError(f"{kind} has no NumPy dtype; iterate over the exact values instead")
     if kind.name == "bfloat16" and isinstance(kind, FloatType):
         return np.array([kind.to_bits(x) for x in values], dtype=np.uint16)
-    plain = values if kind.is_integer else [float(x) for x in values]
+    plain = values if kind.is_integer else [float(x) if is_special(x) else double(Fraction(x)) for x in values]
     return np.array(plain, dtype=kind.dtype)
 
 

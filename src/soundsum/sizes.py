@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from soundsum.noise import discrete_laplace
-from soundsum.numbers import exact, is_special
+from soundsum.rationals import exact, is_special
 from soundsum.records import records
 
 

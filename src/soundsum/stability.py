@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.numbers import Value
 from soundsum.randomness import random_permutation
+from soundsum.rationals import Value
 from soundsum.records import Column, Records
 from soundsum.runs import Runs
 

@@ -8,7 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from soundsum import models
 from soundsum.grids import Grid, power_of_two_grid
-from soundsum.numbers import NAMED, FloatType, float64, is_special
+from soundsum.numbers import NAMED, FloatType, float64
+from soundsum.rationals import is_special
 from soundsum.records import Column
 from soundsum.runs import Runs
 

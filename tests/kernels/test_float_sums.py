@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soundsum import kernels, models
-from soundsum.numbers import FloatType, bfloat16, float16, float32, float64, is_special
+from soundsum.numbers import FloatType, bfloat16, float16, float32, float64
+from soundsum.rationals import is_special
 from soundsum.records import Column
 from soundsum.runs import Runs
 

@@ -80,7 +80,7 @@ def modelled(method, problem, data):
     values = [models.clean(x, problem.lower, problem.upper) for x in data]
     limit = problem.max_size if "truncate" in method.steps(problem) else None
     model = method.model(problem)
-    if getattr(method, "split", False) or "checked" in method.label and "split" in method.label:
+    if getattr(method, "split", False) or ("checked" in method.label and "split" in method.label):
         halves = [[x for x in values if x < 0], [x for x in values if x >= 0]]
         return sum(Fraction(model.sum(half[:limit])) for half in halves)
     if isinstance(method, Shifted):
@@ -224,7 +224,8 @@ class TestGrid:
         method = OnGrid(step="paper", bits=32)
         chances = [method.overflow_chance(problem, Fraction(e)) for e in ("1/1000", "1/100", "1/10", "1")]
         assert chances == sorted(chances, reverse=True)
-        assert chances[0] < 1 and chances[-1] < 1e-100
+        assert chances[0] < 1
+        assert chances[-1] < 1e-100
         assert OnGrid(step=Fraction(1, 2**40), bits=32).overflow_chance(problem, Fraction(1)) == 1
 
     def test_integers_that_do_not_fit_are_refused(self):

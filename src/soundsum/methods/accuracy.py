@@ -22,8 +22,9 @@ from soundsum.methods.method import (
     permutable,
 )
 from soundsum.models import FLOAT_SUMS, Fold, Tree
-from soundsum.numbers import FloatType, floor_log2, number_type
+from soundsum.numbers import FloatType, number_type
 from soundsum.problem import Problem
+from soundsum.rationals import floor_log2
 from soundsum.records import Records
 from soundsum.relations import Relation
 from soundsum.stability import by_sign, truncation_bound

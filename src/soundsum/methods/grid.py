@@ -18,9 +18,10 @@ from soundsum.grids import Grid, power_of_two_grid, stepped_grid
 from soundsum.kernels import Missing, grid_sum, wide_sum
 from soundsum.methods.method import Method, Theorem, floats_only, limit_known
 from soundsum.models import Fold, wide
-from soundsum.numbers import FloatType, IntType, exact
+from soundsum.numbers import FloatType, IntType
 from soundsum.preparation import grid_integers
 from soundsum.problem import Problem
+from soundsum.rationals import exact
 from soundsum.records import Records
 
 

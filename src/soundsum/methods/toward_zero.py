@@ -14,8 +14,9 @@ from typing import cast
 from soundsum.kernels import Missing, float_sum
 from soundsum.methods.method import Method, Theorem, bounds_of_type, floats_only, limit_known, permutable
 from soundsum.models import Fold, toward_zero
-from soundsum.numbers import FloatType, floor_log2, power_of_two
+from soundsum.numbers import FloatType
 from soundsum.problem import Problem
+from soundsum.rationals import floor_log2, power_of_two
 from soundsum.records import Records
 
 

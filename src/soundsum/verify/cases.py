@@ -25,7 +25,8 @@ from soundsum.methods import (
     Split,
     TowardZero,
 )
-from soundsum.numbers import FloatType, IntType, NumberType, Value
+from soundsum.numbers import FloatType, IntType, NumberType
+from soundsum.rationals import Value
 from soundsum.verify.subjects import Subject, subject
 
 INTEGERS = [IntType(bits, signed) for bits in (3, 4, 5) for signed in (True, False)]

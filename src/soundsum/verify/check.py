@@ -16,7 +16,8 @@ from itertools import product
 
 import numpy as np
 
-from soundsum.numbers import NumberType, Value
+from soundsum.numbers import NumberType
+from soundsum.rationals import Value
 from soundsum.problem import Problem
 from soundsum.relations import Relation
 from soundsum.verify.closures import BySize, Datasets, Found, Kind

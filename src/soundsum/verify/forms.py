@@ -15,7 +15,7 @@ from itertools import count
 import numpy as np
 
 from soundsum.models import Fold
-from soundsum.numbers import Value
+from soundsum.rationals import Value
 from soundsum.verify import closures, errors
 from soundsum.verify.closures import BySize, Datasets, Found, Kind
 from soundsum.verify.errors import Errors, Extremes

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.models import Fold, Tree
-from soundsum.numbers import FloatType, Rounding, Value, is_special
+from soundsum.numbers import FloatType
+from soundsum.rationals import Rounding, Value, is_special
 
 Ints: TypeAlias = NDArray[np.int64]
 

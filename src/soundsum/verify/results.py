@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from soundsum.numbers import Value
+from soundsum.rationals import Value
 from soundsum.problem import Problem
 from soundsum.relations import Relation
 

@@ -19,7 +19,8 @@ from soundsum.methods.kahan import Kahan
 from soundsum.methods.numpy_pairwise import height
 from soundsum.methods.pairwise import too_high
 from soundsum.models import Fold, Tree
-from soundsum.numbers import FloatType, IntType, NumberType, Value
+from soundsum.numbers import FloatType, IntType, NumberType
+from soundsum.rationals import Value
 from soundsum.problem import Problem
 from soundsum.verify import machines
 from soundsum.verify.forms import ApartForm, ExactForm, FoldForm, Form, JoinedForm, TreeForm
