@@ -225,3 +225,49 @@ def test_a_wider_accumulator_counts_with_its_own_precision(n, upper):
     assert p.sensitivity == narrow.spread + Fraction(3 * n * narrow.magnitude, 2**52)
     with pytest.raises(ValueError, match="does not hold every float16"):
         ss.plan(narrow, Kahan(accumulator="bfloat16"))
+
+
+class TestTable2:
+    """The paper's table of upper bounds, row by row, with its constants made explicit."""
+
+    @pytest.mark.parametrize("relation", RELATIONS)
+    def test_integers_reach_the_ideal(self, relation):
+        size = {"size": 1000} if relation.sized else {"max_size": 1000}
+        problem = ss.Problem("int32", -7, 100, relation, **size)
+        for name in ("wide", "saturating", "split", "modular"):
+            assert ss.plan(problem, name).ratio == 1
+        checked = ss.plan(problem, "checked").ratio
+        assert checked == (1 if relation.sized else Fraction(107, 100))
+        assert relation.sized or ss.plan(problem, "split_checked").ratio == 1
+
+    @pytest.mark.parametrize("relation", RELATIONS)
+    @pytest.mark.parametrize("bounds", [(0, 1), (-1, 1), ("1/4", 3)])
+    def test_floats_as_integers_reach_the_ideal(self, relation, bounds):
+        assert ss.plan(ss.Problem("float32", *bounds, relation)).ratio == 1
+
+    @pytest.mark.parametrize("dtype, k", [("float32", 23), ("float64", 52)])
+    @pytest.mark.parametrize("n", [10, 10**4, 10**6])
+    def test_toward_zero_is_within_two_three_and_five(self, dtype, k, n):
+        one_sign, mixed = (0, 1), (-1, 1)
+        assert ss.plan(ss.Problem(dtype, *one_sign), "toward_zero").sensitivity <= 2
+        assert ss.plan(ss.Problem(dtype, *mixed), "toward_zero").sensitivity <= 3
+        known = ss.plan(ss.Problem(dtype, *one_sign, "change_one", size=n), "toward_zero").sensitivity
+        assert known <= min(1 + Fraction(n, 2**k), 2)
+        assert ss.plan(ss.Problem(dtype, *mixed, "change_one", size=n), "toward_zero").sensitivity <= 5
+
+    @pytest.mark.parametrize("dtype, k", [("float32", 23), ("float64", 52)])
+    @pytest.mark.parametrize("n", [10, 10**4, 10**6])
+    def test_sensitivity_from_accuracy(self, dtype, k, n):
+        def ratio(name, *bounds):
+            known = ss.plan(ss.Problem(dtype, *bounds, "change_one", size=n), name)
+            unknown = ss.plan(ss.Problem(dtype, *bounds, max_size=n), name)
+            return known.ratio, unknown.ratio
+
+        h, u = math.ceil(math.log2(n)), Fraction(1, 2 ** (k + 1))
+        for name, relaxation in [
+            ("iterated", Fraction(n * (n - 1), 2**k)),
+            ("pairwise", 2 * n * h * u / (1 - h * u)),
+            ("kahan", Fraction(3 * n, 2**k)),
+        ]:
+            assert ratio(name, 0, 1) == (1 + relaxation, 1 + relaxation)
+            assert ratio(name, -1, 1) == (1 + relaxation / 2, 2 + relaxation)  # the ideal is 2 for a public size
