@@ -3,12 +3,14 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from kernels.data import FLOATS, NOTABLE_GRIDS, any_pattern, around, bounds, grids, rationals
-from soundsum.grids import Grid, as_doubles, power_of_two_grid
+from soundsum.grids import Grid, as_doubles, power_of_two_grid, stepped_grid
+from soundsum.kernels import grid_sum
 from soundsum.numbers import FloatType, double, float64, from_double
 from soundsum.rationals import floor_log2, power_of_two, round_half_even
 
@@ -112,8 +114,8 @@ def test_doubles_compute_the_same_integer(data):
 
 @given(bounds(float64), st.booleans())
 def test_bounds_that_are_doubles_need_no_shift(pair, sized):
-    doubles = as_doubles(power_of_two_grid(float64, *map(Fraction, pair), sized))
-    assert doubles.shift == 0
+    grid = power_of_two_grid(float64, *map(Fraction, pair), sized)
+    assert as_doubles(grid).shift == (grid.low if grid.low == grid.high else 0)
 
 
 @given(rationals())
@@ -138,3 +140,11 @@ def test_floats_and_exact_values_pass_through_bits(x):
         assert double(value) == x
     else:
         assert str(value) == str(x)
+
+
+def test_doubles_are_refused_where_they_would_not_compute_the_grid():
+    """An offset between two steps, or a step whose inverse underflows: the model sums there."""
+    assert as_doubles(stepped_grid(Fraction(1, 10), Fraction(1), Fraction(1, 4), sized=True)) is None
+    assert as_doubles(power_of_two_grid(float64, Fraction(0), Fraction(10) ** 400, sized=False)) is None
+    huge = power_of_two_grid(float64, Fraction(0), Fraction(10) ** 400, sized=False)
+    assert grid_sum(np.array([math.inf, 1.0]), huge) == huge.high

@@ -1,7 +1,7 @@
 """Transformations that turn a bound under one relation into a bound under another: permutation, truncation, splitting.
 
 - A uniform secret permutation first: what held for an ordered relation holds for its unordered one, as a coupling
-  (`thm:couple-unknown-n`).
+  (`thrm:couple-unknown-n`).
 - Truncation to the first n records: an insert-delete bound is the larger of the insert-delete bound on at most n
   records and the *change-one* bound on exactly n (Hamming is not enough: dropping the n-th record lets another in, so
   the kept sequences need not be Hamming neighbours).
@@ -32,10 +32,10 @@ def truncation_bound(insert_delete: Fraction, change_one: Fraction) -> Fraction:
 
 
 def permute(data: Records) -> Records:
-    """The records in a uniformly random order."""
-    if data.size > MOST_PERMUTED:
+    """The records in a uniformly random order. An array is in memory already; runs would have to be written out."""
+    if isinstance(data, Runs) and data.size > MOST_PERMUTED:
         raise ValueError(
-            f"{data.size:,} records are too many to permute in memory (the limit is {MOST_PERMUTED:,}); "
+            f"runs of {data.size:,} records are too many to permute in memory (the limit is {MOST_PERMUTED:,}); "
             "use a method whose sum does not depend on the order, such as grid or split"
         )
     order = random_permutation(data.size)

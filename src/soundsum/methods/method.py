@@ -41,7 +41,7 @@ class Method(ABC):
     def accuracy(self, problem: Problem) -> Fraction | None:
         """A bound on |computed sum - sum of the clamped records|, or None where none holds. 0 for exact sums.
 
-        Where records are truncated, the sum meant is that of the records kept.
+        It holds for up to `problem.limit` records; where they are truncated, the sum meant is that of the records kept.
         """
         return Fraction(0)
 
