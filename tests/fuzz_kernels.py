@@ -8,7 +8,6 @@ import argparse
 import importlib.util
 import sys
 import time
-from itertools import count
 from pathlib import Path
 
 options = argparse.ArgumentParser(description=__doc__)
@@ -124,13 +123,30 @@ def check_groups_of_integers():
     assert sum(grouped) == kernels.wide_sum(data, low, high, missing=missing)
 
 
+def check_preparation():
+    kind, n, grid = pick(*FLOATS), length(), pick(*GRIDS)
+    data, (low, high) = column(kind, n), bounds(kind)
+    raw, doubles = kernels.raw_records(data), kernels.as_doubles(grid)
+    clean = Column(_kernels.clean(raw, float(low), float(high), 0.0).view(kind.dtype), kind)
+    shifted = Column(_kernels.clean(raw, float(low), float(high), float(low)).view(kind.dtype), kind)
+    assert clean.size == shifted.size == n
+    if n <= SMALL:
+        kept = cleaned(data, low, high)
+        assert list(clean) == kept
+        assert list(shifted) == [kind.add(x, -low) for x in kept]
+    if doubles:
+        found = _kernels.grid_integers(raw, *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
+        assert ((grid.low <= found) & (found <= grid.high)).all()
+        assert n > SMALL or found.tolist() == integers(data, grid)
+
+
 def check_that_no_grid_leaves_its_integers():
     """Privacy rests on the last clamp alone: whatever the constants and the records, NaN and infinity included."""
     kind, n = pick(*FLOATS), length()
     constants = rng.integers(0, 1 << 64, 3, dtype=np.uint64).view(np.float64).tolist()
     low, high = sorted(rng.integers(-(1 << 51), (1 << 51) + 1, 2).tolist())
     data = column(kind, n)
-    raw = _kernels.Records.of_array(data.values.view(f"u{kind.bits // 8}"), kind.name, data.validity, data.first_bit)
+    raw = kernels.raw_records(data)
     assert low * n <= _kernels.grid_sum(raw, *constants, low, high, pick(0, 1, 2, 5)) <= high * n
     codes = rng.integers(0, 3, n)
     for total, size in zip(
@@ -177,11 +193,15 @@ def check_refusals():
             lambda: _kernels.wide_sum(some_runs, 0, 1, 1),
             lambda: _kernels.square_sum(some_runs, 0, 1),
             lambda: _kernels.missing_count(some_runs),
+            lambda: _kernels.clean(some_runs, 0.0, 1.0, 0.0),
+            lambda: _kernels.grid_integers(some_runs, *grid, 0, 1, 0),
             lambda: _kernels.grouped_wide_sum(some_runs, codes, 1, 0, 1, 0, 1),
         )(),
         "floats to integers' kernels": lambda: _kernels.wide_sum(floats, 0, 1, 1),
         "integers to floats' kernels": lambda: pick(
             lambda: _kernels.grid_sum(ints, *grid, 0, 1, 1),
+            lambda: _kernels.grid_integers(ints, *grid, 0, 1, 0),
+            lambda: _kernels.clean(ints, 0.0, 1.0, 0.0),
             lambda: _kernels.float_sum(ints, "iterated", "float64", 0.0, 1.0, False),
         )(),
         "bounds beyond the type": lambda: _kernels.wide_sum(ints, 0, 2**63, 1),
@@ -207,13 +227,9 @@ def check_refusals():
     return len(wrong)
 
 
-CHECKS = [check_integers, check_floats, check_grids, check_groups_of_integers, check_that_no_grid_leaves_its_integers,
-          check_refusals]  # fmt: skip
-
+checks = [check for name, check in globals().items() if name.startswith("check_")]
 print(f"seed {options.seed}", file=sys.stderr)  # for the run that does not reach its end
-end, calls = time.monotonic() + options.seconds, 0
-for i in count():
-    calls += CHECKS[i % len(CHECKS)]() or 1
-    if time.monotonic() > end:
-        break
-print(f"{calls:,} calls of the sanitized kernels in {options.seconds:g} s and no fault; --seed {options.seed}")
+end, done = time.monotonic() + options.seconds, 0
+while time.monotonic() < end:
+    done += pick(*checks)() or 1
+print(f"{done:,} checks of the sanitized kernels in {options.seconds:g} s and no fault; --seed {options.seed}")

@@ -90,7 +90,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check every method's sensitivity against its model, exhaustively, on tiny number types."""
-    from soundsum.verify import run
+    from soundsum.verify.report import run
 
     raise typer.Exit(run(Console(), quick=quick, as_json=as_json))
 

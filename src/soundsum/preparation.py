@@ -63,7 +63,7 @@ def grid_integers(
     if doubles is None:
         integers: Any = [_randomly_rounded(grid, x) if randomised else grid.integer(x) for x in data]
     elif randomised:
-        integers = _randomly_rounded_doubles(_as_doubles(data), doubles)
+        integers = _randomly_rounded_doubles(as_doubles_array(data), doubles)
     else:
         integers = (
             _kernels.grid_integers(raw_records(data), *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
@@ -101,7 +101,7 @@ def _randomly_rounded_doubles(values: NDArray[np.float64], grid: Doubles) -> NDA
     return np.clip(below.astype(np.int64) + up, grid.low, grid.high) + grid.shift
 
 
-def _as_doubles(data: Column) -> NDArray[np.float64]:
+def as_doubles_array(data: Column) -> NDArray[np.float64]:
     """The column's values as doubles, NaN for missing ones."""
     if data.type.name == "bfloat16":
         values = (data.values.astype(np.uint32) << 16).view(np.float32).astype(np.float64)

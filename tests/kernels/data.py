@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from soundsum import models
-from soundsum.grids import Grid, power_of_two_grid
+from soundsum.grids import Grid, power_of_two_grid, stepped_grid
 from soundsum.numbers import NAMED, FloatType, float64
 from soundsum.rationals import is_special
 from soundsum.records import Column
@@ -121,8 +121,8 @@ def runs(draw, kind, elements=None):
     return Runs(kind, draw(st.lists(st.tuples(pattern, st.integers(0, 9)), max_size=5)))
 
 
-def datasets(kind, elements=None):
-    return columns(kind, elements=elements) | runs(kind, elements=elements)
+def datasets(kind, max_size=40, elements=None):
+    return columns(kind, max_size, elements) | runs(kind, elements)
 
 
 # Bounds and grids
@@ -162,6 +162,7 @@ NOTABLE_GRIDS: dict[str, Grid] = {
     name: power_of_two_grid(float64, F(lower), F(upper), sized)
     for name, lower, upper, sized in [
         ("unit", 0, 1, False),
+        ("largest integers", -2 + F(2) ** -50, 2 - F(2) ** -49, False),
         ("mixed signs", -3, F("1000.7"), False),
         ("positive", 1, 1000, False),
         ("negative", -1000, -1, False),
@@ -183,7 +184,11 @@ NOTABLE_GRIDS: dict[str, Grid] = {
         ("no doubles for it", F("100.1"), F("100.1") + F(2) ** -60, True),
         ("no multiple within", F(1, 3), F(1, 3) + F(2) ** -60, False),
     ]
-} | {"step of a third": Grid(F(-1), F(2), F(1, 3), F(0), -3, 6)}
+} | {
+    "step of a third": stepped_grid(F(-1), F(2), F(1, 3), sized=False),
+    "offset between steps": stepped_grid(F("0.1"), F(1), F(1, 8), sized=True),
+    "offset a double between steps": stepped_grid(F(0.1), F(1), F(1, 8), sized=True),
+}
 
 
 def around(grid, kind):

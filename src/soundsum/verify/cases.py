@@ -1,7 +1,9 @@
 """What a run looks at: which methods on which tiny types, with which bounds and sizes.
 
-The full run takes all L <= U of every type. The quick one takes the smallest types, all bounds of the integers, and
-for floats the bounds among zero, the least and largest subnormal and normal values, and every sixth value.
+The full run takes all L <= U of every type. Of float(3,4), where only toward_zero is looked at, it takes |L| <= U (the
+others are mirror images) and, where L > 0, every fourth L. The quick run takes the smallest types, all bounds of the
+integers, and for floats the bounds among zero, the smallest subnormal, the smallest normal and the largest value of
+either sign, and every eighth value.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations_with_replacement
+from typing import Any
 
 from soundsum.methods import (
     METHODS,
@@ -27,11 +30,26 @@ from soundsum.methods import (
 )
 from soundsum.numbers import FloatType, IntType, NumberType
 from soundsum.rationals import Value
+from soundsum.verify.check import check
+from soundsum.verify.results import Result
 from soundsum.verify.subjects import Subject, subject
 
-INTEGERS = [IntType(bits, signed) for bits in (3, 4, 5) for signed in (True, False)]
-FLOATS = [FloatType(2, 3), FloatType(2, 4), FloatType(3, 3)]
-TOWARD_ZERO_TOO = FloatType(3, 4)
+
+@dataclass(frozen=True)
+class Tiny(FloatType):
+    """A float type with so few values that they are listed: the conditions ask often whether a bound is one."""
+
+    @cached_property
+    def listed(self) -> frozenset[Fraction]:
+        return frozenset(FloatType(self.k, self.l).values())
+
+    def __contains__(self, x: object) -> bool:
+        return x in self.listed
+
+
+INTEGERS: list[NumberType] = [IntType(bits, signed) for bits in (3, 4, 5) for signed in (True, False)]
+FLOATS: list[NumberType] = [Tiny(2, 3), Tiny(2, 4), Tiny(3, 3)]
+TOWARD_ZERO_TOO = Tiny(3, 4)
 
 SIZES = (0, 1, 2, 3, 4, 5, 6)
 TREE_SIZES = (*SIZES, 8, 9)  # where the height of a pairwise tree changes
@@ -54,12 +72,18 @@ class Task:
     def bounds(self) -> list[tuple[Value, Value]]:
         return all_bounds(self.kind, self.quick)[self.first : self.last]
 
-    def sizes(self, subject: Subject) -> tuple[int, ...]:
-        if self.quick:
-            return QUICK_SIZES
-        if isinstance(subject.adder, NumpyPairwise):
-            return NUMPY_SIZES
-        return TREE_SIZES if isinstance(subject.adder, Pairwise) else SIZES
+    def results(self) -> list[Result]:
+        chosen = subjects(self.quick)[self.subject]
+        return check(chosen, self.kind, self.bounds(), sizes(chosen, self.quick))
+
+
+def sizes(subject: Subject, quick: bool) -> tuple[int, ...]:
+    """The numbers of records to look at where a claim depends on it."""
+    if quick:
+        return QUICK_SIZES
+    if isinstance(subject.adder, NumpyPairwise):
+        return NUMPY_SIZES
+    return TREE_SIZES if isinstance(subject.adder, Pairwise) else SIZES
 
 
 @cache
@@ -79,7 +103,7 @@ def _special() -> Iterator[tuple[Method, str]]:
         for step, bits in ((Fraction(1, 3), 4), (Fraction(1), 4), (Fraction(3, 2), 5)):
             yield OnGrid(step=step, integers=integers, bits=bits), f"D = {step}, m = {bits}"
         if not isinstance(integers, Split) or integers.halves == "checked":
-            yield OnGrid(step="paper", integers=integers, bits=6), "the paper's D, m = 6"
+            yield OnGrid(step="paper", integers=integers, bits=5), "the paper's D, m = 5"
     for float_sum in (Iterated, Pairwise):
         yield float_sum(accumulator=FloatType(3, 4)), "in float(3,4)"
 
@@ -103,11 +127,15 @@ def _adds(method: Method) -> str:
 @cache
 def all_bounds(kind: NumberType, quick: bool) -> list[tuple[Value, Value]]:
     """All L <= U, or the quick selection of them."""
-    values: list[Value] = list(kind.values())
+    values: list[Any] = list(kind.values())
     if quick and isinstance(kind, FloatType):
         ends = (kind.smallest_subnormal, kind.smallest_normal, kind.max)
-        values = sorted({Fraction(0), *ends, *(-x for x in ends), *map(Fraction, values[::6])})
-    return list(combinations_with_replacement(values, 2))
+        values = sorted({Fraction(0), *ends, *(-x for x in ends), *values[::8]})
+    bounds = list(combinations_with_replacement(values, 2))
+    if kind != TOWARD_ZERO_TOO:
+        return bounds
+    lowest = {x for i, x in enumerate(values) if x <= 0 or i % 4 == 0}
+    return [(L, U) for L, U in bounds if abs(L) <= U and L in lowest]
 
 
 def tasks(quick: bool, only: frozenset[str] | None = None) -> list[Task]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ Datasets: TypeAlias = tuple[list[int], list[int]]
 T = TypeVar("T")
 
 CHUNK = 1 << 22
+NOTHING: Ints = np.empty(0, dtype=np.int64)
 
 
 class BySize(Generic[T]):
@@ -74,14 +75,13 @@ def closure(machine: Machine, columns: Ints, kind: Kind) -> Layer:
     fresh = seen = first_layer(machine)
     while len(fresh.equal) or len(fresh.inserted) or len(fresh.changed):
         after = next_layer(machine, columns, fresh, kind)
-        fresh = Layer(*(np.setdiff1d(a, b, assume_unique=True) for a, b in zip(_parts(after), _parts(seen), strict=True)))
-        seen = Layer(*(np.union1d(a, b) for a, b in zip(_parts(seen), _parts(fresh), strict=True)))
+        fresh = Layer(*(_without(a, b) for a, b in zip(_parts(after), _parts(seen), strict=True)))
+        seen = Layer(*(np.sort(np.concatenate(both)) for both in zip(_parts(seen), _parts(fresh), strict=True)))
     return seen
 
 
 def first_layer(machine: Machine) -> Layer:
-    nothing = np.empty(0, dtype=np.int64)
-    return Layer(np.array([machine.start]), nothing, nothing)
+    return Layer(np.array([machine.start]), NOTHING, NOTHING)
 
 
 def next_layer(machine: Machine, columns: Ints, layer: Layer, kind: Kind) -> Layer:
@@ -89,32 +89,54 @@ def next_layer(machine: Machine, columns: Ints, layer: Layer, kind: Kind) -> Lay
     after = machine.step[layer.equal][:, columns].astype(np.int64)
     reached = np.zeros(size, dtype=np.bool_)
     reached[after] = True
-    inserted = changed = np.empty(0, dtype=np.int64)
+    inserted = changed = NOTHING
     if kind == "changed":
-        pairs = _advanced(machine, columns, layer.changed, ordered=False)
-        for row in after:
-            row = np.unique(row)
-            pairs[row[:, None] * size + row[None, :]] = True  # sorted: the upper triangle is kept below
-        changed = np.flatnonzero(pairs)
-        changed = changed[changed // size < changed % size]
+        rows = [distinct(row) for row in after]
+        codes = [row[:, None] * size + row[None, :] for row in rows]
+        changed = _unordered(size, [*codes, *_advanced(machine, columns, layer.changed)])
     else:
-        pairs = _advanced(machine, columns, layer.inserted, ordered=True)
-        pairs[layer.equal[:, None] * size + after] = True
-        inserted = np.flatnonzero(pairs)
+        codes = [layer.equal[:, None] * size + after]
+        inserted = _collected(size, [*codes, *_advanced(machine, columns, layer.inserted)])
     return Layer(np.flatnonzero(reached), inserted, changed)
 
 
-def _advanced(machine: Machine, columns: Ints, pairs: Ints, ordered: bool) -> NDArray[np.bool_]:
-    """Where the pairs can be after one common record, as marks."""
+def _advanced(machine: Machine, columns: Ints, pairs: Ints) -> Iterator[NDArray[np.int32]]:
+    """Where the pairs can be after one common record, a chunk at a time."""
     size = len(machine.sums)
-    marks = np.zeros(size * size, dtype=np.bool_)
-    step = machine.step[:, columns].astype(np.int64)
+    assert size * size < 1 << 31
+    right = machine.step[:, columns]
+    left = right * np.int32(size)
     rows = max(1, CHUNK // max(1, len(columns)))
     for i in range(0, len(pairs), rows):
         s, t = np.divmod(pairs[i : i + rows], size)
-        left, right = step[s], step[t]
-        marks[left * size + right if ordered else np.minimum(left, right) * size + np.maximum(left, right)] = True
-    return marks
+        codes = left[s]
+        codes += right[t]
+        yield codes
+
+
+def _collected(size: int, parts: Sequence[NDArray[Any]]) -> Ints:
+    """All the pairs once, ascending: by sorting where they are few, otherwise by marks."""
+    if 16 * sum(part.size for part in parts) < size * size:
+        return distinct(np.concatenate([NOTHING, *(part.ravel() for part in parts)]))
+    marks = np.zeros(size * size, dtype=np.bool_)
+    for part in parts:
+        marks[part.ravel()] = True
+    return np.flatnonzero(marks)
+
+
+def _unordered(size: int, parts: Sequence[NDArray[Any]]) -> Ints:
+    """All the pairs of two different states once, the smaller state first."""
+    s, t = np.divmod(_collected(size, parts), size)
+    low, high = np.minimum(s, t), np.maximum(s, t)
+    return distinct((low * size + high)[low < high])
+
+
+def distinct(codes: Ints) -> Ints:
+    """Each code once, ascending; sorting is faster here than the hashing of np.unique."""
+    codes = np.sort(codes)
+    keep = np.ones(len(codes), dtype=np.bool_)
+    np.not_equal(codes[1:], codes[:-1], out=keep[1:])
+    return codes[keep]
 
 
 def any_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
@@ -142,9 +164,7 @@ def by_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = N
         yield worst._replace(examined=len(pairs) + exchanged.examined)
 
 
-def _exchanged(
-    machine: Machine, columns: Ints, pairs: Ints, modulus: int | None, history: tuple[Layer, ...]
-) -> Found:
+def _exchanged(machine: Machine, columns: Ints, pairs: Ints, modulus: int | None, history: tuple[Layer, ...]) -> Found:
     """An insertion that pushes the last record out: the shorter dataset, n - 1 records so far, gets one more."""
     if not len(pairs):
         return Found(0, 0)
@@ -172,11 +192,12 @@ def farthest(machine: Machine, pairs: Ints, modulus: int | None = None) -> tuple
 
 def distance(left: Ints, right: Ints, modulus: int | None = None) -> Ints:
     """|left - right|, or the shorter way round modulo `modulus`."""
-    apart = np.abs(left - right)
+    apart: Ints = np.abs(left - right)
     if modulus is None:
         return apart
     apart %= modulus
-    return np.minimum(apart, modulus - apart)
+    shorter: Ints = np.minimum(apart, modulus - apart)
+    return shorter
 
 
 def walk_back(machine: Machine, columns: Ints, history: Sequence[Layer], pair: int, kind: Kind) -> Datasets:
@@ -245,6 +266,15 @@ def exchange(machine: Machine, columns: Ints) -> Datasets | None:
         history.append(np.setdiff1d(step[history[-1]], seen))
         seen = np.union1d(seen, history[-1])
     return None
+
+
+def _without(codes: Ints, known: Ints) -> Ints:
+    """The codes that are not among the known, both ascending."""
+    if not len(known):
+        return codes
+    at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+    new: Ints = codes[known[at] != codes]
+    return new
 
 
 def _parts(layer: Layer) -> tuple[Ints, Ints, Ints]:

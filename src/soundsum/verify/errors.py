@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.verify.machines import INFINITE, Ints, Joins, Machine
 from soundsum.verify.trees import plain
@@ -92,7 +93,7 @@ def summary(extremes: Extremes, sums: Ints) -> Errors:
     return Errors(int(over[reached].max()), int(under[reached].max()), int(reached.sum()))
 
 
-def _largest(size: int, at: Ints, errors: Ints) -> Ints:
+def _largest(size: int, at: NDArray[Any], errors: Ints) -> Ints:
     """For each state the largest of the errors that lead to it."""
     result = np.full(size, NONE, dtype=np.int64)
     np.maximum.at(result, at.ravel(), errors.ravel())

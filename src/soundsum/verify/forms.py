@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Form(ABC):
             return spread + sizes[n].over + sizes[n].under
         inserted = max(
             int(np.abs(amounts).max()) + max(longer.over + shorter.under, longer.under + shorter.over)
-            for shorter, longer in zip(sizes, sizes[1:], strict=False)
+            for shorter, longer in pairwise(sizes)
         )
         return max(inserted, spread + sizes[n].over + sizes[n].under) if kind == "truncated" else inserted
 
@@ -183,16 +183,13 @@ class JoinedForm(Form):
         return columns[columns < self.negatives], columns[columns >= self.negatives] - self.negatives
 
     def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
-        q, p = self._halves(columns)
-        return self.halves.any_size(self.halves.half(True, q), self.halves.half(False, p), kind)
+        return self.halves.any_size(*self.halves.halves(*self._halves(columns)), kind)
 
     def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
-        q, p = self._halves(columns)
-        return self.halves.by_size(self.halves.half(True, q), self.halves.half(False, p), kind)
+        return self.halves.by_size(*self.halves.halves(*self._halves(columns)), kind)
 
     def exchange(self, columns: Ints) -> Datasets | None:
-        q, p = self._halves(columns)
-        return self.halves.exchange(self.halves.half(True, q), self.halves.half(False, p))
+        return self.halves.exchange(*self.halves.halves(*self._halves(columns)))
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         """The errors of both halves and of the last addition, over every way to share the records out."""
@@ -233,6 +230,7 @@ class ApartForm(Form):
         self.negative, self.positive, self.negatives = negative, positive, len(negative.inputs)
         self.inputs = np.concatenate([negative.inputs, positive.inputs])
         self.unit = negative.unit
+        self._known: dict[tuple[bool, bytes], BySize[Found]] = {}
 
     @property
     def may_commute(self) -> bool:
@@ -247,10 +245,21 @@ class ApartForm(Form):
 
     def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
         assert kind == "truncated", "halves apart are for unknown sizes"
-        shifts = [shift for _, _, shift in self._halves(columns)]
-        for founds in zip(*(half.by_size(own, kind, modulus) for half, own, _ in self._halves(columns)), strict=False):
-            which = max((0, 1), key=lambda i: founds[i].difference)
-            yield _shifted(founds[which], shifts[which])._replace(examined=sum(f.examined for f in founds))
+        halves = [self._half(half, own) for half, own, _ in self._halves(columns)]
+        for n in count():
+            founds = [half.upto(n)[n:] for half in halves]
+            if not all(founds):
+                return
+            (one,), (other,) = founds
+            worse = one if one.difference > other.difference else _shifted(other, self.negatives)
+            yield worse._replace(examined=one.examined + other.examined)
+
+    def _half(self, half: Form, columns: Ints) -> BySize[Found]:
+        """A half has one bound of its own, so many pairs of bounds share it."""
+        key = half is self.positive, columns.tobytes()
+        if key not in self._known:
+            self._known[key] = BySize(half.by_size(columns, "truncated"))
+        return self._known[key]
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         """For up to n records in each half: their errors add up."""
@@ -260,9 +269,7 @@ class ApartForm(Form):
         for both in zip(*(half.errors(own, amounts[which], finer) for (half, own, _), which in halves), strict=False):
             for i, half in enumerate(both):
                 worst[i] = [max(worst[i][0], half.over), max(worst[i][1], half.under)]
-            yield Errors(
-                worst[0][0] + worst[1][0], worst[0][1] + worst[1][1], sum(half.examined for half in both)
-            )
+            yield Errors(worst[0][0] + worst[1][0], worst[0][1] + worst[1][1], sum(half.examined for half in both))
 
     def bound(self, columns: Ints, kind: Kind, n: int) -> int:
         return max(half.bound(own, kind, n) for half, own, _ in self._halves(columns))
@@ -273,4 +280,3 @@ def _shifted(found: Found, by: int) -> Found:
     if trace is None:
         return found
     return found._replace(trace=lambda: tuple([c + by for c in part] for part in trace()))  # type: ignore[arg-type, return-value]
-

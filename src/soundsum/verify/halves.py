@@ -32,8 +32,8 @@ ANY = -1
 class Half:
     """One half with its records: layers and closures, each computed once. `finish[other state, own state]`."""
 
-    def __init__(self, machine: Machine, columns: Ints, finish: Ints) -> None:
-        self.machine, self.columns, self.finish = machine, columns, finish
+    def __init__(self, machine: Machine, columns: Ints, finish: Ints, others: Ints) -> None:
+        self.machine, self.columns, self.finish, self.others = machine, columns, finish, others
         self._layers: dict[Kind, list[Layer]] = {}
         self._closures: dict[Kind, Layer] = {}
         self._worst: dict[tuple[Kind, int], tuple[Ints, Ints]] = {}
@@ -65,9 +65,12 @@ class Half:
             self._worst[kind, n] = none, none
             if len(pairs):
                 s, t = np.divmod(pairs, len(self.machine.sums))
-                apart = np.abs(self.finish[:, s] - self.finish[:, t])
+                finish = self.finish[self.others]
+                apart = np.abs(finish[:, s] - finish[:, t])
                 at = np.argmax(apart, axis=1)
-                self._worst[kind, n] = apart[np.arange(len(at)), at], pairs[at]
+                worst, worst_pairs = none.copy(), none.copy()
+                worst[self.others], worst_pairs[self.others] = apart[np.arange(len(at)), at], pairs[at]
+                self._worst[kind, n] = worst, worst_pairs
         return self._worst[kind, n]
 
     def extremes(self, n: int) -> tuple[Ints, Ints, Ints, Ints]:
@@ -92,17 +95,20 @@ class Halves:
 
     def __init__(self, joined: Joined) -> None:
         self.joined = joined
-        self._halves: dict[tuple[bool, bytes], Half] = {}
+        self._halves: dict[tuple[bool, bool, bytes], Half] = {}
 
-    def half(self, negative: bool, columns: Ints) -> Half:
-        key = negative, columns.tobytes()
+    def halves(self, q: Ints, p: Ints) -> tuple[Half, Half]:
+        """The two halves for records in columns q and p. If one has none, the other meets its start alone."""
+        one, two, finish = self.joined.negative, self.joined.positive, self.joined.finish
+        return self._half(one, q, finish.T, two, len(p) > 0), self._half(two, p, finish, one, len(q) > 0)
+
+    def _half(self, machine: Machine, columns: Ints, finish: Ints, other: Machine, met: bool) -> Half:
+        key = machine is self.joined.negative, met, columns.tobytes()
         if key not in self._halves:
             if len(self._halves) > 600:
                 self._halves.clear()
-            machine, finish = (
-                (self.joined.negative, self.joined.finish.T) if negative else (self.joined.positive, self.joined.finish)
-            )
-            self._halves[key] = Half(machine, columns, finish)
+            others = np.arange(len(other.sums)) if met else np.array([other.start])
+            self._halves[key] = Half(machine, columns, finish, others)
         return self._halves[key]
 
     def any_size(self, q: Half, p: Half, kind: Kind) -> Found:
@@ -137,7 +143,7 @@ class Halves:
                 if worst[at] > found.difference:
                     trace = partial(self._within, half, n, kind, int(pairs[at]), other, others, at)
                     found = Found(int(worst[at]), 0, trace)
-        if kind == "changed":
+        if kind == "changed" and len(q.columns) and len(p.columns):
             for m, rest in across:
                 crossed = self._across(q, p, m, rest)
                 examined += crossed.examined

@@ -62,7 +62,7 @@ class Multiples(FloatType):
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """step[s, i] is the state after input i in state s (-1 where never needed); sums[s] counts units. Ascending sums."""
+    """step[s, i] is the state after input i in state s (-1 where never needed); sums[s] counts units and ascends."""
 
     inputs: Ints
     step: NDArray[np.int32]

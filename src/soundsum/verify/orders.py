@@ -39,7 +39,7 @@ class Sequences:
         """sums[x1, ..., xn] in units."""
         if n not in self._sums:
             states = self._of_tree(n) if isinstance(self.machine, Joins) else self._of_fold(n)
-            self._sums[n] = self.machine.sums[states]
+            self._sums[n] = np.asarray(self.machine.sums[states])
         return self._sums[n]
 
     def _of_fold(self, n: int) -> NDArray[Any]:
@@ -59,7 +59,8 @@ class Sequences:
             if isinstance(shape, int):
                 return joins.leaves
             left, right = states(shape[0]), states(shape[1])
-            return joins.join[left.reshape(left.shape + (1,) * right.ndim), right]
+            joined: NDArray[Any] = joins.join[left.reshape(left.shape + (1,) * right.ndim), right]
+            return joined
 
         return states(joins.shape(n))
 
@@ -83,7 +84,7 @@ class Sequences:
         at = np.unravel_index(np.argmax(apart), apart.shape)
 
         def trace() -> Datasets:
-            common, left, right = list(at), int(most[at].argmax()), int(least[at].argmin())
+            common, left, right = list(map(int, at)), int(most[at].argmax()), int(least[at].argmin())
             return self._ordered(columns, [*common, left], max), self._ordered(columns, [*common, right], min)
 
         return Found(int(apart[at]), most.size * len(columns), trace)
@@ -96,7 +97,11 @@ class Sequences:
             tuple(_part(sums, columns) for sums in self.over_orders(size)) for size in (n, n - 1)
         )
         best = Found(-1, 0)
-        for high, low, sizes in ((most, least, (n, n)), (most, less[..., None], (n, n - 1)), (more[..., None], least, (n - 1, n))):
+        for high, low, sizes in (
+            (most, least, (n, n)),
+            (most, less[..., None], (n, n - 1)),
+            (more[..., None], least, (n - 1, n)),
+        ):
             apart = high - low
             at = np.unravel_index(np.argmax(apart), apart.shape)
             if apart[at] > best.difference:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from soundsum.rationals import Value
 from soundsum.problem import Problem
+from soundsum.rationals import Value
 from soundsum.relations import Relation
 
 ACCURACY = "accuracy"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import cast
+from functools import lru_cache, partial
+from typing import Any, cast
 
 from soundsum.grids import Grid
 from soundsum.methods import Method, NumpyPairwise, OnGrid, Shifted, Split, TowardZero, Wide
@@ -20,8 +20,8 @@ from soundsum.methods.numpy_pairwise import height
 from soundsum.methods.pairwise import too_high
 from soundsum.models import Fold, Tree
 from soundsum.numbers import FloatType, IntType, NumberType
-from soundsum.rationals import Value
 from soundsum.problem import Problem
+from soundsum.rationals import Value
 from soundsum.verify import machines
 from soundsum.verify.forms import ApartForm, ExactForm, FoldForm, Form, JoinedForm, TreeForm
 from soundsum.verify.halves import Halves
@@ -91,7 +91,7 @@ class Subject:
     steps: Callable[[Problem], tuple[str, ...]]
     modulus: Callable[[Problem], int | None]
     variant: str = ""
-    entries: int = 1 << 24  # of arrays over all short datasets: how many records are looked at in every order
+    entries: int = 1 << 21  # of arrays over all short datasets: how many records are looked at in every order
 
     @property
     def adder(self) -> Method:
@@ -113,11 +113,11 @@ class Subject:
             return [[y for y in added if y < 0], [y for y in added if not y < 0]]
         return [added]
 
-    def total(self, problem: Problem, records: Sequence[Value]) -> Value:
+    def total(self, problem: Problem, records: Sequence[Value]) -> Any:
         """The sum as it is really done, truncation and halves included, by the model in exact arithmetic."""
         model = self.model(self.added(problem))
         kept = problem.max_size if self.truncates(problem) else None
-        sums = [model.sum(half[:kept]) for half in self.halves(problem, records)]
+        sums: list[Any] = [model.sum(half[:kept]) for half in self.halves(problem, records)]
         return sum(sums[1:], start=sums[0]) * self.prepare(problem).scale
 
     def form(self, problem: Problem) -> Form:
@@ -132,8 +132,8 @@ def subject(method: Method, variant: str = "") -> Subject:
         method=method,
         claim=method.sensitivity,
         model=plain.model,
-        added=lambda problem: _added(method, problem),
-        prepare=lambda problem: _preparation(method, problem),
+        added=lru_cache(maxsize=64)(partial(_added, method)),
+        prepare=lru_cache(maxsize=64)(partial(_preparation, method)),
         unmet=method.unmet,
         accuracy=method.accuracy,
         steps=method.steps,
@@ -195,7 +195,7 @@ def _form(subject: Subject, added: NumberType, data: NumberType) -> Form:
     adder = subject.adder
     if isinstance(adder, Wide):
         return ExactForm(cast(Fold, subject.model(Problem(added, 0, 0))))
-    inputs = list(added.values()) if isinstance(added, IntType) else list(data.values())
+    inputs: list[Value] = list(added.values()) if isinstance(added, IntType) else list(data.values())
     if isinstance(adder, FromAccuracy):
         if isinstance(subject.method, Shifted):
             inputs = [x for x in inputs if x >= 0]

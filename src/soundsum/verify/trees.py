@@ -56,17 +56,17 @@ class ChangedInTree:
         return leaves, pairs[leaves[:, None] < leaves[None, :]]
 
     def _node(self, left: Pairs, right: Pairs) -> Pairs:
-        size, join = len(self.joins.sums), self.joins.join.astype(np.int64)
+        size, join = len(self.joins.sums), self.joins.join
         marks = np.zeros(size * size, dtype=np.bool_)
         for (_, changed), (equal, _), table in ((left, right, join), (right, left, join.T)):
-            table = table[:, equal]
+            second = np.ascontiguousarray(table[:, equal])
+            first = second * np.int32(size)
             rows = max(1, CHUNK // len(equal))
             for i in range(0, len(changed), rows):
                 s, t = np.divmod(changed[i : i + rows], size)
-                a, b = table[s], table[t]
-                marks[np.minimum(a, b) * size + np.maximum(a, b)] = True
-        pairs = np.flatnonzero(marks)
-        return np.unique(join[np.ix_(left[0], right[0])]), pairs[pairs // size < pairs % size]
+                marks[(first[s] + second[t]).ravel()] = True
+        square = marks.reshape(size, size)
+        return np.unique(join[np.ix_(left[0], right[0])]), np.flatnonzero(np.triu(square | square.T, 1))
 
     def datasets(self, shape: Any, s: int, t: int) -> Datasets:
         """Two datasets, one record apart, whose subtree sums are the states s and t."""

@@ -1,0 +1,74 @@
+"""Tighter sums for releases whose costs are all fixed before the first, by Google's dp-accounting (extra: accounting).
+
+Each release is replaced by the worst (epsilon, delta)-DP mechanism there is (Kairouz, Oh and Viswanath 2015), and the
+privacy losses are convolved. That is numerical work in floats: it rounds losses up, and `MARGIN` is put on top, but it
+is no proof like the rest of this package. Nor does it hold where a cost is chosen after seeing earlier releases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from soundsum.budget.cost import Cost, amount, number
+
+MARGIN = Fraction(1, 1000)  # the delta asked for is this part smaller, the epsilon given this part larger
+FAINTEST = Fraction(1, 10**10)  # MARGIN of a smaller delta would come near what the floats lose, some 10^-15
+FINENESS = 256  # steps in the smallest epsilon
+LONGEST = 2**20  # steps in the sum of the epsilons
+
+
+def together(costs: Iterable[Cost], delta: Any) -> Cost:
+    """One (epsilon, delta) cost for releases planned beforehand and charged at once, never more than their plain sum.
+
+    `together([Cost("0.1")] * 50, delta="1e-6")` has epsilon 3.2, where epsilons add up to 5.
+    """
+    d, planned = amount("delta", delta), Counter(costs)
+    if not FAINTEST <= d < 1:
+        raise ValueError(f"delta={delta}: it is {number(FAINTEST)} or more, and below 1, for floats to see")
+    if not planned or not all(cost.epsilon for cost in planned):
+        raise ValueError("every cost needs an epsilon above 0; those with a rho alone add up to Cost(rho=their sum)")
+    simple = Cost(sum((c.epsilon or 0) * k for c, k in planned.items()), sum(c.delta * k for c, k in planned.items()))
+    if simple.delta >= d:
+        raise ValueError(f"delta={delta}: the costs' own deltas add up to {number(simple.delta)}; give a larger one")
+    try:
+        found = _epsilon(planned, float(d * (1 - MARGIN)))
+    except OverflowError:  # epsilons in the hundreds, where nothing is gained
+        return simple
+    tight = Cost(Fraction(found) * (1 + MARGIN), d) if math.isfinite(found) else simple
+    return min(simple, tight, key=lambda cost: cost.epsilon or 0)
+
+
+def _epsilon(planned: Counter[Cost], delta: float) -> float:
+    """dp-accounting's epsilon for all of them."""
+    try:
+        from dp_accounting.pld import common, privacy_loss_distribution
+    except ImportError:
+        raise ValueError("this needs dp-accounting; pip install 'soundsum[accounting]', or add the costs up") from None
+    most = [(_above(cost.epsilon or Fraction(0)), _above(cost.delta), times) for cost, times in planned.items()]
+    step = _step(min(e for e, _, _ in most), sum(e * times for e, _, times in most))
+    losses = [
+        privacy_loss_distribution.from_privacy_parameters(
+            common.DifferentialPrivacyParameters(e, d), value_discretization_interval=step
+        ).self_compose(times)
+        for e, d, times in most
+    ]
+    return float(reduce(lambda x, y: x.compose(y), losses).get_epsilon_for_delta(delta))
+
+
+def _step(least: float, total: float) -> float:
+    """A part of the least epsilon that divides it without a remainder, so that rounding up moves nothing of it."""
+    parts = max(1, min(FINENESS, int(LONGEST * least / total)))
+    while least / (least / parts) != parts:
+        parts -= 1
+    return max(least / parts, total / LONGEST)
+
+
+def _above(x: Fraction) -> float:
+    """A float at or above x."""
+    near = float(x)
+    return near if Fraction(near) >= x else math.nextafter(near, math.inf)

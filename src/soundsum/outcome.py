@@ -1,0 +1,123 @@
+"""What comes out: a Release, one noisy number with everything needed to use and to check it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from soundsum.explain import number
+from soundsum.privacy import Guarantee, Noise
+
+if TYPE_CHECKING:
+    from soundsum.plan import Plan
+
+
+class Uncertainty(Protocol):
+    """How far noise may have moved a statistic."""
+
+    def interval(self, exact: int | Fraction, confidence: float) -> tuple[Fraction, Fraction]: ...
+
+
+@dataclass(frozen=True)
+class Additive:
+    """Noise added to the statistic itself, each step of it worth `step`."""
+
+    noise: Noise
+    step: Fraction
+
+    def interval(self, exact: int | Fraction, confidence: float) -> tuple[Fraction, Fraction]:
+        width = self.noise.half_width(confidence) * self.step
+        return exact - width, exact + width
+
+
+@dataclass(frozen=True)
+class Release:
+    """A noisy statistic. `exact` is the number itself; `value` is it as a float, or an int for integer data."""
+
+    exact: int | Fraction
+    statistic: str
+    guarantee: Guarantee
+    uncertainty: Uncertainty
+    plan: Plan
+    certificate: dict[str, Any] = field(repr=False)
+
+    @property
+    def value(self) -> int | float:
+        return self.exact if isinstance(self.exact, int) else _nearest_float(self.exact)
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        return self.guarantee.epsilon
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Where the method's own sum lies, with this confidence, by the exact distribution of the noise.
+
+        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business.
+        """
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.95")
+        low, high = self.uncertainty.interval(self.exact, confidence)
+        return _nearest_float(low), _nearest_float(high)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.95)
+        noise = "no noise needed" if low == high else f"95% within [{low:.6g}, {high:.6g}]"
+        return f"<{self.statistic} {self.value:,.10g} ({noise}; {self.guarantee}, {self.plan.method})>"
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval(0.95)
+        rows = {
+            "value": f"{self.value:,.10g}",
+            "95% interval": f"{low:,.6g} to {high:,.6g}",
+            "promise": str(self.guarantee),
+            "sensitivity": f"{number(self.plan.sensitivity)} (ideal {number(self.plan.ideal)})",
+            "method": f"{self.plan.method}: {self.plan.theorem.statement}",
+        }
+        cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items())
+        return f"<table><caption>Private {html.escape(self.statistic)}</caption>{cells}</table>"
+
+
+class Releases(Mapping[Any, Release]):
+    """One release per group, in the order the groups were named."""
+
+    def __init__(self, releases: dict[Any, Release]) -> None:
+        self._releases = releases
+
+    def __getitem__(self, group: Any) -> Release:
+        return self._releases[group]
+
+    def __iter__(self) -> Any:
+        return iter(self._releases)
+
+    def __len__(self) -> int:
+        return len(self._releases)
+
+    def to_arrow(self) -> Any:
+        """A table of group, value and the 95% interval."""
+        import pyarrow as pa
+
+        intervals = [r.interval(0.95) for r in self.values()]
+        columns = {
+            "group": list(self),
+            "value": [r.value for r in self.values()],
+            "low": [low for low, _ in intervals],
+            "high": [high for _, high in intervals],
+        }
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        shown = [f"  {group!r}: {release.value:,.10g}" for group, release in list(self.items())[:10]]
+        return "\n".join([f"<{len(self)} groups", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
+
+
+def _nearest_float(x: Fraction | int) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        return float("inf") if x > 0 else float("-inf")

@@ -1,0 +1,64 @@
+"""Theorem against model, exhaustively: every method's claimed sensitivity and its true one on tiny types.
+
+Tiny types have few values, so all pairs of running states that two neighbours can reach can be listed, for all sizes
+at once or layer by layer; trees go by pairs of subtree sums. `verify` compares the largest true difference with the
+claim for every pair of bounds and reports how close it comes. See docs/verification.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from multiprocessing import get_context
+
+from soundsum.verify import kahan
+from soundsum.verify.cases import Task, tasks
+from soundsum.verify.check import check
+from soundsum.verify.kahan import KahanTask
+from soundsum.verify.results import Case, Counterexample, Result, Verification, joined
+from soundsum.verify.subjects import Subject, subject
+
+__all__ = ["Case", "Counterexample", "Result", "Subject", "Verification", "check", "subject", "verify"]
+
+
+def verify(
+    quick: bool = False,
+    only: Iterable[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    processes: int = 2,
+) -> Verification:
+    """Check every method, or only those with the given labels.
+
+    `progress` is told how many tasks are done, of how many. With one process nothing is started beside this one.
+
+    >>> verify(quick=True, only=["wide"], processes=1).violations
+    0
+    """
+    start = time.monotonic()
+    wanted = None if only is None else frozenset(only)
+    todo: list[Task | KahanTask] = [*tasks(quick, wanted)]
+    if wanted is None or "kahan" in wanted:
+        todo += kahan.tasks(quick)
+    if not todo:
+        raise ValueError(f"only={sorted(wanted or ())}: no such method; see soundsum.methods.METHODS")
+    results: list[list[Result]] = [[] for _ in todo]
+
+    def note(done: int) -> None:
+        if progress is not None:
+            progress(done, len(todo))
+
+    if processes == 1:
+        for i, task in enumerate(todo):
+            results[i] = task.results()
+            note(i + 1)
+    else:
+        with get_context("spawn").Pool(min(processes, len(todo))) as pool:
+            for done, (i, found) in enumerate(pool.imap_unordered(_work, enumerate(todo)), 1):
+                results[i] = found
+                note(done)
+    every = joined(result for found in results for result in found)
+    return Verification(tuple(every), quick, time.monotonic() - start)
+
+
+def _work(numbered: tuple[int, Task | KahanTask]) -> tuple[int, list[Result]]:
+    return numbered[0], numbered[1].results()

@@ -1,0 +1,330 @@
+"""The ledger as a file: it outlives processes, threads share it, and what is wrong with it is said in one line."""
+
+import copy
+import json
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from soundsum.budget import Budget, BudgetExceeded, Cost, ledger
+from soundsum.budget.show import ledger_as_json, ledger_table
+
+
+def spend(budget, cost, what="a sum"):
+    with budget.reserve(cost, what) as charge:
+        charge.commit()
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A ledger with epsilon 1 promised and a quarter spent."""
+    spend(Budget(epsilon=1, path=tmp_path / "ledger.db"), Cost(epsilon="1/4"))
+    return tmp_path / "ledger.db"
+
+
+def test_it_goes_on_where_it_was_left(path):
+    for budget in (Budget(path=path), Budget(epsilon="1.0", path=str(path))):
+        assert (budget.epsilon, budget.spent, budget.left) == (1, Cost(epsilon="1/4"), Cost(epsilon="3/4"))
+        (entry,) = budget.entries()
+        assert (entry.what, entry.cost) == ("a sum", Cost(epsilon="1/4"))
+        assert timedelta(0) <= datetime.now(UTC) - entry.at < timedelta(minutes=5)
+
+
+def test_every_kind_of_cost_comes_back_as_it_was(tmp_path):
+    costs = [Cost("1/3"), Cost("0.1", "1e-7"), Cost("0.1", "1e-7", "1/300"), Cost(rho="1/1000"), Cost(0.001)]
+    kept, memory = (Budget(2, "1e-6", path=path) for path in (tmp_path / "ledger.db", None))
+    for cost in costs:
+        spend(kept, cost)
+        spend(memory, cost)
+    again = Budget(path=tmp_path / "ledger.db")
+    assert [entry.cost for entry in again.entries()] == [entry.cost for entry in memory.entries()] == costs
+    assert (again.spent, again.left) == (memory.spent, memory.left)
+
+
+def test_nothing_is_charged_without_a_commit(path):
+    budget = Budget(path=path)
+    with budget.reserve(Cost(epsilon="1/2"), "given up"):
+        pass
+    with pytest.raises(ZeroDivisionError), budget.reserve(Cost(epsilon="1/2"), "failed") as charge:
+        charge.commit() if 1 / 0 else None
+    assert len(budget.entries()) == 1
+
+
+def test_a_charge_is_committed_once_and_inside_its_block(path):
+    budget = Budget(path=path)
+    with budget.reserve(Cost(epsilon="1/4"), "once") as charge:
+        charge.commit()
+        with pytest.raises(RuntimeError, match="reserve another"):
+            charge.commit()
+    with budget.reserve(Cost(epsilon="1/4"), "late") as charge:
+        pass
+    with pytest.raises(RuntimeError, match="reserve another"):
+        charge.commit()
+    assert len(budget.entries()) == 2
+
+
+def test_what_others_spend_after_a_reservation_is_no_longer_there(path):
+    for budget in (Budget(path=path), Budget(epsilon="3/4")):
+        with budget.reserve(Cost(epsilon="1/2"), "slow") as slow:
+            spend(budget, Cost(epsilon="1/2"), "fast")
+            with pytest.raises(BudgetExceeded, match=r"slow: asked for epsilon = 0\.5, but epsilon = 0\.25 is"):
+                slow.commit()
+        assert budget.entries()[-1].what == "fast"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_threads_never_overspend(tmp_path, kept):
+    budget = Budget(epsilon=1, path=tmp_path / "ledger.db" if kept else None)
+    together, won = threading.Barrier(8), []
+
+    def work():
+        together.wait()
+        for _ in range(5):
+            try:
+                spend(budget, Cost(epsilon="1/20"))
+                won.append(1)
+            except BudgetExceeded:
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == len(budget.entries()) == 20
+    assert budget.left == Cost(epsilon=0)
+
+
+def test_of_many_that_start_a_ledger_one_does(tmp_path):
+    def start(n):
+        try:
+            return spend(Budget(epsilon=1 + n % 2, path=tmp_path / "ledger.db"), Cost(epsilon="1/100"))
+        except ValueError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(start, range(16)))
+    assert said.count(None) == len(Budget(path=tmp_path / "ledger.db").entries()) == 8
+    assert os.listdir(tmp_path) == ["ledger.db"]
+
+
+def test_another_total_is_an_error_that_names_both(path):
+    with pytest.raises(ValueError, match=r"ledger\.db promises epsilon = 1, not epsilon = 1, delta = 1e-06; leave the"):
+        Budget(epsilon=1, delta="1e-6", path=path)
+    with pytest.raises(ValueError, match="not rho = 1"):
+        Budget(rho=1, path=path)
+
+
+def test_a_ledger_can_be_sent_and_memory_cannot(path):
+    spend(pickle.loads(pickle.dumps(Budget(path=path))), Cost(epsilon="1/4"))
+    assert Budget(path=path).left == Cost(epsilon="1/2")
+    for way in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="could be spent twice; give the budget a path="):
+            way(Budget(epsilon=1))
+
+
+def test_every_charge_is_synced_to_the_disk_and_its_directory(path, monkeypatch):
+    seen = []
+
+    class Watched(sqlite3.Connection):
+        def execute(self, sql, *parameters):
+            if sql == "COMMIT":
+                pragmas = ("synchronous", "journal_mode")
+                seen.append([super(Watched, self).execute(f"PRAGMA {p}").fetchone()[0] for p in pragmas])
+            return super().execute(sql, *parameters)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Watched))
+    spend(Budget(path=path), Cost(epsilon="1/4"))
+    assert seen
+    assert all(s == [3, "delete"] for s in seen)  # 3 is EXTRA
+
+
+# What can be wrong with the file.
+
+
+def refused(path, error, message):
+    """Opening, and reading, the ledger is a one-line error, and the file stays as it is."""
+    before = path.read_bytes() if path.is_file() else None
+    for act in (lambda: Budget(path=path), lambda: Budget(epsilon=1, path=path), lambda: ledger_as_json(path)):
+        with pytest.raises(error, match=message) as caught:
+            act()
+        assert "\n" not in str(caught.value)
+        assert str(path) in str(caught.value)
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"epsilon,1\n" * 1000, bytes(8192)])
+def test_a_file_that_is_no_ledger(tmp_path, content):
+    (tmp_path / "data.csv").write_bytes(content)
+    refused(tmp_path / "data.csv", ValueError, "is not a soundsum ledger")
+
+
+def test_a_directory(tmp_path):
+    refused(tmp_path, PermissionError, "must be a file")
+
+
+def test_somebody_else_s_database(tmp_path):
+    with sqlite3.connect(tmp_path / "other.db") as db:
+        db.execute("CREATE TABLE charges (x)")
+    db.close()
+    refused(tmp_path / "other.db", ValueError, "is not a soundsum ledger; give the path of one")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE charges SET epsilon = '1/5'",
+        "UPDATE charges SET total_epsilon = '0'",
+        "UPDATE charges SET total_epsilon = 'none'",
+        "UPDATE charges SET at = 'yesterday'",
+        "UPDATE promise SET epsilon = '-1'",
+        "UPDATE promise SET epsilon = NULL",
+        "DELETE FROM promise",
+        "DROP TABLE charges",
+        "DROP TABLE promise",
+    ],
+)
+def test_a_ledger_that_does_not_add_up(path, statement):
+    with sqlite3.connect(path) as db:
+        db.execute(statement)
+    db.close()
+    refused(path, ValueError, "damaged; nothing was charged: keep the file, and treat its budget as spent")
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:4096], lambda b: b[:5000], lambda b: b[:8192] + b"x" * 99 + b[8291:]])
+def test_a_damaged_ledger(path, damage):
+    path.write_bytes(damage(path.read_bytes()))
+    refused(path, ValueError, "is damaged; nothing was charged")
+
+
+def test_a_ledger_of_a_later_soundsum(path):
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+    refused(path, ValueError, "format 2, this soundsum knows 1; use the newer soundsum")
+
+
+def test_a_locked_ledger(path, monkeypatch):
+    monkeypatch.setattr(ledger, "PATIENCE", 0.1)
+    budget, holder = Budget(path=path), sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    refused(path, TimeoutError, "was locked by another process for 0.1 seconds; nothing was charged: try again")
+    with pytest.raises(OSError, match="locked"):
+        spend(budget, Cost(epsilon="1/4"))
+    holder.execute("ROLLBACK")
+    holder.execute("BEGIN IMMEDIATE")  # others may read now, not write
+    assert ledger_as_json(path)["left"]["epsilon"] == "3/4"
+    with budget.reserve(Cost(epsilon="1/4"), "a sum") as charge, pytest.raises(TimeoutError):
+        charge.commit()
+    holder.close()
+    assert len(budget.entries()) == 1
+
+
+def test_a_short_lock_is_waited_for(path):
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    timer = threading.Timer(0.3, holder.close)
+    timer.start()
+    spend(Budget(path=path), Cost(epsilon="1/4"))
+    timer.join()
+    assert Budget(path=path).left == Cost(epsilon="1/2")
+
+
+def test_no_directory_and_no_ledger(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere is not a directory; make it first"):
+        Budget(epsilon=1, path=tmp_path / "nowhere" / "ledger.db")
+    with pytest.raises(FileNotFoundError, match=r"there is no ledger at .*; give the budget's total"):
+        Budget(path=tmp_path / "ledger.db")
+    with pytest.raises(FileNotFoundError, match="there is no ledger at"):
+        ledger_as_json(tmp_path / "ledger.db")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_ledger_taken_away_is_not_started_again(path):
+    budget = Budget(path=path)
+    with budget.reserve(Cost(epsilon="1/4"), "a sum") as charge:
+        path.rename(path.with_name("elsewhere.db"))
+        with pytest.raises(FileNotFoundError, match="there is no ledger"):
+            charge.commit()
+    assert not path.exists()
+    assert len(Budget(path=path.with_name("elsewhere.db")).entries()) == 1
+
+
+READ_ONLY = """
+import os, sys
+from soundsum.budget import Budget, Cost
+from soundsum.budget.show import ledger_as_json
+path, started = sys.argv[1:]
+budget = Budget(path=path)
+if os.getuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+def attempt(act):
+    try: act()
+    except OSError as error: print(type(error).__name__, error)
+def spend():
+    with budget.reserve(Cost(epsilon="1/4"), "a sum") as charge: charge.commit()
+attempt(lambda: Budget(path=path))
+attempt(spend)
+attempt(lambda: Budget(epsilon=1, path=started))
+print(ledger_as_json(path)["left"]["epsilon"])
+"""
+
+
+def test_a_read_only_ledger_is_shown_and_not_spent_from(path):
+    path.chmod(0o444)
+    for folder in (path.parent, *path.parents[1:4]):
+        if folder.stat().st_uid == os.getuid() and folder.name.startswith(("pytest-", "test_", "popen-")):
+            folder.chmod(0o555 if folder == path.parent else 0o755)
+    command = [sys.executable, "-c", READ_ONLY, path, path.with_name("new.db")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    path.parent.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    opened, spent, started, left = done.stdout.splitlines()
+    assert opened == spent
+    assert opened.startswith("PermissionError")
+    assert "cannot be written to; nothing was charged: make the file and its directory writable" in opened
+    assert "a ledger cannot be started" in started
+    assert "Permission denied; give a path on a local disk you may write to" in started
+    assert left == "3/4"
+
+
+# What people see.
+
+
+def test_it_is_shown(tmp_path):
+    path = tmp_path / "ledger.db"
+    budget = Budget(epsilon=1, delta="1e-6", path=path)
+    spend(budget, Cost(epsilon="1/3"), "sum of [red]pay[/red] <b>")
+    assert repr(budget).startswith(
+        "Budget(epsilon = 1, delta = 1e-06: 1 release, epsilon = 2/3, delta = 1e-06, rho = 0.0"
+    )
+    html = budget._repr_html_()
+    assert "sum of [red]pay[/red] &lt;b&gt;" in html
+    assert html.count("<tr>") == 2
+    console = Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(ledger_table(path))
+    console.file.close()
+    shown = console.export_text()
+    assert "left of epsilon = 1, delta = 1e-06" in " ".join(shown.split())
+    assert "sum of [red]pay[/red] <b>" in shown
+    shown = json.loads(json.dumps(ledger_as_json(path)))
+    assert shown["promised"] == {"epsilon": "1", "delta": "1/1000000", "rho": None}
+    assert shown["spent"] == {"epsilon": "1/3", "delta": "0", "rho": None}
+    assert shown["charges"][0]["what"] == "sum of [red]pay[/red] <b>"
+    assert shown["path"] == str(path)
+
+
+def test_text_that_is_no_unicode_is_refused_and_not_charged(path):
+    budget = Budget(path=path)
+    with pytest.raises(ValueError, match="surrogates"):
+        spend(budget, Cost(epsilon="1/4"), "column \udcff")
+    assert len(budget.entries()) == 1

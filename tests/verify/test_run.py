@@ -1,0 +1,76 @@
+"""The quick run finds no violation, covers every method, and says so in the terminal and as JSON."""
+
+import io
+import json
+from fractions import Fraction
+
+import pytest
+from rich.console import Console
+
+from soundsum.methods import METHODS
+from soundsum.relations import Relation
+from soundsum.verify import Verification, verify
+from soundsum.verify.report import markdown, print_report, run
+from soundsum.verify.results import ACCURACY
+
+
+@pytest.fixture(scope="module")
+def quick() -> Verification:
+    return verify(quick=True)
+
+
+def test_no_claim_is_below_the_truth(quick):
+    assert quick.violations == 0
+    assert quick.counterexamples == []
+
+
+def test_every_method_is_looked_at_under_every_relation_it_covers(quick):
+    seen = {(result.method, result.relation) for result in quick.results}
+    unknown_size_only = {"split_checked", "split_iterated", "split_pairwise", "split_numpy_pairwise", "split_kahan"}
+    for method in METHODS:
+        sized = method not in unknown_size_only
+        unsized = not method.startswith("shifted")
+        for relation in Relation:
+            assert ((method, relation) in seen) == (sized if relation.sized else unsized), (method, relation)
+        assert (method, ACCURACY) in seen
+    assert {f"grid_{m}" for m in ("saturating", "modular", "split", "checked")} <= {m for m, _ in seen}
+
+
+def test_the_integer_sums_and_the_grid_are_tight(quick):
+    ideal = {"wide", "grid", "grid_randomised", "modular", "saturating", "split", "split_modular", "split_checked"}
+    for result in quick.by_method():
+        if result.method in ideal and result.relation != ACCURACY:
+            assert result.ratio == 1, (result.method, result.relation)
+
+
+def test_no_ratio_is_above_one_and_only_long_datasets_are_bounded_indirectly(quick):
+    for result in quick.results:
+        assert result.ratio is None or 0 <= result.ratio <= 1
+        if result.certified:
+            assert result.relation == Relation.CHANGE_ONE or "pairwise" in result.method
+
+
+def test_one_method_alone_in_this_process():
+    told = []
+    done = verify(quick=True, only=["checked"], progress=lambda n, total: told.append((n, total)), processes=1)
+    assert {result.method for result in done.results} == {"checked"}
+    assert told[-1][0] == told[-1][1] > 0
+    with pytest.raises(ValueError, match="no such method"):
+        verify(quick=True, only=["abacus"])
+
+
+def test_as_json_and_as_text(quick):
+    plain = json.loads(json.dumps(quick.to_json()))
+    assert plain["violations"] == 0
+    assert {"method", "relation", "dtype", "cases", "pairs", "violations", "ratio", "at"} <= plain["results"][0].keys()
+    assert all(Fraction(r["ratio"]) <= 1 for r in plain["results"] if r["ratio"] is not None)
+    text = io.StringIO()
+    print_report(Console(file=text, width=120), quick)
+    assert text.getvalue().startswith("no violation in")
+    assert markdown(quick).count("\n| ") == len(quick.by_method()) + 1
+
+
+def test_the_exit_code_is_0_without_violations():
+    out = io.StringIO()
+    assert run(Console(file=out), quick=True, as_json=True, only=["wide"]) == 0
+    assert json.loads(out.getvalue())["quick"] is True

@@ -1,0 +1,227 @@
+"""Verification can fail: six bounds or sums, each weakened a little, and the smallest datasets that show it."""
+
+import io
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import pytest
+from rich.console import Console
+
+import soundsum.verify.report as report
+from soundsum import models
+from soundsum.methods import Checked, Iterated, OnGrid, Saturating, Shifted, TowardZero
+from soundsum.numbers import FloatType, IntType, float64, floor_log2, power_of_two
+from soundsum.relations import Relation
+from soundsum.verify import Verification, check, subject
+from soundsum.verify.results import ACCURACY
+from soundsum.verify.subjects import ToGrid
+
+tiny, int3 = FloatType(2, 3), IntType(3)
+SIZES = range(5)
+
+
+def bounds(kind, every=1):
+    return list(combinations_with_replacement(sorted({*list(kind.values())[::every], 0}), 2))
+
+
+def violated(results):
+    return [result for result in results if result.violations]
+
+
+def by_relation(results):
+    return {result.relation: result for result in results}
+
+
+def assert_shown(example, total):
+    """The datasets are neighbours, add to what is said, and differ by more than is claimed."""
+    relation = example.case.problem.relation
+    assert relation.distance(list(example.left), list(example.right)) <= 1
+    assert (example.left_sum, example.right_sum) == (total(example.left), total(example.right))
+    assert example.difference == abs(example.left_sum - example.right_sum) > example.claimed
+    for dataset in (example.left, example.right):
+        assert f"[{', '.join(map(str, dataset))}] adds to" in str(example)
+        assert all(example.case.problem.lower <= x <= example.case.problem.upper for x in dataset)
+
+
+def power_below(x):
+    return power_of_two(floor_log2(x)) if x else Fraction(0)
+
+
+# 1. toward_zero without the term of the last rounding
+
+
+def last_rounding(problem):
+    if problem.one_sign:
+        return Fraction(0)
+    n, k = problem.size, tiny.k
+    known = (min(power_below(b), power_below(n * b) / 2**k) for b in (problem.upper, -problem.lower)) if n else ()
+    unknown = (power_below(problem.upper), power_below(-problem.lower))
+    return max(known, default=Fraction(0)) if problem.relation.sized else max(unknown)
+
+
+def test_toward_zero_needs_its_last_rounding():
+    honest = subject(TowardZero())
+    weak = replace(honest, claim=lambda problem: honest.claim(problem) - last_rounding(problem))
+    assert not violated(check(honest, tiny, bounds(tiny, 3), SIZES))
+    found = by_relation(violated(check(weak, tiny, bounds(tiny, 3), SIZES)))
+    assert Relation.INSERT_DELETE in found
+    for relation, result in found.items():
+        example = result.counterexample
+        if relation.ordered:
+            assert_shown(example, models.toward_zero(tiny).sum)
+    example = found[Relation.INSERT_DELETE].counterexample
+    for n in range(1, len(example.right)):  # nothing shorter within these bounds shows it
+        values = [x for x in tiny.values() if example.case.problem.lower <= x <= example.case.problem.upper]
+        if len(values) ** n > 20_000:
+            break
+        for u in product(values, repeat=n):
+            total = models.toward_zero(tiny).sum(u)
+            assert all(
+                abs(total - models.toward_zero(tiny).sum(u[:i] + u[i + 1 :])) <= example.claimed for i in range(n)
+            )
+
+
+# 2. Kahan with 2u relative to the sum of magnitudes
+
+
+def test_kahans_constant_is_not_2_relative_to_the_sum_of_magnitudes():
+    records = [Fraction(x) for x in (16, -(2**57 + 32), 119, -(2**57 + 32), -128)]
+    error = abs(models.kahan(float64).sum(records) - sum(records))
+    u, magnitudes = float64.unit_roundoff, sum(map(abs, records))
+    assert 2 < round(error / (u * magnitudes), 5) == Fraction("2.21875")
+    assert error <= 3 * u * len(records) * max(map(abs, records))  # relative to n M, 3 u is safe
+
+
+# 3. The grid without the clamp of its integers
+
+
+@dataclass(frozen=True)
+class Unclamped(ToGrid):
+    def __call__(self, x):
+        return (round((Fraction(x) - self.grid.offset) / self.grid.step),)
+
+
+@pytest.mark.parametrize("step", [Fraction(3, 16), Fraction(1, 3), Fraction(5, 2)])
+def test_the_grid_needs_its_integer_clamp(step):
+    honest = subject(OnGrid(step=step))
+    weak = replace(
+        honest,
+        prepare=lambda problem: Unclamped(honest.prepare(problem).grid),
+        accuracy=lambda problem: None,
+    )
+    assert not violated(check(honest, tiny, bounds(tiny, 4), SIZES))
+    found = by_relation(violated(check(weak, tiny, bounds(tiny, 4), SIZES)))
+    assert set(found) == set(Relation)
+    for result in found.values():
+        example = result.counterexample
+        grid = honest.prepare(example.case.problem).grid
+        assert_shown(example, lambda u, grid=grid: sum(grid.step * round((x - grid.offset) / grid.step) for x in u))
+        assert len(example.right) == 1
+
+
+# 4. The remark's D, over 2^m where 2^(m-2) - n is safe
+
+
+def test_the_remarks_step_overflows_the_accumulator():
+    m = 5
+    honest = subject(OnGrid(step="paper", integers=Checked(), bits=m))
+
+    def remark(problem):
+        return OnGrid(step=problem.spread * problem.size / 2**m or 1, integers=Checked(), bits=m)
+
+    weak = replace(
+        honest,
+        claim=lambda problem: remark(problem).sensitivity(problem),
+        added=lambda problem: remark(problem).integer_problem(problem),
+        prepare=lambda problem: ToGrid(remark(problem).grid(problem)),
+        unmet=lambda problem: [] if problem.size and problem.size >= 3 else ["for a public size, with q in m bits"],
+        accuracy=lambda problem: None,
+        modulus=lambda problem: None,
+    )
+    positive = [(Fraction(0), x) for x in tiny.values() if x > 0]
+    assert not violated(check(honest, tiny, positive, SIZES))
+    (hamming, change_one) = sorted(violated(check(weak, tiny, positive, (3, 4))), key=lambda r: r.relation)[::-1]
+    assert (hamming.relation, change_one.relation) == ("hamming", "change_one")
+    example = hamming.counterexample
+    grid = weak.prepare(example.case.problem).grid
+    assert_shown(example, lambda u: grid.step * models.modular(IntType(m)).sum(map(grid.integer, u)))
+    assert example.difference > 2 * example.claimed
+
+
+# 5. Shifted with the real U - L in place of fl(U - L)
+
+
+def test_shifted_needs_the_rounded_spread():
+    honest = replace(subject(Shifted(Iterated())), entries=1 << 15)
+    weak = replace(
+        honest,
+        claim=lambda problem: (1 + Fraction(problem.size * (problem.size - 1), 2**tiny.k)) * problem.spread,
+    )
+    assert not violated(check(honest, tiny, bounds(tiny, 5), SIZES))
+    found = by_relation(violated(check(weak, tiny, bounds(tiny, 5), SIZES)))
+    assert set(found) == {Relation.HAMMING, Relation.CHANGE_ONE}
+    for result in found.values():
+        L = result.counterexample.case.problem.lower
+        assert_shown(result.counterexample, lambda u, L=L: models.iterated(tiny).sum(tiny.add(x, -L) for x in u))
+
+
+# 6. Saturating in order, taken for order-free with both signs
+
+
+def test_saturating_in_order_is_not_order_free():
+    honest = subject(Saturating())
+    weak = replace(honest, steps=lambda problem: ("saturating",))
+    assert not violated(check(honest, int3, bounds(int3), SIZES))
+    found = by_relation(violated(check(weak, int3, bounds(int3), SIZES)))
+    assert set(found) == {Relation.SYMMETRIC, Relation.CHANGE_ONE}
+    for result in found.values():
+        assert_shown(result.counterexample, models.saturating(int3).sum)
+    one_sign = [(L, U) for L, U in bounds(int3) if L >= 0 or U <= 0]
+    assert not violated(check(weak, int3, one_sign, SIZES))
+
+
+def test_a_reordering_alone_is_a_violation():
+    """Within [-1, 1] every short dataset keeps to the bound, but the order still shows."""
+    weak = replace(subject(Saturating()), steps=lambda problem: ("saturating",))
+    (symmetric, *_) = violated(check(weak, IntType(5), [(-1, 1)], SIZES))
+    example = symmetric.counterexample
+    assert example.meaning == "reordered"
+    assert Relation.SYMMETRIC.distance(list(example.left), list(example.right)) == 0
+    assert example.left_sum != example.right_sum
+    assert example.claimed == 0
+
+
+# And what the others rest on
+
+
+def test_a_halved_accuracy_is_caught():
+    honest = replace(subject(Iterated()), entries=1 << 12)
+    weak = replace(honest, accuracy=lambda problem: honest.accuracy(problem) / 2)
+    (result,) = violated(check(weak, tiny, bounds(tiny, 4), SIZES))
+    assert result.relation == ACCURACY
+    example = result.counterexample
+    assert abs(models.iterated(tiny).sum(example.left) - sum(example.left)) == example.difference > example.claimed
+
+
+def test_truncation_with_the_hamming_bound_in_place_of_change_one_is_caught():
+    """The shifted neighbour after a truncation: max(M, U - L) is needed, M alone is too little for both signs."""
+    honest = subject(Checked())
+    weak = replace(honest, claim=lambda problem: problem.ideal)
+    found = by_relation(violated(check(weak, int3, bounds(int3), SIZES)))
+    assert set(found) == {Relation.INSERT_DELETE, Relation.SYMMETRIC}
+    example = found[Relation.INSERT_DELETE].counterexample
+    n = example.case.problem.max_size
+    assert sorted((len(example.left), len(example.right))) == [n, n]  # as kept; each had one more, or one inserted
+    assert abs(sum(example.left) - sum(example.right)) == example.difference > example.claimed
+
+
+def test_violations_are_printed_and_end_in_exit_code_1(monkeypatch):
+    weak = replace(subject(Saturating()), claim=lambda problem: problem.ideal / 2)
+    done = Verification(tuple(check(weak, int3, bounds(int3), SIZES)), quick=True, seconds=0.0)
+    monkeypatch.setattr(report, "verify", lambda *_: done)
+    out = io.StringIO()
+    assert report.run(Console(file=out, width=200), quick=True) == 1
+    assert "VIOLATIONS" in out.getvalue()
+    assert "counterexample" in out.getvalue()
+    assert "adds to" in out.getvalue()
