@@ -17,9 +17,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from benchmarks import arrays, processes, table
+from benchmarks import arrays, noise, processes, table
 from benchmarks.measure import Group, Result, Row, measure
 
+GROUPS = (*arrays.GROUPS, *noise.GROUPS)
 RESULTS = Path(__file__).with_name("results")
 FULL, QUICK = 10**8, 10**7
 WIDTH = 120
@@ -31,7 +32,7 @@ def main() -> int:
     records = QUICK if options.quick else FULL
     chosen, alone = _chosen(options.only)
     if not chosen and not alone:
-        names = "\n  ".join(sorted({_label(g, r) for g in arrays.GROUPS for r in g.rows} | set(processes.ROWS)))
+        names = "\n  ".join(sorted({_label(g, r) for g in GROUPS for r in g.rows} | set(processes.ROWS)))
         print(f"--only {options.only!r} matches no row; the rows are\n  {names}", file=sys.stderr)
         return 2
     host = table.machine()
@@ -71,7 +72,7 @@ def _label(group: Group, row: Row) -> str:
 
 def _chosen(only: str) -> tuple[list[tuple[Group, list[Row]]], list[str]]:
     wanted = only.lower()
-    groups = [(group, [row for row in group.rows if wanted in _label(group, row).lower()]) for group in arrays.GROUPS]
+    groups = [(group, [row for row in group.rows if wanted in _label(group, row).lower()]) for group in GROUPS]
     return [(group, rows) for group, rows in groups if rows], [
         name for name in processes.ROWS if wanted in name.lower()
     ]

@@ -1,12 +1,16 @@
 // The Python module soundsum._kernels. Arguments are checked in kernels.py, and again here wherever a wrong one could
 // read or write outside an array. The GIL is released while a kernel runs.
+#include <algorithm>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include "environment.hpp"
 #include "exact.hpp"
+#include "noise.hpp"
 #include "ordered.hpp"
 #include "prepare.hpp"
 #include "records.hpp"
@@ -137,6 +141,21 @@ struct PyEnvironment {
     std::optional<FloatEnvironment> set;
 };
 
+// Noise: `parameters` are so many integers of 1, 2 or 8 words each, none of them 0; samples go to the rows of `out`.
+using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+Samples samples_of(const Words& parameters, std::size_t integers, const Rows& out) {
+    const std::size_t limbs = parameters.shape(1), words = out.shape(1);
+    if (parameters.shape(0) != integers) throw nb::value_error("wrong number of parameters");
+    if (limbs != 1 && limbs != 2 && limbs != 8) throw nb::value_error("parameters have 1, 2 or 8 words");
+    if (words != 1 && words != limbs) throw nb::value_error("samples have 1 word, or as many as the parameters");
+    for (std::size_t i = 0; i < integers; ++i)
+        if (std::all_of(&parameters(i, 0), &parameters(i, 0) + limbs, [](std::uint64_t word) { return word == 0; }))
+            throw nb::value_error("parameters are above 0");
+    return {out.data(), out.shape(0), words};
+}
+
 template <class F> auto released(F&& f) {
     nb::gil_scoped_release release;
     return f();
@@ -204,5 +223,18 @@ NB_MODULE(_kernels, m) {
         const Grid grid = grid_of(base, scale, more_scale, low, high);
         const PyCodes checked(std::move(codes), array_of(records).size, groups);
         return to_python(released([&] { return grouped_grid_sum(records, checked, groups, grid, fill, std::max(1u, threads)); }));
+    });
+    m.def("discrete_laplace", [](Words t, std::uint64_t s, nb::bytes bytes, Rows out) {
+        const Samples samples = samples_of(t, 1, out);
+        if (s == 0) throw nb::value_error("parameters are above 0");
+        const auto* data = static_cast<const std::uint8_t*>(bytes.data());
+        const Drawn drawn = released([&] { return discrete_laplace(t.data(), t.shape(1), s, data, bytes.size(), samples); });
+        return std::pair(drawn.samples, drawn.bytes);
+    });
+    m.def("discrete_gaussian", [](Words parameters, nb::bytes bytes, Rows out) {
+        const Samples samples = samples_of(parameters, 4, out);
+        const auto* data = static_cast<const std::uint8_t*>(bytes.data());
+        const Drawn drawn = released([&] { return discrete_gaussian(parameters.data(), parameters.shape(1), data, bytes.size(), samples); });
+        return std::pair(drawn.samples, drawn.bytes);
     });
 }

@@ -1,24 +1,39 @@
 """Differentially private sums whose privacy proof covers the arithmetic the computer really does."""
 
 from soundsum._version import __version__
+from soundsum.budget import Budget, BudgetExceeded, Cost
+from soundsum.certificates import check
 from soundsum.numbers import FloatType, IntType
+from soundsum.outcome import Release, Releases
 from soundsum.plan import Plan, plan, plans
 from soundsum.problem import Problem
 from soundsum.rationals import Rounding
 from soundsum.relations import Relation
+from soundsum.release import count, histogram, mean, sum, variance
 from soundsum.runs import Runs
 from soundsum.sizes import private_max_size
 
 __all__ = [
+    "Budget",
+    "BudgetExceeded",
+    "Cost",
     "FloatType",
     "IntType",
     "Plan",
     "Problem",
     "Relation",
+    "Release",
+    "Releases",
     "Rounding",
     "Runs",
     "__version__",
+    "check",
+    "count",
+    "histogram",
+    "mean",
     "plan",
     "plans",
     "private_max_size",
+    "sum",
+    "variance",
 ]

@@ -5,7 +5,6 @@ Nothing in soundsum can be seeded. A test that needs a recorded stream replaces 
 
 from __future__ import annotations
 
-import math
 import os
 from fractions import Fraction
 
@@ -36,23 +35,37 @@ def random_permutation(n: int) -> NDArray[np.int64]:
             return order
 
 
+class Stream:
+    """Random bytes: first those that a draw was given and could not finish with, then fresh ones."""
+
+    def __init__(self, left: bytes = b"") -> None:
+        self.left = left
+
+    def take(self, count: int) -> bytes:
+        if not self.left:
+            return random_bytes(count)
+        taken, self.left = self.left[:count], self.left[count:]
+        return taken + random_bytes(count - len(taken)) if len(taken) < count else taken
+
+    def bernoulli(self, p: Fraction) -> bool:
+        """True with probability exactly p: random digits in base 256 are drawn until one differs from that of p."""
+        n, d = p.numerator, p.denominator
+        while 0 < n < d:
+            digit, n = divmod(256 * n, d)
+            drawn = self.take(1)[0]
+            if drawn != digit:
+                return drawn < digit
+        return n > 0
+
+    def below(self, n: int) -> int:
+        """A uniform integer from 0 to n - 1: enough bits for n, drawn again while they reach n."""
+        bits = (n - 1).bit_length()
+        while True:
+            drawn = int.from_bytes(self.take((bits + 7) // 8)) >> (-bits % 8)
+            if drawn < n:
+                return drawn
+
+
 def bernoulli(p: Fraction) -> bool:
-    """True with probability exactly p: a uniform number is drawn, 64 bits at a time, until it differs from p."""
-    while True:
-        p *= 1 << 64
-        digits = math.floor(p)
-        drawn = int.from_bytes(random_bytes(8))
-        if drawn != digits:
-            return drawn < digits
-        p -= digits
-        if not p:
-            return False
-
-
-def below(n: int) -> int:
-    """A uniform integer from 0 to n - 1: enough bits for n, drawn again while they reach n."""
-    bits = (n - 1).bit_length()
-    while True:
-        drawn = int.from_bytes(random_bytes((bits + 7) // 8)) >> (-bits % 8)
-        if drawn < n:
-            return drawn
+    """True with probability exactly p."""
+    return Stream().bernoulli(p)

@@ -32,13 +32,15 @@ def main(ledger, path, cost, processes, seed):
     chance, kills, living = random.Random(seed), 0, set()
     budget = Budget(path=ledger)
     released = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    ended = 0
+    ended, start = 0, time.monotonic()
+    release(budget, released, Cost(cost))
+    pause = time.monotonic() - start  # so that a process dies at any point of a charge, whatever the disk
     while ended < processes:
         while len(living) < processes - ended:
             if not (child := os.fork()):
                 work(budget, released, Cost(cost))
             living.add(child)
-        time.sleep(chance.uniform(0, 0.02))
+        time.sleep(chance.uniform(0, pause))
         victim = chance.choice(sorted(living))
         os.kill(victim, signal.SIGKILL)
         _, status = os.waitpid(victim, 0)

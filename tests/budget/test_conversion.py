@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundsum.budget import zcdp_epsilon, zcdp_rho
+from soundsum.budget import conversion, zcdp_epsilon, zcdp_rho
 from soundsum.budget.conversion import log_bounds
 
 decimal.getcontext().prec = 60
@@ -36,12 +36,32 @@ def test_logarithms_at_the_edges(x):
     assert to_decimal(low) - Decimal("1e-50") <= to_decimal(x).ln() <= to_decimal(high) + Decimal("1e-50")
 
 
+def log_term(alpha, delta):
+    return (delta.ln() + (alpha - 1).ln() + alpha * (alpha / (alpha - 1)).ln()) / (alpha - 1)
+
+
+@pytest.mark.parametrize("alpha", ["1.001", "2", "17.3", "1e6"])
+def test_for_one_alpha_the_result_is_the_theorem_s_rounded_to_the_safe_side(alpha, monkeypatch):
+    monkeypatch.setattr(conversion, "_guess", lambda *_: Fraction(alpha))
+    a, ulp = Decimal(alpha), Decimal(2) ** -62
+    for delta in ("0.3", "1e-7"):
+        term = to_decimal(conversion._log_term(Fraction(alpha), Fraction(delta)))
+        assert -Decimal("1e-28") < term - log_term(a, Decimal(delta)) < Decimal("1e-45")
+        for x in ("100000", "1234567.8"):
+            rho = to_decimal(zcdp_rho.__wrapped__(Fraction(x), Fraction(delta)))
+            exact = (Decimal(x) + log_term(a, Decimal(delta))) / a
+            assert 0 < exact - rho < exact * ulp
+            epsilon = to_decimal(zcdp_epsilon.__wrapped__(Fraction(x), Fraction(delta)))
+            exact = a * Decimal(x) - log_term(a, Decimal(delta))
+            assert 0 < epsilon - exact < exact * ulp
+
+
 def best_rho(epsilon, delta):
     """The largest rho the theorem gives, over all alpha, by ternary search in 60 digits."""
 
     def rho(t):
         alpha = 1 + t.exp()
-        return (epsilon + (delta.ln() + (alpha - 1).ln() + alpha * (alpha / (alpha - 1)).ln()) / (alpha - 1)) / alpha
+        return (epsilon + log_term(alpha, delta)) / alpha
 
     low, high = Decimal(-10), Decimal(40)
     for _ in range(200):

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +16,7 @@ import pytest
 from rich.console import Console
 
 from soundsum.budget import Budget, BudgetExceeded, Cost, ledger
+from soundsum.budget.promise import Promise
 from soundsum.budget.show import ledger_as_json, ledger_table
 
 
@@ -81,7 +83,15 @@ def test_what_others_spend_after_a_reservation_is_no_longer_there(path):
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_threads_never_overspend(tmp_path, kept):
+def test_threads_never_overspend(tmp_path, monkeypatch, kept):
+    after = Promise.after
+
+    def slow(*arguments):  # so that others run between a decision and what follows from it
+        total = after(*arguments)
+        time.sleep(0.001)
+        return total
+
+    monkeypatch.setattr(Promise, "after", slow)
     budget = Budget(epsilon=1, path=tmp_path / "ledger.db" if kept else None)
     together, won = threading.Barrier(8), []
 
@@ -121,6 +131,8 @@ def test_another_total_is_an_error_that_names_both(path):
         Budget(epsilon=1, delta="1e-6", path=path)
     with pytest.raises(ValueError, match="not rho = 1"):
         Budget(rho=1, path=path)
+    with pytest.raises(ValueError, match="give epsilon= or rho="):
+        Budget(delta="1e-6", path=path)
 
 
 def test_a_ledger_can_be_sent_and_memory_cannot(path):
@@ -200,7 +212,15 @@ def test_a_ledger_that_does_not_add_up(path, statement):
     refused(path, ValueError, "damaged; nothing was charged: keep the file, and treat its budget as spent")
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[:4096], lambda b: b[:5000], lambda b: b[:8192] + b"x" * 99 + b[8291:]])
+DAMAGES = {
+    "cut after a page": lambda b: b[:4096],
+    "cut within a page": lambda b: b[:5000],
+    "overwritten": lambda b: b[:8192] + b"x" * 99 + b[8291:],
+    "a page that says it has no rows": lambda b: b[:8195] + bytes(2) + b[8197:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_ledger(path, damage):
     path.write_bytes(damage(path.read_bytes()))
     refused(path, ValueError, "is damaged; nothing was charged")
@@ -262,6 +282,7 @@ def test_a_ledger_taken_away_is_not_started_again(path):
 READ_ONLY = """
 import os, sys
 from soundsum.budget import Budget, Cost
+from soundsum.budget.promise import Promise
 from soundsum.budget.show import ledger_as_json
 path, started = sys.argv[1:]
 budget = Budget(path=path)

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from soundsum.methods import METHODS
+from soundsum.problem import Problem
 from soundsum.relations import Relation
 from soundsum.verify import Verification, verify
 from soundsum.verify.report import markdown, print_report, run
@@ -50,6 +51,19 @@ def test_no_ratio_is_above_one_and_only_long_datasets_are_bounded_indirectly(qui
             assert result.relation == Relation.CHANGE_ONE or "pairwise" in result.method
 
 
+def test_a_claim_that_needs_no_size_does_not_change_with_it():
+    """So looking at all sizes at once is looking at each."""
+    for method in METHODS.values():
+        kind = "int5" if method.theorem.name in ("wide", "modular", "saturating", "split") else "float(2,3)"
+        for relation in Relation:
+            free = Problem(kind, -3, 2, relation)
+            if not method.unmet(free):
+                sized = [
+                    Problem(kind, -3, 2, relation, **{"size" if relation.sized else "max_size": n}) for n in range(9)
+                ]
+                assert {method.sensitivity(problem) for problem in sized} == {method.sensitivity(free)}
+
+
 def test_one_method_alone_in_this_process():
     told = []
     done = verify(quick=True, only=["checked"], progress=lambda n, total: told.append((n, total)), processes=1)
@@ -67,7 +81,7 @@ def test_as_json_and_as_text(quick):
     text = io.StringIO()
     print_report(Console(file=text, width=120), quick)
     assert text.getvalue().startswith("no violation in")
-    assert markdown(quick).count("\n| ") == len(quick.by_method()) + 1
+    assert markdown(quick).count("\n| ") == len({result.method for result in quick.results}) + 1
 
 
 def test_the_exit_code_is_0_without_violations():

@@ -71,7 +71,7 @@ class Budget:
 
         self.path = None if path is None else os.path.abspath(path)
         self._store: Store
-        if self.path is not None and epsilon is None and rho is None:
+        if self.path is not None and epsilon is None and rho is None and not delta:
             self._store = Ledger(self.path, None)
         else:
             promise = Promise.of(epsilon, delta, rho)

@@ -24,8 +24,8 @@ KEPT = 64  # significant bits of a result
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """A rho, nearly the largest, such that rho-zCDP implies (epsilon, delta)-DP.
 
-    >>> float(zcdp_rho(Fraction(1), Fraction(1, 10**6)))
-    0.02435597035953837
+    >>> round(float(zcdp_rho(Fraction(1), Fraction(1, 10**6))), 6)
+    0.024356
     """
     _require(epsilon > 0, f"epsilon={epsilon}: it is above 0")
     slope = _slope(delta)
@@ -37,8 +37,8 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon, nearly the smallest, such that rho-zCDP implies (epsilon, delta)-DP.
 
-    >>> float(zcdp_epsilon(Fraction(1, 50), Fraction(1, 10**6)))
-    0.8999352676606419
+    >>> round(float(zcdp_epsilon(Fraction(1, 50), Fraction(1, 10**6))), 6)
+    0.899935
     """
     _require(rho >= 0, f"rho={rho}: it is 0 or more")
     if not rho:

@@ -28,7 +28,7 @@ class Case:
 
     def __str__(self) -> str:
         kind = f"{self.problem.dtype} {self.variant}".strip()
-        return f"{kind}, L = {self.problem.lower}, U = {self.problem.upper}, {self.sizes}"
+        return f"{kind} in [{self.problem.lower}, {self.problem.upper}], {self.sizes}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,190 @@
+"""The kernel draws what the reference draws: the same bytes give the same numbers, wherever chunks of bytes end."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from soundsum import _kernels, noise
+from soundsum.randomness import Stream
+
+from .streams import awkward, replay
+
+LAPLACE = [
+    Fraction(1, 10),
+    Fraction(1),
+    Fraction(7, 3),
+    Fraction(256),
+    Fraction(1000),
+    Fraction(2**47, 2**40 + 1),
+    Fraction(2**48 - 1),  # the last of one word
+    Fraction(2**48),
+    1 / Fraction(0.1),  # a float epsilon: 2^55 over a number of 52 bits
+    Fraction(2**49 + 1),
+    Fraction(2**60, 3),
+    Fraction(2**51) / Fraction(0.001),
+    Fraction(2**112 - 1, 5),  # the last of two words
+    Fraction(2**112),
+    Fraction(2**300 + 1, 2**64 - 1),
+    Fraction(2**500),  # beyond the kernel
+    Fraction(1, 2**64),
+]
+GAUSSIAN = [
+    Fraction(1, 10),
+    Fraction(1, 10**6),
+    Fraction(1),
+    Fraction(2),
+    Fraction(7, 3),
+    Fraction(100),
+    Fraction(10**9),
+    1 / Fraction(0.1),
+    Fraction(2**60 + 1),
+    Fraction(2**102),
+    Fraction(2**102) / Fraction(0.1),
+    Fraction(2**230 + 1, 3),
+    Fraction(2**600),  # beyond the kernel
+]
+CASES = [("laplace", x) for x in LAPLACE] + [("gaussian", x) for x in GAUSSIAN]
+BYTES = np.random.default_rng(4).bytes(1 << 20)
+
+
+def one(kind, parameter):
+    return (noise.discrete_laplace if kind == "laplace" else noise.discrete_gaussian)(parameter)
+
+
+def many(kind, parameter, count):
+    return (noise.discrete_laplace_many if kind == "laplace" else noise.discrete_gaussian_many)(parameter, count)
+
+
+@pytest.mark.parametrize("kind, parameter", CASES)
+def test_the_same_bytes_give_the_same_numbers_however_chunked(monkeypatch, kind, parameter):
+    replay(monkeypatch, BYTES)
+    expected = [one(kind, parameter) for _ in range(200)]
+    for chunk in (1, 7, 100, 1 << 16):
+        monkeypatch.setattr(noise, "CHUNK", chunk)
+        replay(monkeypatch, BYTES)
+        assert list(many(kind, parameter, 200)) == expected
+
+
+def kernel(kind, parameter, data, count=1):
+    """Samples that the kernel draws from these bytes on its own, and the bytes they took."""
+    calls = []
+    with pytest.MonkeyPatch.context() as patch:  # what the module hands to the kernel
+
+        def spy(*arguments):
+            calls.append(arguments[:-2])
+            return len(arguments[-1]), 0
+
+        patch.setattr(_kernels, f"discrete_{kind}", spy)
+        many(kind, parameter, 1)
+    assert calls, f"{parameter} is not the kernel's"
+    words = calls[0][0].shape[1]
+    out = np.zeros((count, words), np.uint64)
+    drawn, used = getattr(_kernels, f"discrete_{kind}")(*calls[0], data, out)
+    return noise._integers(out[:drawn]), used
+
+
+@pytest.mark.parametrize("ties", [0.02, 0.3])
+@pytest.mark.parametrize("kind, parameter", [case for case in CASES if Fraction(1, 2**63) < case[1] < 2**400])
+def test_the_kernel_follows_the_reference_through_equal_digits(monkeypatch, kind, parameter, ties):
+    """And it takes the same bytes: all of them, and of one fewer it makes nothing."""
+    seeded = random.Random(f"{kind} {parameter} {ties}")
+    for _ in range(30):
+        data, value = awkward(monkeypatch, lambda: one(kind, parameter), seeded, ties)
+        if len(data) > 3000:
+            continue
+        assert kernel(kind, parameter, data + b"\0") == ([value], len(data))
+        for less in {0, len(data) // 2, len(data) - 1}:
+            assert kernel(kind, parameter, data[:less]) == ([], 0)
+
+
+def test_the_kernel_says_what_it_used(monkeypatch):
+    stream = replay(monkeypatch, BYTES)
+    expected = [one("laplace", Fraction(1000)) for _ in range(50)]
+    taken = stream.tell()
+    assert kernel("laplace", Fraction(1000), BYTES, 50) == (expected, taken)
+    samples, used = kernel("laplace", Fraction(1000), BYTES[: taken - 1], 50)
+    assert samples == expected[:49]
+    replay(monkeypatch, BYTES[used:])
+    assert one("laplace", Fraction(1000)) == expected[49]
+
+
+SUCCESS, FAILURE = bytes([0, 255]), bytes([255])  # of Bernoulli(exp(-1)): fails at k = 3, at k = 2
+NEGATIVE, POSITIVE = bytes([0]), bytes([255])
+
+
+@pytest.mark.parametrize("trials", [254, 255, 256, 1000])
+@pytest.mark.parametrize("sign", [NEGATIVE, POSITIVE])
+def test_far_out_in_the_tail(monkeypatch, trials, sign):
+    """The kernel counts to 255 only; beyond, the reference goes on from the same bytes."""
+    t = 2**40 + 1
+    stretch = bytes(6) + SUCCESS * trials + FAILURE + sign  # u = 0
+    replay(monkeypatch, stretch + BYTES)
+    samples = noise.discrete_laplace_many(Fraction(t), 3)
+    assert samples[0] == (-1 if sign == NEGATIVE else 1) * trials * t
+    replay(monkeypatch, BYTES)
+    assert list(samples[1:]) == [noise.discrete_laplace(Fraction(t)) for _ in range(2)]
+
+
+@pytest.mark.parametrize("trials", [2**14 - 1, 2**14, 2**15 - 1, 2**15])
+@pytest.mark.parametrize("sign", [NEGATIVE, POSITIVE])
+def test_numbers_beyond_64_bits_are_kept(monkeypatch, trials, sign):
+    """With scale 2^49, which gives arrays: above 2^63 the result becomes a list, and no number is cut off."""
+    scale = Fraction(2**49)
+    stretch = bytes(7) + SUCCESS * trials + FAILURE + sign
+    replay(monkeypatch, BYTES[:80] + stretch + BYTES)
+    before = noise.discrete_laplace_many(scale, 2)
+    stream = replay(monkeypatch, BYTES)
+    assert [noise.discrete_laplace(scale) for _ in range(2)] == before.tolist()
+    start = stream.tell()
+    replay(monkeypatch, BYTES[:start] + stretch + BYTES)
+    samples = noise.discrete_laplace_many(scale, 4)
+    assert list(samples[:2]) == before.tolist()
+    assert samples[2] == (-1 if sign == NEGATIVE else 1) * trials * 2**49
+    assert isinstance(samples, list) == (trials > 2**14 or (trials == 2**14 and sign == POSITIVE))
+    assert len(samples) == 4
+
+
+def test_arrays_and_lists():
+    """int64 below a scale of 2^50, whatever is drawn; Python's integers from there on."""
+    assert noise.discrete_laplace_many(Fraction(2**50) - Fraction(1, 3), 5).dtype == np.int64
+    assert noise.discrete_gaussian_many(Fraction(2**99), 5).dtype == np.int64
+    for samples in (noise.discrete_laplace_many(Fraction(2**50), 5), noise.discrete_gaussian_many(Fraction(2**101), 5)):
+        assert [type(z) for z in samples] == [int] * 5
+    assert len(noise.discrete_laplace_many(Fraction(1), 0)) == 0
+    assert noise.discrete_laplace_many(Fraction(2**500), 0) == []
+    for many_of in (noise.discrete_laplace_many, noise.discrete_gaussian_many):
+        for parameter in (Fraction(1), Fraction(2**600)):
+            with pytest.raises(ValueError, match="count=-1"):
+                many_of(parameter, -1)
+
+
+def test_the_kernel_refuses_what_it_was_not_made_for():
+    words, out = np.ones((1, 1), np.uint64), np.zeros((3, 1), np.uint64)
+    with pytest.raises(ValueError, match="above 0"):
+        _kernels.discrete_laplace(words, 0, b"", out)
+    with pytest.raises(ValueError, match="above 0"):
+        _kernels.discrete_laplace(0 * words, 1, b"", out)
+    with pytest.raises(ValueError, match="number of parameters"):
+        _kernels.discrete_gaussian(words, b"", out)
+    with pytest.raises(ValueError, match="1, 2 or 8 words"):
+        _kernels.discrete_laplace(np.ones((1, 3), np.uint64), 1, b"", out)
+    with pytest.raises(ValueError, match="samples have 1 word"):
+        _kernels.discrete_laplace(words, 1, b"", np.zeros((3, 2), np.uint64))
+    assert _kernels.discrete_laplace(words, 1, b"", out) == (0, 0)
+
+
+def test_the_reference_finishes_from_the_bytes_the_kernel_had(monkeypatch):
+    """Where a chunk ends inside a sample, its bytes are read again, not thrown away: that would shorten the tails."""
+    left = []
+    begin = Stream.__init__
+
+    def watched(stream, data=b""):
+        left.append(data)
+        begin(stream, data)
+
+    monkeypatch.setattr(noise, "CHUNK", 40)
+    monkeypatch.setattr(Stream, "__init__", watched)
+    noise.discrete_laplace_many(Fraction(1000), 100)
+    assert any(left)
