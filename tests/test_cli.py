@@ -72,3 +72,59 @@ def test_demo_shows_the_two_examples():
 
 def test_version():
     assert soundsum("--version").stdout.startswith("soundsum ")
+
+
+class TestReleases:
+    @pytest.fixture(scope="class")
+    def folder(self, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("data")
+        (folder / "t.csv").write_text("pay,dept\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(1000)))
+        return folder
+
+    def test_a_sum_with_its_certificate(self, folder):
+        done = soundsum("sum", f"{folder}/t.csv", "--column", "pay", "--bounds", "0", "6", "--epsilon", "1", "--json")
+        assert done.returncode == 0
+        release = json.loads(done.stdout)
+        assert abs(release["value"] - sum(i % 7 for i in range(1000))) < 6 * 40
+        (folder / "r.json").write_text(done.stdout)
+        assert soundsum("check", f"{folder}/r.json").returncode == 0
+        (folder / "r.json").write_text(done.stdout.replace('"upper": "6"', '"upper": "5"'))
+        assert soundsum("check", f"{folder}/r.json").returncode == 1
+
+    @pytest.mark.parametrize("command", ["mean", "variance"])
+    def test_moments(self, folder, command):
+        done = soundsum(command, f"{folder}/t.csv", "--column", "pay", "--bounds", "0", "6", "--epsilon", "1")
+        assert f"private {command}" in done.stdout
+
+    def test_counts_and_histograms(self, folder):
+        count = soundsum("count", f"{folder}/t.csv", "--column", "pay", "--epsilon", "1", "--relation", "hamming")
+        assert "1,000 to 1,000" in count.stdout
+        options = ["--column", "dept", "--categories", "a,b,c", "--epsilon", "1", "--json"]
+        cells = json.loads(soundsum("histogram", f"{folder}/t.csv", *options).stdout)
+        assert [cell["group"] for cell in cells] == ["a", "b", "c"]
+
+    def test_a_ledger_is_charged_until_it_is_spent(self, folder):
+        ledger = f"{folder}/ledger.db"
+        assert soundsum("budget", "create", ledger, "--epsilon", "1").returncode == 0
+        options = ["--column", "pay", "--bounds", "0", "6", "--epsilon", "3/4", "--budget", ledger]
+        assert soundsum("sum", f"{folder}/t.csv", *options).returncode == 0
+        refused = soundsum("sum", f"{folder}/t.csv", *options)
+        assert refused.returncode == 2
+        assert "epsilon = 0.25 is left" in refused.stderr
+        assert "0.25 left" in soundsum("budget", "show", ledger).stdout
+
+    @pytest.mark.parametrize(
+        "options, message",
+        [
+            (["--column", "salary", "--epsilon", "1"], "column 'salary' is not in the table; it has pay, dept"),
+            (["--column", "dept", "--epsilon", "1"], "column 'dept' is string, not numbers"),
+            (["--column", "pay", "--epsilon", "0"], "epsilon=0: a privacy parameter is a finite number above 0"),
+            (["--column", "pay"], "epsilon is missing"),
+            (["--column", "pay", "--epsilon", "1", "--budget", "/nonexistent/l.db"], "/nonexistent/l.db"),
+        ],
+    )
+    def test_bad_input_is_one_line(self, folder, options, message):
+        done = soundsum("sum", f"{folder}/t.csv", "--bounds", "0", "6", *options)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1

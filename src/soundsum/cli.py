@@ -10,10 +10,9 @@ import typer
 from rich.console import Console
 
 from soundsum import Plan, Problem, Relation, __version__, plan, plans
+from soundsum.release_commands import AsJson, register
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def _version(wanted: bool) -> None:
@@ -93,6 +92,9 @@ def verify(
     from soundsum.verify.report import run
 
     raise typer.Exit(run(Console(), quick=quick, as_json=as_json))
+
+
+register(app)
 
 
 def main() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from soundsum import release
 from soundsum.grids import power_of_two_grid
 from soundsum.kernels import float_sum, grid_sum
 from soundsum.numbers import float64
@@ -45,6 +47,13 @@ def run(console: Console) -> None:
         console.print(_compared(name, *pair, relation))
     console.print(
         "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n"
+    )
+    pay = np.random.default_rng(7).lognormal(10.5, 0.5, 100_000)
+    console.print(
+        "[bold]A private sum is one line[/bold], and says what it promises:\n\n"
+        "  >>> ss.sum(pay, lower=0, upper=200_000, epsilon=1)\n"
+        f"  {release.sum(pay, lower=0, upper=200_000, epsilon=1)!r}\n\n"
+        "soundsum plan shows what every way to add would cost, soundsum verify checks the bounds exhaustively.\n"
     )
 
 
