@@ -75,11 +75,10 @@ def test_version():
 
 
 class TestReleases:
-    @pytest.fixture(scope="class")
-    def folder(self, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("data")
-        (folder / "t.csv").write_text("pay,dept\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(1000)))
-        return folder
+    @pytest.fixture
+    def folder(self, tmp_path):
+        (tmp_path / "t.csv").write_text("pay,dept\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(1000)))
+        return tmp_path
 
     def test_a_sum_with_its_certificate(self, folder):
         done = soundsum("sum", f"{folder}/t.csv", "--column", "pay", "--bounds", "0", "6", "--epsilon", "1", "--json")
