@@ -23,7 +23,9 @@ def _opendp(kind: str, scale: float) -> Callable[[Zeros], Any]:
         except ImportError:
             raise NotMeasured("no OpenDP; install opendp") from None
         dp.enable_features("contrib")
-        make, metric = (dp.m.make_laplace, dp.l1_distance) if kind == "laplace" else (dp.m.make_gaussian, dp.l2_distance)
+        make, metric = (
+            (dp.m.make_laplace, dp.l1_distance) if kind == "laplace" else (dp.m.make_gaussian, dp.l2_distance)
+        )
         return make(dp.vector_domain(dp.atom_domain(T="i64")), metric(T="i64"), scale=scale)(zeros)
 
     return draw
