@@ -45,13 +45,15 @@ def length():
 
 
 def buffer(kind, n):
-    """n random elements at any stride, the first and the last at the ends of their allocation."""
+    """n random elements at any stride, aligned or not, the last of them at the end of the allocation."""
     step = pick(1, 1, 1, 2, 3, -1, -2, 0)
     size = n and (n - 1) * abs(step) + 1
     bits = rng.integers(0, 1 << kind.bits, size, dtype=f"u{kind.bits // 8}")
     if bits.size:
         some = rng.random(bits.size) < rng.random()
         bits[some] = rng.choice(np.array(telling(kind), dtype=bits.dtype), some.sum())
+    if pick(True, False, False):
+        bits = np.concatenate([np.zeros(1, np.uint8), bits.view(np.uint8)])[1:].view(bits.dtype)
     values = bits.view(kind.dtype)
     return values[::step] if step else np.broadcast_to(values[:1], n)
 

@@ -2,7 +2,7 @@
 
 A sum and a count let out one, a histogram one vector. A mean of unknown size lets out the sum of c = 2q - (J + K), an
 integer in [-(K-J), K-J] counted from the middle of the bounds in half steps, and the count; a variance the sum of c^2
-too. A changed record moves the sum of c by up to 2 (K-J), an added one by K-J; c^2 is in [0, (K-J)^2]. The proofs are in
+too. A changed record moves the sum of c by up to 2 (K-J), an added one by K-J; c^2 is in [0, (K-J)^2]. Proofs:
 docs/statistics.md.
 """
 
