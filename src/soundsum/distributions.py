@@ -110,7 +110,7 @@ def gaussian_tail(sigma2: Fraction, t: int) -> Fraction:
     if sigma2 < SMALL:
         return _probability(UP.multiply(Decimal(2), _at_least(t, sigma2, UP)))
     middle = t - Fraction(1, 2)
-    start = middle
+    start = middle if middle**2 >= sigma2 else Fraction(t - 1)
     return _probability(UP.multiply(Decimal(2), _normal_tail(start, sigma2, UP)))
 
 

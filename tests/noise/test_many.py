@@ -33,10 +33,12 @@ LAPLACE = [
 GAUSSIAN = [
     Fraction(1, 10),
     Fraction(1, 10**6),
+    Fraction(1, 2**32 + 1),  # (q - p)^2 is 2^64
     Fraction(1),
     Fraction(2),
     Fraction(7, 3),
     Fraction(100),
+    Fraction(15 * 10**6),  # 2^16 (2 p q t^2) takes two words, where (2^8 q t^2 + p)^2 takes one
     Fraction(10**9),
     1 / Fraction(0.1),
     Fraction(2**60 + 1),
@@ -99,6 +101,18 @@ def test_the_kernel_follows_the_reference_through_equal_digits(monkeypatch, kind
             assert kernel(kind, parameter, data[:less]) == ([], 0)
 
 
+@pytest.mark.parametrize("kind, parameter", [case for case in CASES if Fraction(1, 2**63) < case[1] < 2**400])
+def test_the_kernel_follows_the_reference_through_long_luck(monkeypatch, kind, parameter):
+    """Bytes of 0 let every Bernoulli(x / k) succeed, so that k comes near 255, where the kernel's integers end."""
+    seeded, followed = random.Random(f"{kind} {parameter}"), 0
+    for begin in range(10):
+        data, value = awkward(monkeypatch, lambda: one(kind, parameter), seeded, 0, luck=range(begin, 400))
+        drawn = kernel(kind, parameter, data)
+        followed += drawn == ([value], len(data))
+        assert drawn in (([value], len(data)), ([], 0))
+    assert followed
+
+
 def test_the_kernel_says_what_it_used(monkeypatch):
     stream = replay(monkeypatch, BYTES)
     expected = [one("laplace", Fraction(1000)) for _ in range(50)]
@@ -121,10 +135,10 @@ def test_far_out_in_the_tail(monkeypatch, trials, sign):
     t = 2**40 + 1
     stretch = bytes(6) + SUCCESS * trials + FAILURE + sign  # u = 0
     replay(monkeypatch, stretch + BYTES)
-    samples = noise.discrete_laplace_many(Fraction(t), 3)
+    samples = noise.discrete_laplace_many(Fraction(t), 200)  # enough for more bytes than the stretch at once
     assert samples[0] == (-1 if sign == NEGATIVE else 1) * trials * t
     replay(monkeypatch, BYTES)
-    assert list(samples[1:]) == [noise.discrete_laplace(Fraction(t)) for _ in range(2)]
+    assert list(samples[1:]) == [noise.discrete_laplace(Fraction(t)) for _ in range(199)]
 
 
 @pytest.mark.parametrize("trials", [2**14 - 1, 2**14, 2**15 - 1, 2**15])
