@@ -82,8 +82,8 @@ template <class T> SOUNDSUM_INLINE i128 wide_block(const T* data, std::size_t si
     return sum;
 }
 
-// 64-bit integers, moved to the signed range in order (AVX2 compares signed only) and counted from `lower`. Where the
-// bounds are less than 2^52 apart a lane of 2^11 fits 64 bits; otherwise the two halves of each integer are added apart.
+// 64-bit integers, moved to the signed range in order (AVX2 compares signed only) and counted from `lower`. The two halves
+// of each are added apart: below 2^47 each for a block of 2^15.
 template <class T> SOUNDSUM_INLINE std::int64_t signed_order(T x) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) ^ (std::is_signed_v<T> ? 0 : std::uint64_t{1} << 63));
 }
@@ -95,24 +95,13 @@ template <class T> SOUNDSUM_INLINE std::uint64_t above_lower(T record, std::int6
 }
 template <class T> SOUNDSUM_INLINE i128 wide_block_64(const T* data, std::size_t size, T lower, T upper) {
     const std::int64_t low = signed_order(lower), high = signed_order(upper);
-    const i128 lowers = static_cast<i128>(lower) * static_cast<i128>(size);
-    if (static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) >= std::uint64_t{1} << 52) {
-        std::uint64_t lower_halves = 0, upper_halves = 0;
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::uint64_t x = above_lower(data[i], low, high);
-            lower_halves += x & 0xffffffffu;
-            upper_halves += x >> 32;
-        }
-        return lowers + static_cast<i128>((u128{upper_halves} << 32) + lower_halves);
+    std::uint64_t lower_halves = 0, upper_halves = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        const std::uint64_t x = above_lower(data[i], low, high);
+        lower_halves += x & 0xffffffffu;
+        upper_halves += x >> 32;
     }
-    std::uint64_t lane[lanes] = {};
-    std::size_t i = 0;
-    for (; i + lanes <= size; i += lanes)
-        for (std::size_t j = 0; j < lanes; ++j) lane[j] += above_lower(data[i + j], low, high);
-    i128 sum = lowers;
-    for (std::size_t j = 0; j < lanes; ++j) sum += lane[j];
-    for (; i < size; ++i) sum += above_lower(data[i], low, high);
-    return sum;
+    return static_cast<i128>(lower) * static_cast<i128>(size) + static_cast<i128>((u128{upper_halves} << 32) + lower_halves);
 }
 
 }  // namespace
@@ -184,7 +173,10 @@ std::vector<i128> sums_by_group(const Records& records, const Codes& codes, std:
         i128* total = totals[thread].data();
         std::size_t at = begin;
         for (auto block = blocks.next(); block.size; at += block.size, block = blocks.next())
-            each(block, at, [&](std::size_t i, i128 value) SOUNDSUM_LAMBDA_INLINE { total[codes[i]] += value; });
+            each(block, at, [&](std::size_t i, i128 value) SOUNDSUM_LAMBDA_INLINE {
+                if (i + 16 < end) __builtin_prefetch(total + codes[i + 16]);  // groups are met in any order
+                total[codes[i]] += value;
+            });
     });
     for (unsigned t = 1; t < threads; ++t)
         for (std::size_t g = 0; g < groups; ++g) totals[0][g] += totals[t][g];
