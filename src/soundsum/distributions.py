@@ -241,7 +241,7 @@ def _normal_tail(a: Fraction, sigma2: Fraction, bound: Bound) -> Decimal:
     if a < 0:
         return bound.subtract(Decimal(1), _normal_tail(-a, sigma2, bound.opposite))
     x = bound.opposite.sqrt(bound.opposite.of(a**2 / sigma2))
-    return _tail_by_series(x, bound) if x < 5 else _tail_by_fractions(x, bound)
+    return _tail_by_series(x, bound) if x < 5 else bound.multiply(_density(x, bound), _mills_ratio(x, bound))
 
 
 def _tail_by_series(x: Decimal, bound: Bound) -> Decimal:
@@ -257,18 +257,17 @@ def _tail_by_series(x: Decimal, bound: Bound) -> Decimal:
     return bound.subtract(Decimal("0.5"), other.multiply(_density(x, other), total))
 
 
-def _tail_by_fractions(x: Decimal, bound: Bound) -> Decimal:
-    """phi(x) / (x + 1/(x + 2/(x + 3/...))), cut off after an even number of steps for an upper bound, else an odd one.
+def _mills_ratio(x: Decimal, bound: Bound) -> Decimal:
+    """1/(x + 1/(x + 2/(x + 3/...))), the tail over phi(x), cut off after an even number of steps if an upper bound.
 
-    All numbers are positive, so each step turns an upper bound of what is below into a lower one, and back.
+    All numbers are positive, so each step turns an upper bound of what is below it into a lower one, and back: rounding
+    in turns from DOWN at the bottom (x itself is exact) ends on the side that the last division needs.
     """
-    steps = 200 if bound.is_upper else 201
-    side = bound.opposite if steps % 2 == 0 else bound  # x itself, at the bottom, bounds from either side
-    below = x
+    steps, side, below = 200 if bound.is_upper else 201, DOWN, x
     for k in range(steps, 0, -1):
         side = side.opposite
         below = side.add(x, side.divide(Decimal(k), below))
-    return bound.divide(_density(x, bound), below)
+    return bound.divide(Decimal(1), below)
 
 
 def _density(x: Decimal, bound: Bound) -> Decimal:

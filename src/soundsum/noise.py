@@ -171,8 +171,12 @@ def _words(integers: list[int], limbs: int) -> NDArray[np.uint64]:
 
 
 def _integers(words: NDArray[np.uint64]) -> list[int]:
+    last = words[:, 0].astype(np.int64)  # the whole number where the other words only repeat its sign
+    integers: list[int] = last.tolist()
     data, size = words.tobytes(), 8 * words.shape[1]
-    return [int.from_bytes(data[i : i + size], "little", signed=True) for i in range(0, len(data), size)]
+    for i in np.flatnonzero((words[:, 1:].view(np.int64) != (last >> 63)[:, np.newaxis]).any(axis=1)).tolist():
+        integers[i] = int.from_bytes(data[size * i : size * (i + 1)], "little", signed=True)
+    return integers
 
 
 def _above_zero(name: str, parameter: Fraction) -> Fraction:

@@ -1,5 +1,6 @@
 """Tails, half-widths and calibration: never to the unsafe side, and close to it."""
 
+import decimal
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -33,13 +34,17 @@ def test_bounds_enclose_the_exponential_tightly(x):
     assert root[0] ** 2 < 2 < root[1] ** 2
 
 
-def test_pi():
-    """By Machin's formula, 16 arctan(1/5) - 4 arctan(1/239), whose series alternates."""
+def machin():
+    """Pi to 130 digits, as 16 arctan(1/5) - 4 arctan(1/239)."""
 
     def arctan(n):
-        return sum(Fraction((-1) ** k, (2 * k + 1) * n ** (2 * k + 1)) for k in range(60))
+        return sum(Fraction((-1) ** k, (2 * k + 1) * n ** (2 * k + 1)) for k in range(100))
 
-    pi = 16 * arctan(5) - 4 * arctan(239)  # to 80 digits
+    return 16 * arctan(5) - 4 * arctan(239)
+
+
+def test_pi():
+    pi = machin()
     last = Fraction(1, 10 ** -PI.as_tuple().exponent)
     assert Fraction(PI) < pi - last / 10**6 < pi + last / 10**6 < Fraction(PI) + last
 
@@ -100,10 +105,49 @@ def test_upper_and_lower_tails_are_close():
         assert math.isclose(distributions._normal_tail(-Fraction(x), Fraction(1), UP), 1 - high, rel_tol=1e-12)
 
 
+@pytest.mark.parametrize("x", [1, 3, 4, 8, 10, 20])
+def test_normal_tails_enclose_the_truth(x):
+    """With twice the digits: phi(x) from the decimal module, and the rest in Fractions."""
+    digits = decimal.Context(120)
+    pi = machin()
+    square = digits.multiply(Decimal(2), digits.divide(Decimal(pi.numerator), Decimal(pi.denominator)))
+    density = Fraction(digits.divide(digits.exp(Decimal(-x * x) / 2), digits.sqrt(square)))
+    if x < 5:
+        term, total = Fraction(x), Fraction(0)
+        for n in range(3, 400, 2):
+            total, term = total + term, term * x * x / n
+        truth = Fraction(1, 2) - density * total
+    else:
+        truth = density * mills_ratio(x)
+    low, high = both(distributions._normal_tail, Fraction(x), Fraction(1))
+    assert low < truth < high
+
+
+def mills_ratio(x):
+    below = Fraction(x)
+    for k in range(400, 0, -1):
+        below = x + k / below
+    return 1 / below
+
+
+@pytest.mark.parametrize("x", ["5", "5.3", "6", "7", "9.99", "15", "40", "1000"])
+def test_mills_ratio_encloses_the_truth(x):
+    low, high = both(distributions._mills_ratio, Decimal(x))
+    assert low < mills_ratio(Fraction(x)) < high < low * (1 + Fraction(1, 10**50))
+
+
+def test_what_is_too_small_to_add_up_is_still_bounded():
+    low, high = both(distributions._sum_from, 50, Fraction(1, 10))
+    assert low == 0 < high < Fraction(1, 10**2000)
+
+
 def test_series_and_continued_fraction_agree():
     """Where both converge, at 5, each bound of the one is on the right side of the other's."""
     x = Decimal(5)
-    series, fractions = both(distributions._tail_by_series, x), both(distributions._tail_by_fractions, x)
+    series, ratios, densities = (
+        both(f, x) for f in (distributions._tail_by_series, distributions._mills_ratio, distributions._density)
+    )
+    fractions = [ratio * density for ratio, density in zip(ratios, densities, strict=True)]
     assert max(series[0], fractions[0]) < min(series[1], fractions[1])
     assert series[1] - series[0] < series[0] / 10**45
 
@@ -175,6 +219,18 @@ def test_calibration_of_a_large_sensitivity_is_that_of_the_continuous_gaussian()
     """Balle and Wang's value for sensitivity 1, epsilon 1 and delta 10^-5 is sigma = 3.7306."""
     sigma2 = distributions.gaussian_sigma2(2**40, Fraction(1), Fraction(1, 10**5))
     assert math.isclose(math.sqrt(sigma2) / 2**40, 3.73063, rel_tol=1e-4)
+
+
+def test_a_vector_needs_more_than_its_length_as_one_integer():
+    """A record that changes two entries, by 3 and 4, is not hidden like one that changes one by 5; by zCDP it is."""
+    epsilon, delta = Fraction(4), Fraction(1, 10**6)
+    by_zcdp = distributions.sigma2_for(5, distributions.zcdp_rho(epsilon, delta))
+    for sigma2, hidden in ((distributions.gaussian_sigma2(5, epsilon, delta), False), (by_zcdp, True)):
+        p = probabilities(sigma2, reach=60)
+        spent = math.fsum(
+            max(0.0, p[x] * p[y] - math.exp(epsilon) * p.get(x + 3, 0.0) * p.get(y + 4, 0.0)) for x in p for y in p
+        )
+        assert (spent <= delta) == hidden
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(50)])

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from soundsum import _kernels, noise
+from soundsum import _kernels, noise, randomness
 from soundsum.randomness import Stream
 
 from .streams import awkward, replay
@@ -14,6 +14,7 @@ from .streams import awkward, replay
 LAPLACE = [
     Fraction(1, 10),
     Fraction(1),
+    Fraction(5, 2),
     Fraction(7, 3),
     Fraction(256),
     Fraction(1000),
@@ -48,6 +49,7 @@ GAUSSIAN = [
     Fraction(2**600),  # beyond the kernel
 ]
 CASES = [("laplace", x) for x in LAPLACE] + [("gaussian", x) for x in GAUSSIAN]
+KERNELS = [case for case in CASES if Fraction(1, 2**63) < case[1] < 2**400]
 BYTES = np.random.default_rng(4).bytes(1 << 20)
 
 
@@ -69,26 +71,32 @@ def test_the_same_bytes_give_the_same_numbers_however_chunked(monkeypatch, kind,
         assert list(many(kind, parameter, 200)) == expected
 
 
-def kernel(kind, parameter, data, count=1):
-    """Samples that the kernel draws from these bytes on its own, and the bytes they took."""
+def given(kind, parameter):
+    """The parameters that the module hands to the kernel."""
     calls = []
-    with pytest.MonkeyPatch.context() as patch:  # what the module hands to the kernel
+    with pytest.MonkeyPatch.context() as patch:
 
         def spy(*arguments):
             calls.append(arguments[:-2])
             return len(arguments[-1]), 0
 
         patch.setattr(_kernels, f"discrete_{kind}", spy)
+        patch.setattr(randomness, "random_bytes", bytes)
         many(kind, parameter, 1)
     assert calls, f"{parameter} is not the kernel's"
-    words = calls[0][0].shape[1]
-    out = np.zeros((count, words), np.uint64)
-    drawn, used = getattr(_kernels, f"discrete_{kind}")(*calls[0], data, out)
+    return calls[0]
+
+
+def kernel(kind, parameter, data, count=1):
+    """Samples that the kernel draws from these bytes on its own, and the bytes they took."""
+    parameters = given(kind, parameter)
+    out = np.zeros((count, parameters[0].shape[1]), np.uint64)
+    drawn, used = getattr(_kernels, f"discrete_{kind}")(*parameters, data, out)
     return noise._integers(out[:drawn]), used
 
 
 @pytest.mark.parametrize("ties", [0.02, 0.3])
-@pytest.mark.parametrize("kind, parameter", [case for case in CASES if Fraction(1, 2**63) < case[1] < 2**400])
+@pytest.mark.parametrize("kind, parameter", KERNELS)
 def test_the_kernel_follows_the_reference_through_equal_digits(monkeypatch, kind, parameter, ties):
     """And it takes the same bytes: all of them, and of one fewer it makes nothing."""
     seeded = random.Random(f"{kind} {parameter} {ties}")
@@ -101,16 +109,44 @@ def test_the_kernel_follows_the_reference_through_equal_digits(monkeypatch, kind
             assert kernel(kind, parameter, data[:less]) == ([], 0)
 
 
-@pytest.mark.parametrize("kind, parameter", [case for case in CASES if Fraction(1, 2**63) < case[1] < 2**400])
+@pytest.mark.parametrize("kind, parameter", KERNELS)
 def test_the_kernel_follows_the_reference_through_long_luck(monkeypatch, kind, parameter):
-    """Bytes of 0 let every Bernoulli(x / k) succeed, so that k comes near 255, where the kernel's integers end."""
+    """Bytes of 0 let every Bernoulli(x / k) succeed, so that k comes near 255 or, beyond it, the kernel gives up."""
     seeded, followed = random.Random(f"{kind} {parameter}"), 0
-    for begin in range(10):
-        data, value = awkward(monkeypatch, lambda: one(kind, parameter), seeded, 0, luck=range(begin, 400))
+    for begin in range(4, 14):
+        data, value = awkward(monkeypatch, lambda: one(kind, parameter), seeded, 0, luck=range(begin, 500))
         drawn = kernel(kind, parameter, data)
         followed += drawn == ([value], len(data))
         assert drawn in (([value], len(data)), ([], 0))
     assert followed
+
+
+@pytest.mark.parametrize("kind, parameter", KERNELS)
+def test_the_kernel_is_given_as_many_words_as_it_may_need(kind, parameter):
+    """Its loops count to 255, so these are the largest integers it can come to (noise.hpp)."""
+    words = given(kind, parameter)[0]
+    numbers = noise._integers(words)
+    if kind == "laplace":
+        (t,) = numbers
+        largest = 2**16 * t
+    else:
+        t, qt, p, denominator = numbers
+        largest = max(2**16 * denominator, (2**8 * qt * t + p) ** 2)
+        assert Fraction(p * t, qt) == parameter
+        assert denominator == 2 * p * qt * t
+    assert largest < 2 ** (64 * words.shape[1])
+
+
+@pytest.mark.parametrize("k", [2, 3, 254, 255, 256, 257, 300])
+def test_the_kernel_counts_to_255(monkeypatch, k):
+    """The first Bernoulli(exp(-1)) of a Laplace of scale 1 fails at this k; from 256 on the kernel leaves it."""
+    data = bytes(k - 2) + (b"\xff" if k % 2 == 0 else b"\xff" + FAILURE) + POSITIVE
+    stream = replay(monkeypatch, data)
+    assert noise.discrete_laplace(Fraction(1)) == k % 2
+    assert stream.tell() == len(data)
+    assert kernel("laplace", Fraction(1), data) == (([k % 2], len(data)) if k < 256 else ([], 0))
+    replay(monkeypatch, data + BYTES)
+    assert noise.discrete_laplace_many(Fraction(1), 100)[0] == k % 2
 
 
 def test_the_kernel_says_what_it_used(monkeypatch):
@@ -158,6 +194,35 @@ def test_numbers_beyond_64_bits_are_kept(monkeypatch, trials, sign):
     assert samples[2] == (-1 if sign == NEGATIVE else 1) * trials * 2**49
     assert isinstance(samples, list) == (trials > 2**14 or (trials == 2**14 and sign == POSITIVE))
     assert len(samples) == 4
+
+
+@pytest.mark.parametrize("trials", [1, 200, 1000])
+def test_negative_multiples_of_2_to_the_64(monkeypatch, trials):
+    """Where the last word is 0, the borrow of a minus sign goes on."""
+    scale = Fraction(2**70)
+    stretch = bytes(9) + SUCCESS * trials + FAILURE
+    replay(monkeypatch, stretch + NEGATIVE + stretch + POSITIVE + bytes(1000))
+    assert noise.discrete_laplace_many(scale, 2) == [-trials * 2**70, trials * 2**70]
+
+
+@pytest.mark.parametrize("t, trials", [(2**61, 3), (2**61, 4), (2**62, 3), (2**63, 1), (2**64, 1), (2**70, 1)])
+def test_the_kernel_does_not_cut_off(t, trials):
+    """Asked for one word, it leaves a number that needs more to the reference."""
+    out = np.zeros((1, 1), np.uint64)
+    data = bytes(((t - 1).bit_length() + 7) // 8) + SUCCESS * trials + FAILURE + NEGATIVE
+    drawn, used = _kernels.discrete_laplace(noise._words([t], 2), 1, data, out)
+    assert (drawn, used) == ((1, len(data)) if t * trials < 2**63 else (0, 0))
+    assert drawn == 0 or noise._integers(out) == [-t * trials]
+
+
+@pytest.mark.parametrize("words", [1, 2, 8])
+def test_words_and_integers(words):
+    """Both ways, around every power of two."""
+    ends = [1 << bit for bit in range(64 * words - 1)]
+    integers = [sign * end + step for end in ends for sign in (1, -1) for step in (-1, 0, 1)]
+    assert noise._integers(noise._words(integers, words)) == integers
+    with pytest.raises(OverflowError):
+        noise._words([2 ** (64 * words - 1)], words)
 
 
 def test_arrays_and_lists():
