@@ -6,13 +6,12 @@ the noise lives on, and scales are Fractions.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from soundsum import noise as samplers
-from soundsum.distributions import gaussian_half_width, gaussian_sigma2, laplace_half_width
+from soundsum.distributions import gaussian_half_width, gaussian_sigma2, laplace_half_width, zcdp_rho
 from soundsum.rationals import exact, is_special
 
 NoiseKind: TypeAlias = Literal["laplace", "gaussian"]
@@ -49,7 +48,11 @@ class Guarantee:
             noise = Noise("gaussian", Fraction(l2_squared) / (2 * self.rho))
         elif self.delta:
             assert self.epsilon is not None
-            noise = Noise("gaussian", gaussian_sigma2(_root_above(l2_squared), self.epsilon, self.delta))
+            if l2_squared == l1**2:  # one entry changes: its own delta, exactly
+                sigma2 = gaussian_sigma2(l1, self.epsilon, self.delta)
+            else:  # several do, and the discrete Gaussian is not the same in every direction: through zCDP
+                sigma2 = Fraction(l2_squared) / (2 * zcdp_rho(self.epsilon, self.delta))
+            noise = Noise("gaussian", sigma2)
         else:
             assert self.epsilon is not None
             noise = Noise("laplace", Fraction(l1) / self.epsilon)
@@ -104,11 +107,6 @@ def guarantee(epsilon: Any = None, delta: Any = None, rho: Any = None, noise: No
     if checked >= 1:
         raise ValueError(f"delta={delta}: a delta is below 1, and far below in practice")
     return Guarantee(_positive("epsilon", epsilon), checked)
-
-
-def _root_above(x: int) -> int:
-    """The least integer whose square is at least x."""
-    return math.isqrt(x - 1) + 1 if x else 0
 
 
 def _positive(name: str, value: Any) -> Fraction:

@@ -10,6 +10,7 @@ import pytest
 
 import soundsum as ss
 from soundsum import noise
+from soundsum.distributions import zcdp_rho
 
 DATA = np.array([1.5, 2.5, 100.0, -7.0, math.nan])
 
@@ -132,6 +133,14 @@ def test_a_changed_record_moves_two_cells(recorded):
     ss.histogram([0.5], [0, 1, 2], 1, relation="change_one")
     ss.histogram([0.5], [0, 1], 1, relation="change_one")
     assert recorded == [1, 2, 1]
+
+
+def test_gaussian_noise_on_two_cells_goes_through_zcdp(silent):
+    """The discrete Gaussian is not the same in every direction, so two cells are not one cell that changes by more."""
+    h = ss.histogram([0.5], [0, 1, 2], 1, noise="gaussian", delta="1e-6", relation="change_one")
+    (released,) = next(iter(h.values())).certificate["released"]
+    assert released["l2_squared_steps"] == 2
+    assert Fraction(released["sigma_squared"]) == 1 / zcdp_rho(Fraction(1), Fraction(1, 10**6))
 
 
 class TestTables:
