@@ -2,23 +2,28 @@
 
 from soundsum._version import __version__
 from soundsum.budget import Budget, BudgetExceeded, Cost
-from soundsum.certificates import check
+from soundsum.checks import check
 from soundsum.numbers import FloatType, IntType
-from soundsum.outcome import Release, Releases
+from soundsum.outcome import Release, Releases, Several
 from soundsum.plan import Plan, plan, plans
 from soundsum.problem import Problem
+from soundsum.queries import Count, Histogram, Mean, Sum, Variance
 from soundsum.rationals import Rounding
 from soundsum.relations import Relation
-from soundsum.release import count, histogram, mean, sum, variance
+from soundsum.release import count, histogram, mean, release, sum, variance
 from soundsum.runs import Runs
 from soundsum.sizes import private_max_size
+from soundsum.units import Unit
 
 __all__ = [
     "Budget",
     "BudgetExceeded",
     "Cost",
+    "Count",
     "FloatType",
+    "Histogram",
     "IntType",
+    "Mean",
     "Plan",
     "Problem",
     "Relation",
@@ -26,6 +31,10 @@ __all__ = [
     "Releases",
     "Rounding",
     "Runs",
+    "Several",
+    "Sum",
+    "Unit",
+    "Variance",
     "__version__",
     "check",
     "count",
@@ -34,6 +43,7 @@ __all__ = [
     "plan",
     "plans",
     "private_max_size",
+    "release",
     "sum",
     "variance",
 ]

@@ -9,11 +9,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from soundsum import release
 from soundsum.grids import power_of_two_grid
 from soundsum.kernels import float_sum, grid_sum
 from soundsum.numbers import float64
 from soundsum.relations import Relation
+from soundsum.release import sum as private_sum
 from soundsum.runs import Runs
 
 
@@ -52,7 +52,7 @@ def run(console: Console) -> None:
     console.print(
         "[bold]A private sum is one line[/bold], and says what it promises:\n\n"
         "  >>> ss.sum(pay, lower=0, upper=200_000, epsilon=1)\n"
-        f"  {release.sum(pay, lower=0, upper=200_000, epsilon=1)!r}\n\n"
+        f"  {private_sum(pay, lower=0, upper=200_000, epsilon=1)!r}\n\n"
         "soundsum plan shows what every way to add would cost, soundsum verify checks the bounds exhaustively.\n"
     )
 
