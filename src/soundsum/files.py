@@ -35,17 +35,20 @@ def dataset(path: str | Path) -> Any:
 
 
 def batches(opened: Any, columns: list[str]) -> Iterator[Any]:
-    """The rows in order, a few batches ahead of what is asked for."""
-    import pyarrow.dataset as ds
+    """The rows, a few batches ahead of what is asked for."""
+    if FORMATS[Path(opened.files[0]).suffix.lower()] != "parquet":
+        yield from opened.to_batches(columns=columns, batch_size=BATCH, batch_readahead=4, fragment_readahead=1)
+        return
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
 
-    options = {}
-    if opened.files and FORMATS[Path(opened.files[0]).suffix.lower()] == "parquet":
-        # Pages as they are needed, not whole row groups, which may be as large as the file.
-        scan = ds.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-        options["fragment_scan_options"] = scan
-    yield from opened.to_batches(
-        columns=columns, batch_size=BATCH, batch_readahead=4, fragment_readahead=1, cache_metadata=False, **options
-    )
+    schema = pa.schema([opened.schema.field(name) for name in columns])
+    for path in opened.files:
+        # Read page by page: a row group may be as large as the file.
+        with ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            for batch in file.iter_batches(BATCH, columns=columns):
+                ordered = batch.select(columns)
+                yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
 
 
 def rows(path: str | Path) -> int | None:

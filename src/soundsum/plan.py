@@ -22,6 +22,7 @@ from soundsum.privacy import Guarantee, NoiseKind, guarantee
 from soundsum.problem import Problem
 from soundsum.rationals import exact
 from soundsum.records import records
+from soundsum.relations import Relation
 from soundsum.sensitivities import noises, parts
 from soundsum.tables import Table
 from soundsum.units import RECORD, Moved, Unit
@@ -49,6 +50,8 @@ class Plan:
         reasons = self.adder.unmet(self.problem)
         if not self.unit.is_plain and self.adder not in (Wide(), OnGrid()):
             reasons = [*reasons, "sums by group or person are added by wide or grid; leave method out"]
+        if self.unit.max_rows is not None and self.problem.relation != Relation.SYMMETRIC:
+            reasons = [*reasons, f"persons come or go, so privacy_unit= needs symmetric, not {self.problem.relation}"]
         return tuple(reasons)
 
     @property

@@ -46,10 +46,6 @@ class Setting:
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in")
-        if self.privacy_unit is not None and self.relation != Relation.SYMMETRIC:
-            raise ValueError(
-                f"privacy_unit= protects persons who come or go, so it needs relation='symmetric', not {self.relation}"
-            )
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
 

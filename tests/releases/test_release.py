@@ -15,21 +15,6 @@ from soundsum.distributions import zcdp_rho
 DATA = np.array([1.5, 2.5, 100.0, -7.0, math.nan])
 
 
-@pytest.fixture
-def silent(monkeypatch):
-    """Noise of zero, so that what is released is the sum itself."""
-    monkeypatch.setattr(noise, "discrete_laplace_many", lambda scale, count: [0] * count)
-    monkeypatch.setattr(noise, "discrete_gaussian_many", lambda sigma2, count: [0] * count)
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    """The scales noise is drawn with."""
-    drawn = []
-    monkeypatch.setattr(noise, "discrete_laplace_many", lambda scale, count: drawn.append(scale) or [0] * count)
-    return drawn
-
-
 def test_a_sum_is_the_exact_sum_of_clamped_records(silent):
     assert ss.sum(DATA, 0, 10, 1).exact == Fraction("14")
     assert ss.sum(DATA, 0, 10, 1).value == 14.0
