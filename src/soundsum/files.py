@@ -13,6 +13,12 @@ BATCH = 1 << 18
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 
 
+AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
+
+FLOAT = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|Inf|infinity|Infinity|nan|NaN)$"
+INTEGER = r"^[+-]?\d{1,37}$"
+
+
 def is_path(data: Any) -> bool:
     return isinstance(data, str | Path)
 
@@ -25,37 +31,71 @@ def dataset(path: str | Path) -> Any:
     found = sorted(glob.glob(str(path))) or [str(path)]
     if not Path(found[0]).exists():
         raise FileNotFoundError(f"{found[0]}: no such file; check the path")
-    suffix = Path(found[0]).suffix.lower()
-    if suffix not in FORMATS:
-        raise ValueError(f"{found[0]}: {suffix or 'no suffix'} is not a known format; use {', '.join(FORMATS)}")
+    kind = file_format(found[0])
     try:
-        return ds.dataset(found, format=FORMATS[suffix])
+        return ds.dataset(found, format=kind)
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{found[0]} cannot be read as {FORMATS[suffix]}: {_first_line(error)}") from None
+        raise ValueError(f"{found[0]} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
 
 
-def batches(opened: Any, columns: list[str]) -> Iterator[Any]:
-    """The rows, a few batches ahead of what is asked for."""
-    if FORMATS[Path(opened.files[0]).suffix.lower()] != "parquet":
-        yield from opened.to_batches(columns=columns, batch_size=BATCH, batch_readahead=4, fragment_readahead=1)
-        return
+def file_format(path: str | Path) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise ValueError(f"{path}: {suffix or 'no suffix'} is not a known format; use {', '.join(FORMATS)}")
+    return FORMATS[suffix]
+
+
+def batches(opened: Any, schema: Any) -> Iterator[Any]:
+    """The rows, with the columns and types of this schema."""
+    reader = {"parquet": _parquet, "csv": _csv, "ipc": _ipc}[file_format(opened.files[0])]
+    yield from reader(opened, schema)
+
+
+def _ipc(opened: Any, schema: Any) -> Iterator[Any]:
+    yield from opened.to_batches(columns=schema.names, batch_size=BATCH, **AHEAD)
+
+
+def _csv(opened: Any, schema: Any) -> Iterator[Any]:
+    """Numbers are read as text and then parsed, so that a cell that is no number is missing and does not raise."""
     import pyarrow as pa
+    import pyarrow.dataset as ds
+    from pyarrow.csv import ConvertOptions
+
+    parsed = {field.name: pa.string() for field in schema if field.type in (pa.int64(), pa.float64())}
+    convert = ConvertOptions(column_types=parsed)
+    again = ds.dataset(opened.files, format=ds.CsvFileFormat(convert_options=convert))
+    for batch in again.to_batches(columns=schema.names, batch_size=BATCH, **AHEAD):
+        columns = [_parsed(batch.column(f.name), f.type) if f.name in parsed else batch.column(f.name) for f in schema]
+        yield pa.record_batch(columns, names=schema.names)
+
+
+def _parsed(cells: Any, kind: Any) -> Any:
+    """Text as numbers; whatever is none, or beyond 64 bits, is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(cells)
+    if kind == pa.float64():
+        return pc.if_else(pc.match_substring_regex(trimmed, FLOAT), trimmed, None).cast(kind)
+    digits = pc.if_else(pc.match_substring_regex(trimmed, INTEGER), pc.utf8_ltrim(trimmed, characters="+"), None)
+    wide = digits.cast(pa.decimal128(38))
+    held = pc.and_(pc.less_equal(wide, 2**63 - 1), pc.greater_equal(wide, -(2**63)))
+    return pc.if_else(held, digits, None).cast(kind)
+
+
+def _parquet(opened: Any, schema: Any) -> Iterator[Any]:
     from pyarrow.parquet import ParquetFile
 
-    schema = pa.schema([opened.schema.field(name) for name in columns])
+    columns = schema.names
     for path in opened.files:
         # Read page by page: a row group may be as large as the file.
         with ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
             for batch in file.iter_batches(BATCH, columns=columns):
                 ordered = batch.select(columns)
-                yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
+                yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)  # files may differ
 
 
 def rows(path: str | Path) -> int | None:
     """How many rows there are, where that is known without reading them."""
     opened = dataset(path)
-    return opened.count_rows() if Path(opened.files[0]).suffix.lower() == ".parquet" else None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    return int(opened.count_rows()) if file_format(opened.files[0]) == "parquet" else None

@@ -30,6 +30,7 @@ File = Annotated[str, typer.Argument(help="Parquet, CSV or Arrow IPC; globs too;
 Column = Annotated[str, typer.Option(help="The column to read.")]
 Bounds = Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")]
 Size = Annotated[int | None, typer.Option(help="The number of rows, where it is public; checked.")]
+Dtype = Annotated[str | None, typer.Option(help="For CSV, which has no types: float64 or int64.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Epsilon = Annotated[str | None, typer.Option(help="What this release may cost, such as 1 or 1/3.")]
 Rho = Annotated[str | None, typer.Option(help="With --noise gaussian: the cost as zCDP.")]
@@ -92,6 +93,7 @@ def private_sum(
     file: File,
     column: Column,
     bounds: Bounds,
+    dtype: Dtype = None,
     size: Size = None,
     max_size: Annotated[int | None, typer.Option(help="Where to truncate, for methods that need a limit.")] = None,
     method: Annotated[str, typer.Option(help="How to add; auto reaches the ideal sensitivity.")] = "auto",
@@ -106,25 +108,25 @@ def private_sum(
 
         soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --privacy-unit patient --max-rows 10
     """
-    return ss.sum, bounds, {"column": column, "size": size, "max_size": max_size, "method": method}
+    return ss.sum, bounds, {"column": column, "dtype": dtype, "size": size, "max_size": max_size, "method": method}
 
 
 @_release
-def private_mean(file: File, column: Column, bounds: Bounds, size: Size = None) -> Any:
+def private_mean(file: File, column: Column, bounds: Bounds, dtype: Dtype = None, size: Size = None) -> Any:
     """A private mean of a column; the cost is shared by the sum and, where it is private, the count.
 
     Example: soundsum mean people.csv --column age --bounds 0 120 --epsilon 1
     """
-    return ss.mean, bounds, {"column": column, "size": size}
+    return ss.mean, bounds, {"column": column, "dtype": dtype, "size": size}
 
 
 @_release
-def private_variance(file: File, column: Column, bounds: Bounds, size: Size = None) -> Any:
+def private_variance(file: File, column: Column, bounds: Bounds, dtype: Dtype = None, size: Size = None) -> Any:
     """A private variance of a column.
 
     Example: soundsum variance people.csv --column age --bounds 0 120 --epsilon 1
     """
-    return ss.variance, bounds, {"column": column, "size": size}
+    return ss.variance, bounds, {"column": column, "dtype": dtype, "size": size}
 
 
 @_release

@@ -1,8 +1,8 @@
 """Data as a stream of batches: a single column, a table in memory, or files, read a batch at a time.
 
 A table is anything with the Arrow stream interface (pyarrow, pandas, Polars, DuckDB), a dict of columns, or a path to
-Parquet, CSV or Arrow IPC files (globs too). Types come from the schema. Booleans are read as 0 and 1, decimals of up to
-18 digits as exact scaled integers.
+Parquet, CSV or Arrow IPC files (globs too). Types come from the schema; in CSV, which has none, from dtype= or the
+first rows. Booleans are read as 0 and 1, decimals of up to 18 digits as exact scaled integers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from soundsum import files
-from soundsum.numbers import NumberType, int64, number_type
+from soundsum.numbers import NumberType, float64, int64, number_type
 from soundsum.records import Column, Records, records
 from soundsum.runs import Runs
 
@@ -60,6 +60,7 @@ class Table:
         self._advance = data.advance if isinstance(data, Watched) else None
         self._data = data.data if isinstance(data, Watched) else data
         self._keys = dict(keys or {})
+        self._as: dict[str, str] = {}
         self.is_column = _is_column(self._data)
         if self.is_column and not hasattr(self._data, "__len__") and not isinstance(self._data, Runs | Column):
             self._data = self._data if _is_arrow(self._data) else list(self._data)
@@ -102,13 +103,23 @@ class Table:
         if column is None:
             self._data = records(self._data, dtype)
             return self._data.type, Fraction(1)
+        if dtype is not None and number_type(dtype) in (int64, float64) and self._is_text:
+            self._as[column] = number_type(dtype).name
         kind, unit = _number_type(self.arrow_type(column), column)
         if dtype is not None and number_type(dtype) != kind:
             raise TypeError(f"dtype={number_type(dtype)} but column {column!r} is {kind}; cast it, or leave dtype out")
         return kind, unit
 
     def arrow_type(self, column: str) -> Any:
-        return self._opened.schema.field(column).type
+        import pyarrow as pa
+
+        field = self._opened.schema.field(column)
+        return pa.type_for_alias(self._as[column]) if column in self._as else field.type
+
+    @property
+    def _is_text(self) -> bool:
+        """Whether the types are not in the data: a CSV file's are guessed from its start, unless they are given."""
+        return files.is_path(self._data) and files.file_format(self._opened.files[0]) == "csv"
 
     def rows(self) -> int:
         """How many rows there are, without reading them."""
@@ -136,7 +147,7 @@ class Table:
 
         opened = self._opened
         if files.is_path(self._data):
-            yield from files.batches(opened, wanted)
+            yield from files.batches(opened, pa.schema([(name, self.arrow_type(name)) for name in wanted]))
         elif isinstance(opened, pa.Table):
             yield from opened.select(wanted).to_batches()
         else:
