@@ -97,7 +97,7 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
         ([*SUM, "--relation", "hamming", "--privacy-unit", "person"], "needs symmetric"),
         ([*SUM, "--relation", "hamming", "--size", "5"], "size=5 but the data has 1,000 records"),
         ([*SUM, "--method", "magic"], "method='magic' is not one of auto"),
-        (["sum", "t.csv", *PAY, "--epsilon", "nan"], "epsilon=nan"),
+        (["sum", "t.csv", *PAY, "--epsilon", "nan"], "epsilon='nan' is not a number"),
         (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "absurdly small"),
         (["sum", "t.csv", "--column", "pay", "--bounds", "6", "0", "--epsilon", "1"], "lower=6 is above upper=0; swap"),
         (["sum", "none.csv", *PAY, "--epsilon", "1"], "none.csv: no such file; check the path"),
