@@ -1,0 +1,142 @@
+"""Which attack works on which library (`sec:attacks`), decided by the models: by the privacy loss of one threshold.
+
+An attack works on a model if the guess alone has a larger privacy loss than epsilon. The datasets are the paper's;
+where they do not work because the library adds in another order, a note says what would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from soundsum.attacks import Attack, attack
+from soundsum.kernels import saturating_sum, wide_sum
+from soundsum.models import numpy_pairwise
+from soundsum.numbers import FloatType, float64
+from soundsum.reproduce import libraries
+from soundsum.reproduce.experiments import HALF, Setup, of_floats
+from soundsum.reproduce.libraries import CHORUS, DIFFPRIVLIB, GOOGLE, GOOGLE_MEAN, OPENDP, PINQ, Library
+from soundsum.reproduce.noises import GoogleMean, Mechanism
+from soundsum.reproduce.results import Cell, privacy_loss
+from soundsum.runs import Runs
+
+WORKS, DOES_NOT = "works", "does not"
+
+CLAIMED: dict[str, tuple[Library, ...]] = {
+    "overflow": (DIFFPRIVLIB,),
+    "rounding": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS),
+    "repeated rounding": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
+    "reordering": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
+}
+"""What the paper says works; of overflow it says that no other library was susceptible."""
+
+LIBRARIES = (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ)
+
+PAIRWISE = (
+    "np.sum adds in blocks and pairs: the paper's datasets, made for sums in order, move it by at most the ideal"
+)
+
+
+def matrix(full: bool = False) -> Iterator[Cell]:
+    yield from (_overflow(library) for library in LIBRARIES)
+    for name in ("rounding", "repeated rounding", "reordering"):
+        yield from (_floats(name, library, full) for library in LIBRARIES)
+
+
+def _cell(name: str, library: Library, works: bool, at: str, ratio: Fraction, note: str = "") -> Cell:
+    printed = WORKS if library in CLAIMED[name] else DOES_NOT
+    found = WORKS if works else DOES_NOT
+    pairwise = library is DIFFPRIVLIB and name in ("repeated rounding", "reordering")
+    also = (("reordered inside blocks of 128, k = 8", reordered_blocks()),) if pairwise and name == "reordering" else ()
+    return Cell(
+        f"{name} on {library.name}",
+        "sec:attacks",
+        printed,
+        found,
+        corrected=DOES_NOT if pairwise else None,
+        at=at,
+        note=note or (PAIRWISE if pairwise else ""),
+        also=(("difference / ideal", ratio), *also),
+    )
+
+
+def _overflow(library: Library) -> Cell:
+    """Integers, in whatever arithmetic the library summed them."""
+    pair = attack("overflow", dtype="int32" if library is DIFFPRIVLIB else "int64", relation="insert_delete", upper=2**24
+                  if library is DIFFPRIVLIB else 2**47)  # fmt: skip
+    lower, upper = int(pair.problem.lower), int(pair.problem.upper)
+    n = pair.records
+    if library is DIFFPRIVLIB:
+        mechanism: Mechanism = libraries.diffprivlib_integers(pair.left.type, lower, upper, n, HALF)  # type: ignore[arg-type]
+        sums, note = pair.sums("modular"), "the sum wraps, its noise does not"
+    elif library is GOOGLE:
+        mechanism = libraries.google_integers(upper, HALF)
+        sums, note = pair.sums("modular"), "sum and noise both wrap, which is private (thm:modularnoise)"
+    elif library is OPENDP:
+        mechanism = libraries.google_integers(upper, HALF)
+        sums = tuple(saturating_sum(side, lower, upper) for side in (pair.left, pair.right))
+        note = "integers saturate, or are refused where a public size could overflow"
+    else:
+        mechanism = libraries.google_integers(upper, HALF)
+        sums = tuple(wide_sum(side, lower, upper) for side in (pair.left, pair.right))
+        note = "taken as an exact sum: databases widen or raise, PINQ sums doubles"
+    left, right = (Fraction(x) for x in sums)
+    if abs(left - right) <= pair.ideal:
+        return _cell("overflow", library, False, f"n = {n:,}", abs(left - right) / pair.ideal, note)
+    middle = Fraction(0)
+    loss = privacy_loss(*(mechanism.above(x, middle) for x in (left, right)))
+    return _cell("overflow", library, loss > Fraction(1, 2), f"n = {n:,}", abs(left - right) / pair.ideal, note)
+
+
+def _floats(name: str, library: Library, full: bool) -> Cell:
+    pair, v = _pair(name, library, full)
+    used = GOOGLE_MEAN if library is GOOGLE and name == "rounding" else library
+    setup = of_floats(name, "sec:attacks", used, pair, HALF, 1, v)
+    if used is GOOGLE_MEAN:
+        setup = replace(setup, threshold=pair.problem.lower)
+    ratio = abs(setup.sums[0] - setup.sums[1]) / setup.ideal
+    note = "through the mean, as its sum has no public size" if used is GOOGLE_MEAN else ""
+    at = f"{pair.problem.dtype}, n = {setup.u.size:,}"
+    return _cell(name, library, _loss(setup) > HALF, at, ratio, note)
+
+
+def _loss(setup: Setup) -> Fraction:
+    """The larger of those of the setup's threshold and, for a sum, of the two sums themselves."""
+    tries = [setup.threshold] if isinstance(setup.mechanism, GoogleMean) else [setup.threshold, *setup.sums]
+    losses = (privacy_loss(*(setup.mechanism.above(total, t) for total in setup.sums)) for t in tries)
+    return Fraction(max(losses))
+
+
+def _pair(name: str, library: Library, full: bool) -> tuple[Attack, Runs | None]:
+    sized = "change_one" if library.sized else None
+    if name == "rounding":
+        return attack("rounding", dtype="float64", relation="hamming", j=7 if library is GOOGLE else 5, m=-1), None
+    if name == "repeated rounding":
+        # np.sum needs an array, which 2^28 doubles would make too large; for it, and without `full`, 32-bit floats.
+        small = not full or library is DIFFPRIVLIB
+        pair = attack(
+            "repeated_rounding_2",
+            dtype="float32" if small else "float64",
+            relation="insert_delete",
+            j=16 if small else 28,
+            upper=1,
+        )
+        return pair, pair.right + Runs(pair.left.type, [(0, 1)]) if sized else None
+    if full and library is not DIFFPRIVLIB:
+        return attack("reordering", dtype="float64", relation=sized or "symmetric", a=26, d=26, j=-26), None
+    a, d = (0, 1) if full else (8, 8)
+    return attack("reordering", dtype="float32", relation=sized or "symmetric", a=a, d=d, j=-d), None
+
+
+def reordered_blocks(blocks: int = 8, k: int = 8) -> Fraction:
+    """How far a reordering that is made for np.sum moves it, over U: inside its blocks of 128, every eighth in order.
+
+    Eight large records before or after the 120 small ones of each block: after a large one every small one is lost.
+    The ratio grows with the number of blocks; on a float type with k mantissa bits 2^(k-6) of them give 1.
+    """
+    kind = FloatType(k, float64.l)
+    small, large = [Fraction(1)] * 120, [Fraction(2 ** (k + 1))] * 8
+    add = numpy_pairwise(kind)
+    sums = [Fraction(add.sum(block * blocks)) for block in (small + large, large + small)]
+    return abs(sums[0] - sums[1]) / large[0]
