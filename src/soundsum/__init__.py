@@ -1,6 +1,7 @@
 """Differentially private sums whose privacy proof covers the arithmetic the computer really does."""
 
 from soundsum._version import __version__
+from soundsum.attacks import Attack, attack
 from soundsum.budget import Budget, BudgetExceeded, Cost
 from soundsum.certificates import check
 from soundsum.numbers import FloatType, IntType
@@ -14,6 +15,7 @@ from soundsum.runs import Runs
 from soundsum.sizes import private_max_size
 
 __all__ = [
+    "Attack",
     "Budget",
     "BudgetExceeded",
     "Cost",
@@ -27,6 +29,7 @@ __all__ = [
     "Rounding",
     "Runs",
     "__version__",
+    "attack",
     "check",
     "count",
     "histogram",
