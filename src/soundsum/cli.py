@@ -11,6 +11,7 @@ from rich.console import Console
 
 from soundsum import Plan, Problem, Relation, __version__, plan, plans
 from soundsum.release_commands import AsJson, register
+from soundsum.reproduce_commands import register as register_reproduce
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -95,6 +96,7 @@ def verify(
 
 
 register(app)
+register_reproduce(app)
 
 
 def main() -> None:

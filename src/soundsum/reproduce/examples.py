@@ -35,7 +35,7 @@ SMALLER: dict[str, dict[str, Any]] = {
 }
 """The same theorems on narrower types."""
 
-IDEALS = {
+IDEALS: dict[str, int | Fraction] = {
     "ea:modular-sum": 2**47,
     "ea:saturation": 2**15,
     "ea:32-nonassoc": 2,

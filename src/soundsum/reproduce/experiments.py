@@ -1,4 +1,4 @@
-"""The attacks on libraries (`sec:concreteattack`) as 2x2 tables: what the paper counted against models of the mechanisms.
+"""The attacks on libraries (`sec:concreteattack`) as 2x2 tables: what the paper counted against what models allow.
 
 The counts are the paper's, cited. The sums are really computed, over the datasets of the attack; the probability of
 each guess follows from the model; a fresh simulation of as many runs is drawn beside it. Chorus and PINQ have no counts
@@ -14,13 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 from soundsum.attacks import Attack, attack
-from soundsum.numbers import float32, float64, int32
+from soundsum.numbers import double, float32, float64
 from soundsum.relations import Relation
 from soundsum.reproduce import libraries
 from soundsum.reproduce.counts import OUTSIDE, count, likelihood, log2, printed_edge
 from soundsum.reproduce.libraries import Library
 from soundsum.reproduce.noises import Mechanism
-from soundsum.reproduce.results import DIGITS, Cell, Experiment
+from soundsum.reproduce.results import DIGITS, Cell, Count, Experiment, text
 from soundsum.runs import Runs
 
 HALF = Fraction(1, 2)
@@ -48,14 +48,6 @@ class Setup:
     note: str = ""
 
     def run(self, *cells: Cell) -> Experiment:
-        chance = self.mechanism.above if self.strict else self.mechanism.at_least
-        counts = []
-        for i, total in enumerate(self.sums):
-            outputs = self.mechanism.draw(total, self.runs, np.random.default_rng())
-            limit = float(self.threshold)
-            guessed = int(np.count_nonzero(outputs > limit if self.strict else outputs >= limit))
-            printed = None if self.printed is None else self.printed[i]
-            counts.append(count(printed, guessed, chance(total, self.threshold), self.runs))
         return Experiment(
             self.name,
             self.reference,
@@ -65,13 +57,21 @@ class Setup:
             self.u.size,
             self.epsilon,
             self.runs,
-            f"output {'>' if self.strict else '>='} {self.threshold}",
+            f"output {'>' if self.strict else '>='} {text(self.threshold)}",
             self.sums,
             self.ideal,
-            *counts,
-            cells=cells,
-            note=self.note,
+            self._counted(0),
+            self._counted(1),
+            cells,
+            self.note,
         )
+
+    def _counted(self, side: int) -> Count:
+        total, limit = self.sums[side], double(self.threshold)
+        chance = (self.mechanism.above if self.strict else self.mechanism.at_least)(total, self.threshold)
+        outputs = self.mechanism.draw(total, self.runs, np.random.default_rng())
+        guessed = int(np.count_nonzero(outputs > limit if self.strict else outputs >= limit))
+        return count(None if self.printed is None else self.printed[side], guessed, chance, self.runs)
 
 
 def of_floats(
@@ -121,7 +121,7 @@ def ibm_overflow() -> Experiment:
         u=u,
         v=v,
         sums=(max(sums), min(sums)),
-        mechanism=libraries.diffprivlib_integers(int32, lower, upper, u.size, HALF),
+        mechanism=libraries.diffprivlib_integers(lower, upper, u.size, HALF),
         ideal=pair.problem.spread,
         threshold=Fraction(0),
         strict=True,
@@ -161,7 +161,9 @@ def google_reordering() -> Experiment:
     reference = "fig:google-attack-nonassoc-64"
     made = of_floats("Google DP, 64-bit floats, reordering", reference, libraries.GOOGLE, pair, Fraction(1), 10)
     printed = Fraction("134217729.5")
-    setup = replace(made, threshold=printed, printed=(9, 0), note="counted with the paper's threshold, not the midpoint")
+    setup = replace(
+        made, threshold=printed, printed=(9, 0), note="counted with the paper's threshold, not the midpoint"
+    )
     u, v = setup.sums
     return setup.run(
         Cell("difference of the sums", reference, 3, u - v, corrected=2),
@@ -199,7 +201,9 @@ def repeated(library: Library, j: int, reference: str, note: str) -> Experiment:
     pair = attack("repeated_rounding_2", dtype="float64", relation="insert_delete", j=j, upper=1)
     v = pair.right + Runs("float64", [(0, 1)]) if library.sized else pair.right
     relation = Relation.CHANGE_ONE if library.sized else Relation.INSERT_DELETE
-    made = of_floats(f"{library.name}, 64-bit floats, repeated rounding", reference, library, pair, Fraction(1), 10_000, v)
+    made = of_floats(
+        f"{library.name}, 64-bit floats, repeated rounding", reference, library, pair, Fraction(1), 10_000, v
+    )
     setup = replace(made, note=note)
     grown = Fraction(2 ** (2 * j), 2 ** (float64.k + 3)) + 1
     return setup.run(
@@ -210,9 +214,7 @@ def repeated(library: Library, j: int, reference: str, note: str) -> Experiment:
 
 def chorus_rounding() -> Experiment:
     pair = attack("rounding", dtype="float64", relation="change_one", j=5, m=-1)
-    return of_floats(
-        "Chorus, 64-bit floats, rounding", "sec:attacks", libraries.CHORUS, pair, HALF, 10_000
-    ).run()
+    return of_floats("Chorus, 64-bit floats, rounding", "sec:attacks", libraries.CHORUS, pair, HALF, 10_000).run()
 
 
 def experiments() -> list[Experiment]:
@@ -223,6 +225,13 @@ def experiments() -> list[Experiment]:
         ibm_rounding(),
         google_mean_rounding(),
         chorus_rounding(),
-        repeated(libraries.CHORUS, 28, "sec:attacks", "a 0 is appended to the right dataset, so that both have n records"),
-        repeated(libraries.PINQ, 28, "fig:pinq-code", "the paper's run of this size did not finish; its figure has epsilon 100"),
+        repeated(
+            libraries.CHORUS, 28, "sec:attacks", "a 0 is appended to the right dataset, so that both have n records"
+        ),
+        repeated(
+            libraries.PINQ,
+            28,
+            "fig:pinq-code",
+            "the paper's run of this size did not finish; its figure has epsilon 100",
+        ),
     ]

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from soundsum.kernels import float_sum
-from soundsum.numbers import FloatType, IntType, from_double, int64
+from soundsum.numbers import FloatType, from_double, int64
 from soundsum.problem import Problem
 from soundsum.reproduce.noises import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, Mechanism
 from soundsum.runs import Runs
@@ -50,8 +50,8 @@ class Library:
 
 def _diffprivlib(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
     kind = _float(problem)
-    ends = (Fraction(kind.round(bound * n)) for bound in (problem.lower, problem.upper))
-    return FloatLaplace(problem.spread / epsilon, kind, *ends, four_uniforms=True)
+    least, most = (Fraction(kind.round(bound * n)) for bound in (problem.lower, problem.upper))
+    return FloatLaplace(problem.spread / epsilon, kind, least, most, four_uniforms=True)
 
 
 def _google(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
@@ -92,7 +92,7 @@ CHORUS = Library("Chorus", "in order, by the database", "Laplace by inversion", 
 PINQ = Library("PINQ", "in order, doubles", "Laplace by inversion, records in [-1, 1]", False, in_order, _pinq)
 
 
-def diffprivlib_integers(kind: IntType, lower: int, upper: int, n: int, epsilon: Fraction) -> IntegerLaplace:
+def diffprivlib_integers(lower: int, upper: int, n: int, epsilon: Fraction) -> IntegerLaplace:
     """The sum wraps in NumPy; the noise does not, and the result is cut off at n L and n U."""
     return IntegerLaplace(Fraction(upper - lower) / epsilon, n * lower, n * upper)
 

@@ -11,13 +11,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from soundsum.attacks import Attack, attack
-from soundsum.kernels import saturating_sum, wide_sum
 from soundsum.models import numpy_pairwise
 from soundsum.numbers import FloatType, float64
 from soundsum.reproduce import libraries
 from soundsum.reproduce.experiments import HALF, Setup, of_floats
 from soundsum.reproduce.libraries import CHORUS, DIFFPRIVLIB, GOOGLE, GOOGLE_MEAN, OPENDP, PINQ, Library
-from soundsum.reproduce.noises import GoogleMean, Mechanism
+from soundsum.reproduce.noises import GoogleMean, IntegerLaplace, Mechanism
 from soundsum.reproduce.results import Cell, privacy_loss
 from soundsum.runs import Runs
 
@@ -33,9 +32,7 @@ CLAIMED: dict[str, tuple[Library, ...]] = {
 
 LIBRARIES = (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ)
 
-PAIRWISE = (
-    "np.sum adds in blocks and pairs: the paper's datasets, made for sums in order, move it by at most the ideal"
-)
+PAIRWISE = "np.sum adds in blocks and pairs: the paper's datasets, made for sums in order, move it by at most the ideal"
 
 
 def matrix(full: bool = False) -> Iterator[Cell]:
@@ -63,30 +60,25 @@ def _cell(name: str, library: Library, works: bool, at: str, ratio: Fraction, no
 
 def _overflow(library: Library) -> Cell:
     """Integers, in whatever arithmetic the library summed them."""
-    pair = attack("overflow", dtype="int32" if library is DIFFPRIVLIB else "int64", relation="insert_delete", upper=2**24
-                  if library is DIFFPRIVLIB else 2**47)  # fmt: skip
+    dtype, most = ("int32", 2**24) if library is DIFFPRIVLIB else ("int64", 2**47)
+    pair = attack("overflow", dtype=dtype, relation="insert_delete", upper=most)
     lower, upper = int(pair.problem.lower), int(pair.problem.upper)
     n = pair.records
+    kind = "modular" if library in (DIFFPRIVLIB, GOOGLE) else "saturating" if library is OPENDP else "wide"
+    left, right = (Fraction(x) for x in pair.sums(kind))
     if library is DIFFPRIVLIB:
-        mechanism: Mechanism = libraries.diffprivlib_integers(pair.left.type, lower, upper, n, HALF)  # type: ignore[arg-type]
-        sums, note = pair.sums("modular"), "the sum wraps, its noise does not"
-    elif library is GOOGLE:
-        mechanism = libraries.google_integers(upper, HALF)
-        sums, note = pair.sums("modular"), "sum and noise both wrap, which is private (thm:modularnoise)"
-    elif library is OPENDP:
-        mechanism = libraries.google_integers(upper, HALF)
-        sums = tuple(saturating_sum(side, lower, upper) for side in (pair.left, pair.right))
-        note = "integers saturate, or are refused where a public size could overflow"
+        mechanism: Mechanism = libraries.diffprivlib_integers(lower, upper, n, HALF)
+        note = "the sum wraps, its noise does not"
     else:
-        mechanism = libraries.google_integers(upper, HALF)
-        sums = tuple(wide_sum(side, lower, upper) for side in (pair.left, pair.right))
-        note = "taken as an exact sum: databases widen or raise, PINQ sums doubles"
-    left, right = (Fraction(x) for x in sums)
-    if abs(left - right) <= pair.ideal:
-        return _cell("overflow", library, False, f"n = {n:,}", abs(left - right) / pair.ideal, note)
-    middle = Fraction(0)
-    loss = privacy_loss(*(mechanism.above(x, middle) for x in (left, right)))
-    return _cell("overflow", library, loss > Fraction(1, 2), f"n = {n:,}", abs(left - right) / pair.ideal, note)
+        mechanism = libraries.google_integers(upper, HALF) if library is GOOGLE else IntegerLaplace(upper / HALF)
+        note = {
+            GOOGLE.name: "sum and noise both wrap, which is private (thm:modularnoise)",
+            OPENDP.name: "integers saturate, or are refused where a public size could overflow",
+            CHORUS.name: "taken as exact: databases widen or raise",
+            PINQ.name: "taken as exact: it sums doubles, which do not wrap",
+        }[library.name]
+    loss = privacy_loss(*(mechanism.above(x, (left + right) / 2) for x in (left, right)))
+    return _cell("overflow", library, Fraction(loss) > HALF, f"n = {n:,}", abs(left - right) / pair.ideal, note)
 
 
 def _floats(name: str, library: Library, full: bool) -> Cell:

@@ -103,7 +103,8 @@ class FloatLaplace:
         noise = sampler(double(Fraction(float64.round(self.scale))), runs, random).astype(dtype)
         noisy = np.asarray(double(total), dtype) + noise
         low = -math.inf if self.lower is None else double(self.lower)
-        return np.clip(noisy, low, math.inf if self.upper is None else double(self.upper))
+        high = math.inf if self.upper is None else double(self.upper)
+        return np.asarray(np.clip(noisy, low, high))
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ class IntegerLaplace:
 
 @dataclass(frozen=True)
 class GoogleMean:
-    """Google's bounded mean: half of epsilon for the count, half for the sum of distances from the middle, then clamped.
+    """Google's bounded mean: half of epsilon for the count, half for the sum of distances from the middle; clamped.
 
     Takes the sum of the records; n of them, between lower and upper. The middle, the product n times it and the
     subtraction are float operations, as in the library; the count's noise is rounded to a whole number.

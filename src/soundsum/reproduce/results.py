@@ -106,7 +106,7 @@ class Erratum:
 
     @property
     def verdict(self) -> Verdict:
-        """An erratum if what is printed fails and what is said to work does; matches if what is printed holds after all."""
+        """An erratum if what is printed fails and what is said to work holds; matches if the print holds after all."""
         if self.as_printed.holds:
             return Verdict.MATCHES
         return Verdict.ERRATUM if self.corrected.holds else Verdict.DIFFERS
@@ -126,7 +126,7 @@ class Count:
 
     @property
     def inside(self) -> bool:
-        """Whether the paper's count lies in the model's interval (the simulated one need not: it is fresh each time)."""
+        """Whether the paper's count lies in the model's interval; the simulated one is fresh each time and need not."""
         return self.printed is None or self.lowest <= self.printed <= self.highest
 
 
@@ -165,7 +165,7 @@ class Experiment:
 
     @property
     def loss(self) -> Decimal:
-        """The privacy loss of the guess alone: the larger log-ratio of its two probabilities; at most epsilon if private."""
+        """The privacy loss of the guess alone: the larger log-ratio of its chances; at most epsilon if private."""
         return privacy_loss(self.left.probability, self.right.probability)
 
     @property
@@ -307,6 +307,8 @@ def text(value: Number) -> str:
 
     >>> text(2**64 - 1), text(Fraction(1, 2**49)), text(393216), text(Fraction(33)), text(Fraction(10, 3))
     ('2^64 - 1', '2^-49', '393,216', '33', '3.333')
+    >>> text(1 + Fraction(1, 5000)), text(Fraction(131071999, 1000))
+    ('1 + 0.0002', '131,072 - 0.001')
     """
     if isinstance(value, str | bool):
         return str(value)
@@ -322,8 +324,11 @@ def text(value: Number) -> str:
             return f"{'-' if number < 0 else ''}2^{exponent}{suffix}"
     if number.denominator == 1:
         return f"{int(number):,}"
-    digits = 4 if Decimal("1e-3") < abs(number) < 10**6 else 3
-    return f"{Decimal(number.numerator) / Decimal(number.denominator):.{digits}g}"
+    nearest = round(number)
+    beyond = Decimal((number - nearest).numerator) / Decimal((number - nearest).denominator)
+    if nearest and abs(beyond) < Decimal("1e-3") * abs(nearest):
+        return f"{nearest:,} {'+' if beyond > 0 else '-'} {abs(beyond):.2g}"
+    return f"{nearest + beyond:.4g}"
 
 
 def _plain(value: Any) -> Any:
