@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from soundsum import Plan, Problem, Relation, __version__, plan, plans
+from soundsum.attack_commands import attack_app
 from soundsum.release_commands import AsJson, register
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -95,6 +96,7 @@ def verify(
 
 
 register(app)
+app.add_typer(attack_app, name="attack")
 
 
 def main() -> None:
