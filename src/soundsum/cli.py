@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from soundsum import Plan, Problem, Relation, __version__, plan, plans
+from soundsum.attack_commands import attack_app
 from soundsum.release_commands import AsJson, register
 from soundsum.reproduce_commands import register as register_reproduce
 
@@ -96,6 +97,7 @@ def verify(
 
 
 register(app)
+app.add_typer(attack_app, name="attack")
 register_reproduce(app)
 
 

@@ -1,6 +1,7 @@
 """Attacks of every family: what is predicted is what real sums do, on named types and at the paper's full sizes."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -281,9 +282,8 @@ def test_parameters_are_found_for_bounds_that_need_others():
     ],
 )
 def test_bad_input_names_the_condition_and_what_works(name, dtype, options, message):
-    with pytest.raises(ValueError, match=".") as error:
+    with pytest.raises(ValueError, match=re.escape(message)):
         ss.attack(name, dtype, **options)
-    assert message in str(error.value)
 
 
 def test_a_pair_is_checked_when_it_is_made():

@@ -100,7 +100,7 @@ class Attack:
                 raise ValueError(f"{side.size:,} records where {self.problem.size:,} are promised")
         if self.distance > 1:
             raise ValueError(
-                f"the datasets are {self.distance:,} apart under {self.problem.relation}; neighbours are at most 1 apart"
+                f"the datasets are {self.distance:,} apart under {self.problem.relation}; neighbours are within 1"
             )
 
     def __hash__(self) -> int:

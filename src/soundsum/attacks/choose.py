@@ -55,8 +55,8 @@ def attack(
 
     `parameters` are the theorem's own (j, m, a, d, upper, ...). With `ratio` the smallest dataset that reaches that
     many times the ideal sensitivity is chosen, with `max_records` the largest ratio within that size, with both the
-    smallest that does both. `bounds` asks for an attack on a problem with these bounds. `target` is for path: a noiseless
-    sum that takes an array.
+    smallest that does both. `bounds` asks for an attack on a problem with these bounds. `target` is for path: a
+    noiseless sum that takes an array.
 
     >>> a = attack("rounding", "float32", ratio=100)
     >>> a.records, a.ratio, a.measure() == a.predicted, dict(a.parameters)
@@ -142,7 +142,7 @@ def _useful(found: Attack, setting: Setting) -> Attack:
 
 
 def _to_mirror(family: Family, setting: Setting) -> bool:
-    """Whether the bounds reach further below zero than above: floats are symmetric, so the attack can be turned over."""
+    """Whether the bounds reach further below zero than above: floats are symmetric, so an attack can be turned over."""
     return family.mirrors and setting.bounds is not None and -setting.bounds[0] > setting.bounds[1]
 
 

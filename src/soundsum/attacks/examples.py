@@ -77,7 +77,7 @@ def mironov() -> NamedPair:
         computed=Fraction(129),
         spread=large + 1 - small,
         why_not=(
-            "Bounds that hold these records are over 2^30 apart, so the ideal sensitivity is over 2^30 and noise for it "
-            "hides a difference of 129. It would be an attack only if neighbours could differ by at most 1 in one record."
+            "Bounds that hold these records are over 2^30 apart, so the ideal sensitivity is over 2^30, and noise for "
+            "it hides a difference of 129. It would be an attack only if one record could change by at most 1."
         ),
     )

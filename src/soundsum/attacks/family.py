@@ -63,7 +63,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Family:
-    """One way that arithmetic goes wrong. `candidates` are parameters worth trying, the best for any wish among them."""
+    """One way that arithmetic goes wrong; among its `candidates` are the best parameters for any wish."""
 
     name: str
     goes_wrong: str

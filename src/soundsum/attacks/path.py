@@ -1,9 +1,9 @@
 """The path: for any sum that returns a float, even one that is correctly rounded.
 
 The datasets d_i = i copies of U, then n - i of L, walk from all L to all U, one record at a time. The bounds are
-neighbouring floats, so the real sum moves by U - L at each step; the computed one must move through floats that are an ulp
-of the *sum* apart, so some step jumps by at least that. Bisection finds one with log2(n) sums. `ea:ham-round-once` is
-the special case of one step; `rem:resist-kahan-thesis` is why no way to add helps.
+neighbouring floats, so the real sum moves by U - L at each step; the computed one must move through floats that are an
+ulp of the *sum* apart, so some step jumps by at least that. Bisection finds one with log2(n) sums.
+`ea:ham-round-once` is such a step; `rem:resist-kahan-thesis` is why no way to add helps.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
 
 FAMILY = Family(
     name="path",
-    goes_wrong="a sum that returns a float must jump from one to the next",
+    goes_wrong="a float result must jump somewhere",
     types="floats",
     default=float64,
     relations=ORDERED_SIZED,

@@ -56,7 +56,7 @@ def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
 
 FAMILY = Family(
     name="reordering",
-    goes_wrong="the order decides which records are rounded away",
+    goes_wrong="the order decides what is rounded away",
     types="floats",
     default=float64,
     relations=UNORDERED,

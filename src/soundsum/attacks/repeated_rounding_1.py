@@ -43,8 +43,8 @@ def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
 
 FAMILY = Family(
     name="repeated_rounding_1",
-    goes_wrong="every addition rounds up, beside a larger sum by more",
-    types="floats with 2 mantissa bits or more",
+    goes_wrong="every addition rounds up, to larger ulps",
+    types="floats, k >= 2",
     default=float64,
     relations=ANY_UNSIZED_FIRST,
     parameters={"j": "j 2^k + 2 records, 1 <= j <= k", "m": "U = 2^(k+m)"},

@@ -64,8 +64,8 @@ def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
 
 FAMILY = Family(
     name="repeated_rounding_2",
-    goes_wrong="small records round up beside n/2 large ones, and cancel beside one fewer",
-    types="floats with 3 mantissa bits or more",
+    goes_wrong="small records round up, or cancel",
+    types="floats, k >= 3",
     default=float64,
     relations=ANY_UNSIZED_FIRST,
     parameters={"j": "2^j records, 2 <= j < k", "upper": "U, a power of two"},

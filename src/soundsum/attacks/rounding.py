@@ -52,7 +52,7 @@ def _sum_of_copies(k: int, j: int, lower: Fraction) -> int:
     first = math.ceil(2**j / lower)
     reached = round_half_even(first * lower / power_of_two(j - k))
     left = 2**j - first
-    return reached + (left << (k - j)) + (reached % 2 if left else 0)
+    return reached + int(left * 2 ** (k - j)) + (reached % 2 if left else 0)
 
 
 def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
@@ -62,7 +62,7 @@ def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
 FAMILY = Family(
     name="rounding",
     goes_wrong="the last addition rounds up or down",
-    types="floats with 3 mantissa bits or more",
+    types="floats, k >= 3",
     default=float64,
     relations=ORDERED_SIZED,
     parameters={"j": "2^j + 1 records, 1 < j < k", "m": "records are near 2^m"},

@@ -73,7 +73,7 @@ def _near(middle: int) -> range:
 
 FAMILY = Family(
     name="saturation_reordering",
-    goes_wrong="the order decides where a saturating sum ends",
+    goes_wrong="the order decides where saturation ends",
     types="signed integers",
     default=int32,
     relations=UNORDERED,

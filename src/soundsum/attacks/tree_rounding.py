@@ -2,8 +2,8 @@
 
 L has an odd last bit and U is the next float. Two L add up exactly, to an odd last bit again; L and U make a tie, which
 goes up to the even side, one ulp of that sum above. So the change is one ulp at every level and n (U - L) at the top.
-For pairwise sums of 2^j records; NumPy's tree is balanced for n = 2, 8 and 16. Not in the paper, whose remark on pairwise
-sums (`rem:resist-pair`) holds for bottom-up pairing only.
+For pairwise sums of 2^j records; NumPy's tree is balanced for n = 2, 8 and 16. Not in the paper, whose remark on
+pairwise sums (`rem:resist-pair`) holds for bottom-up pairing only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def build(setting: Setting, j: int = 4, m: int | None = None, place: int | None 
         parameters={"j": j, "m": m, "place": place},
         aimed_at="pairwise",
         reference="rem:resist-pair, corrected",
-        statement="The changed record makes a tie that rounds up at every level of the tree, so its difference doubles.",
+        statement="The changed record makes a tie that rounds up at every level of a tree, so its difference doubles.",
     )
 
 
@@ -47,8 +47,8 @@ def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
 
 FAMILY = Family(
     name="tree_rounding",
-    goes_wrong="a difference doubles at every level of a pairwise sum",
-    types="floats",
+    goes_wrong="a difference doubles at every level of a tree",
+    types="floats, k >= 2",
     default=float64,
     relations=ORDERED_SIZED,
     parameters={"j": "2^j records", "m": "records are near 2^m", "place": "which record is changed, from 0"},

@@ -20,8 +20,7 @@ MOST_TERMS = 5
 def explain(attack: Attack) -> str:
     """What the datasets are, what they should do to a sum, and what they do."""
     problem = attack.problem
-    apart = "a reordering of each other" if attack.distance == 0 else f"{attack.distance} apart"
-    expected = "not at all" if attack.distance == 0 else f"by at most {value(attack.ideal)}"
+    apart = "a reordering, 0 apart" if attack.distance == 0 else f"{attack.distance} apart"
     left, right = (value(x) for x in attack.totals)
     if attack.predicted is None:
         moves = f"{attack.aimed_at} gives {left} for the left and {right} for the right: one record decides"
@@ -37,8 +36,11 @@ def explain(attack: Attack) -> str:
         ("left", dataset(attack.left)),
         ("right", dataset(attack.right)),
         ("bounds", f"[{value(problem.lower)}, {value(problem.upper)}]"),
-        ("neighbours", f"{apart} under {problem.relation}, so the sum should move {expected}"),
-        ("ideal", f"one record may move it by {value(attack.ideal)}"),
+        ("neighbours", f"{apart} under {problem.relation}"),
+        (
+            "ideal",
+            f"one record may move the sum by {value(attack.ideal)}{'' if attack.distance else ', an order by 0'}",
+        ),
         ("computed", moves),
         ("to tell", f"it was left if {attack.event.description}"),
         ("paper", attack.reference),
@@ -125,6 +127,15 @@ def times(ratio: Fraction | float) -> str:
     whole = round(exact)
     near = exact != whole and abs(exact - whole) * 10**4 < exact
     return f"about {whole:,} times" if near else f"{number(exact)} times"
+
+
+def count(n: int) -> str:
+    """A number of records, in full up to a billion or so.
+
+    >>> count(393216), count(2**30), count(4 * 2**52 + 2)
+    ('393,216', '1,073,741,824', 'about 2^54')
+    """
+    return f"{n:,}" if n < 10**10 else f"about 2^{floor_log2(n)}"
 
 
 def plain(x: Value) -> str:
