@@ -58,6 +58,7 @@ class Setup:
             self.epsilon,
             self.runs,
             f"output {'>' if self.strict else '>='} {text(self.threshold)}",
+            self.threshold,
             self.sums,
             self.ideal,
             self._counted(0),

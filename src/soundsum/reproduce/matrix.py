@@ -7,16 +7,15 @@ where they do not work because the library adds in another order, a note says wh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 from soundsum.attacks import Attack, attack
 from soundsum.models import numpy_pairwise
 from soundsum.numbers import FloatType, float64
 from soundsum.reproduce import libraries
-from soundsum.reproduce.experiments import HALF, Setup, of_floats
+from soundsum.reproduce.experiments import HALF, of_floats
 from soundsum.reproduce.libraries import CHORUS, DIFFPRIVLIB, GOOGLE, GOOGLE_MEAN, OPENDP, PINQ, Library
-from soundsum.reproduce.noises import GoogleMean, IntegerLaplace, Mechanism
+from soundsum.reproduce.noises import IntegerLaplace, Mechanism
 from soundsum.reproduce.results import Cell, privacy_loss
 from soundsum.runs import Runs
 
@@ -77,27 +76,26 @@ def _overflow(library: Library) -> Cell:
             CHORUS.name: "taken as exact: databases widen or raise",
             PINQ.name: "taken as exact: it sums doubles, which do not wrap",
         }[library.name]
-    loss = privacy_loss(*(mechanism.above(x, (left + right) / 2) for x in (left, right)))
-    return _cell("overflow", library, Fraction(loss) > HALF, f"n = {n:,}", abs(left - right) / pair.ideal, note)
+    loss = _loss(mechanism, (left, right), (left + right) / 2, left, right, Fraction(0))
+    return _cell("overflow", library, loss > HALF, f"n = {n:,}", abs(left - right) / pair.ideal, note)
 
 
 def _floats(name: str, library: Library, full: bool) -> Cell:
     pair, v = _pair(name, library, full)
     used = GOOGLE_MEAN if library is GOOGLE and name == "rounding" else library
     setup = of_floats(name, "sec:attacks", used, pair, HALF, 1, v)
-    if used is GOOGLE_MEAN:
-        setup = replace(setup, threshold=pair.problem.lower)
+    # A mean lies between the bounds, which here are neighbouring floats: it is either of them.
+    thresholds = [pair.problem.lower] if used is GOOGLE_MEAN else [setup.threshold, *setup.sums]
+    loss = _loss(setup.mechanism, setup.sums, *thresholds)
     ratio = abs(setup.sums[0] - setup.sums[1]) / setup.ideal
     note = "through the mean, as its sum has no public size" if used is GOOGLE_MEAN else ""
     at = f"{pair.problem.dtype}, n = {setup.u.size:,}"
-    return _cell(name, library, _loss(setup) > HALF, at, ratio, note)
+    return _cell(name, library, loss > HALF, at, ratio, note)
 
 
-def _loss(setup: Setup) -> Fraction:
-    """The larger of those of the setup's threshold and, for a sum, of the two sums themselves."""
-    tries = [setup.threshold] if isinstance(setup.mechanism, GoogleMean) else [setup.threshold, *setup.sums]
-    losses = (privacy_loss(*(setup.mechanism.above(total, t) for total in setup.sums)) for t in tries)
-    return Fraction(max(losses))
+def _loss(mechanism: Mechanism, sums: tuple[Fraction, Fraction], *thresholds: Fraction) -> Fraction:
+    """The largest privacy loss of a guess by one of the thresholds."""
+    return max(Fraction(privacy_loss(*(mechanism.above(total, t) for total in sums))) for t in thresholds)
 
 
 def _pair(name: str, library: Library, full: bool) -> tuple[Attack, Runs | None]:

@@ -146,6 +146,7 @@ class Experiment:
     epsilon: Fraction
     runs: int
     event: str
+    threshold: Fraction
     sums: tuple[Fraction, Fraction]
     ideal: Fraction
     left: Count
@@ -307,13 +308,13 @@ def text(value: Number) -> str:
 
     >>> text(2**64 - 1), text(Fraction(1, 2**49)), text(393216), text(Fraction(33)), text(Fraction(10, 3))
     ('2^64 - 1', '2^-49', '393,216', '33', '3.333')
-    >>> text(1 + Fraction(1, 5000)), text(Fraction(131071999, 1000))
-    ('1 + 0.0002', '131,072 - 0.001')
+    >>> text(1 + Fraction(1, 3125)), text(Fraction(268435459, 2))
+    ('1 + 0.00032', '134,217,729.5')
     """
     if isinstance(value, str | bool):
         return str(value)
     if isinstance(value, Decimal):
-        return f"{value:.4g}"
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
     number = Fraction(value)
     if number.denominator == 1 and abs(number) < 2**20:
         return f"{int(number):,}"
@@ -324,6 +325,8 @@ def text(value: Number) -> str:
             return f"{'-' if number < 0 else ''}2^{exponent}{suffix}"
     if number.denominator == 1:
         return f"{int(number):,}"
+    if (number * 1000).denominator == 1:
+        return f"{Decimal(int(number * 1000)) / 1000:,}"
     nearest = round(number)
     beyond = Decimal((number - nearest).numerator) / Decimal((number - nearest).denominator)
     if nearest and abs(beyond) < Decimal("1e-3") * abs(nearest):
