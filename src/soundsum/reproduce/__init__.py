@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from soundsum.reproduce import bounds, examples, experiments, matrix, ours, series
 from soundsum.reproduce.errata_elsewhere import errata
-from soundsum.reproduce.results import Cell, Erratum, Experiment, Plot, Reproduction, Section, SideBySide, Verdict
+from soundsum.reproduce.plots import Plot
+from soundsum.reproduce.results import Cell, Erratum, Experiment, Reproduction, Section, SideBySide, Verdict
 
 __all__ = [
     "SECTIONS",

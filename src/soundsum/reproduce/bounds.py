@@ -18,7 +18,8 @@ from soundsum.numbers import FloatType, IntType, float64
 from soundsum.plan import plan
 from soundsum.problem import Problem
 from soundsum.relations import Relation
-from soundsum.reproduce.results import Cell, Number, text
+from soundsum.reproduce.results import Cell
+from soundsum.reproduce.words import Number, text
 from soundsum.verify import verify
 
 LOWER, UPPER = "table:lowerbounds", "table:upperbounds"

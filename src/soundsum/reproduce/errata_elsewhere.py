@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from math import ceil, floor
 
 from soundsum import models
@@ -119,6 +120,19 @@ def of_relations() -> Iterator[Erratum]:
         Check(abs(int(add.sum(u)) - int(add.sum(v))), "<=", int(Relation.SYMMETRIC.distance(u, v))),
         Check(abs(int(models.wide().sum(u)) - int(models.wide().sum(v))), "<=", 0),
     )
+    one_length, every_length = (
+        [data for n in sizes for data in product((0, 1), repeat=n)] for sizes in ([2], [1, 2, 3])
+    )
+    yield Erratum(
+        "conversions of sensitivities",
+        "thm:dsymtoid",
+        "change-one at most twice symmetric, for sums of one length too",
+        "for sums of datasets of every length",
+        Check(_sensitivity(one_length, Relation.CHANGE_ONE), "<=", 2 * _sensitivity(one_length, Relation.SYMMETRIC)),
+        Check(
+            _sensitivity(every_length, Relation.CHANGE_ONE), "<=", 2 * _sensitivity(every_length, Relation.SYMMETRIC)
+        ),
+    )
     u, v = [1, 2, 3], [2, 3, 4]
     yield Erratum(
         "the coupling for public n",
@@ -137,3 +151,8 @@ def of_relations() -> Iterator[Erratum]:
         Check(int(Relation.HAMMING.distance(u[:n], v[:n])), "<=", 1),
         Check(int(Relation.CHANGE_ONE.distance(u[:n], v[:n])), "<=", 1),
     )
+
+
+def _sensitivity(datasets: list[tuple[int, ...]], relation: Relation) -> int:
+    """The largest difference of the sums of two neighbours among these."""
+    return max(abs(sum(u) - sum(v)) for u in datasets for v in datasets if relation.distance(u, v) <= 1)

@@ -20,7 +20,8 @@ from soundsum.reproduce import libraries
 from soundsum.reproduce.counts import OUTSIDE, count, likelihood, log2, printed_edge
 from soundsum.reproduce.libraries import Library
 from soundsum.reproduce.noises import Mechanism
-from soundsum.reproduce.results import DIGITS, Cell, Count, Experiment, text
+from soundsum.reproduce.results import DIGITS, Cell, Count, Experiment
+from soundsum.reproduce.words import text
 from soundsum.runs import Runs
 
 HALF = Fraction(1, 2)

@@ -17,7 +17,7 @@ from soundsum.numbers import bfloat16, float32, float64
 from soundsum.plan import Plan
 from soundsum.problem import Problem
 from soundsum.reproduce.ours import naive, releases
-from soundsum.reproduce.results import Line, Plot
+from soundsum.reproduce.plots import Line, Plot
 
 POINTS = 200
 

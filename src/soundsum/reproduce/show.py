@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from soundsum.reproduce import reproduce
-from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Trial, Verdict, text
+from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Trial, Verdict
+from soundsum.reproduce.words import text
 
 STYLE = {Verdict.MATCHES: "green", Verdict.ERRATUM: "yellow", Verdict.DIFFERS: "bold red"}
 
