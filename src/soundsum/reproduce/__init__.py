@@ -20,6 +20,7 @@ __all__ = [
     "Cell",
     "Erratum",
     "Experiment",
+    "Part",
     "Plot",
     "Reproduction",
     "Section",

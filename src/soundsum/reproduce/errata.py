@@ -253,7 +253,7 @@ def of_integers() -> Iterator[Erratum]:
     mean = attack("rounding", "float64", j=7, m=-1).records
     yield Erratum(
         "records of the attack on Google's mean",
-        "fig:google-dp-ham",
+        "al:ibm-sized-64",
         "33 with j = 7",
         "2^7 + 1",
         Check(mean, "=", 33),
