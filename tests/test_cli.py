@@ -177,3 +177,15 @@ class TestAttacks:
         assert done.returncode == 2
         assert message in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
+
+    def test_a_delivery_can_be_watched(self):
+        done = soundsum("attack", "deliver", "had_covid", "--targets", "20")
+        assert done.returncode == 0
+        assert "had_covid::DOUBLE" in done.stdout
+        ordinary = next(line for line in done.stdout.splitlines() if line.startswith("an ordinary sum"))
+        assert "20 of 20 secrets, 100%" in ordinary
+        as_json = json.loads(soundsum("attack", "deliver", "dp_sgd_step", "--targets", "3", "--json").stdout)
+        assert len(as_json["secrets"]) == 3
+        refused = soundsum("attack", "deliver", "post")
+        assert refused.returncode == 2
+        assert "name='post' is not a delivery; use one of microquery" in refused.stderr

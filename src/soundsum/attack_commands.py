@@ -15,6 +15,7 @@ from soundsum import Attack, Relation, attack
 from soundsum.attacks import FAMILIES, words
 from soundsum.attacks.arithmetic import our_sum
 from soundsum.attacks.attack import MOST_ADDED
+from soundsum.attacks.delivery import DELIVERIES
 from soundsum.rationals import is_special
 from soundsum.release_commands import AsJson
 
@@ -99,6 +100,42 @@ def show_attack(
     for how, moved in seen.items():
         how = f"{how} (ours)" if how == our_sum(made.problem) else how
         console.print(f"    {how:<14}{_moved(made, moved)}", highlight=False, soft_wrap=True)
+
+
+@attack_app.command("deliver")
+def deliver(
+    name: Annotated[str, typer.Argument(help=f"{', '.join(DELIVERIES)}.")],
+    targets: Annotated[int | None, typer.Option(help="How many secrets to go after.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry an attack out as an analyst would, on an ordinary sum and on ours, and count what each gives away.
+
+    Examples:
+
+        soundsum attack deliver microquery
+
+        soundsum attack deliver top_salary --targets 20
+    """
+    if name not in DELIVERIES:
+        raise ValueError(f"name={name!r} is not a delivery; use one of {', '.join(DELIVERIES)}")
+    console = Console()
+    options = {} if targets is None else {"targets": targets}
+    if console.is_terminal and not as_json:
+        with console.status("asking..."):
+            done = DELIVERIES[name](**options)
+    else:
+        done = DELIVERIES[name](**options)
+    if as_json:
+        typer.echo(json.dumps(done.to_json(), indent=2))
+        return
+    console.print(done.story, highlight=False)
+    console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
+    n = len(done.secrets)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("promised", f"{done.promised}: at most {done.allowed:.1%} right; {float(done.chance):.1%} by chance")
+    table.add_row("an ordinary sum", f"[red]{int(done.accuracy * n)} of {n} secrets[/red], {float(done.accuracy):.0%}")
+    table.add_row("soundsum", f"[green]{int(done.our_accuracy * n)} of {n}[/green], {float(done.our_accuracy):.0%}")
+    console.print(table, highlight=False)
 
 
 def _measured(made: Attack) -> dict[str, Fraction | float | None]:
