@@ -9,7 +9,16 @@ import pytest
 from soundsum.reproduce.counts import interval, likelihood, log2, p_value, printed_edge, terms
 
 
-@pytest.mark.parametrize("runs, p", [(10, Fraction(1, 3)), (37, Fraction(9, 10)), (100, Fraction(1, 1000))])
+@pytest.mark.parametrize(
+    "runs, p",
+    [
+        (10, Fraction(1, 3)),
+        (37, Fraction(9, 10)),
+        (60, Fraction(2, 5)),
+        (200, Fraction(1, 4)),
+        (100, Fraction(1, 1000)),
+    ],
+)
 def test_an_interval_leaves_out_at_most_half_a_thousandth_on_each_side_and_is_the_smallest(runs, p):
     low, high = interval(runs, Decimal(p.numerator) / Decimal(p.denominator))
     chance = [comb(runs, x) * p**x * (1 - p) ** (runs - x) for x in range(runs + 1)]
@@ -58,4 +67,5 @@ def test_p_values_err_at_most_as_often_as_they_say():
 def test_counts_within_the_bound_are_no_evidence_and_far_ones_are():
     assert p_value(Fraction(1, 2), 1000, 610, 400) == 1
     assert p_value(Fraction(1, 2), 1000, 400, 610) == 1
+    assert p_value(Fraction(1, 2), 1000, 995, 700) < Decimal("1e-30")  # what did not happen counts too
     assert p_value(Fraction(1, 2), 1000, 1000, 0) == p_value(Fraction(1, 2), 1000, 0, 1000) < Decimal("1e-300")

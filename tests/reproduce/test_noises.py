@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soundsum.numbers import IntType, float32, float64
-from soundsum.reproduce.noises import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace
+from soundsum.reproduce.noises import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, discrete_laplace_at_least
 from soundsum.reproduce.results import privacy_loss
 
 ULP = Fraction(1, 2**48)
@@ -18,11 +18,7 @@ CASES = [
     (FloatLaplace(Fraction(3)), Fraction(10), [Fraction(8), Fraction(10), Fraction(25, 2)]),
     (FloatLaplace(Fraction(3), four_uniforms=True), Fraction(10), [Fraction(8), Fraction(10), Fraction(25, 2)]),
     (FloatLaplace(Fraction(4), float32), Fraction(2**24), [Fraction(2**24 - 3), Fraction(2**24 + 6)]),
-    (
-        FloatLaplace(ULP / 2, lower=16 - ULP),
-        Fraction(16),
-        [Fraction(float64.next_down(16)), Fraction(16), 16 + 2 * ULP],
-    ),
+    (FloatLaplace(ULP / 2, lower=16 - ULP), Fraction(16), [16 - ULP, Fraction(16), 16 + 2 * ULP]),
     (GridLaplace(Fraction(1), Fraction(1)), Fraction(2**27), [Fraction(2**27), Fraction(2**27) + Fraction(3, 2)]),
     (GridLaplace(Fraction(1), Fraction(1), HALF), Fraction(5), [Fraction(4), Fraction(8)]),
     (IntegerLaplace(Fraction(2)), Fraction(7), [Fraction(6), Fraction(7), Fraction(10)]),
@@ -62,6 +58,18 @@ def test_an_output_cut_off_at_a_bound_never_passes_it():
 def test_googles_grid_is_the_power_of_two_at_or_above_its_share():
     assert GridLaplace(Fraction(1), Fraction(1)).granularity == Fraction(1, 2**40)
     assert GridLaplace(Fraction(3), Fraction(1)).granularity == Fraction(1, 2**38)
+
+
+@pytest.mark.parametrize("steps", range(-3, 4))
+def test_a_sum_half_way_between_two_floats_goes_to_the_even_one(steps):
+    mechanism, total = GridLaplace(Fraction(1), Fraction(1)), Fraction(2**27)
+    threshold = total + steps * float64.ulp(total)  # a multiple of the grid, and so are the ties beside it
+
+    def reached(k):
+        return float64.round(total + k * mechanism.granularity) >= threshold
+
+    least = next(k for k in range(steps * 2**15 - 2**14 - 2, steps * 2**15 + 1) if reached(k))
+    assert mechanism.at_least(total, threshold) == discrete_laplace_at_least(mechanism.rate, least)
 
 
 def test_noise_that_wraps_keeps_epsilon_where_noise_that_does_not_fails():

@@ -11,6 +11,7 @@ def test_the_ordinary_mechanism_is_told_apart_and_ours_is_not(pair):
     found = ours.compared(pair, 400)
     assert found.naive.distinguished
     assert not found.release.distinguished
+    assert all(80 < guesses < 320 for guesses in (found.release.left, found.release.right))  # a test that might tell
     assert abs(found.ours[0] - found.ours[1]) <= found.ideal < abs(found.sums[0] - found.sums[1])
     assert found.verdict == "matches"
 

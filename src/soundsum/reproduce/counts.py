@@ -125,10 +125,8 @@ def p_value(epsilon: Fraction, runs: int, left: int, right: int) -> Decimal:
     """
     if left < right:
         left, right = right, left
-    if right > runs // 2:  # count what did not happen instead: the tails are short there
-        left, right = runs - right, runs - left
-    within = DIGITS.divide(Decimal(left), exponential(epsilon)) <= right
-    if within and runs - right <= exponential(epsilon) * (runs - left):
+    e = exponential(epsilon)
+    if left <= e * right and runs - right <= e * (runs - left):
         return Decimal(1)  # the counts themselves are a pair an epsilon-private mechanism may have
     q = likelihood(epsilon, runs, left, right)
     return min(Decimal(1), DIGITS.multiply(2 * q, DIGITS.subtract(Decimal(1), DIGITS.ln(q))))
