@@ -44,6 +44,31 @@ def test_overflow_moves_the_sum_by_the_whole_type(kind):
             assert_moves(attack, models.modular(kind).sum, kind.modulus - 1)
 
 
+@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+def test_overflow_for_bounds_of_one_sign(kind):
+    """With a public size the whole type again; with a private one all but the record that is added."""
+    found = 0
+    for L, U in product(range(kind.min, kind.max + 1), repeat=2):
+        if L > U or L <= 0 < U or L == U == 0:
+            continue
+        for relation in (Relation.CHANGE_ONE, Relation.SYMMETRIC):
+            if relation.sized and L == U:
+                with pytest.raises(ValueError, match="no record can change"):
+                    ss.attack("overflow", kind, bounds=(L, U), relation=relation)
+                continue
+            try:
+                attack = ss.attack("overflow", kind, bounds=(L, U), relation=relation)
+            except ValueError as error:
+                even = L == U and "no number of such records" in str(error)  # copies of 2 never add up to an odd end
+                if even or "too wide" in str(error):
+                    continue
+                raise
+            added = 1 if relation.sized or U == 0 else min(abs(L), abs(U))
+            assert_moves(attack, models.modular(kind).sum, kind.modulus - added)
+            found += 1
+    assert found
+
+
 @pytest.mark.parametrize("kind", [kind for kind in INTEGERS if kind.signed], ids=str)
 def test_saturation_depends_on_the_order(kind):
     for L, U in product(range(kind.min, 0), range(1, kind.max + 1)):
