@@ -132,7 +132,9 @@ def deliver(
     console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
     n = len(done.secrets)
     table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_row("promised", f"{done.promised}: at most {done.allowed:.1%} right; {float(done.chance):.1%} by chance")
+    table.add_row(
+        "promised", f"{done.promised}: right at most {_percent(done.allowed)}, {_percent(float(done.chance))} by chance"
+    )
     table.add_row("an ordinary sum", f"[red]{int(done.accuracy * n)} of {n} secrets[/red], {float(done.accuracy):.0%}")
     table.add_row("soundsum", f"[green]{int(done.our_accuracy * n)} of {n}[/green], {float(done.our_accuracy):.0%}")
     console.print(table, highlight=False)
@@ -156,6 +158,10 @@ def _moved(made: Attack, moved: Fraction | float | None) -> str:
     ratio = Fraction(moved) / made.ideal
     colour = "red" if ratio > 1 or (made.distance == 0 and ratio) else "green"
     return f"[{colour}]by {words.value(moved)}[/{colour}], {words.times(ratio)} the ideal"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%"
 
 
 def _number(text: str | None) -> int | Fraction | None:

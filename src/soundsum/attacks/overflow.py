@@ -1,17 +1,23 @@
 """Overflow (`thrm:mod-attack`, `ea:modular-sum`): integers that wrap around at the end of their type.
 
-The records add up to the largest value of the type; one more, of value 1, and the sum is the smallest. Works for any
-bounds with L <= 0 < U, signed or not, on every sum modulo 2^w.
+The records add up to the largest value of the type; one more, of value 1, and the sum is the smallest. The theorem has
+L <= 0 < U; bounds of one sign work too, where some number of records can add up to just that, any number of times
+around, and are turned over below zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import ANY_SIZED_FIRST, Family, Setting, Wish, whole
 from soundsum.numbers import IntType, uint64
+
+Parts: TypeAlias = list[tuple[int, int]]
+
+MOST_ROUNDS = 100_000
+"""How often around the type a sum may go before bounds are taken to be too close for it."""
 
 
 def default_upper(kind: IntType) -> int:
@@ -20,28 +26,55 @@ def default_upper(kind: IntType) -> int:
 
 
 def build(setting: Setting, upper: int | None = None) -> Attack:
-    kind = setting.integers
-    lower = setting.bounds[0] if setting.bounds else 0
+    kind, sized = setting.integers, setting.relation.sized
+    lower, bound = (int(b) for b in setting.bounds or (0, kind.max))
     if upper is None:
-        upper = int(setting.bounds[1]) if setting.bounds else default_upper(kind)
-    if lower > 0:
-        raise ValueError(f"lower={lower}: the condition is L <= 0, as records of 0 and 1 are used; give lower=0")
-    U = whole("upper", upper, 1, kind.max, f"1 <= upper <= {kind.max}")
-    n = -(-kind.max // U) + 1
-    common = [(U, n - 2), (kind.max - (n - 2) * U, 1)]
-    left = setting.runs(*common, *([(0, 1)] if setting.relation.sized else []))
-    right = setting.runs(*common, (1, 1))
+        upper = bound if setting.bounds else default_upper(kind)
+    sign = -1 if lower < 0 and bound <= 0 else 1
+    if sign > 0:
+        U = whole("upper", upper, max(1, lower), bound, f"{max(1, lower)} <= upper <= {bound}")
+        common, before, after = _around(kind.max, kind, max(0, lower), U, sized)
+    else:
+        U = lower
+        common, before, after = _around(-kind.min, kind, -bound, -lower, sized)
+    left = setting.runs(*((sign * x, n) for x, n in [*common, *before]))
+    right = setting.runs(*((sign * x, n) for x, n in [*common, *after]))
+    end = kind.max if sign > 0 else kind.min
     return Attack(
         name="overflow",
         left=left,
         right=right,
-        problem=setting.problem(0, U, n),
-        totals=(kind.max, kind.min),
+        problem=setting.problem(0, U, right.size),
+        totals=(end, kind.wrap(end + sign * (sum(x for x, _ in after) - sum(x for x, _ in before)))),
         parameters={"upper": U},
         aimed_at="modular",
         reference="thrm:mod-attack",
         statement="The records add up to the largest value of the type, and one more wraps around to the smallest.",
     )
+
+
+def _around(end: int, kind: IntType, low: int, high: int, sized: bool) -> tuple[Parts, Parts, Parts]:
+    """Records from [low, high] that add up to the last value before wrapping with the second part, and not with the
+    third, which has one record changed, or one more.
+    """
+    if low == 0:
+        n = -(-end // high) + 1
+        return [(high, n - 2), (end - (n - 2) * high, 1)], [(0, 1)] if sized else [], [(1, 1)]
+    if sized and low == high:
+        raise ValueError(f"lower and upper are both {low}: no record can change; give bounds that differ")
+    for around in range(MOST_ROUNDS):
+        total = end + around * kind.modulus
+        n = total // high + 1 if sized else -(-total // high)
+        if n * low <= total:
+            break
+    else:
+        raise ValueError(f"bounds=({low}, {high}): no number of such records adds up to the end of {kind}; widen them")
+    if not sized and low == high:
+        return [(low, n)], [], [(low, 1)]
+    larger, rest = divmod(total - n * low, high - low)
+    if not sized:
+        return [(high, larger), *([(low + rest, 1), (low, n - larger - 1)] if larger < n else [])], [], [(low, 1)]
+    return [(high, larger), (low, n - larger - 1)], [(low + rest, 1)], [(low + rest + 1, 1)]
 
 
 def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:

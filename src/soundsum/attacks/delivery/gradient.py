@@ -41,10 +41,15 @@ def dp_sgd_step(targets: int = 32, noise_multiplier: Any = 8) -> Delivery:
         rho = 1 / (2 * multiplier**2)
         return Fraction(release.sum(data, -clip, clip, noise="gaussian", rho=rho, dtype="bfloat16").exact)
 
+    def batch(bit: int) -> Runs:
+        """The gradients of all records; the bits of the others do not matter."""
+        return Runs.of([gradient((place, bit)) for place in range(len(gradients))], "bfloat16")
+
+    batches = {bit: batch(bit) for bit in (0, 1)}
+
     def step(noisy_sum: Callable[[Runs], Fraction], bit: int) -> Fraction:
         """The parameter after one step from 0 with rate 1."""
-        batch = Runs.of([gradient((place, bit if place == 0 else 0)) for place in range(len(gradients))], "bfloat16")
-        return -noisy_sum(batch)
+        return -noisy_sum(batches[bit])
 
     secrets = secret_bits(targets)
     assert pair.event.threshold is not None
