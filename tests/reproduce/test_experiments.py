@@ -16,7 +16,7 @@ def made():
 def test_the_paper_s_counts_lie_in_the_models_intervals(made):
     printed = [e for e in made.values() if e.left.printed is not None]
     assert len(printed) == 5
-    assert all(e.verdict == Verdict.MATCHES for e in made.values())
+    assert all(e.verdict == (Verdict.MATCHES if e in printed else None) for e in made.values())
     assert all(cell.verdict != Verdict.DIFFERS for e in made.values() for cell in e.cells)
 
 

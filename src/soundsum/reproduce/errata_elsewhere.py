@@ -91,8 +91,8 @@ def of_libraries() -> Iterator[Erratum]:
     yield Erratum(
         "repeated rounding on diffprivlib",
         "sec:attacks",
-        "works: np.sum moves by more than U - L",
-        "it does not: one record is on one path of np.sum's tree",
+        "np.sum moves by more than U - L",
+        "by at most U - L: a record is on one path of its tree",
         Check(moved / pair.problem.spread, ">", 1),
         Check(moved / pair.problem.spread, "<=", 1),
     )
@@ -101,8 +101,8 @@ def of_libraries() -> Iterator[Erratum]:
     yield Erratum(
         "reordering on diffprivlib",
         "sec:attacks",
-        "works with the paper's datasets",
-        "works with others, reordered inside np.sum's blocks of 128 (shown with k = 8)",
+        "the paper's datasets move np.sum by more than U - L",
+        "others do, reordered inside its blocks of 128 (shown with k = 8)",
         Check(ratio, ">", 1),
         Check(reordered_blocks(), ">", 1),
     )

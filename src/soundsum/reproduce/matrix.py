@@ -89,6 +89,8 @@ def _floats(name: str, library: Library, full: bool) -> Cell:
     loss = _loss(setup.mechanism, setup.sums, *thresholds)
     ratio = abs(setup.sums[0] - setup.sums[1]) / setup.ideal
     note = "through the mean, as its sum has no public size" if used is GOOGLE_MEAN else ""
+    if library is PINQ and name == "rounding":
+        note = "not on the paper's list: noise for a private size hides one rounding"
     smaller = name != "rounding" and (not full or (library is DIFFPRIVLIB and name == "repeated rounding"))
     at = f"{pair.problem.dtype}, n = {setup.u.size:,}" + (
         "; smaller than the paper's, by the same theorem" if smaller else ""

@@ -64,7 +64,7 @@ def compared(pair: Attack, runs: int) -> SideBySide:
         (sums[high], sums[low]),
         (ours[0], ours[1]),
         pair.ideal,
-        _trial("ordinary sum, Laplace noise", runs, counts),
+        _trial("naive", runs, counts),
         _trial("ss.sum", runs, guesses),
     )
 

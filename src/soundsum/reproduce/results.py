@@ -170,8 +170,10 @@ class Experiment:
         return privacy_loss(self.left.probability, self.right.probability)
 
     @property
-    def verdict(self) -> Verdict:
-        """Matches if the paper's counts lie in the model's intervals; what the cells say is theirs."""
+    def verdict(self) -> Verdict | None:
+        """Matches if the paper's counts lie in the model's intervals; None if it has none. Cells have their own."""
+        if self.left.printed is None:
+            return None
         return Verdict.MATCHES if self.left.inside and self.right.inside else Verdict.DIFFERS
 
 
@@ -248,7 +250,8 @@ class Section:
         yield from (cell.verdict for cell in self.cells)
         yield from (erratum.verdict for erratum in self.errata)
         for experiment in self.experiments:
-            yield experiment.verdict
+            if experiment.verdict is not None:
+                yield experiment.verdict
             yield from (cell.verdict for cell in experiment.cells)
         yield from (pair.verdict for pair in self.side_by_side)
 

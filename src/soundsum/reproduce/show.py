@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from soundsum.reproduce import reproduce
-from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Trial, Verdict
+from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Verdict
 from soundsum.reproduce.words import text
 
 STYLE = {Verdict.MATCHES: "green", Verdict.ERRATUM: "yellow", Verdict.DIFFERS: "bold red"}
@@ -59,10 +59,10 @@ def _tables(section: Section) -> list[Table]:
     if section.cells:
         tables.append(_cells(section.cells))
     if section.errata:
-        table = _table("verdict", "what", "printed", "computed from it", "works", "computed from that", "where")
+        table = _table("verdict", "what", "statement", "computed")
         for e in section.errata:
-            row = (e.what, e.printed, str(e.as_printed), e.works, str(e.corrected), e.reference)
-            table.add_row(_verdict(e.verdict), *map(Text, row))
+            table.add_row(_verdict(e.verdict), e.what, Text(f"printed: {e.printed}"), Text(str(e.as_printed)))
+            table.add_row("", Text(e.reference, "dim"), Text(f"holds: {e.works}"), Text(str(e.corrected)))
         tables.append(table)
     for experiment in section.experiments:
         tables.append(_experiment(experiment))
@@ -74,7 +74,10 @@ def _tables(section: Section) -> list[Table]:
 
 
 def _table(*columns: str, title: str | None = None) -> Table:
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.title, table.title_justify = title, "left"
+    for column in table.columns:
+        column.overflow = "fold"
     table.columns[0].no_wrap = True
     return table
 
@@ -84,13 +87,13 @@ def _verdict(verdict: Verdict) -> Text:
 
 
 def _cells(cells: tuple[Cell, ...]) -> Table:
-    table = _table("verdict", "what", "printed", "computed", "with", "where")
+    table = _table("verdict", "what", "printed", "computed")
     for cell in cells:
         sign = "" if cell.sign == "=" else f"{cell.sign} "
-        extra = [f"{name} {text(value)}" for name, value in cell.also]
-        detail = "; ".join(part for part in (cell.at, *extra, cell.note) if part)
-        row = (cell.what, f"{sign}{text(cell.printed)}", text(cell.found), detail, cell.reference)
-        table.add_row(_verdict(cell.verdict), *map(Text, row))
+        extra = [f"{name}: {text(value)}" for name, value in cell.also]
+        detail = "; ".join(part for part in (cell.reference, cell.at, *extra, cell.note) if part)
+        what = Text.assemble(cell.what, "\n", (detail, "dim"))
+        table.add_row(_verdict(cell.verdict), what, Text(f"{sign}{text(cell.printed)}"), Text(text(cell.found)))
     return table
 
 
@@ -105,7 +108,7 @@ def _experiment(e: Experiment) -> Table:
         paper = ("-", "-") if side.printed is None else (f"{side.printed:,}", f"{e.runs - side.printed:,}")
         drawn = f"{side.simulated:,}", f"{e.runs - side.simulated:,}"
         inside = Verdict.MATCHES if side.inside else Verdict.DIFFERS
-        first = _verdict(inside) if side.printed is not None else Text("not in the paper", "dim")
+        first = _verdict(inside) if side.printed is not None else Text("not printed", "dim")
         interval = f"{side.lowest:,} to {side.highest:,}"
         table.add_row(first, name, *paper, *drawn, chance(side.probability), interval)
     return table
@@ -123,26 +126,26 @@ def chance(p: Decimal) -> str:
 
 
 def _side_by_side(pairs: tuple[SideBySide, ...]) -> Table:
-    table = _table(
-        "verdict", "neighbours", "mechanism", "sums apart / ideal", "guessed left on left", "on right", "p-value"
-    )
+    table = _table("verdict", "neighbours", "by", "apart", "on left", "on right", "p-value", "told apart")
+    table.columns[1].no_wrap = table.columns[6].no_wrap = True
     for pair in pairs:
-        rows: tuple[tuple[Trial, tuple[object, object]], ...] = ((pair.naive, pair.sums), (pair.release, pair.ours))
-        for trial, (one, other) in rows:
-            apart = abs(one - other) / pair.ideal  # type: ignore[operator]
-            told = "told apart" if trial.distinguished else "not told apart"
+        for trial, sums in ((pair.naive, pair.sums), (pair.release, pair.ours)):
+            naive = trial is pair.naive
             table.add_row(
-                _verdict(pair.verdict) if trial is pair.naive else "",
-                f"{pair.name}, {pair.records:,} records" if trial is pair.naive else "",
+                _verdict(pair.verdict) if naive else "",
+                pair.name if naive else Text(f"{pair.records:,} records", "dim"),
                 trial.mechanism,
-                text(apart),
-                f"{trial.left:,} of {trial.runs:,}",
-                f"{trial.right:,} of {trial.runs:,}",
-                Text(f"{trial.p_value:.2g}: {told}", "red" if trial.distinguished else "green"),
+                text(abs(sums[0] - sums[1]) / pair.ideal),
+                f"{trial.left:,}",
+                f"{trial.right:,}",
+                f"{trial.p_value:.2g}",
+                Text("yes", "red") if trial.distinguished else Text("no", "green"),
             )
+    first = pairs[0]
     table.caption = (
-        f"The p-value is for 'epsilon-private', with epsilon = {pairs[0].epsilon}: one guess may be at most "
-        f"{pairs[0].naive.bound:.3f} times as likely on one side as on the other."
+        "naive: an ordinary sum and Laplace noise for the ideal. apart: the two sums, in ideals. on left, on right: of "
+        f"{first.naive.runs:,} runs those with the guess 'left'. p-value: for 'epsilon-private' with epsilon = "
+        f"{first.epsilon}, where a guess may be at most {first.naive.bound:.3f} times as likely on one side as on the other."
     )
     table.caption_justify = "left"
     return table
