@@ -145,7 +145,7 @@ def _side_by_side(pairs: tuple[SideBySide, ...]) -> Table:
     table.caption = (
         "naive: an ordinary sum and Laplace noise for the ideal. apart: the two sums, in ideals. on left, on right: of "
         f"{first.naive.runs:,} runs those with the guess 'left'. p-value: for 'epsilon-private' with epsilon = "
-        f"{first.epsilon}, where a guess may be at most {first.naive.bound:.3f} times as likely on one side as on the other."
+        f"{first.epsilon}, a guess being at most {first.naive.bound:.3f} times as likely on one side as on the other."
     )
     table.caption_justify = "left"
     return table
