@@ -180,17 +180,17 @@ def test_a_wish_for_a_ratio_takes_the_smallest_dataset(dtype, ratio):
         assert ss.attack(name, dtype, ratio=ratio, max_records=attack.records) == attack
 
 
-def test_of_all_reorderings_the_smallest_is_taken():
-    """Against every pair of exponents, not only those that are tried."""
+@pytest.mark.parametrize("relation, spread", [("symmetric", 0), ("change_one", 1)])
+def test_of_all_reorderings_the_smallest_is_taken(relation, spread):
     k = 7
-    for ratio in (2, 3, 8, 100):
-        sizes = [
-            2 ** (k + 1 - a) + 2 ** (k + 1 - d)
-            for d in range(1, k + 2)
-            for a in range(k + 2 - d)
-            if 2 ** (k + 1 - a - d) >= ratio
-        ]
-        assert ss.attack("reordering", "bfloat16", ratio=ratio).records == min(sizes)
+    pairs = [(a, d) for d in range(1, k + 2) for a in range(k + 2 - d)]
+    sizes = {pair: sum(2 ** (k + 1 - e) for e in pair) for pair in pairs}
+    ratios = {(a, d): Fraction(2 ** (k + 1 - a), 2**d - spread) for a, d in pairs}
+    for ratio in (2, 3, 8, 17, 100):
+        attack = ss.attack("reordering", "bfloat16", ratio=ratio, relation=relation)
+        assert attack.records == min(sizes[pair] for pair in pairs if ratios[pair] >= ratio)
+        attack = ss.attack("reordering", "bfloat16", max_records=attack.records, relation=relation)
+        assert attack.ratio == max(ratios[pair] for pair in pairs if sizes[pair] <= attack.records)
 
 
 def test_of_all_overflows_the_smallest_is_taken():
@@ -259,7 +259,9 @@ def test_parameters_are_found_for_bounds_that_need_others():
         ("rounding", "float64", {"target": np.sum}, "target: rounding does not ask the sum it attacks"),
         ("reordering", "float64", {"a": 30, "d": 30}, "a=30: the condition is 0 <= a <= k + 1 - d = 23; the nearest"),
         ("reordering", "float64", {"d": 0}, "the nearest that works is d=1"),
-        ("reordering", "float64", {"max_records": 10}, "the smallest reordering attack on float64 has"),
+        ("reordering", "float64", {"max_records": 10}, "the smallest that does has 268,435,456 records"),
+        ("overflow", "uint8", {"max_records": 2}, "no overflow attack on uint8 that small moves the sum by more than"),
+        ("path", "float64", {"bounds": (0, 0)}, "both are 0, so no record can change"),
         ("reordering", "float64", {"drop_last": True, "relation": "change_one"}, "change_one makes public"),
         ("repeated_rounding_1", "float64", {"j": 53}, "the nearest that works is j=52"),
         ("repeated_rounding_2", "float64", {"upper": 3}, "U is a power of two; the nearest below is 2^1"),
@@ -267,8 +269,18 @@ def test_parameters_are_found_for_bounds_that_need_others():
         ("repeated_rounding_1", ss.FloatType(7, 3), {}, "the sums would not fit float(7,3)"),
         ("overflow", "int8", {"upper": 0}, "the nearest that works is upper=1"),
         ("overflow", "int8", {"upper": 128}, "the nearest that works is upper=127"),
-        ("overflow", "int8", {"bounds": (0, 0)}, "upper=0: the condition is 1 <= upper <= 0, which no upper meets"),
-        ("overflow", "int8", {"bounds": (5, 5)}, "lower and upper are both 5: no record can change"),
+        (
+            "overflow",
+            "int8",
+            {"bounds": (0, 0), "relation": "symmetric"},
+            "the condition is 1 <= upper <= 0",
+        ),
+        (
+            "overflow",
+            "int8",
+            {"bounds": (5, 5)},
+            "bounds: both are 5, so no record can change",
+        ),
         ("overflow", "int8", {"bounds": (0, 500)}, "500 is not a value of int8; the nearest is 127"),
         ("saturation_reordering", "int8", {"lower": 0}, "the nearest that works is lower=-1"),
         ("saturation_reordering", "int8", {"bounds": (1, 5)}, "-128 <= lower < 0"),

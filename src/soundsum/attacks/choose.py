@@ -99,13 +99,16 @@ def _chosen(family: Family, setting: Setting, wish: Wish, parameters: dict[str, 
 
 
 def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -> Attack:
-    fitting = [a for a in reached if wish.max_records is None or a.records <= wish.max_records]
     if wish.ratio is None:
+        assert wish.max_records is not None
+        useful = [a for a in reached if a.ratio > 1 or a.target is not None]
+        fitting = [a for a in useful if a.records <= wish.max_records]
         if not fitting:
-            least = min(reached, key=lambda a: a.records)
+            least = min((a.records for a in useful), default=None)
+            hint = "" if least is None else f"; the smallest that does has {least:,} records"
             raise ValueError(
-                f"max_records={wish.max_records:,}: the smallest {family.name} attack on {setting.kind} "
-                f"has {least.records:,} records"
+                f"max_records={wish.max_records:,}: no {family.name} attack on {setting.kind} that small "
+                f"moves the sum by more than the ideal{hint}"
             )
         return max(fitting, key=lambda a: (a.ratio, -a.records))
     strong = [a for a in reached if a.ratio >= wish.ratio]
@@ -183,6 +186,8 @@ def _check(family: Family, setting: Setting, parameters: dict[str, Any]) -> None
             )
     if setting.target is not None and family.name != "path":
         raise ValueError(f"target: {family.name} does not ask the sum it attacks; leave target out, or use path")
+    if setting.bounds and setting.relation.sized and setting.bounds[0] == setting.bounds[1]:
+        raise ValueError(f"bounds: both are {setting.bounds[0]}, so no record can change; give bounds that differ")
     for bound in setting.bounds or ():
         if bound not in setting.kind:
             nearest = setting.kind.round(bound)

@@ -60,8 +60,6 @@ def _around(end: int, kind: IntType, low: int, high: int, sized: bool) -> tuple[
     if low == 0:
         n = -(-end // high) + 1
         return [(high, n - 2), (end - (n - 2) * high, 1)], [(0, 1)] if sized else [], [(1, 1)]
-    if sized and low == high:
-        raise ValueError(f"lower and upper are both {low}: no record can change; give bounds that differ")
     for around in range(MOST_ROUNDS):
         total = end + around * kind.modulus
         n = total // high + 1 if sized else -(-total // high)

@@ -8,6 +8,7 @@ which was lost anyway, so that they are 1 apart as a membership attack needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from soundsum.attacks.attack import Attack
@@ -46,12 +47,28 @@ def build(
 
 
 def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
-    """The ratio is about 2^(k+1-a-d), and of two exponents with one sum the even split takes the fewest records."""
+    """Of all pairs of exponents those that may be best: the smallest that is strong enough, the strongest that fits."""
     k = setting.floats.k
-    for together in range(1, k + 2):
-        for d in {together - together // 2, max(1, together // 2)}:
-            yield {"a": together - d, "d": d}
-    yield {"a": 0, "d": 1}
+    pairs = [(a, d) for d in range(1, k + 2) for a in range(k + 2 - d)]
+
+    def records(pair: tuple[int, int]) -> int:
+        return sum(1 << (k + 1 - e) for e in pair)
+
+    def ratio(pair: tuple[int, int]) -> Fraction:
+        a, d = pair
+        return (1 << (k + 1 - a)) / setting.ideal(1, 2**d)
+
+    if setting.bounds:  # other records fit, but the ideal is the same for all
+        tried = [(together - d, d) for together in range(1, k + 2) for d in {together - together // 2, 1}]
+    else:
+        pairs = [pair for pair in pairs if ratio(pair) > 1]
+        strong = [pair for pair in pairs if wish.ratio is None or ratio(pair) >= wish.ratio] or pairs
+        small = [pair for pair in strong if wish.max_records is None or records(pair) <= wish.max_records]
+        if wish.ratio is None:
+            tried = [max(small, key=ratio)] if small else [min(pairs, key=records)]
+        else:
+            tried = [min(small or strong, key=records), (0, 1)]
+    yield from ({"a": a, "d": d} for a, d in tried)
 
 
 FAMILY = Family(
