@@ -127,3 +127,65 @@ class TestReleases:
         assert done.returncode == 2
         assert message in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
+
+
+class TestAttacks:
+    def test_the_list_has_every_family_and_its_default(self):
+        done = soundsum("attack", "list")
+        assert done.returncode == 0
+        rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+        assert "131,073" in rows["overflow"]
+        assert rows["repeated_rounding_2"].split()[-2:] == ["1,073,741,824", "33"]
+        listed = json.loads(soundsum("attack", "list", "--json").stdout)
+        assert [family["name"] for family in listed][-1] == "path"
+
+    def test_one_attack_in_words_and_numbers(self):
+        done = soundsum("attack", "show", "rounding", "--dtype", "bfloat16")
+        assert done.returncode == 0
+        assert "16 times 0.53125, then 0.53515625" in done.stdout
+        lines = {line.split()[0]: line for line in done.stdout.splitlines() if "times the ideal" in line}
+        assert "by 0.0625, 16 times the ideal" in lines["kahan"]
+        assert "by 0.00390625, 1 times the ideal" in lines["grid"]
+
+    def test_parameters_and_wishes(self):
+        options = ["--dtype", "float32", "--ratio", "100", "--json"]
+        shown = json.loads(soundsum("attack", "show", "repeated_rounding_2", *options).stdout)
+        assert shown["parameters"]["j"] == "17"
+        assert shown["measured"]["iterated"] == shown["predicted"] == "257"
+        assert shown["measured"]["grid"] == "1"
+        done = soundsum(
+            "attack", "show", "overflow", "--dtype", "int8", "--bounds", "-3", "5", "--relation", "symmetric"
+        )
+        assert "modular moves by 255, 51 times the ideal" in done.stdout
+
+    def test_a_sum_too_long_to_add_is_said_to_be(self):
+        done = soundsum("attack", "show", "repeated_rounding_1")
+        assert done.returncode == 0
+        assert "too many records to add one by one" in done.stdout
+
+    @pytest.mark.parametrize(
+        "arguments, message",
+        [
+            (["nonsense"], "name='nonsense' is not an attack; use one of overflow"),
+            (["rounding", "--j", "70"], "j=70: the condition is 1 < j < k = 52; the nearest that works is j=51"),
+            (["rounding", "--dtype", "int8"], "rounding does not apply to int8"),
+            (["overflow", "--upper", "many"], "--upper many is not a number"),
+        ],
+    )
+    def test_bad_input_is_one_line(self, arguments, message):
+        done = soundsum("attack", "show", *arguments)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+    def test_a_delivery_can_be_watched(self):
+        done = soundsum("attack", "deliver", "had_covid", "--targets", "20")
+        assert done.returncode == 0
+        assert "had_covid::DOUBLE" in done.stdout
+        ordinary = next(line for line in done.stdout.splitlines() if line.startswith("an ordinary sum"))
+        assert "20 of 20 secrets, 100%" in ordinary
+        as_json = json.loads(soundsum("attack", "deliver", "dp_sgd_step", "--targets", "3", "--json").stdout)
+        assert len(as_json["secrets"]) == 3
+        refused = soundsum("attack", "deliver", "post")
+        assert refused.returncode == 2
+        assert "name='post' is not a delivery; use one of microquery" in refused.stderr

@@ -1,6 +1,7 @@
 """Differentially private sums whose privacy proof covers the arithmetic the computer really does."""
 
 from soundsum._version import __version__
+from soundsum.attacks import Attack, attack
 from soundsum.budget import Budget, BudgetExceeded, Cost
 from soundsum.checks import check
 from soundsum.numbers import FloatType, IntType
@@ -16,6 +17,7 @@ from soundsum.sizes import private_max_size
 from soundsum.units import Unit
 
 __all__ = [
+    "Attack",
     "Budget",
     "BudgetExceeded",
     "Cost",
@@ -36,6 +38,7 @@ __all__ = [
     "Unit",
     "Variance",
     "__version__",
+    "attack",
     "check",
     "count",
     "histogram",

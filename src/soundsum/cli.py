@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 
 from soundsum import Plan, Problem, Relation, __version__, plan, plans
+from soundsum.attack_commands import attack_app
 from soundsum.release_commands import AsJson, register
+from soundsum.reproduce_commands import register as register_reproduce
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -95,6 +97,8 @@ def verify(
 
 
 register(app)
+app.add_typer(attack_app, name="attack")
+register_reproduce(app)
 
 
 def main() -> None:

@@ -1,83 +1,81 @@
-"""A short tour for the terminal: what ordinary sums do to two neighbouring datasets, and what ours does."""
+"""A walk for the terminal, on a small data set it makes itself: plan, release, by group, and what an attack does."""
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from soundsum.grids import power_of_two_grid
-from soundsum.kernels import float_sum, grid_sum
-from soundsum.numbers import float64
-from soundsum.relations import Relation
-from soundsum.release import sum as private_sum
-from soundsum.runs import Runs
+from soundsum.attacks import Attack, attack
+from soundsum.attacks.words import value
+from soundsum.budget import Budget
+from soundsum.explain import number
+from soundsum.plan import plan, plans
+from soundsum.problem import Problem
+from soundsum.queries import Count, Mean, Query, Sum
+from soundsum.release import release
 
-
-def rounding_pair(j: int = 4, m: int = -1) -> tuple[Runs, Runs]:
-    """2^j copies of L and then U or L: the last addition rounds up or down (`ea:ham-round-once`)."""
-    k = float64.k
-    lower = (1 + Fraction(2**j, 2 ** (k + 1))) * Fraction(2) ** m
-    upper = lower + Fraction(2) ** (m - k)
-    return Runs("float64", [(lower, 2**j), (upper, 1)]), Runs("float64", [(lower, 2**j + 1)])
-
-
-def repeated_rounding_pair(j: int = 30) -> tuple[Runs, Runs]:
-    """Half the records are 1, the rest x, L, x, L, ...: each pair rounds up beside 2^(j-1), and not beside one less."""
-    k = float64.k
-    half = 2 ** (j - 1)
-    step = Fraction(half, 2**k)
-    x, lower = step * (Fraction(1, 2) + Fraction(1, 2**k)), -step * (Fraction(1, 2) - Fraction(1, 2**k))
-    left = Runs("float64", [(1, half), ((x, lower), half // 2)])
-    return left, left[1:]
+DEPARTMENTS = ["sales", "research", "care"]
+METHODS = ("grid", "kahan", "pairwise", "iterated")
 
 
 def run(console: Console) -> None:
+    people = _people(100_000)
     console.print(
-        "\n[bold]One record should move a bounded sum by at most its ideal sensitivity.[/bold]\n"
-        "These neighbouring datasets move an ordinary float64 sum by far more.\n"
+        "\n[bold]1. A table[/bold] of made-up people, 100,000 of them: department and pay.\n"
+        "We want their total pay, and nobody shall be able to tell from it who is in the table.\n"
     )
-    for name, pair, relation in (
-        ("One rounding", rounding_pair(), Relation.HAMMING),
-        ("Repeated rounding", repeated_rounding_pair(), Relation.INSERT_DELETE),
-    ):
-        console.print(_compared(name, *pair, relation))
+    console.print("[bold]2. A plan[/bold]: how far one person can move the sum, by each way to add 100,000 float32.\n")
+    console.print(_ways(Problem("float32", 0, 200_000, max_size=100_000)))
+    chosen = plan(Problem("float32", 0, 200_000))
     console.print(
-        "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n"
+        f"\nThe default reaches the ideal. At epsilon 1 its noise stays within {chosen.error(epsilon=1):,.0f}, 95 times "
+        f"in 100; to stay within 100,000, epsilon has to be {float(chosen.epsilon_for(error=100_000)):.2f}.\n"
     )
-    pay = np.random.default_rng(7).lognormal(10.5, 0.5, 100_000)
+    console.print("[bold]3. Releases[/bold], charged to a budget that cannot be overspent.\n")
+    budget = Budget(epsilon=2)
+    asked: list[Query] = [Sum("pay", 0, 200_000), Mean("pay", 0, 200_000), Count()]
+    for released in release(people, asked, epsilon=1, budget=budget):
+        console.print(f"  {released!r}", highlight=False, soft_wrap=True)
+    (by_department,) = release(people, asked[:1], epsilon="1/2", by="dept", groups=DEPARTMENTS, budget=budget)
+    console.print(f"\n  by department: {by_department!r}\n  {budget!r}\n", highlight=False, soft_wrap=True)
     console.print(
-        "[bold]A private sum is one line[/bold], and says what it promises:\n\n"
-        "  >>> ss.sum(pay, lower=0, upper=200_000, epsilon=1)\n"
-        f"  {private_sum(pay, lower=0, upper=200_000, epsilon=1)!r}\n\n"
-        "soundsum plan shows what every way to add would cost, soundsum verify checks the bounds exhaustively.\n"
+        "[bold]4. An attack.[/bold] In theory one record moves a bounded sum by at most its ideal sensitivity.\n"
+        "On a computer these neighbouring datasets move an ordinary float64 sum by far more, and so are told apart:\n"
+    )
+    for title, made in (("One rounding", attack("rounding")), ("Repeated rounding", attack("repeated_rounding_2"))):
+        console.print(_compared(title, made))
+    console.print(
+        "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n\n"
+        "Go on with: soundsum attack list, soundsum reproduce, soundsum verify --quick, soundsum sum --help\n"
     )
 
 
-def _compared(name: str, left: Runs, right: Runs, relation: Relation) -> Table:
-    began = time.perf_counter()
-    values = [Fraction(x) for x in {**left.counts(), **right.counts()}]
-    lower, upper = min(values), max(values)
-    ideal = upper - lower if relation.sized else max(abs(lower), abs(upper))
-    sums = [Fraction(float_sum("iterated", data, lower, upper)) for data in (left, right)]
-    plain = abs(sums[0] - sums[1])
-    grid = power_of_two_grid(float64, lower, upper, relation.sized)
-    ours = abs(grid.value(grid_sum(left, grid)) - grid.value(grid_sum(right, grid)))
-    table = Table(box=None, pad_edge=False, show_header=False, title=f"[bold]{name}[/bold]", title_justify="left")
-    table.add_row(
-        "  records", f"{left.size:,} and {right.size:,}, at {relation} distance {relation.distance(left, right)}"
-    )
-    table.add_row("  ideal sensitivity", _power(ideal))
-    table.add_row("  plain float64 sum moves by", f"[red]{_power(plain)}[/red], {plain / ideal} times the ideal")
-    table.add_row("  soundsum's grid sum moves by", f"[green]{_power(ours)}[/green]")
-    table.add_row("  computed in", f"{time.perf_counter() - began:.1f} s\n")
+def _people(n: int) -> pa.Table:
+    """Anybody's numbers will do, so they are the same every time; noise never is."""
+    rng = np.random.default_rng(7)
+    return pa.table({"dept": rng.choice(DEPARTMENTS, n), "pay": rng.lognormal(10.5, 0.5, n).astype(np.float32)})
+
+
+def _ways(problem: Problem) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("  method", "sensitivity", "times the ideal"):
+        table.add_column(heading, justify="left" if heading == "  method" else "right")
+    for p in plans(problem):
+        if not p.unmet and p.method in METHODS:
+            table.add_row(f"  {p.method}", number(p.sensitivity), f"{float(p.ratio):,.7g}")
     return table
 
 
-def _power(x: Fraction) -> str:
-    """Powers of two as such, other numbers as they are."""
-    exponent = x.numerator.bit_length() - x.denominator.bit_length()
-    return f"2^{exponent}" if x == Fraction(2) ** exponent and abs(exponent) > 6 else f"{x}"
+def _compared(title: str, made: Attack) -> Table:
+    plain, ours = Fraction(made.measure()), Fraction(made.measure("grid"))
+    table = Table(box=None, pad_edge=False, show_header=False, title=f"[bold]{title}[/bold]", title_justify="left")
+    sizes, relation = f"{made.left.size:,} and {made.right.size:,}", made.problem.relation
+    table.add_row("  records", f"{sizes}, at {relation} distance {made.distance}")
+    table.add_row("  ideal sensitivity", value(made.ideal))
+    table.add_row("  plain float64 sum moves by", f"[red]{value(plain)}[/red], {plain / made.ideal} times the ideal")
+    table.add_row("  soundsum's grid sum moves by", f"[green]{value(ours)}[/green]\n")
+    return table

@@ -1,0 +1,186 @@
+"""The commands that show what goes wrong: the families of attacks, and one of them in words and numbers."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from soundsum import Attack, Relation, attack
+from soundsum.attacks import FAMILIES, words
+from soundsum.attacks.arithmetic import our_sum
+from soundsum.attacks.attack import MOST_ADDED
+from soundsum.attacks.delivery import DELIVERIES
+from soundsum.rationals import is_special
+from soundsum.release_commands import AsJson
+
+attack_app = typer.Typer(no_args_is_help=True, help="What goes wrong with ordinary sums, made executable.")
+
+LONG = 1 << 26
+"""Sums of more records than this take noticeable time, so a spinner turns meanwhile."""
+
+
+@attack_app.command("list")
+def list_attacks(as_json: AsJson = False) -> None:
+    """Every family of attacks, with its default."""
+    defaults = {name: attack(name) for name in FAMILIES}
+    if as_json:
+        typer.echo(json.dumps([_listed(name, made) for name, made in defaults.items()], indent=2))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("attack", "what goes wrong", "types", "relation"):
+        table.add_column(heading, no_wrap=heading == "attack")
+    table.add_column("default", no_wrap=True)
+    table.add_column("records", justify="right", no_wrap=True)
+    table.add_column("ratio", justify="right", no_wrap=True)
+    for name, made in defaults.items():
+        family = FAMILIES[name]
+        ratio = "infinite" if is_special(made.ratio) else words.times(made.ratio).removesuffix(" times")
+        records = words.count(made.records)
+        cells = (family.goes_wrong, family.types, str(made.problem.relation), made.problem.dtype.name, records, ratio)
+        table.add_row(f"[bold]{name}[/bold]", *cells)
+    console = Console()
+    console.print(table)
+    console.print("ratio: how many times the ideal sensitivity the sum moves. soundsum attack show NAME explains one.")
+
+
+@attack_app.command("show")
+def show_attack(
+    name: Annotated[str, typer.Argument(help=f"{', '.join(FAMILIES)}.")],
+    dtype: Annotated[str | None, typer.Option(help="The records' type: bfloat16, float(4,4), uint8, ...")] = None,
+    relation: Annotated[str | None, typer.Option(help=f"When datasets are neighbours: {', '.join(Relation)}.")] = None,
+    bounds: Annotated[
+        tuple[str, str] | None, typer.Option(help="An attack on these bounds of a record.", metavar="L U")
+    ] = None,
+    ratio: Annotated[str | None, typer.Option(help="The smallest that moves the sum by so many ideals.")] = None,
+    max_records: Annotated[int | None, typer.Option(help="The strongest of at most so many records.")] = None,
+    j: Annotated[int | None, typer.Option("-j", "--j", help="As in the theorem: mostly 2^j records.")] = None,
+    m: Annotated[int | None, typer.Option("-m", "--m", help="Records are near 2^m.")] = None,
+    a: Annotated[int | None, typer.Option("-a", "--a", help="reordering: 2^(k+1-a) small records.")] = None,
+    d: Annotated[int | None, typer.Option("-d", "--d", help="reordering: U = 2^d L.")] = None,
+    n: Annotated[int | None, typer.Option("-n", "--n", help="path: the number of records.")] = None,
+    lower: Annotated[int | None, typer.Option(help="saturation_reordering: L.")] = None,
+    upper: Annotated[str | None, typer.Option(help="U, where it is a parameter.")] = None,
+    place: Annotated[int | None, typer.Option(help="tree_rounding: which record is changed.")] = None,
+    form: Annotated[str | None, typer.Option(help="special_values: nan, inf or overflow.")] = None,
+    drop_last: Annotated[bool | None, typer.Option(help="reordering: 1 apart instead of 0.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """One attack: its datasets, what they should do to a sum, what an ordinary one does, and what ours does.
+
+    Examples:
+
+        soundsum attack show rounding --dtype bfloat16
+
+        soundsum attack show repeated_rounding_2 --dtype float32 --ratio 100
+
+        soundsum attack show overflow --dtype int32 --max-records 1000
+    """
+    given: dict[str, Any] = {"j": j, "m": m, "a": a, "d": d, "n": n, "lower": lower, "upper": _number(upper)}
+    given |= {"place": place, "form": form, "drop_last": drop_last}
+    parameters = {key: value for key, value in given.items() if value is not None}
+    console = Console()
+    made = attack(name, dtype, relation=relation, bounds=bounds, ratio=ratio, max_records=max_records, **parameters)
+    if made.records > LONG and console.is_terminal and not as_json:
+        with console.status(f"adding {made.records:,} records, twice..."):
+            seen = _measured(made)
+    else:
+        seen = _measured(made)
+    if as_json:
+        measured = {how: None if moved is None else str(moved) for how, moved in seen.items()}
+        typer.echo(json.dumps(made.to_json() | {"measured": measured}, indent=2))
+        return
+    console.print(made.explain(), highlight=False, markup=False, soft_wrap=True)
+    console.print("\n  really added, left and right move")
+    for how, moved in seen.items():
+        how = f"{how} (ours)" if how == our_sum(made.problem) else how
+        console.print(f"    {how:<14}{_moved(made, moved)}", highlight=False, soft_wrap=True)
+
+
+@attack_app.command("deliver")
+def deliver(
+    name: Annotated[str, typer.Argument(help=f"{', '.join(DELIVERIES)}.")],
+    targets: Annotated[int | None, typer.Option(help="How many secrets to go after.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry an attack out as an analyst would, on an ordinary sum and on ours, and count what each gives away.
+
+    Examples:
+
+        soundsum attack deliver microquery
+
+        soundsum attack deliver top_salary --targets 20
+    """
+    if name not in DELIVERIES:
+        raise ValueError(f"name={name!r} is not a delivery; use one of {', '.join(DELIVERIES)}")
+    console = Console()
+    options = {} if targets is None else {"targets": targets}
+    if console.is_terminal and not as_json:
+        with console.status("asking..."):
+            done = DELIVERIES[name](**options)
+    else:
+        done = DELIVERIES[name](**options)
+    if as_json:
+        typer.echo(json.dumps(done.to_json(), indent=2))
+        return
+    console.print(done.story, highlight=False)
+    console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
+    n = len(done.secrets)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row(
+        "promised", f"{done.promised}: right at most {_percent(done.allowed)}, {_percent(float(done.chance))} by chance"
+    )
+    table.add_row("an ordinary sum", f"[red]{int(done.accuracy * n)} of {n} secrets[/red], {float(done.accuracy):.0%}")
+    table.add_row("soundsum", f"[green]{int(done.our_accuracy * n)} of {n}[/green], {float(done.our_accuracy):.0%}")
+    console.print(table, highlight=False)
+
+
+def _measured(made: Attack) -> dict[str, Fraction | float | None]:
+    """How far apart left and right are: as attacked, by other ordinary sums, and by ours. None: too many records."""
+    floats = ("iterated", "pairwise", "kahan", "rounded")
+    others = ("modular", "saturating") if made.problem.dtype.is_integer else floats
+    quick = made.records <= LONG
+    ways = dict.fromkeys([made.aimed_at, *(others if quick else ()), our_sum(made.problem)])
+    ours = our_sum(made.problem)
+    return {how: made.measure(how) if made.records <= MOST_ADDED or how == ours else None for how in ways}
+
+
+def _moved(made: Attack, moved: Fraction | float | None) -> str:
+    if moved is None:
+        return "[dim]too many records to add one by one; another --dtype or --max-records has fewer[/dim]"
+    if is_special(moved):
+        return f"[red]{'to NaN' if moved != moved else 'to infinity'}[/red]"
+    ratio = Fraction(moved) / made.ideal
+    colour = "red" if ratio > 1 or (made.distance == 0 and ratio) else "green"
+    return f"[{colour}]by {words.value(moved)}[/{colour}], {words.times(ratio)} the ideal"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%"
+
+
+def _number(text: str | None) -> int | Fraction | None:
+    if text is None:
+        return None
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"--upper {text} is not a number; give one such as 1024 or 1/2") from None
+    return int(value) if value.denominator == 1 else value
+
+
+def _listed(name: str, made: Attack) -> dict[str, Any]:
+    family = FAMILIES[name]
+    return {
+        "name": name,
+        "goes_wrong": family.goes_wrong,
+        "types": family.types,
+        "relations": [str(relation) for relation in family.relations],
+        "parameters": dict(family.parameters),
+        "default": {"dtype": made.problem.dtype.name, "records": made.records, "ratio": str(made.ratio)},
+    }

@@ -1,0 +1,12 @@
+"""What goes wrong, made executable: neighbouring datasets that ordinary sums tell apart (`sec:bounded-sum-computers`).
+
+One file per family; each builds its two datasets for any type and size, checks its theorem's conditions and predicts
+the difference exactly. `soundsum attack list` shows them all.
+"""
+
+from soundsum.attacks.attack import Attack, Event
+from soundsum.attacks.choose import FAMILIES, attack, families_for
+from soundsum.attacks.examples import examples, mironov
+from soundsum.attacks.family import Family
+
+__all__ = ["FAMILIES", "Attack", "Event", "Family", "attack", "examples", "families_for", "mironov"]

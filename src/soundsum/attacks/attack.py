@@ -1,0 +1,193 @@
+"""An Attack: two neighbouring datasets that an ordinary sum tells apart, and what is needed to say so.
+
+The pair is checked when it is made: records of the type, within the bounds, as many as promised, and neighbours under
+the relation by a distance that is computed. What an attack predicts is exact; whether a sum does it is `measure`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from soundsum.attacks import words
+from soundsum.attacks.arithmetic import total_by_name
+from soundsum.problem import Problem
+from soundsum.rationals import Value, exact, is_special
+from soundsum.runs import Runs
+
+Total: TypeAlias = str | Callable[[Any], Any]
+"""A noiseless sum: the name of one of ours, or anything that takes the data."""
+
+MOST_WRITTEN_OUT = 1 << 26
+"""Above this many records a sum is handed the runs themselves: an array would take half a gigabyte and more."""
+
+MOST_ADDED = 1 << 34
+"""More records than this are not added one by one: at a nanosecond each they would take minutes to years."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What an attacker looks for in an output: where it is so, the dataset was the left one.
+
+    >>> Event("above", Fraction(5))(7.25), Event("above", Fraction(5))(3), Event("nan")(float("nan"))
+    (True, False, True)
+    """
+
+    test: Literal["above", "below", "nan", "infinite"]
+    threshold: Fraction | None = None
+
+    def __call__(self, output: Any) -> bool:
+        value = exact(output, "output")
+        match self.test:
+            case "nan":
+                return value != value
+            case "infinite":
+                return isinstance(value, float) and math.isinf(value)
+            case "above":
+                return bool(value > self._threshold)
+            case _:
+                return bool(value < self._threshold)
+
+    @property
+    def _threshold(self) -> Fraction:
+        assert self.threshold is not None
+        return self.threshold
+
+    @property
+    def description(self) -> str:
+        if self.threshold is None:
+            return "the output is NaN" if self.test == "nan" else "the output is infinite"
+        return f"the output is {self.test} {words.value(self.threshold)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Two neighbouring datasets, the sums an ordinary arithmetic gives them, and the theorem that says so.
+
+    `totals` are the sums that the arithmetic `aimed_at` gives left and right; `distance` is measured, not declared.
+    """
+
+    name: str
+    left: Runs
+    right: Runs
+    problem: Problem
+    totals: tuple[Value, Value]
+    parameters: Mapping[str, Any]
+    aimed_at: str
+    reference: str
+    statement: str
+    outside: bool = False  # whether records outside the bounds are the point, as NaN and infinities are
+    target: Callable[[Any], Any] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        kind, lower, upper = self.problem.dtype, self.problem.lower, self.problem.upper
+        for bound in (lower, upper):
+            if bound not in kind:
+                raise ValueError(f"the bound {bound} is not a value of {kind}; the nearest is {kind.round(bound)}")
+        for side in (self.left, self.right):
+            if side.type != kind:
+                raise ValueError(f"the records are {side.type} and the problem is about {kind}; use one type")
+            for x in side.counts():
+                if not (lower <= x <= upper or (self.outside and is_special(x))):
+                    raise ValueError(f"the record {x} is outside the bounds [{lower}, {upper}]; give wider bounds")
+            if self.problem.size is not None and side.size != self.problem.size:
+                raise ValueError(f"{side.size:,} records where {self.problem.size:,} are promised")
+        if self.distance > 1:
+            raise ValueError(
+                f"the datasets are {self.distance:,} apart under {self.problem.relation}; neighbours are within 1"
+            )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.left, self.right, self.problem))
+
+    @cached_property
+    def distance(self) -> int | float:
+        """How far apart the datasets are under the problem's relation; 0 for a reordering."""
+        return self.problem.relation.distance(self.left, self.right)
+
+    @property
+    def ideal(self) -> Fraction:
+        """What one record may move the sum over the real numbers."""
+        return self.problem.ideal
+
+    @property
+    def predicted(self) -> Fraction | None:
+        """|sum of left - sum of right| as computed, exactly; None where a sum is not a number."""
+        moved = difference(*self.totals)
+        return None if is_special(moved) else Fraction(moved)
+
+    @property
+    def ratio(self) -> Fraction | float:
+        """The predicted difference over the ideal one; infinite where a sum is not a number."""
+        return math.inf if self.predicted is None else self.predicted / self.ideal
+
+    @property
+    def records(self) -> int:
+        """The size of the larger dataset."""
+        return max(self.left.size, self.right.size)
+
+    @property
+    def event(self) -> Event:
+        """What tells left from right in one output, noisy or not: a side of the midpoint where both are numbers."""
+        left, right = self.totals
+        if is_special(left):
+            return Event("nan" if left != left else "infinite")
+        assert not is_special(right)
+        return Event("above" if left > right else "below", (Fraction(left) + Fraction(right)) / 2)
+
+    def sums(self, total: Total | None = None) -> tuple[Value, Value]:
+        """What `total` makes of left and of right; by default the arithmetic this attack is aimed at.
+
+        A name is one of ours ("iterated", "kahan", "pairwise", "rounded", "grid"; "modular", "saturating", "wide"),
+        added by the kernels over the runs. A function gets an array; or the Runs themselves where the type has no
+        NumPy dtype or the array would have over 2^26 records.
+        """
+        if total is None:
+            total = self.target or self.aimed_at
+        if callable(total):
+            left, right = (exact(total(as_data(side)), "the sum") for side in (self.left, self.right))
+            return left, right
+        if self.records > MOST_ADDED and total not in ("grid", "wide", "modular", "split", "rounded"):
+            raise ValueError(
+                f"{self.records:,} records would take too long to add one by one; use a narrower dtype, "
+                "or ratio= or max_records= for a smaller attack"
+            )
+        return total_by_name(total, self.left, self.problem), total_by_name(total, self.right, self.problem)
+
+    def measure(self, total: Total | None = None) -> Fraction | float:
+        """|total(left) - total(right)|, exactly; NaN if just one of them is NaN, inf if they are infinitely far apart.
+
+        >>> from soundsum.attacks import attack
+        >>> a = attack("rounding", dtype="float64")
+        >>> a.measure() == a.measure("kahan") == a.predicted, a.measure("grid") == a.ideal
+        (True, True)
+        """
+        return difference(*self.sums(total))
+
+    def explain(self) -> str:
+        """The attack in words and numbers."""
+        return words.explain(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dict, exact numbers as strings."""
+        return words.as_json(self)
+
+
+def difference(left: Value, right: Value) -> Fraction | float:
+    """|left - right|; 0 for two NaNs or the same infinity twice, which cannot be told apart."""
+    if left == right or (left != left and right != right):
+        return Fraction(0)
+    if is_special(left) or is_special(right):
+        return math.nan if left != left or right != right else math.inf
+    return abs(Fraction(left) - Fraction(right))
+
+
+def as_data(runs: Runs) -> Any:
+    """An array, or the runs themselves where no array can be or should be made."""
+    return runs if runs.type.dtype is None or runs.size > MOST_WRITTEN_OUT else np.asarray(runs)

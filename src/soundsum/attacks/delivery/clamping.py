@@ -1,0 +1,151 @@
+"""Attacks that choose nothing but the clamp: bounds so close that only one person's value can be told (5.7, 1.6).
+
+A 0/1 column clamped to [L, U] of one rounding is L and U; sorted salaries clamped to two neighbouring floats near X are
+all L, but for the highest if it is above X. DuckDB does the sums, in doubles, with its own SUM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from soundsum.attacks.choose import attack
+from soundsum.attacks.delivery.database import table
+from soundsum.attacks.delivery.outcome import (
+    Delivery,
+    allowed_accuracy,
+    at_least_one,
+    ordinary_release,
+    our_release,
+    positive,
+    secret_bits,
+)
+from soundsum.problem import Problem
+from soundsum.randomness import random_bytes
+from soundsum.relations import Relation
+
+Clamp: TypeAlias = tuple[Problem, Fraction]
+"""A problem, which is all an analyst chooses, and the output above which the highest salary is."""
+
+PATIENTS, KNOWN = 4096, 1024
+
+COVID = """\
+SELECT SUM(GREATEST($L, LEAST($U, had_covid::DOUBLE))) FROM (
+    SELECT had_covid FROM patients WHERE uid IN (SELECT uid FROM known_healthy)
+    UNION ALL SELECT had_covid FROM patients WHERE uid = $person)"""
+
+
+def had_covid(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
+    """With 1,024 people known to have had_covid = 0, learn anybody else's, by casting to float and clamping."""
+    at_least_one("targets", targets, PATIENTS // 4)
+    eps = positive("epsilon", epsilon)
+    pair = attack("rounding", "float64", j=KNOWN.bit_length() - 1, relation=Relation.CHANGE_ONE)
+    problem = pair.problem
+    ill = np.array(secret_bits(PATIENTS), dtype=np.int8)
+    database = table("patients", {"uid": np.arange(PATIENTS), "had_covid": ill})
+    healthy = np.flatnonzero(ill == 0)[:KNOWN]
+    database.execute("CREATE TABLE known_healthy AS SELECT unnest($uids) AS uid", {"uids": healthy.tolist()})
+    people = np.setdiff1d(np.arange(PATIENTS), healthy)[:targets].tolist()
+    middle = len(pair.left) * problem.lower + problem.spread / 2  # between the two real sums
+    found, from_ours = [], []
+    for person in people:
+        given = {"L": float(problem.lower), "U": float(problem.upper), "person": person}
+        total = database.execute(COVID, given).fetchone()[0]
+        found.append(int(pair.event(ordinary_release(total, problem.ideal, eps))))
+        column = np.append(ill[healthy], ill[person]).astype(np.float64)
+        from_ours.append(int(our_release(column, problem, eps) > middle))
+    return Delivery(
+        name="had_covid",
+        story=(
+            f"{KNOWN:,} patients are known to have had_covid = 0. The analyst selects them and one other, casts the "
+            "column to float and clamps it to two bounds that are neighbouring floats."
+        ),
+        query=COVID,
+        promised=f"epsilon = {eps} a query",
+        secrets=tuple(int(ill[person]) for person in people),
+        recovered=tuple(found),
+        recovered_from_ours=tuple(from_ours),
+        chance=Fraction(1, 2),
+        allowed=allowed_accuracy(eps),
+    )
+
+
+EMPLOYEES = 1000
+SALARIES = "SELECT SUM(GREATEST($L, LEAST($U, pay))) FROM employees"
+ROUNDS = 13
+"""Bisections: from 2^13 thousands to one."""
+
+
+def top_salary(targets: int = 8, epsilon: Any = "1/10") -> Delivery:
+    """The second-highest earner of a company learns the highest salary, to the thousand, by bisection with clamps."""
+    at_least_one("targets", targets, 1000)
+    eps = positive("epsilon", epsilon)
+    secrets, found, from_ours = [], [], []
+    for _ in range(targets):
+        pay, second, top = _company()
+        database = table("employees", {"pay": pay})
+
+        def ordinary(problem: Problem, database: Any = database) -> Fraction:
+            given = {"L": float(problem.lower), "U": float(problem.upper)}
+            return ordinary_release(database.execute(SALARIES, given).fetchone()[0], problem.ideal, eps)
+
+        def ours(problem: Problem, pay: Any = pay) -> Fraction:
+            return our_release(pay, problem, eps)
+
+        secrets.append(top)
+        found.append(_bisected(second, ordinary, _tipping_clamp))
+        from_ours.append(_bisected(second, ours, _any_clamp))
+    return Delivery(
+        name="top_salary",
+        story=(
+            f"A table of {EMPLOYEES:,} salaries, sorted. The second-highest earner knows that all but one are below "
+            "any X from their own up, and clamps to two neighbouring floats at X: only the highest can be above."
+        ),
+        query=SALARIES,
+        promised=f"epsilon = {eps} a query, {ROUNDS} queries a company",
+        secrets=tuple(secrets),
+        recovered=tuple(found),
+        recovered_from_ours=tuple(from_ours),
+        chance=Fraction(1, 2**ROUNDS),
+        allowed=min(1.0, float(np.exp(float(ROUNDS * eps))) / 2**ROUNDS),
+    )
+
+
+def _company() -> tuple[Any, int, int]:
+    """Sorted salaries, and the two highest in thousands."""
+    draws = np.sort(np.frombuffer(random_bytes(4 * EMPLOYEES), dtype=np.uint32) % 400_000).astype(np.float64)
+    second = int(draws[-2] // 1000) + 1
+    top = second + int.from_bytes(random_bytes(4), "little") % 2**ROUNDS
+    return np.append(draws[:-2], [second * 1000.0, top * 1000.0]), second, top
+
+
+def _bisected(second: int, ask: Callable[[Problem], Fraction], clamp: Callable[[float], Clamp]) -> int:
+    """The highest salary in thousands, by asking whether it is at least X for one X after another."""
+    low, high = second, second + 2**ROUNDS
+    while high - low > 1:
+        middle = (low + high) // 2
+        problem, threshold = clamp(1000.0 * middle - 500)  # between two salaries
+        low, high = (middle, high) if ask(problem) > threshold else (low, middle)
+    return low
+
+
+def _tipping_clamp(x: float) -> Clamp:
+    """Neighbouring floats close above x for which the last of the additions tips from one float to the next."""
+    candidates = (np.array([x]).view(np.int64) + np.arange(8192)).view(np.float64)  # neighbours have neighbouring bits
+    lower, upper = candidates[:-1], candidates[1:]
+    total = np.zeros(len(lower))
+    for _ in range(EMPLOYEES - 1):
+        total += lower
+    below, above = total + lower, total + upper
+    best = int(np.argmax((above - below) / (upper - lower)))
+    problem = Problem("float64", lower[best], upper[best], Relation.CHANGE_ONE, EMPLOYEES)
+    return problem, (Fraction(below[best]) + Fraction(above[best])) / 2
+
+
+def _any_clamp(x: float) -> Clamp:
+    """Against an exact sum every pair of neighbouring floats is as good; the threshold is between the real sums."""
+    problem = Problem("float64", x, np.nextafter(x, np.inf), Relation.CHANGE_ONE, EMPLOYEES)
+    return problem, EMPLOYEES * problem.lower + problem.spread / 2

@@ -1,0 +1,87 @@
+"""A microquery turns a real table into one side of an attack, depending on one person's secret bit (`fig:sql-code`).
+
+A CASE expression maps a table (uid, val) to repeated rounding II: rows up to the person become U, the person becomes
+val times U, later rows x and L in turn. The paper's expression attacks the middle person; one more branch, which makes
+the first rows 0, attacks anyone in the middle half. DuckDB evaluates it; the library attacked adds float32.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from soundsum.attacks.choose import attack
+from soundsum.attacks.delivery.database import table
+from soundsum.attacks.delivery.outcome import (
+    Delivery,
+    allowed_accuracy,
+    at_least_one,
+    ordinary_release,
+    our_release,
+    positive,
+    secret_bits,
+)
+from soundsum.kernels import float_sum
+from soundsum.problem import Problem
+from soundsum.relations import Relation
+from soundsum.runs import Runs
+
+ROWS = 1 << 17
+
+QUERY = """\
+SELECT CASE
+    WHEN uid <= $skipped THEN 0
+    WHEN uid < $person THEN $U
+    WHEN uid = $person THEN val * $U
+    WHEN uid % 2 = $odd THEN $pos_val
+    ELSE $neg_val
+END::FLOAT AS value FROM people"""
+
+
+def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
+    """Recover the bits of people spread over the middle half of a table of 2^17, one query each."""
+    at_least_one("targets", targets, ROWS // 2)
+    eps = positive("epsilon", epsilon)
+    ahead = ROWS // 4  # U's before and with the person, a power of two: one more or fewer is another ulp
+    pair = attack("repeated_rounding_2", "float32", j=ahead.bit_length(), upper=1)
+    (up, down), _ = pair.left.parts[1]
+    problem = Problem("float32", pair.problem.lower, 1, Relation.CHANGE_ONE, ROWS)
+
+    val = np.array(secret_bits(ROWS), dtype=np.int8)
+    database = table("people", {"uid": np.arange(1, ROWS + 1), "val": val})
+    people = [ROWS // 4 + i * (ROWS // 2) // targets for i in range(1, targets + 1)]
+    found, from_ours = [], []
+    for person in people:
+        given = {"skipped": person - ahead, "person": person, "odd": (person + 1) % 2, "U": 1.0}
+        given |= {"pos_val": float(up), "neg_val": float(down)}
+        column = database.execute(QUERY, given).fetchnumpy()["value"]
+        tails = [
+            Runs("float32", [(0, person - ahead), (1, ahead - 1), (bit, 1), ((up, down), (ROWS - person) // 2)])
+            + Runs("float32", [(up, (ROWS - person) % 2)])
+            for bit in (1, 0)
+        ]
+        plain = [_added(tail, problem) for tail in tails]
+        output = ordinary_release(_added(column, problem), problem.ideal, eps)
+        found.append(int(output > sum(plain) / 2))
+        real = [sum((Fraction(x) * n for x, n in tail.counts().items()), Fraction(0)) for tail in tails]
+        from_ours.append(int(our_release(column, problem, eps) > sum(real) / 2))
+    return Delivery(
+        name="microquery",
+        story=(
+            f"A table of {ROWS:,} people (uid, val). The analyst may ask for a private sum of any expression of a row, "
+            "and writes one that makes the whole column round up if one person's val is 1. The library adds float32."
+        ),
+        query=QUERY,
+        promised=f"epsilon = {eps} a query",
+        secrets=tuple(int(val[person - 1]) for person in people),
+        recovered=tuple(found),
+        recovered_from_ours=tuple(from_ours),
+        chance=Fraction(1, 2),
+        allowed=allowed_accuracy(eps),
+    )
+
+
+def _added(data: Any, problem: Problem) -> Fraction:
+    return Fraction(float_sum("iterated", data, problem.lower, problem.upper))

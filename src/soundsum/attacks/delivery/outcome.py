@@ -1,0 +1,102 @@
+"""What comes of delivering an attack: what was asked, what was so, and what an ordinary and our sum gave away.
+
+The ordinary mechanism here is naive in one thing only, the sum: its noise is exact and scaled to the ideal sensitivity,
+so what it gives away is the arithmetic's doing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from soundsum.noise import discrete_gaussian, discrete_laplace
+from soundsum.problem import Problem
+from soundsum.randomness import random_bytes
+from soundsum.rationals import exact
+from soundsum.release import sum as private_sum
+
+FINENESS = 1 << 20
+"""The noise of the ordinary mechanism lives on steps of the ideal sensitivity over this."""
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """An attack as it would be carried out, several times, each against another secret."""
+
+    name: str
+    story: str
+    query: str
+    promised: str
+    secrets: tuple[int, ...]
+    recovered: tuple[int, ...]  # from the ordinary sum
+    recovered_from_ours: tuple[int, ...]
+    chance: Fraction  # how often a guess without any output is right
+    allowed: float  # how often any attacker may be right under the promise
+
+    @property
+    def accuracy(self) -> Fraction:
+        """How often the ordinary sum gave the secret away."""
+        return _share(self.secrets, self.recovered)
+
+    @property
+    def our_accuracy(self) -> Fraction:
+        return _share(self.secrets, self.recovered_from_ours)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "query": self.query,
+            "promised": self.promised,
+            "secrets": list(self.secrets),
+            "recovered": list(self.recovered),
+            "recovered_from_ours": list(self.recovered_from_ours),
+            "accuracy": float(self.accuracy),
+            "our_accuracy": float(self.our_accuracy),
+            "chance": float(self.chance),
+            "allowed": self.allowed,
+        }
+
+
+def _share(secrets: tuple[int, ...], guesses: tuple[int, ...]) -> Fraction:
+    return Fraction(sum(a == b for a, b in zip(secrets, guesses, strict=True)), len(secrets))
+
+
+def secret_bits(count: int) -> list[int]:
+    return [byte & 1 for byte in random_bytes(count)]
+
+
+def ordinary_release(total: Any, ideal: Fraction, epsilon: Fraction) -> Fraction:
+    """Somebody's sum plus exact Laplace noise for the ideal sensitivity."""
+    return Fraction(exact(total)) + discrete_laplace(FINENESS / epsilon) * ideal / FINENESS
+
+
+def ordinary_gaussian(total: Any, ideal: Fraction, multiplier: Fraction) -> Fraction:
+    """Somebody's sum plus exact Gaussian noise of so many times the ideal sensitivity."""
+    return Fraction(exact(total)) + discrete_gaussian((multiplier * FINENESS) ** 2) * ideal / FINENESS
+
+
+def our_release(data: Any, problem: Problem, epsilon: Fraction) -> Fraction:
+    """The same promise, kept by `soundsum.sum`."""
+    return Fraction(
+        private_sum(data, problem.lower, problem.upper, epsilon, relation=problem.relation, dtype=problem.dtype).exact
+    )
+
+
+def allowed_accuracy(epsilon: Fraction) -> float:
+    """No attacker is right about an even secret bit more often than e^epsilon / (1 + e^epsilon)."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def positive(name: str, value: Any) -> Fraction:
+    number = Fraction(exact(value, name))
+    if number <= 0:
+        raise ValueError(f"{name}={value}: it is a number above 0, such as 1/4")
+    return number
+
+
+def at_least_one(name: str, value: int, most: int) -> int:
+    if not isinstance(value, int) or not 1 <= value <= most:
+        raise ValueError(f"{name}={value!r}: give a whole number from 1 to {most:,}")
+    return value

@@ -1,0 +1,117 @@
+"""The path: for any sum that returns a float, even one that is correctly rounded.
+
+The datasets d_i = i copies of U, then n - i of L, walk from all L to all U, one record at a time. The bounds are
+neighbouring floats, so the real sum moves by U - L at each step; the computed one must move through floats that are an
+ulp of the *sum* apart, so some step jumps by at least that. Bisection finds one with log2(n) sums.
+`ea:ham-round-once` is such a step; `rem:resist-kahan-thesis` is why no way to add helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from soundsum.attacks.arithmetic import total_by_name
+from soundsum.attacks.attack import Attack, as_data
+from soundsum.attacks.family import ORDERED_SIZED, Family, Setting, Wish, exponent, whole
+from soundsum.numbers import float64
+from soundsum.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.runs import Runs
+
+MOST_RECORDS = 1 << 40
+
+MOST_ASKED = 1 << 20
+"""The most records a target is asked to add, unless more are wished for."""
+
+
+def build(setting: Setting, n: int | None = None, m: int | None = None) -> Attack:
+    kind = setting.floats
+    reach = floor_log2(kind.max) - kind.min_exponent - 1
+    n = whole("n", min(2**16 + 1, 2**reach + 1) if n is None else n, 2, MOST_RECORDS, f"2 <= n <= {MOST_RECORDS}")
+    if setting.bounds:
+        L, U = setting.bounds
+        given: dict[str, Any] = {"n": n}
+        if n * max(abs(L), abs(U)) > kind.max:
+            raise ValueError(f"n={n}: the sums would not fit {kind}; the nearest that works is n={_most(setting)}")
+    else:
+        lower, upper = Fraction(1), 1 + power_of_two(-kind.k)
+        m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=kind.min_exponent)
+        L, U = lower * power_of_two(m), upper * power_of_two(m)
+        given = {"n": n, "m": m}
+    problem = setting.problem(L, U, n)
+
+    def walk(i: int) -> Runs:
+        return setting.runs((U, i), (L, n - i))
+
+    def total(i: int) -> Fraction:
+        data = walk(i)
+        result = exact(setting.target(as_data(data)) if setting.target else total_by_name("rounded", data, problem))
+        if is_special(result):
+            raise ValueError(f"the target's sum of {n:,} records in [{L}, {U}] is {result}; give a smaller n")
+        return Fraction(result)
+
+    step, before, after = steepest(total, n)
+    return Attack(
+        name="path",
+        left=walk(step + 1),
+        right=walk(step),
+        problem=problem,
+        totals=(after, before),
+        parameters={**given, "step": step},
+        aimed_at="rounded",
+        reference="rem:resist-kahan-thesis, made general",
+        statement="One record at a time from all L to all U the sum must jump from one float to the next somewhere.",
+        target=setting.target,
+    )
+
+
+def steepest(total: Callable[[int], Fraction], n: int) -> tuple[int, Fraction, Fraction]:
+    """A step i where total(i+1) - total(i) is at least the average over 0..n, with both; in about log2(n) sums.
+
+    Of two halves the steeper is at least as steep as the whole, so the last step is as steep as the average; and where
+    the whole moves at all, it moves, which for sums that are floats is by an ulp or more.
+    """
+    low, high = 0, n
+    at_low, at_high = total(low), total(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        at_middle = total(middle)
+        below, above = abs(at_middle - at_low) * (high - middle), abs(at_high - at_middle) * (middle - low)
+        # Where both are as steep, larger sums are further apart.
+        if below > above or (below == above and abs(at_low) > abs(at_high)):
+            high, at_high = middle, at_middle
+        else:
+            low, at_low = middle, at_middle
+    return low, at_low, at_high
+
+
+def _most(setting: Setting) -> int:
+    assert setting.bounds
+    return int(setting.floats.max / max(map(abs, setting.bounds)))
+
+
+def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+    """With n = 2^p and neighbouring bounds the ends are one ulp of the sum apart, which is n (U - L)."""
+    most = wish.max_records or (MOST_RECORDS if setting.target is None else MOST_ASKED)
+    powers = [2**p for p in range(1, most.bit_length())]
+    if setting.bounds:  # wider than neighbouring floats: the ulp of the sum has to grow beyond U - L first
+        yield from ({"n": n} for n in powers if n <= _most(setting))
+    elif wish.ratio is None:
+        yield from ({"n": n} for n in powers[-1:])
+    else:
+        enough = [n for n in powers if n >= wish.ratio]
+        yield from ({"n": n} for n in enough[:1] or powers[-1:])
+
+
+FAMILY = Family(
+    name="path",
+    goes_wrong="a float result must jump somewhere",
+    types="floats",
+    default=float64,
+    relations=ORDERED_SIZED,
+    parameters={"n": "the number of records", "m": "records are near 2^m"},
+    build=build,
+    candidates=candidates,
+    least_k=1,
+)

@@ -1,0 +1,59 @@
+"""Rounding in a tree: one record changed anywhere doubles its difference at every level of a balanced sum.
+
+L has an odd last bit and U is the next float. Two L add up exactly, to an odd last bit again; L and U make a tie, which
+goes up to the even side, one ulp of that sum above. So the change is one ulp at every level and n (U - L) at the top.
+For pairwise sums of 2^j records; NumPy's tree is balanced for n = 2, 8 and 16. Not in the paper, whose remark on
+pairwise sums (`rem:resist-pair`) holds for bottom-up pairing only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from soundsum.attacks.attack import Attack
+from soundsum.attacks.family import ORDERED_SIZED, Family, Setting, Wish, exponent, whole
+from soundsum.numbers import float64
+from soundsum.rationals import power_of_two
+
+MOST_LEVELS = 60
+"""Records are counted in 64 bits."""
+
+
+def build(setting: Setting, j: int = 4, m: int | None = None, place: int | None = None) -> Attack:
+    kind = setting.floats
+    whole("j", j, 1, MOST_LEVELS, f"1 <= j <= {MOST_LEVELS}")
+    n = 2**j
+    place = whole("place", n - 1 if place is None else place, 0, n - 1, f"0 <= place < n = {n}")
+    lower, upper = 1 + power_of_two(-kind.k), 1 + 2 * power_of_two(-kind.k)
+    m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=kind.min_exponent, preferred=-1)
+    L, U = lower * power_of_two(m), upper * power_of_two(m)
+    return Attack(
+        name="tree_rounding",
+        left=setting.runs((L, place), (U, 1), (L, n - 1 - place)),
+        right=setting.runs((L, n)),
+        problem=setting.problem(L, U, n),
+        totals=(n * U, n * L),
+        parameters={"j": j, "m": m, "place": place},
+        aimed_at="pairwise",
+        reference="rem:resist-pair, corrected",
+        statement="The changed record makes a tie that rounds up at every level of a tree, so its difference doubles.",
+    )
+
+
+def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+    return ({"j": j} for j in range(1, MOST_LEVELS + 1))
+
+
+FAMILY = Family(
+    name="tree_rounding",
+    goes_wrong="a difference doubles at every level of a tree",
+    types="floats, k >= 2",
+    default=float64,
+    relations=ORDERED_SIZED,
+    parameters={"j": "2^j records", "m": "records are near 2^m", "place": "which record is changed, from 0"},
+    build=build,
+    candidates=candidates,
+    least_k=2,
+    mirrors=True,
+)

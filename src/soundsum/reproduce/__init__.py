@@ -1,0 +1,85 @@
+"""The reproduction: the paper's tables, attacks and experiments computed anew and compared with what it prints.
+
+`reproduce` returns frozen data that says of every cell whether it matches, is an erratum, or differs. Models of other
+libraries stand in for them as they were (`libraries`); the real ones are the auditor's. See docs/reproduction.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from soundsum.reproduce import bounds, examples, experiments, matrix, ours, series
+from soundsum.reproduce.errata_elsewhere import errata
+from soundsum.reproduce.plots import Plot
+from soundsum.reproduce.results import Cell, Erratum, Experiment, Reproduction, Section, SideBySide, Verdict
+
+__all__ = [
+    "SECTIONS",
+    "Cell",
+    "Erratum",
+    "Experiment",
+    "Part",
+    "Plot",
+    "Reproduction",
+    "Section",
+    "SideBySide",
+    "Verdict",
+    "reproduce",
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section in the making; `make` gets `full`."""
+
+    title: str
+    make: Callable[[bool], Section]
+
+
+def _cells(name: str, make: Callable[[bool], Iterable[Cell]]) -> Callable[[bool], Section]:
+    return lambda full: Section(name, "", cells=tuple(make(full)))
+
+
+SECTIONS: dict[str, Part] = {
+    "lower": Part("Table 1: lower bounds, measured", _cells("lower", lambda full: bounds.lower_bounds())),
+    "upper": Part("Table 2: upper bounds, recomputed", _cells("upper", lambda full: bounds.upper_bounds())),
+    "verified": Part("Table 2: its bounds checked exhaustively", _cells("verified", lambda full: bounds.verified())),
+    "roadmap": Part("1.7: the roadmap's figures", _cells("roadmap", lambda full: bounds.roadmap())),
+    "examples": Part("The numbered Example Attacks", _cells("examples", examples.examples)),
+    "matrix": Part("1.5: which attack works on which library", _cells("matrix", matrix.matrix)),
+    "libraries": Part(
+        "5.7: the attacks on libraries, as models",
+        lambda full: Section("libraries", "", experiments=tuple(experiments.experiments())),
+    ),
+    "errata": Part("Errata", lambda full: Section("errata", "", errata=tuple(errata()))),
+    "ours": Part(
+        "The same neighbours, through ss.sum",
+        lambda full: Section("ours", "", side_by_side=tuple(ours.side_by_side(full))),
+    ),
+    "plots": Part("Series to plot", lambda full: Section("plots", "", plots=series.plots(full))),
+}
+"""The sections by name, in the order they run."""
+
+
+def reproduce(
+    full: bool = False, only: Iterable[str] | None = None, progress: Callable[[str, int, int], None] | None = None
+) -> Reproduction:
+    """Compute every section, or only those named; `progress` is told which begins, and how many are done of how many.
+
+    >>> reproduce(only=["roadmap"]).tally
+    {'matches': 3, 'erratum': 1, 'differs': 0}
+    """
+    wanted = list(SECTIONS) if only is None else list(only)
+    for name in wanted:
+        if name not in SECTIONS:
+            raise ValueError(f"there is no section {name!r}; the sections are {', '.join(SECTIONS)}")
+    began, made = time.monotonic(), []
+    for done, name in enumerate(wanted):
+        if progress is not None:
+            progress(SECTIONS[name].title, done, len(wanted))
+        start = time.monotonic()
+        section = SECTIONS[name].make(full)
+        made.append(replace(section, title=SECTIONS[name].title, seconds=time.monotonic() - start))
+    return Reproduction(full, tuple(made), time.monotonic() - began)

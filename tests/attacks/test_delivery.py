@@ -1,0 +1,76 @@
+"""Attacks carried out: ordinary sums give the secrets away, ours does not.
+
+Of an ordinary sum each secret is missed with probability below 10^-3; of ours each bit is right with probability at
+most 0.57. With these numbers of targets either test fails by chance less than once in 10^7 runs.
+"""
+
+import math
+import sys
+from fractions import Fraction
+
+import pytest
+
+from soundsum.attacks import delivery
+from soundsum.attacks.delivery import DELIVERIES, Delivery
+
+BITS = [name for name in DELIVERIES if name != "top_salary"]
+
+
+def tail(n, p, least):
+    """The probability of at least so many successes."""
+    return sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(least, n + 1))
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_bits_are_recovered_from_an_ordinary_sum_and_not_from_ours(name):
+    done = DELIVERIES[name](targets=40)
+    assert done.name == name
+    assert len(done.secrets) == 40
+    assert done.accuracy >= Fraction(36, 40)
+    assert done.allowed < 0.57
+    assert tail(40, done.allowed, 39) < 1e-7
+    assert done.our_accuracy < Fraction(39, 40)
+
+
+def test_the_highest_salary_is_learned_to_the_thousand():
+    done = delivery.top_salary(targets=5)
+    assert done.recovered == done.secrets
+    assert done.our_accuracy <= Fraction(2, 5)
+
+
+def test_people_all_over_the_middle_half_are_attacked():
+    done = delivery.microquery(targets=3)
+    assert "uid = $person THEN val * $U" in done.query
+    assert len(done.recovered) == len(done.recovered_from_ours) == 3
+
+
+def test_accuracy_counts_what_is_right():
+    done = Delivery("a", "", "", "", (1, 0, 1, 1), (1, 1, 1, 0), (0, 0, 0, 0), Fraction(1, 2), 0.6)
+    assert (done.accuracy, done.our_accuracy) == (Fraction(1, 2), Fraction(1, 4))
+    assert done.to_json()["accuracy"] == 0.5
+
+
+def test_without_any_noise_to_speak_of_ours_is_as_exact_as_the_rest():
+    """The bits are there: it is the noise that hides them, so the comparison is fair."""
+    for deliver in (delivery.microquery, delivery.had_covid, delivery.reordered):
+        done = deliver(targets=4, epsilon=10**5)
+        assert done.accuracy == done.our_accuracy == 1
+
+
+@pytest.mark.parametrize(
+    "name, options, message",
+    [
+        ("microquery", {"targets": 0}, "targets=0: give a whole number from 1 to 65,536"),
+        ("had_covid", {"epsilon": 0}, "epsilon=0: it is a number above 0"),
+        ("dp_sgd_step", {"noise_multiplier": -1}, "noise_multiplier=-1: it is a number above 0"),
+    ],
+)
+def test_bad_input(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        DELIVERIES[name](**options)
+
+
+def test_without_duckdb_the_remedy_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ValueError, match=r"pip install 'soundsum\[duckdb\]'"):
+        delivery.had_covid()

@@ -1,0 +1,41 @@
+"""Which attack works on which library, and why two of them do not work on np.sum."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from soundsum.attacks import attack
+from soundsum.models import numpy_pairwise
+from soundsum.numbers import float32
+from soundsum.reproduce import Verdict, matrix
+from soundsum.reproduce.libraries import DIFFPRIVLIB, numpy_sum
+from soundsum.runs import Runs
+
+
+def by_verdict(cells, verdict):
+    return [cell.what for cell in cells if cell.verdict == verdict]
+
+
+def test_the_matrix_is_the_paper_s_but_for_np_sum():
+    cells = list(matrix.matrix())
+    assert len(cells) == 20
+    assert by_verdict(cells, Verdict.DIFFERS) == []
+    assert by_verdict(cells, Verdict.ERRATUM) == [
+        "repeated rounding on IBM diffprivlib",
+        "reordering on IBM diffprivlib",
+    ]
+
+
+def test_np_sum_adds_as_its_model_and_can_be_reordered_inside_its_blocks():
+    small, large = (1,) * 120, (2**24,) * 8
+    for block in (small + large, large + small):
+        data = Runs("float32", [(block, 16)])
+        assert Fraction(float(np.sum(np.asarray(data)))) == numpy_pairwise(float32).sum(data)
+    assert matrix.reordered_blocks(2) == Fraction(1, 2)
+    assert matrix.reordered_blocks(8) == 2
+
+
+def test_a_library_clamps_before_it_adds():
+    problem = attack("rounding", dtype="float64", relation="hamming", j=5, m=-1).problem
+    bits = Runs("float64", [(0, 32), (1, 1)])  # the had_covid column: clamping makes it the attack's left dataset
+    assert numpy_sum(bits, problem) == DIFFPRIVLIB.total(bits.clamp(problem.lower, problem.upper), problem)

@@ -1,0 +1,77 @@
+"""A verdict follows from the numbers, and everything can be written as JSON."""
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from soundsum.reproduce.results import Cell, Check, Count, Erratum, Reproduction, Section, Verdict, privacy_loss
+from soundsum.reproduce.words import text
+
+
+@pytest.mark.parametrize(
+    "found, sign, printed, corrected, verdict",
+    [
+        (Fraction(33), "=", 33, None, "matches"),
+        (Fraction(1), "=", 33, None, "differs"),
+        (2, "=", 3, 2, "erratum"),
+        (1, "=", 3, 2, "differs"),
+        (Fraction(2), "<=", Fraction(3, 2), 2, "erratum"),
+        (Fraction(3, 2), "<", Fraction(3, 2), None, "differs"),
+        ("works", "=", "works", None, "matches"),
+        (True, "=", 1, None, "differs"),
+    ],
+)
+def test_a_cell_matches_is_an_erratum_or_differs(found, sign, printed, corrected, verdict):
+    assert Cell("x", "y", printed, found, sign, corrected).verdict == verdict
+
+
+def test_statements_have_no_order():
+    with pytest.raises(ValueError, match="statements are equal or not; use ="):
+        Check("works", "<=", "works").holds  # noqa: B018
+
+
+def test_an_erratum_needs_the_print_to_fail_and_the_correction_to_hold():
+    right, wrong = Check(1, "=", 1), Check(1, "=", 2)
+    assert Erratum("", "", "", "", wrong, right).verdict == Verdict.ERRATUM
+    assert Erratum("", "", "", "", right, right).verdict == Verdict.MATCHES
+    assert Erratum("", "", "", "", wrong, wrong).verdict == Verdict.DIFFERS
+
+
+def test_a_printed_count_is_inside_or_not_and_a_missing_one_is_no_contradiction():
+    for printed, inside in ((7, True), (8, False), (None, True)):
+        assert Count(printed, 9, Decimal("0.5"), 2, 7).inside is inside
+
+
+def test_the_loss_of_a_guess_looks_at_both_answers():
+    assert privacy_loss(Decimal("0.01"), Decimal("0.5")) == pytest.approx(Decimal("3.912"), abs=Decimal("0.001"))
+    assert privacy_loss(Decimal("0.99"), Decimal("0.5")) == privacy_loss(Decimal("0.01"), Decimal("0.5"))
+    assert privacy_loss(Decimal(1), Decimal("0.5")) == pytest.approx(Decimal(2).ln())
+    assert privacy_loss(Decimal("0.3"), Decimal("0.3")) == 0
+
+
+def test_json_keeps_numbers_exact_and_adds_what_follows():
+    cells = (Cell("a", "b", 2**64 - 1, Fraction(1, 3), corrected=Fraction(1, 3)), Cell("c", "d", 3, 3))
+    result = Reproduction(False, (Section("s", "S", cells=cells),), 1.5)
+    plain = json.loads(json.dumps(result.as_json()))
+    first = plain["sections"][0]["cells"][0]
+    assert (first["printed"], first["found"], first["verdict"]) == (str(2**64 - 1), "1/3", "erratum")
+    assert plain["tally"] == {"matches": 1, "erratum": 1, "differs": 0}
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [
+        (2**38, "2^38"),
+        (-(2**31), "-2^31"),
+        (2**27 + 1, "2^27 + 1"),
+        (Fraction(3, 2), "1.5"),
+        (Fraction(1, 2**53), "2^-53"),
+        (Decimal("-13679.03"), "-13,679.0"),
+        (1 + Fraction(1, 2**40), "1 + 9.1e-13"),
+        (25_165_824, "25,165,824"),
+    ],
+)
+def test_numbers_read_well(value, shown):
+    assert text(value) == shown
