@@ -151,8 +151,8 @@ class Plan:
     ) -> float:
         """How far the noise may move the sum, with this confidence: half the width of a release's interval.
 
-        >>> plan(Problem("float64", 0, 1000)).error(epsilon=1, confidence=0.95)
-        2995.7322735539833
+        >>> round(plan(Problem("float64", 0, 1000)).error(epsilon=1, confidence=0.95), 6)
+        2995.732274
         """
         return float(self._error(guarantee(epsilon, delta, rho, noise), confidence))
 
@@ -160,7 +160,7 @@ class Plan:
         """The least epsilon, to one part in a million, whose Laplace noise stays within this error so often.
 
         >>> plan(Problem("float64", 0, 1000)).epsilon_for(error=3000)
-        Fraction(1047077, 1048576)
+        Fraction(2094169, 2097152)
         """
         allowed = Fraction(exact(error, "error"))
         if allowed <= 0:
