@@ -33,7 +33,8 @@ def run(console: Console) -> None:
     chosen = plan(Problem("float32", 0, 200_000))
     console.print(
         "\nThe default reaches the ideal. "
-        f"At epsilon 1 its noise stays within {chosen.error(epsilon=1):,.0f}, 95 times in 100; to stay within 100,000, epsilon has to be {float(chosen.epsilon_for(error=100_000)):.2f}.\n"
+        f"At epsilon 1 its noise stays within {chosen.error(epsilon=1):,.0f}, 95 times in 100; "
+        f"to stay within 100,000, epsilon has to be {float(chosen.epsilon_for(error=100_000)):.2f}.\n"
     )
     console.print("[bold]3. Releases[/bold], charged to a budget that cannot be overspent.\n")
     budget = Budget(epsilon=2)
