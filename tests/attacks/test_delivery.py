@@ -8,10 +8,12 @@ import math
 import sys
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from soundsum.attacks import delivery
 from soundsum.attacks.delivery import DELIVERIES, Delivery
+from soundsum.attacks.delivery.tipping import tipping_bounds
 
 BITS = [name for name in DELIVERIES if name != "top_salary"]
 
@@ -42,6 +44,19 @@ def test_people_all_over_the_middle_half_are_attacked():
     done = delivery.microquery(targets=3)
     assert "uid = $person THEN val * $U" in done.query
     assert len(done.recovered) == len(done.recovered_from_ours) == 3
+
+
+@pytest.mark.parametrize("place", [0, 1, 250, 998, 999])
+def test_bounds_are_found_where_one_record_tips_the_sum(place):
+    for x in (1.0, 123_500.0, 7_654_500.0):
+        problem, middle = tipping_bounds(x, 1000, place)
+        column = np.full(1000, float(problem.lower))
+        low = Fraction(np.add.accumulate(column)[-1])
+        column[place] = float(problem.upper)
+        high = Fraction(np.add.accumulate(column)[-1])
+        assert low < middle < high
+        assert (high - low) / problem.ideal >= 512
+        assert x <= problem.lower <= x * (1 + 1e-11)
 
 
 def test_accuracy_counts_what_is_right():
