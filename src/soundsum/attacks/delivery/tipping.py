@@ -6,28 +6,47 @@ after another, for thousands of L at once; of these the one is taken where the t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.problem import Problem
 from soundsum.relations import Relation
 
 TRIED = 8192
+"""Candidates for L at a time: neighbouring floats."""
 
 
-def tipping_bounds(x: float, n: int, place: int) -> tuple[Problem, Fraction]:
-    """The problem, with bounds at or just above x, and the midpoint of its sums with L and with U at `place` of n."""
-    neighbours = (np.array([x]).view(np.int64) + np.arange(TRIED + 1)).view(np.float64)  # as their bits are
-    lower, upper = neighbours[:-1], neighbours[1:]
-    low = np.zeros(TRIED)
+def tipping_bounds(starts: Sequence[float], n: int, place: int) -> tuple[Problem, Fraction]:
+    """The problem, with bounds just above one of `starts`, and the midpoint of its sums with L and with U at `place`.
+
+    A few places in a hundred cannot be tipped near a given float, as a later tie brings both sums together; another
+    start has its ties elsewhere.
+    """
+    for x in starts:
+        first = np.array([x]).view(np.int64)  # neighbouring floats have neighbouring bits
+        neighbours = (first + np.arange(TRIED + 1)).view(np.float64)
+        lower, upper = neighbours[:-1], neighbours[1:]
+        low, high = _sums(lower, upper, n, place)
+        ratios = (high - low) / (upper - lower)
+        best = int(np.argmax(ratios))
+        if 4 * ratios[best] >= n:
+            problem = Problem("float64", lower[best], upper[best], Relation.CHANGE_ONE, n)
+            return problem, (Fraction(low[best]) + Fraction(high[best])) / 2
+    raise ValueError(f"record {place} of {n:,} tips no sum with bounds near {starts}; give other starts")
+
+
+def _sums(
+    lower: NDArray[np.float64], upper: NDArray[np.float64], n: int, place: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """One addition after another of n records, all L, and with U at `place`."""
+    low = np.zeros(len(lower))
     for _ in range(place):
         low += lower
-    high = low + upper
-    low = low + lower
+    low, high = low + lower, low + upper
     for _ in range(n - 1 - place):
         low += lower
         high += lower
-    best = int(np.argmax((high - low) / (upper - lower)))
-    problem = Problem("float64", lower[best], upper[best], Relation.CHANGE_ONE, n)
-    return problem, (Fraction(low[best]) + Fraction(high[best])) / 2
+    return low, high
