@@ -130,7 +130,7 @@ def deliver(
         return
     console.print(done.story, highlight=False)
     console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
-    n = len(done.secrets)
+    n = done.targets
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_row(
         "promised", f"{done.promised}: right at most {_percent(done.allowed)}, {_percent(float(done.chance))} by chance"

@@ -28,7 +28,7 @@ def tail(n, p, least):
 def test_bits_are_recovered_from_an_ordinary_sum_and_not_from_ours(name):
     done = DELIVERIES[name](targets=40)
     assert done.name == name
-    assert len(done.secrets) == 40
+    assert done.targets == len(done.recovered) == 40
     assert done.accuracy >= Fraction(36, 40)
     assert done.allowed < 0.57
     assert tail(40, done.allowed, 39) < 1e-7
