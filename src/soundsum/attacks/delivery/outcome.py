@@ -36,6 +36,11 @@ class Delivery:
     allowed: float  # how often any attacker may be right under the promise
 
     @property
+    def targets(self) -> int:
+        """How many secrets were gone after."""
+        return len(self.secrets)
+
+    @property
     def accuracy(self) -> Fraction:
         """How often the ordinary sum gave the secret away."""
         return _share(self.secrets, self.recovered)
