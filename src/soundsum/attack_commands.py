@@ -130,13 +130,15 @@ def deliver(
         return
     console.print(done.story, highlight=False)
     console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
-    n = done.targets
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_row(
         "promised", f"{done.promised}: right at most {_percent(done.allowed)}, {_percent(float(done.chance))} by chance"
     )
-    table.add_row("an ordinary sum", f"[red]{int(done.accuracy * n)} of {n} secrets[/red], {float(done.accuracy):.0%}")
-    table.add_row("soundsum", f"[green]{int(done.our_accuracy * n)} of {n}[/green], {float(done.our_accuracy):.0%}")
+    for name, accuracy, colour in (("an ordinary sum", done.accuracy, "red"), ("soundsum", done.our_accuracy, "green")):
+        found = f"[{colour}]{int(accuracy * done.targets)} of {done.targets} secrets[/{colour}], {float(accuracy):.0%}"
+        table.add_row(
+            name, f"{found}; a promise kept gives that many with probability {done.probability(accuracy):.2g}"
+        )
     console.print(table, highlight=False)
 
 

@@ -2,7 +2,7 @@
 
 A sum and a count let out one, a histogram one for each cell. A mean of unknown size lets out the sum of
 c = 2q - (J + K), an integer in [-(K-J), K-J] counted from the middle of the bounds in half steps, and the count; a
-variance the sum of c^2 too. With groups each of them is a vector. Proofs: docs/statistics.md.
+variance the sum of c^2 too. With groups each of them is a vector. Proofs: docs/theorems/statistics.md.
 """
 
 from __future__ import annotations

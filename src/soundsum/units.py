@@ -1,7 +1,7 @@
 """The unit of privacy: a record, or a person with many rows, in one sum or in one of several groups.
 
 Every statistic lets out integer sums to which each record adds something in [low, high]. How far neighbouring datasets
-move such a vector of sums follows from that range, the relation and the unit alone; docs/statistics.md has the proofs.
+move such a vector of sums follows from that range, the relation and the unit alone (docs/theorems/statistics.md).
 """
 
 from __future__ import annotations

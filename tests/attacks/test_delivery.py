@@ -68,6 +68,8 @@ def test_accuracy_counts_what_is_right():
     done = Delivery("a", "", "", "", (1, 0, 1, 1), (1, 1, 1, 0), (0, 0, 0, 0), Fraction(1, 2), 0.6)
     assert (done.accuracy, done.our_accuracy) == (Fraction(1, 2), Fraction(1, 4))
     assert done.to_json()["accuracy"] == 0.5
+    assert done.probability(Fraction(1, 2)) == pytest.approx(tail(4, 0.6, 2))
+    assert done.probability(Fraction(0)) == pytest.approx(1)
 
 
 def test_without_any_noise_to_speak_of_ours_is_as_exact_as_the_rest():

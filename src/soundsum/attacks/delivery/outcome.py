@@ -49,6 +49,11 @@ class Delivery:
     def our_accuracy(self) -> Fraction:
         return _share(self.secrets, self.recovered_from_ours)
 
+    def probability(self, accuracy: Fraction) -> float:
+        """How likely it is at most, if the promise is kept, that so many secrets or more are found out."""
+        n, p = self.targets, self.allowed
+        return min(1.0, math.fsum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(int(accuracy * n), n + 1)))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -59,6 +64,8 @@ class Delivery:
             "recovered_from_ours": list(self.recovered_from_ours),
             "accuracy": float(self.accuracy),
             "our_accuracy": float(self.our_accuracy),
+            "probability": self.probability(self.accuracy),
+            "our_probability": self.probability(self.our_accuracy),
             "chance": float(self.chance),
             "allowed": self.allowed,
         }
