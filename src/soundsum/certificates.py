@@ -6,7 +6,10 @@ A certificate follows from the statistic, the problem, the unit, the method and 
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from soundsum._version import __version__
 from soundsum.explain import plan_as_json
@@ -24,7 +27,7 @@ def certify(statistic: Statistic, chosen: Plan, promise: Guarantee) -> dict[str,
     released = parts(statistic, chosen)
     return {
         "format": FORMAT,
-        "soundsum": __version__,
+        "versions": {"soundsum": __version__, "python": platform.python_version(), "numpy": np.__version__},
         "statistic": statistic,
         **plan_as_json(chosen),
         "privacy": promise.as_json(),

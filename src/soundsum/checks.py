@@ -22,7 +22,7 @@ def check(certificate: dict[str, Any]) -> list[str]:
         again = certify(cast(Statistic, certificate["statistic"]), chosen, promise)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         return [f"the certificate cannot be read: {error}"]
-    names = [name for name in again if name != "soundsum"] + [name for name in certificate if name not in again]
+    names = [name for name in again if name != "versions"] + [name for name in certificate if name not in again]
     return [
         f"{name}: {again.get(name)!r} follows, {certificate.get(name)!r} is claimed"
         for name in names

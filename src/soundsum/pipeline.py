@@ -43,11 +43,11 @@ class Cells:
     edges: Sequence[float] | None = None
     categories: Groups | None = None
 
-    def codes(self, batch: Batch, column: str | None) -> Codes:
+    def codes(self, batch: Batch, column: str | None, unit: Fraction) -> Codes:
         if self.categories is not None:
             return self.categories.codes(batch.keys(column))
         assert self.edges is not None
-        return cells(self.edges, _as_doubles(batch.numbers(column)))
+        return cells(self.edges, _as_doubles(batch.numbers(column)) / int(1 / unit))  # decimals as people write them
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _added_up(table: Table, tasks: Sequence[Task], rows: Rows, missing: Missing)
             values = batch.numbers(task.column) if task.reads else None
             own = codes
             if task.cells is not None:
-                cell = task.cells.codes(batch, task.column)
+                cell = task.cells.codes(batch, task.column, task.unit)
                 own = crossed(codes, cell, len(task.cells.names), len(rows.groups or ()))
             tally.add(values, batch.rows, own, ids)
         n += batch.rows

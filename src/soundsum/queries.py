@@ -147,11 +147,10 @@ class Histogram:
         cells = self._cells()
         if not cells.names:
             raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
-        if self.edges is not None:
-            table.type(self.column)  # numbers
+        worth = Fraction(1) if self.edges is None else table.type(self.column)[1]  # edges are for numbers
         unit = setting.unit((groups or 1) * len(cells.names))
         chosen = plan(Problem("uint8", 1, 1, setting.relation), unit=unit)
-        return Task("histogram", chosen, self.column, cells=cells, reads=False)
+        return Task("histogram", chosen, self.column, worth, cells, reads=False)
 
     def _cells(self) -> Cells:
         if self.edges is None:

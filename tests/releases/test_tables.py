@@ -75,6 +75,9 @@ def test_decimals_are_exact_and_booleans_are_numbers(silent):
     assert ss.sum(cents, 0, 1, 1, column="d").exact == Fraction(3, 10)
     assert ss.mean(cents, 0, 1, 1, column="d", missing="drop").exact == Fraction(1, 10)
     assert ss.sum(pa.table({"b": [True, False, True]}), 0, 1, 1, column="b").value == 2
+    tenths = pa.table({"d": pa.array([Decimal(k) / 100 for k in range(100)], pa.decimal128(5, 2))})
+    cells = ss.histogram(tenths, [k / 100 for k in range(0, 101, 7)], 1, column="d")
+    assert [r.value for r in cells.values()] == [7] * 13 + [8]  # the last one is closed
     money = pa.table({"d": cents.column("d"), "k": ["a", "a", "a", "b"], "id": [1, 1, 2, 3]})
     by_key = ss.sum(money, -1, 1, 1, column="d", by="k", groups=["a", "b"])
     assert [r.exact for r in by_key.values()] == [Fraction(3, 10), -1]
