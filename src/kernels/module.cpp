@@ -220,7 +220,7 @@ NB_MODULE(_kernels, m) {
         const PyCodes checked(std::move(codes), array_of(records).size);
         const Sums sums = sums_of(into);
         require_groups(released([&] { return grouped_wide_sum(records, checked, sums, low, high, missing, std::max(1u, threads)); }), sums);
-    });
+    }, nb::arg("records"), nb::arg("codes"), nb::arg("into").noconvert(), nb::arg("lower"), nb::arg("upper"), nb::arg("fill"), nb::arg("threads"));
     m.def("grouped_grid_sum", [](const PyRecords& records, nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
                                  Rows into, double base, double scale, double more_scale, std::int64_t low,
                                  std::int64_t high, std::int64_t fill, unsigned threads) {
@@ -228,7 +228,8 @@ NB_MODULE(_kernels, m) {
         const PyCodes checked(std::move(codes), array_of(records).size);
         const Sums sums = sums_of(into);
         require_groups(released([&] { return grouped_grid_sum(records, checked, sums, grid, fill, std::max(1u, threads)); }), sums);
-    });
+    }, nb::arg("records"), nb::arg("codes"), nb::arg("into").noconvert(), nb::arg("base"), nb::arg("scale"), nb::arg("more_scale"),
+       nb::arg("low"), nb::arg("high"), nb::arg("fill"), nb::arg("threads"));
     nb::class_<Places>(m, "Places")
         .def("__init__", [](Places* self, Array<std::int64_t> listed) {
             if (listed.shape(0) >= std::size_t{1} << 30) throw nb::value_error("at most 2^30 groups can be listed");
@@ -245,11 +246,11 @@ NB_MODULE(_kernels, m) {
         const auto* data = static_cast<const std::uint8_t*>(bytes.data());
         const Drawn drawn = released([&] { return discrete_laplace(t.data(), t.shape(1), s, data, bytes.size(), samples); });
         return std::pair(drawn.samples, drawn.bytes);
-    });
+    }, nb::arg("t"), nb::arg("s"), nb::arg("bytes"), nb::arg("out").noconvert());
     m.def("discrete_gaussian", [](Words parameters, nb::bytes bytes, Rows out) {
         const Samples samples = samples_of(parameters, 4, out);
         const auto* data = static_cast<const std::uint8_t*>(bytes.data());
         const Drawn drawn = released([&] { return discrete_gaussian(parameters.data(), parameters.shape(1), data, bytes.size(), samples); });
         return std::pair(drawn.samples, drawn.bytes);
-    });
+    }, nb::arg("parameters"), nb::arg("bytes"), nb::arg("out").noconvert());
 }
