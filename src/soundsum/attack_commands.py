@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from fractions import Fraction
 from typing import Annotated, Any
@@ -14,14 +15,15 @@ from rich.table import Table
 from soundsum import Attack, Relation, attack
 from soundsum.attacks import FAMILIES, words
 from soundsum.attacks.arithmetic import our_sum
-from soundsum.attacks.attack import MOST_ADDED
+from soundsum.attacks.attack import MOST_WRITTEN_OUT
 from soundsum.attacks.delivery import DELIVERIES
+from soundsum.attacks.path import own_steps
 from soundsum.rationals import is_special
 from soundsum.release_commands import AsJson
 
 attack_app = typer.Typer(no_args_is_help=True, help="What goes wrong with ordinary sums, made executable.")
 
-LONG = 1 << 26
+LONG = MOST_WRITTEN_OUT
 """Sums of more records than this take noticeable time, so a spinner turns meanwhile."""
 
 
@@ -86,17 +88,19 @@ def show_attack(
     parameters = {key: value for key, value in given.items() if value is not None}
     console = Console()
     made = attack(name, dtype, relation=relation, bounds=bounds, ratio=ratio, max_records=max_records, **parameters)
+    measured = own_steps if name == "path" else Attack.measured
     if made.records > LONG and console.is_terminal and not as_json:
         with console.status(f"adding {made.records:,} records, twice..."):
-            seen = _measured(made)
+            seen = measured(made)
     else:
-        seen = _measured(made)
+        seen = measured(made)
     if as_json:
-        measured = {how: None if moved is None else str(moved) for how, moved in seen.items()}
-        typer.echo(json.dumps(made.to_json() | {"measured": measured}, indent=2))
+        moves = {how: None if moved is None else str(moved) for how, moved in seen.items()}
+        typer.echo(json.dumps(made.to_json() | {"measured": moves}, indent=2))
         return
     console.print(made.explain(), highlight=False, markup=False, soft_wrap=True)
-    console.print("\n  really added, left and right move")
+    each = ", each at its own step" if name == "path" else ""
+    console.print(f"\n  really added, left and right move{each}")
     for how, moved in seen.items():
         how = f"{how} (ours)" if how == our_sum(made.problem) else how
         console.print(f"    {how:<14}{_moved(made, moved)}", highlight=False, soft_wrap=True)
@@ -106,6 +110,7 @@ def show_attack(
 def deliver(
     name: Annotated[str, typer.Argument(help=f"{', '.join(DELIVERIES)}.")],
     targets: Annotated[int | None, typer.Option(help="How many secrets to go after.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="What each query promises.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry an attack out as an analyst would, on an ordinary sum and on ours, and count what each gives away.
@@ -115,11 +120,17 @@ def deliver(
         soundsum attack deliver microquery
 
         soundsum attack deliver top_salary --targets 20
+
+        soundsum attack deliver had_covid --epsilon 1/100
     """
     if name not in DELIVERIES:
         raise ValueError(f"name={name!r} is not a delivery; use one of {', '.join(DELIVERIES)}")
     console = Console()
-    options = {} if targets is None else {"targets": targets}
+    options: dict[str, Any] = {} if targets is None else {"targets": targets}
+    if epsilon is not None:
+        if "epsilon" not in inspect.signature(DELIVERIES[name]).parameters:
+            raise ValueError(f"--epsilon {epsilon}: {name} has Gaussian noise and promises no epsilon; leave it out")
+        options["epsilon"] = epsilon
     if console.is_terminal and not as_json:
         with console.status("asking..."):
             done = DELIVERIES[name](**options)
@@ -140,16 +151,6 @@ def deliver(
             name, f"{found}; a promise kept gives that many with probability {done.probability(accuracy):.2g}"
         )
     console.print(table, highlight=False)
-
-
-def _measured(made: Attack) -> dict[str, Fraction | float | None]:
-    """How far apart left and right are: as attacked, by other ordinary sums, and by ours. None: too many records."""
-    floats = ("iterated", "pairwise", "kahan", "rounded")
-    others = ("modular", "saturating") if made.problem.dtype.is_integer else floats
-    quick = made.records <= LONG
-    ways = dict.fromkeys([made.aimed_at, *(others if quick else ()), our_sum(made.problem)])
-    ours = our_sum(made.problem)
-    return {how: made.measure(how) if made.records <= MOST_ADDED or how == ours else None for how in ways}
 
 
 def _moved(made: Attack, moved: Fraction | float | None) -> str:

@@ -24,6 +24,9 @@ from soundsum.parts import MOST_RUN_PAIRS, Part, common_subsequence, cut, differ
 from soundsum.rationals import Value, exact, is_special
 from soundsum.relations import Relation, multiset_distance
 
+MOST_BYTES = 1 << 33
+"""An array takes at most this much: 2^30 doubles, the largest of the paper's datasets. More may kill the process."""
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Runs:
@@ -152,11 +155,27 @@ class Runs:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("runs are written out into a new array; leave copy unset")
-        empty = _stored(self.type, [])
-        array = np.concatenate([empty, *self.chunks()])
-        if self.type.name == "bfloat16":
-            array = array.view(_bfloat16_dtype())
-        return array if dtype is None else array.astype(dtype)
+        own = _bfloat16_dtype() if self.type.name == "bfloat16" else _stored(self.type, []).dtype
+        wanted = own if dtype is None else np.dtype(dtype)
+        if self.size * wanted.itemsize > MOST_BYTES:
+            raise ValueError(
+                f"{self.size:,} records make an array of over {MOST_BYTES >> 30} GiB; take them by chunks(), or ask "
+                "for fewer (an attack takes max_records=)"
+            )
+        values, lengths, counts = self.arrays()
+        array, at, start = np.empty(self.size, wanted), 0, 0  # filled in place: two copies may not fit memory
+        for length, count in zip(lengths.tolist(), counts.tolist(), strict=True):
+            array[at : at + length * count].reshape(count, length)[:] = values[start : start + length].view(own)
+            at, start = at + length * count, start + length
+        return array
+
+    def total(self) -> Fraction:
+        """The exact sum of the records, which are all numbers.
+
+        >>> Runs("float64", [(1, 2**29), ((0.25, -0.5), 2**28)]).total()
+        Fraction(469762048, 1)
+        """
+        return sum((Fraction(x) * count for x, count in self.counts().items()), Fraction(0))
 
     # Distances
 

@@ -11,8 +11,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from soundsum.attacks import delivery
+from soundsum.attacks import attack, delivery
 from soundsum.attacks.delivery import DELIVERIES, Delivery
+from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.microquery import STARTS
 from soundsum.attacks.delivery.tipping import tipping_bounds
 
@@ -96,3 +97,36 @@ def test_without_duckdb_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ValueError, match=r"pip install 'soundsum\[duckdb\]'"):
         delivery.had_covid()
+
+
+FIGURE = """
+SELECT
+    SUM(CASE
+        WHEN uid < {m} THEN {U}
+        WHEN uid = {m} THEN val * {U}
+        WHEN uid % 2 = 1 THEN {pos_val}
+        ELSE {neg_val}
+    END)
+FROM unsized_64_u
+"""
+"""`fig:sql-code`, token by token but for the braces."""
+
+
+@pytest.mark.parametrize("bit", [1, 0])
+def test_the_papers_expression_makes_the_attacks_datasets(bit):
+    """DuckDB runs the figure as printed; the column inside its SUM is left or right (a 0 for the missing record)."""
+    pair = attack("repeated_rounding_2", "float64", relation="hamming", j=12, upper=1)
+    (up, down), _ = pair.left.parts[1]
+    m, n = 2**11, 2**12
+    database = table("unsized_64_u", {"uid": np.arange(1, n + 1), "val": np.full(n, bit, dtype=np.int8)})
+    # The middle id is even, so the next is odd and takes pos_val; a literal needs its e to be read as a double.
+    literals = {"m": m, "U": "1e0", "pos_val": f"{float(up)!r}", "neg_val": f"{float(down)!r}"}
+    assert all("e" in literals[name] for name in ("pos_val", "neg_val"))
+    figure = FIGURE.format(**literals)
+    column = figure.replace("SUM(CASE", "(CASE")
+    values = database.execute(column).fetchnumpy()
+    (made,) = values.values()
+    assert made.dtype == np.float64
+    assert made.tolist() == np.asarray(pair.left if bit else pair.right).tolist()
+    (summed,) = database.execute(figure).fetchone()
+    assert Fraction(summed) == Fraction(pair.sums()[0 if bit else 1])

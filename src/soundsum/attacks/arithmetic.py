@@ -48,7 +48,7 @@ def _rounded(data: Runs, problem: Problem) -> Value:
     """The exact sum, rounded once: the best a sum that returns a float can do, and what `math.fsum` does."""
     if has_specials(data):
         return sum(float(x) for x in data.counts() if is_special(x))
-    return cast(FloatType, problem.dtype).round(sum((Fraction(x) * n for x, n in data.counts().items()), Fraction(0)))
+    return cast(FloatType, problem.dtype).round(data.total())
 
 
 def _grid(data: Runs, problem: Problem) -> Fraction:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from soundsum.attacks import words
-from soundsum.attacks.arithmetic import total_by_name
+from soundsum.attacks.arithmetic import our_sum, total_by_name
 from soundsum.problem import Problem
 from soundsum.rationals import Value, exact, is_special
 from soundsum.runs import Runs
@@ -37,13 +37,24 @@ class Event:
 
     >>> Event("above", Fraction(5))(7.25), Event("above", Fraction(5))(3), Event("nan")(float("nan"))
     (True, False, True)
+    >>> Event.between(3, 8)
+    Event(test='below', threshold=Fraction(11, 2))
     """
 
     test: Literal["above", "below", "nan", "infinite"]
     threshold: Fraction | None = None
 
+    @classmethod
+    def between(cls, left: Value, right: Value) -> Event:
+        """What tells a sum of `left` from one of `right`: a side of the midpoint where both are numbers."""
+        if is_special(left):
+            return cls("nan" if left != left else "infinite")
+        if is_special(right) or left == right:
+            raise ValueError(f"outputs around {left} and {right} are not told apart by a threshold; give other sums")
+        return cls("above" if left > right else "below", (Fraction(left) + Fraction(right)) / 2)
+
     def __call__(self, output: Any) -> bool:
-        value = exact(output, "output")
+        value = exact(output[()] if isinstance(output, np.ndarray) and output.ndim == 0 else output, "output")
         match self.test:
             case "nan":
                 return value != value
@@ -64,6 +75,10 @@ class Event:
         if self.threshold is None:
             return "the output is NaN" if self.test == "nan" else "the output is infinite"
         return f"the output is {self.test} {words.value(self.threshold)}"
+
+    def to_json(self) -> dict[str, Any]:
+        threshold = None if self.threshold is None else str(self.threshold)
+        return {"test": self.test, "threshold": threshold, "words": self.description}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +149,8 @@ class Attack:
 
     @property
     def event(self) -> Event:
-        """What tells left from right in one output, noisy or not: a side of the midpoint where both are numbers."""
-        left, right = self.totals
-        if is_special(left):
-            return Event("nan" if left != left else "infinite")
-        assert not is_special(right)
-        return Event("above" if left > right else "below", (Fraction(left) + Fraction(right)) / 2)
+        """What tells left from right in one output, noisy or not."""
+        return Event.between(*self.totals)
 
     def sums(self, total: Total | None = None) -> tuple[Value, Value]:
         """What `total` makes of left and of right; by default the arithmetic this attack is aimed at.
@@ -169,6 +180,17 @@ class Attack:
         (True, True)
         """
         return difference(*self.sums(total))
+
+    def measured(self) -> dict[str, Fraction | float | None]:
+        """How far apart left and right are as attacked, by other ordinary sums (of up to 2^26 records), and by ours.
+
+        None: more records than can be added one by one.
+        """
+        floats = ("iterated", "pairwise", "kahan", "rounded")
+        others = ("modular", "saturating") if self.problem.dtype.is_integer else floats
+        ours = our_sum(self.problem)
+        ways = dict.fromkeys([self.aimed_at, *(others if self.records <= MOST_WRITTEN_OUT else ()), ours])
+        return {how: self.measure(how) if self.records <= MOST_ADDED or how == ours else None for how in ways}
 
     def explain(self) -> str:
         """The attack in words and numbers."""

@@ -18,7 +18,7 @@ from soundsum.attacks import (
     tree_rounding,
 )
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import Family, Setting, Wish
+from soundsum.attacks.family import Family, Setting, Unmet, Wish, index, shown
 from soundsum.explain import number
 from soundsum.numbers import NumberType, number_type
 from soundsum.problem import Problem
@@ -39,6 +39,9 @@ _MODULES = (
 )
 FAMILIES: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in _MODULES}
 
+USUAL_RECORDS = 1 << 30
+"""Where bounds are given and nothing else, the strongest attack within this size is taken, or else the smallest."""
+
 
 def attack(
     name: str,
@@ -56,7 +59,7 @@ def attack(
     `parameters` are the theorem's own (j, m, a, d, upper, ...). With `ratio` the smallest dataset that reaches that
     many times the ideal sensitivity is chosen, with `max_records` the largest ratio within that size, with both the
     smallest that does both. `bounds` asks for an attack on a problem with these bounds. `target` is for path: a
-    noiseless sum that takes an array.
+    noiseless sum that takes an array, or the name of one of ours.
 
     >>> a = attack("rounding", "float32", ratio=100)
     >>> a.records, a.ratio, a.measure() == a.predicted, dict(a.parameters)
@@ -67,11 +70,18 @@ def attack(
     setting = Setting(kind, _relation(family, relation), _bounds(bounds), target)
     _check(family, setting, parameters)
     wish = Wish(_ratio(ratio), _size(max_records))
-    if not _to_mirror(family, setting):
-        return _chosen(family, setting, wish, parameters)
-    assert setting.bounds
-    lower, upper = setting.bounds
-    return _mirror(_chosen(family, replace(setting, bounds=(-upper, -lower)), wish, parameters))
+    turned = setting
+    if _to_mirror(family, setting):
+        assert setting.bounds
+        lower, upper = setting.bounds
+        turned = replace(setting, bounds=(-upper, -lower), turned=True)
+    try:
+        found = _chosen(family, turned, wish, parameters)
+    except Unmet as unmet:
+        raise ValueError(f"{unmet}{_nearest(family, turned, parameters, unmet)}") from None
+    except ValueError as error:
+        raise ValueError(f"{error}{_or_path(family, setting)}") from None
+    return _mirror(found) if turned.turned else found
 
 
 def families_for(kind: NumberType) -> list[str]:
@@ -81,21 +91,76 @@ def families_for(kind: NumberType) -> list[str]:
 def _chosen(family: Family, setting: Setting, wish: Wish, parameters: dict[str, Any]) -> Attack:
     if wish == Wish():
         try:
-            return _useful(family.build(setting, **parameters), setting)
-        except ValueError:
-            if setting.bounds is None or parameters:
+            return _built(family, setting, parameters)
+        except ValueError as error:
+            by_default = isinstance(error, Unmet) and error.name not in parameters
+            if setting.bounds is None and not by_default:
                 raise
-            wish = Wish(max_records=1 << 30)  # the defaults do not suit these bounds; others may
+            # What was not given does not suit the bounds or the type; something else may.
+            reached, _ = _reached(family, setting, Wish(max_records=USUAL_RECORDS), parameters)
+            small = [a for a in reached if a.records <= USUAL_RECORDS]
+            if not reached:
+                raise
+            return max(small, key=lambda a: (a.ratio, -a.records)) if small else min(reached, key=lambda a: a.records)
+    reached, reasons = _reached(family, setting, wish, parameters)
+    if not reached:
+        raise reasons[0]
+    return _best(reached, wish, family, setting)
+
+
+def _reached(
+    family: Family, setting: Setting, wish: Wish, parameters: dict[str, Any]
+) -> tuple[list[Attack], list[ValueError]]:
+    """The family's candidates beside the given parameters: those that can be built, and why the others cannot."""
     reached: list[Attack] = []
     reasons: list[ValueError] = []
-    for candidate in family.candidates(setting, wish):
+    tried: list[dict[str, Any]] = []
+    for candidate in family.candidates(setting, wish, parameters):
+        together = {**candidate, **parameters}
+        if together not in tried:
+            tried.append(together)
+            try:
+                reached.append(_built(family, setting, together))
+            except ValueError as error:
+                reasons.append(error)
+    return reached, reasons
+
+
+def _built(family: Family, setting: Setting, parameters: dict[str, Any]) -> Attack:
+    return _useful(family.build(setting, **parameters), setting)
+
+
+def _nearest(family: Family, setting: Setting, parameters: dict[str, Any], unmet: Unmet) -> str:
+    """The nearest parameter that really works: within the condition if that is enough, else as far as sums fit."""
+
+    def works(number: int) -> bool:
         try:
-            reached.append(_useful(family.build(setting, **{**candidate, **parameters}), setting))
-        except ValueError as error:
-            reasons.append(error)
-    if not reached:
-        raise reasons[-1] if reasons else ValueError(f"no {family.name} attack on {setting.kind} is that small")
-    return _best(reached, wish, family, setting)
+            _built(family, setting, {**parameters, unmet.name: unmet.value(number)})
+        except ValueError:
+            return False
+        return True
+
+    near = max(unmet.low, min(unmet.high, unmet.given))
+    far = unmet.low if near == unmet.high else unmet.high
+    if unmet.low > unmet.high or not (works(near) or works(far)):
+        return f", which no {unmet.name} meets here; use another type or other parameters"
+    if works(near):
+        far = near
+    while abs(near - far) > 1:  # far works and near does not
+        middle = (near + far) // 2
+        near, far = (near, middle) if works(middle) else (middle, far)
+    return f"; the nearest that works is {unmet.name}={shown(unmet.value(far))}"
+
+
+def _or_path(family: Family, setting: Setting) -> str:
+    """What to use on bounds that a family of floats cannot attack, if the path can."""
+    if setting.bounds is None or family is path.FAMILY or setting.relation not in path.FAMILY.relations:
+        return ""
+    try:
+        attack(path.FAMILY.name, setting.kind, relation=setting.relation, bounds=setting.bounds)
+    except ValueError:
+        return ""
+    return "; path attacks these bounds"
 
 
 def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -> Attack:
@@ -115,8 +180,8 @@ def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -
     if not strong:
         most = max(reached, key=lambda a: a.ratio)
         raise ValueError(
-            f"ratio={number(wish.ratio)}: the largest a {family.name} attack on {setting.kind} reaches is "
-            f"{number(Fraction(most.ratio))}, with {most.records:,} records"
+            f"ratio={number(wish.ratio)}: the largest of {family.name} attacks on {setting.kind} is "
+            f"{number(Fraction(most.ratio))}, with {most.records:,} records; give a ratio up to that"
         )
     smallest = min(strong, key=lambda a: a.records)
     if wish.max_records is not None and smallest.records > wish.max_records:
@@ -128,15 +193,16 @@ def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -
 
 
 def _useful(found: Attack, setting: Setting) -> Attack:
-    """An attack on given bounds that are too wide for it moves the sum by less than one record may, and is none.
+    """An attack that moves the sum by less than one record may within the given bounds is none.
 
     Except where a target was asked, whose answer is the finding.
     """
     if setting.bounds is not None and found.ratio <= 1 and found.target is None:
         problem = found.problem
+        remedy = "nearer each other" if setting.relation.sized else "nearer zero"
         raise ValueError(
-            f"bounds=({problem.lower}, {problem.upper}) are too wide: {found.name} moves the sum by "
-            f"{found.predicted}, and the ideal is {found.ideal}; give bounds nearer each other, or other parameters"
+            f"bounds={setting.as_given(problem.lower, problem.upper)}: {found.name} moves the sum by "
+            f"{found.predicted}, no more than the ideal, {found.ideal}; give bounds {remedy}, or other parameters"
         )
     return found
 
@@ -186,8 +252,9 @@ def _check(family: Family, setting: Setting, parameters: dict[str, Any]) -> None
             )
     if setting.target is not None and family.name != "path":
         raise ValueError(f"target: {family.name} does not ask the sum it attacks; leave target out, or use path")
-    if setting.bounds and setting.relation.sized and setting.bounds[0] == setting.bounds[1]:
-        raise ValueError(f"bounds: both are {setting.bounds[0]}, so no record can change; give bounds that differ")
+    if setting.bounds and setting.bounds[0] == setting.bounds[1] and (setting.relation.sized or not setting.bounds[0]):
+        never = "no record can change" if setting.relation.sized else "no record moves a sum"
+        raise ValueError(f"bounds: both are {setting.bounds[0]}, so {never}; give bounds that differ")
     for bound in setting.bounds or ():
         if bound not in setting.kind:
             nearest = setting.kind.round(bound)
@@ -207,6 +274,8 @@ def _relation(family: Family, relation: Relation | str | None) -> Relation:
 def _bounds(bounds: tuple[Any, Any] | None) -> tuple[Fraction, Fraction] | None:
     if bounds is None:
         return None
+    if len(bounds) != 2:
+        raise ValueError(f"bounds={bounds!r}: give two numbers, the least and the largest a record may be")
     lower, upper = (exact(bound, "bounds") for bound in bounds)
     if is_special(lower) or is_special(upper) or lower > upper:
         raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give lower and upper")
@@ -223,6 +292,9 @@ def _ratio(ratio: Any) -> Fraction | None:
 
 
 def _size(max_records: int | None) -> int | None:
-    if max_records is not None and (not isinstance(max_records, int) or max_records < 1):
-        raise ValueError(f"max_records={max_records!r}: a number of records is a whole number, 1 or more")
-    return max_records
+    if max_records is None:
+        return None
+    size = index("max_records", max_records)
+    if size < 1:
+        raise ValueError(f"max_records={size}: a number of records is a whole number, 1 or more")
+    return size

@@ -1,16 +1,21 @@
 """What every family of attacks has in common: where it applies, how it builds a pair, and which parameters to try.
 
-A family's theorem has parameters with conditions; `whole` and `exponent` check them and name the nearest that work.
-Every float family may be scaled by a power of two without changing a rounding, which is how it is fitted to bounds.
+A family's theorem has parameters with conditions; `whole` and `exponent` check them. What is outside is `Unmet`, which
+says between which whole numbers to look for the nearest that works; `choose` finds it by trying. Every float family may
+be scaled by a power of two without changing a rounding, which is how it is fitted to bounds.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
+import numpy as np
+
+from soundsum.attacks import words
 from soundsum.attacks.attack import Attack
 from soundsum.numbers import FloatType, IntType, NumberType
 from soundsum.problem import Problem
@@ -31,7 +36,8 @@ class Setting:
     kind: NumberType
     relation: Relation
     bounds: tuple[Fraction, Fraction] | None = None
-    target: Callable[[Any], Any] | None = None
+    target: Callable[[Any], Any] | str | None = None
+    turned: bool = False  # whether the bounds are those given times -1, for an attack that will be turned over
 
     @property
     def floats(self) -> FloatType:
@@ -52,6 +58,10 @@ class Setting:
     def ideal(self, lower: Fraction | int, upper: Fraction | int) -> Fraction:
         return self.problem(lower, upper, 0).ideal
 
+    def as_given(self, low: Fraction, high: Fraction) -> str:
+        """Two values that go up, as whoever gave the bounds sees them."""
+        return f"({-high}, {-low})" if self.turned else f"({low}, {high})"
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -63,7 +73,10 @@ class Wish:
 
 @dataclass(frozen=True)
 class Family:
-    """One way that arithmetic goes wrong; among its `candidates` are the best parameters for any wish."""
+    """One way that arithmetic goes wrong; among its `candidates` are the best parameters for any wish.
+
+    They are asked with the parameters that are fixed already, and choose the others to suit these.
+    """
 
     name: str
     goes_wrong: str
@@ -72,7 +85,7 @@ class Family:
     relations: tuple[Relation, ...]
     parameters: Mapping[str, str]  # name and what it is, for people
     build: Callable[..., Attack]
-    candidates: Callable[[Setting, Wish], Iterable[dict[str, Any]]]
+    candidates: Callable[[Setting, Wish, Mapping[str, Any]], Iterable[dict[str, Any]]]
     least_k: int | None = None  # None: for integers
     signed_only: bool = False
     mirrors: bool = False  # whether it may be turned over for bounds below zero
@@ -90,49 +103,77 @@ class Family:
         return None if kind.k >= self.least_k else f"it needs at least {self.least_k} mantissa bits"
 
 
+class Unmet(ValueError):
+    """A parameter outside its condition; those from `low` to `high`, as `value` makes them of whole numbers, may do."""
+
+    def __init__(
+        self, name: str, given: int, low: int, high: int, condition: str, value: Callable[[int], Any] = int
+    ) -> None:
+        super().__init__(f"{name}={shown(value(given))}: the condition is {condition}")
+        self.name, self.given, self.low, self.high, self.value = name, given, low, high, value
+
+
+def shown(x: int | Fraction) -> str:
+    """A parameter as it can be given again, but for large powers of two, which are written as such."""
+    return str(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else words.value(x)
+
+
+def index(name: str, given: Any) -> int:
+    """Any whole number, NumPy's too."""
+    try:
+        if isinstance(given, bool | np.bool_):
+            raise TypeError
+        return operator.index(given)
+    except TypeError:
+        raise ValueError(f"{name}={given!r} is not a whole number; give one") from None
+
+
 def whole(name: str, given: Any, low: int, high: int, condition: str) -> int:
-    """A whole number within a theorem's condition, or an error with the nearest that is."""
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise ValueError(f"{name}={given!r} is not a whole number; the condition is {condition}")
-    if low > high:
-        raise ValueError(f"{name}={given}: the condition is {condition}, which no {name} meets here")
-    if not low <= given <= high:
-        nearest = max(low, min(high, given))
-        raise ValueError(f"{name}={given}: the condition is {condition}; the nearest that works is {name}={nearest}")
-    return given
+    """A whole number within a theorem's condition."""
+    number = index(name, given)
+    if not low <= number <= high:
+        raise Unmet(name, number, low, high, condition)
+    return number
 
 
 def exponent(
     setting: Setting,
     name: str,
-    given: int | None,
+    given: Any,
     *,
     low: Fraction,
     high: Fraction,
     total: Fraction,
     least: int,
+    size: tuple[str, int, int],
     preferred: int = 0,
+    value: Callable[[int], Any] = int,
 ) -> int:
     """The power of two to scale an attack by, so that its records fit the bounds and its sums the type.
 
     `low` and `high` are the attack's least and largest record and `total` its largest sum, all at exponent 0; below
-    `least` its records are not representable.
+    `least` its records are not representable. `size` is the parameter that decides how large sums are, and the least
+    there is of it. `value` makes the exponent what is given by that name.
     """
     kind = setting.floats
     most = floor_log2(kind.max / total)
     if least > most:
-        raise ValueError(f"the sums would not fit {kind}, which ends at {kind.max}; use smaller parameters")
+        sizes, used, fewest = size
+        raise Unmet(sizes, used, fewest, used - 1, f"that the sums fit {kind}, which ends at {words.value(kind.max)}")
     lower, upper = setting.bounds or (None, None)
-    if given is None and upper is not None:
-        given = min(most, floor_log2(upper / high)) if upper > 0 else least
-        given = max(least, given)
-    elif given is None:
-        given = max(least, min(most, preferred))
-    whole(name, given, least, most, f"{least} <= {name} <= {most}, so that records and sums are values of {kind}")
-    low, high = low * power_of_two(given), high * power_of_two(given)
+    if given is not None:
+        e = index(name, given)
+    elif upper is not None:
+        e = max(least, min(most, floor_log2(upper / high))) if upper > 0 else least
+    else:
+        e = max(least, min(most, preferred))
+    if not least <= e <= most:
+        ends = f"{shown(value(least))} <= {name} <= {shown(value(most))}"
+        raise Unmet(name, e, least, most, f"{ends}, so that records and sums are values of {kind}", value)
+    low, high = low * power_of_two(e), high * power_of_two(e)
     if lower is not None and upper is not None and not (lower <= low and high <= upper):
         raise ValueError(
-            f"bounds=({lower}, {upper}) do not hold this attack's records, which reach from {low} to {high}; "
-            "give bounds that do, or other parameters"
+            f"bounds={setting.as_given(lower, upper)} do not hold this attack's records, which reach over "
+            f"{setting.as_given(low, high)}; give bounds that do, or other parameters"
         )
-    return given
+    return e

@@ -2,12 +2,14 @@
 
 The records add up to the largest value of the type; one more, of value 1, and the sum is the smallest. The theorem has
 L <= 0 < U; bounds of one sign work too, where some number of records can add up to just that, any number of times
-around, and are turned over below zero.
+around. Below zero everything is turned over: the sum passes the smallest value of the type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, TypeAlias
 
 from soundsum.attacks.attack import Attack
@@ -17,7 +19,7 @@ from soundsum.numbers import IntType, uint64
 Parts: TypeAlias = list[tuple[int, int]]
 
 MOST_ROUNDS = 100_000
-"""How often around the type a sum may go before bounds are taken to be too close for it."""
+"""How often around the type the sums are tried one by one; beyond, the first that certainly can be had is taken."""
 
 
 def default_upper(kind: IntType) -> int:
@@ -28,18 +30,21 @@ def default_upper(kind: IntType) -> int:
 def build(setting: Setting, upper: int | None = None) -> Attack:
     kind, sized = setting.integers, setting.relation.sized
     lower, bound = (int(b) for b in setting.bounds or (0, kind.max))
-    if upper is None:
-        upper = bound if setting.bounds else default_upper(kind)
     sign = -1 if lower < 0 and bound <= 0 else 1
+    if upper is None:
+        upper = default_upper(kind) if not setting.bounds else bound if sign > 0 else lower
     if sign > 0:
-        U = whole("upper", upper, max(1, lower), bound, f"{max(1, lower)} <= upper <= {bound}")
+        nearest = max(1, lower + sized)  # of a public size one record must be able to change
+        U = whole("upper", upper, nearest, bound, f"{nearest} <= upper <= {bound}")
         common, before, after = _around(kind.max, kind, max(0, lower), U, sized)
-    else:
-        U = lower
-        common, before, after = _around(-kind.min, kind, -bound, -lower, sized)
+    else:  # the record farthest from zero is at most -1
+        nearest = min(-1, bound - sized)
+        U = whole("upper", upper, lower, nearest, f"{lower} <= upper <= {nearest}, for bounds below zero")
+        common, before, after = _around(-kind.min, kind, -bound, -U, sized)
     left = setting.runs(*((sign * x, n) for x, n in [*common, *before]))
     right = setting.runs(*((sign * x, n) for x, n in [*common, *after]))
     end = kind.max if sign > 0 else kind.min
+    ends = ("largest", "smallest")[::sign]
     return Attack(
         name="overflow",
         left=left,
@@ -49,7 +54,7 @@ def build(setting: Setting, upper: int | None = None) -> Attack:
         parameters={"upper": U},
         aimed_at="modular",
         reference="thrm:mod-attack",
-        statement="The records add up to the largest value of the type, and one more wraps around to the smallest.",
+        statement=f"The records add up to the {ends[0]} value of the type, and one more wraps around to the {ends[1]}.",
     )
 
 
@@ -60,24 +65,32 @@ def _around(end: int, kind: IntType, low: int, high: int, sized: bool) -> tuple[
     if low == 0:
         n = -(-end // high) + 1
         return [(high, n - 2), (end - (n - 2) * high, 1)], [(0, 1)] if sized else [], [(1, 1)]
-    for around in range(MOST_ROUNDS):
+    if not sized and low == high:
+        return [(low, _multiple(end, kind, low))], [], [(low, 1)]
+    # From about 2 low high / (high - low) on every sum can be had.
+    certain = -(-2 * low * high // ((high - low) * kind.modulus))
+    for around in chain(range(min(MOST_ROUNDS, certain)), [certain]):
         total = end + around * kind.modulus
         n = total // high + 1 if sized else -(-total // high)
         if n * low <= total:
             break
-    else:
-        raise ValueError(f"bounds=({low}, {high}): no number of such records adds up to the end of {kind}; widen them")
-    if not sized and low == high:
-        return [(low, n)], [], [(low, 1)]
     larger, rest = divmod(total - n * low, high - low)
     if not sized:
         return [(high, larger), *([(low + rest, 1), (low, n - larger - 1)] if larger < n else [])], [], [(low, 1)]
     return [(high, larger), (low, n - larger - 1)], [(low + rest, 1)], [(low + rest + 1, 1)]
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def _multiple(end: int, kind: IntType, x: int) -> int:
+    """How many records of one value add up to the end of the type, modulo it."""
+    shared = math.gcd(x, kind.modulus)
+    if end % shared:
+        raise ValueError(f"bounds: no number of records of {x} adds up to the end of {kind}; give bounds that differ")
+    return end // shared * pow(x // shared, -1, kind.modulus // shared) % (kind.modulus // shared)
+
+
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Fewer records need a larger U, a larger ratio a smaller one: each wish is met best by one U."""
-    if setting.bounds:
+    if setting.bounds or fixed:
         yield {}
         return
     kind = setting.integers
@@ -94,7 +107,7 @@ FAMILY = Family(
     types="integers",
     default=uint64,
     relations=ANY_SIZED_FIRST,
-    parameters={"upper": "the largest record U, 1 or more"},
+    parameters={"upper": "the record farthest from zero: U, 1 or more, or below bounds of 0 -1 or less"},
     build=build,
     candidates=candidates,
 )

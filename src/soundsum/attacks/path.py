@@ -8,13 +8,15 @@ ulp of the *sum* apart, so some step jumps by at least that. Bisection finds one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from soundsum.attacks import words
 from soundsum.attacks.arithmetic import total_by_name
 from soundsum.attacks.attack import Attack, as_data
-from soundsum.attacks.family import ORDERED_SIZED, Family, Setting, Wish, exponent, whole
+from soundsum.attacks.family import ORDERED_SIZED, Family, Setting, Unmet, Wish, exponent, index, whole
 from soundsum.numbers import float64
 from soundsum.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.runs import Runs
@@ -27,16 +29,19 @@ MOST_ASKED = 1 << 20
 
 def build(setting: Setting, n: int | None = None, m: int | None = None) -> Attack:
     kind = setting.floats
-    reach = floor_log2(kind.max) - kind.min_exponent - 1
-    n = whole("n", min(2**16 + 1, 2**reach + 1) if n is None else n, 2, MOST_RECORDS, f"2 <= n <= {MOST_RECORDS}")
+    n = min(2**16 + 1, _most(setting, m)) if n is None else n
+    n = whole("n", n, 2, MOST_RECORDS, f"2 <= n <= {MOST_RECORDS:,}")
     if setting.bounds:
         L, U = setting.bounds
         given: dict[str, Any] = {"n": n}
+        if m is not None:
+            raise ValueError(f"m={m}: with bounds= the records are the bounds; leave m out")
         if n * max(abs(L), abs(U)) > kind.max:
-            raise ValueError(f"n={n}: the sums would not fit {kind}; the nearest that works is n={_most(setting)}")
+            raise Unmet("n", n, 2, _most(setting), f"that the sums fit {kind}, which ends at {words.value(kind.max)}")
     else:
         lower, upper = Fraction(1), 1 + power_of_two(-kind.k)
-        m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=kind.min_exponent)
+        least, size = kind.min_exponent, ("n", n, 2)
+        m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=least, size=size)
         L, U = lower * power_of_two(m), upper * power_of_two(m)
         given = {"n": n, "m": m}
     problem = setting.problem(L, U, n)
@@ -45,13 +50,18 @@ def build(setting: Setting, n: int | None = None, m: int | None = None) -> Attac
         return setting.runs((U, i), (L, n - i))
 
     def total(i: int) -> Fraction:
-        data = walk(i)
-        result = exact(setting.target(as_data(data)) if setting.target else total_by_name("rounded", data, problem))
+        data, how = walk(i), setting.target or "rounded"
+        result = exact(how(as_data(data)) if callable(how) else total_by_name(how, data, problem), "the target's sum")
         if is_special(result):
             raise ValueError(f"the target's sum of {n:,} records in [{L}, {U}] is {result}; give a smaller n")
         return Fraction(result)
 
     step, before, after = steepest(total, n)
+    if before == after:
+        raise ValueError(
+            f"the sum of {n:,} records is {before}, whether they are all {L} or all {U}, so no step moves it; "
+            "give a target that adds, more records or wider bounds"
+        )
     return Attack(
         name="path",
         left=walk(step + 1),
@@ -59,10 +69,11 @@ def build(setting: Setting, n: int | None = None, m: int | None = None) -> Attac
         problem=problem,
         totals=(after, before),
         parameters={**given, "step": step},
-        aimed_at="rounded",
+        aimed_at=setting.target if isinstance(setting.target, str) else "rounded",
         reference="rem:resist-kahan-thesis, made general",
-        statement="One record at a time from all L to all U the sum must jump from one float to the next somewhere.",
-        target=setting.target,
+        statement="One record at a time from all L to all U the sum must jump from one float to the next somewhere. "
+        "Where depends on the sum: each has its own step, which target= finds.",
+        target=setting.target if callable(setting.target) else None,
     )
 
 
@@ -86,17 +97,34 @@ def steepest(total: Callable[[int], Fraction], n: int) -> tuple[int, Fraction, F
     return low, at_low, at_high
 
 
-def _most(setting: Setting) -> int:
-    assert setting.bounds
-    return int(setting.floats.max / max(map(abs, setting.bounds)))
+def own_steps(made: Attack) -> dict[str, Fraction | float | None]:
+    """What `made.measured()` says, but for each sum by the step where that one jumps."""
+    problem = made.problem
+    if made.records > MOST_ASKED:
+        return made.measured()
+    setting = Setting(problem.dtype, problem.relation, (problem.lower, problem.upper))
+    ways = dict.fromkeys([made.aimed_at, *made.measured()])
+    return {how: build(replace(setting, target=how), n=made.records).measure(how) for how in ways}
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def _most(setting: Setting, m: int | None = None) -> int:
+    """The most records, or with no bounds the largest power of two of them, whose sums fit the type."""
+    kind = setting.floats
+    if setting.bounds:
+        return int(kind.max / max(map(abs, setting.bounds)))
+    start = kind.min_exponent if m is None else max(kind.min_exponent, index("m", m))
+    return 1 << max(1, floor_log2(kind.max) - start)
+
+
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """With n = 2^p and neighbouring bounds the ends are one ulp of the sum apart, which is n (U - L)."""
     most = wish.max_records or (MOST_RECORDS if setting.target is None else MOST_ASKED)
+    most = max(2, min(most, MOST_RECORDS, _most(setting, fixed.get("m"))))
     powers = [2**p for p in range(1, most.bit_length())]
-    if setting.bounds:  # wider than neighbouring floats: the ulp of the sum has to grow beyond U - L first
-        yield from ({"n": n} for n in powers if n <= _most(setting))
+    if "n" in fixed:
+        yield {}
+    elif setting.bounds:  # wider than neighbouring floats: the ulp of the sum has to grow beyond U - L first
+        yield from ({"n": n} for n in powers)
     elif wish.ratio is None:
         yield from ({"n": n} for n in powers[-1:])
     else:

@@ -7,12 +7,12 @@ which was lost anyway, so that they are 1 apart as a membership attack needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import UNORDERED, Family, Setting, Wish, exponent, whole
+from soundsum.attacks.family import UNORDERED, Family, Setting, Wish, exponent, index, whole
 from soundsum.numbers import float64
 from soundsum.rationals import power_of_two
 
@@ -22,16 +22,17 @@ def build(
 ) -> Attack:
     kind = setting.floats
     k = kind.k
-    # A given one leaves the other what remains of k + 1; with neither, both are near k/2: the fewest records.
-    a = min(k // 2, k + 1 - d) if a is None and isinstance(d, int) else k // 2 if a is None else a
-    d = max(1, min(k // 2, k + 1 - a)) if d is None and isinstance(a, int) else 1 if d is None else d
-    whole("d", d, 1, k + 1, f"1 <= d <= k + 1 = {k + 1}")
-    whole("a", a, 0, k + 1 - d, f"0 <= a <= k + 1 - d = {k + 1 - d}")
+    # A given one leaves the other what remains of k, for a ratio of 2; with neither, both are near k/2: the fewest
+    # records.
+    if d is None:
+        d = max(1, min(k // 2, k - (k // 2 if a is None else index("a", a))))
+    d = whole("d", d, 1, k + 1, f"1 <= d <= k + 1 = {k + 1}")
+    a = max(0, min(k // 2, k - d)) if a is None else a
+    a = whole("a", a, 0, k + 1 - d, f"0 <= a <= k + 1 - d = {k + 1 - d}")
     if drop_last and setting.relation.sized:
         raise ValueError(f"drop_last=True changes the number of records, which {setting.relation} makes public")
     b, c = 2 ** (k + 1 - a), 2 ** (k + 1 - d)
-    one, step = power_of_two(0), power_of_two(d)
-    j = exponent(setting, "j", j, low=one, high=step, total=b + c * step, least=kind.min_exponent - k)
+    j = _scale(setting, a, d, j)
     L, U = power_of_two(j), power_of_two(j + d)
     return Attack(
         name="reordering",
@@ -46,29 +47,44 @@ def build(
     )
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def _scale(setting: Setting, a: int, d: int, j: int | None) -> int:
+    kind = setting.floats
+    step, size = power_of_two(d), ("d", d, 1)
+    total = power_of_two(kind.k + 1 - a) + power_of_two(kind.k + 1)
+    least = kind.min_exponent - kind.k
+    return exponent(setting, "j", j, low=power_of_two(0), high=step, total=total, least=least, size=size)
+
+
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Of all pairs of exponents those that may be best: the smallest that is strong enough, the strongest that fits."""
     k = setting.floats.k
-    pairs = [(a, d) for d in range(1, k + 2) for a in range(k + 2 - d)]
+    first, second = (index(name, fixed[name]) if name in fixed else None for name in ("a", "d"))
+    ratios: dict[tuple[int, int], Fraction] = {}
+    for d in range(1, k + 2) if second is None else [second]:
+        for a in range(k + 2 - d) if first is None else [first]:
+            try:
+                j = _scale(setting, a, d, fixed.get("j"))
+            except ValueError:
+                continue
+            if a >= 0 and d >= 1 and a + d <= k + 1:
+                L, U = power_of_two(j), power_of_two(j + d)
+                ratios[a, d] = L * 2 ** (k + 1 - a) / setting.ideal(L, U)
 
     def records(pair: tuple[int, int]) -> int:
         return sum(1 << (k + 1 - e) for e in pair)
 
-    def ratio(pair: tuple[int, int]) -> Fraction:
-        a, d = pair
-        return (1 << (k + 1 - a)) / setting.ideal(1, 2**d)
-
-    if setting.bounds:  # other records fit, but the ideal is the same for all
-        tried = [(together - d, d) for together in range(1, k + 2) for d in {together - together // 2, 1}]
+    useful = [pair for pair in ratios if ratios[pair] > 1]
+    if not useful:
+        yield {}
+        return
+    strongest, smallest = max(useful, key=lambda pair: ratios[pair]), min(useful, key=records)
+    strong = [pair for pair in useful if wish.ratio is None or ratios[pair] >= wish.ratio]
+    small = [pair for pair in strong if wish.max_records is None or records(pair) <= wish.max_records]
+    if wish.ratio is None:
+        best = max(small, key=lambda pair: (ratios[pair], -records(pair))) if small else smallest
     else:
-        pairs = [pair for pair in pairs if ratio(pair) > 1]
-        strong = [pair for pair in pairs if wish.ratio is None or ratio(pair) >= wish.ratio] or pairs
-        small = [pair for pair in strong if wish.max_records is None or records(pair) <= wish.max_records]
-        if wish.ratio is None:
-            tried = [max(small, key=ratio)] if small else [min(pairs, key=records)]
-        else:
-            tried = [min(small or strong, key=records), (0, 1)]
-    yield from ({"a": a, "d": d} for a, d in tried)
+        best = min(small or strong, key=records) if strong else strongest
+    yield {"a": best[0], "d": best[1]}
 
 
 FAMILY = Family(

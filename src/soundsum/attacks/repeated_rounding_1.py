@@ -6,12 +6,12 @@ a whole ulp, so the larger sum grows twice as fast. For a public size, a 0 stand
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import ANY_UNSIZED_FIRST, Family, Setting, Wish, exponent, whole
-from soundsum.numbers import float64
+from soundsum.numbers import float16
 from soundsum.rationals import power_of_two
 
 
@@ -20,7 +20,8 @@ def build(setting: Setting, j: int | None = None, m: int | None = None) -> Attac
     k = kind.k
     j = whole("j", min(4, k) if j is None else j, 1, k, f"1 <= j <= k = {k}")
     zero, one = power_of_two(0) * 0, power_of_two(k)
-    m = exponent(setting, "m", m, low=zero, high=one, total=power_of_two(k + j + 1), least=kind.min_exponent)
+    total, size = power_of_two(k + j + 1), ("j", j, 1)
+    m = exponent(setting, "m", m, low=zero, high=one, total=total, least=kind.min_exponent, size=size)
     U = power_of_two(k + m)
     tail = [((power_of_two(i) + power_of_two(i - k)) * power_of_two(m), 2**k) for i in range(j)]
     start = [(0, 1)] if setting.relation.sized else []
@@ -37,7 +38,7 @@ def build(setting: Setting, j: int | None = None, m: int | None = None) -> Attac
     )
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     return ({"j": j} for j in range(1, setting.floats.k + 1))
 
 
@@ -45,7 +46,7 @@ FAMILY = Family(
     name="repeated_rounding_1",
     goes_wrong="every addition rounds up, to larger ulps",
     types="floats, k >= 2",
-    default=float64,
+    default=float16,  # of 64 bits it has 2^54 records, which nothing can add
     relations=ANY_UNSIZED_FIRST,
     parameters={"j": "j 2^k + 2 records, 1 <= j <= k", "m": "U = 2^(k+m)"},
     build=build,

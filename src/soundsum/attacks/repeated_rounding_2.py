@@ -7,12 +7,12 @@ example prints L with a plus where this minus is right. For a public size, a 0 s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import ANY_UNSIZED_FIRST, Family, Setting, Wish, exponent, whole
+from soundsum.attacks.family import ANY_UNSIZED_FIRST, Family, Setting, Wish, exponent, shown, whole
 from soundsum.numbers import float64
 from soundsum.rationals import exact, floor_log2, is_special, power_of_two
 
@@ -28,7 +28,10 @@ def build(setting: Setting, j: int | None = None, upper: Any = None) -> Attack:
     # x is an odd number of units 2^(j-1-2k), so it is a value of the type from the smallest subnormal on.
     least = kind.min_exponent - k - (j - 1 - 2 * k)
     grown = half + Fraction(half * half, 2 ** (k + 1))
-    a = exponent(setting, "log2(upper)", _power(upper), low=low, high=Fraction(1), total=grown, least=least)
+    size, e = ("j", j, 2), _power(upper)
+    a = exponent(
+        setting, "upper", e, low=low, high=Fraction(1), total=grown, least=least, size=size, value=power_of_two
+    )
     U = power_of_two(a)
     x, low = x * U, low * U
     kept = [(U, half - 1), (0, 1)] if setting.relation.sized else [(U, half - 1)]
@@ -54,11 +57,13 @@ def _power(upper: Any) -> int | None:
         raise ValueError(f"upper={upper}: the condition is that U is a power of two; 1 is one")
     e = floor_log2(Fraction(U))
     if power_of_two(e) != U:
-        raise ValueError(f"upper={upper}: the condition is that U is a power of two; the nearest below is 2^{e}")
+        raise ValueError(
+            f"upper={upper}: the condition is that U is a power of two; the nearest below is {shown(power_of_two(e))}"
+        )
     return e
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     return ({"j": j} for j in range(2, setting.floats.k))
 
 

@@ -8,7 +8,7 @@ here is 1 < j < k; the paper asks for j < (k+1)/2, where the copies add up exact
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,8 @@ def build(setting: Setting, j: int | None = None, m: int | None = None) -> Attac
     upper = lower + power_of_two(-k)
     ulp = power_of_two(j - k)  # of the sum
     down = _sum_of_copies(k, j, lower) + 2 ** (k - j)
-    m = exponent(setting, "m", m, low=lower, high=upper, total=(down + 1) * ulp, least=kind.min_exponent, preferred=-1)
+    total, size = (down + 1) * ulp, ("j", j, 2)
+    m = exponent(setting, "m", m, low=lower, high=upper, total=total, least=kind.min_exponent, size=size, preferred=-1)
     scale = power_of_two(m)
     L, U = lower * scale, upper * scale
     return Attack(
@@ -55,7 +56,7 @@ def _sum_of_copies(k: int, j: int, lower: Fraction) -> int:
     return reached + int(left * 2 ** (k - j)) + (reached % 2 if left else 0)
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     return ({"j": j} for j in range(2, setting.floats.k))
 
 

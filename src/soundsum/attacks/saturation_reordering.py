@@ -6,22 +6,26 @@ ends at the bottom. The same records, the whole range of the type apart. Needs L
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import UNORDERED, Family, Setting, Wish, whole
+from soundsum.attacks.family import UNORDERED, Family, Setting, Wish, index, whole
 from soundsum.attacks.overflow import default_upper
 from soundsum.numbers import int32
 
 
 def build(setting: Setting, lower: int | None = None, upper: int | None = None) -> Attack:
     kind = setting.integers
-    L, U = (int(b) for b in setting.bounds) if setting.bounds else (None, None)
-    U = upper if upper is not None else U if U is not None else max(1, default_upper(kind))
-    L = lower if lower is not None else L if L is not None else -max(1, U // 2)
-    whole("lower", L, kind.min, -1, f"{kind.min} <= lower < 0")
-    whole("upper", U, 1, kind.max, f"0 < upper <= {kind.max}")
+    bottom, top = (int(b) for b in setting.bounds or (kind.min, kind.max))
+    if not bottom < 0 < top:
+        raise ValueError(f"bounds=({bottom}, {top}): the condition is L < 0 < U; give bounds of both signs")
+    if upper is None:
+        upper = top if setting.bounds else default_upper(kind)
+    U = whole("upper", upper, 1, top, f"0 < upper <= {top}")
+    if lower is None:
+        lower = bottom if setting.bounds else -max(1, U // 2)
+    L = whole("lower", lower, bottom, -1, f"{bottom} <= lower < 0")
     b, c = -(-(kind.max - kind.min) // -L), -(-(kind.max - kind.min) // U)
     return Attack(
         name="saturation_reordering",
@@ -36,21 +40,41 @@ def build(setting: Setting, lower: int | None = None, upper: int | None = None) 
     )
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """For a private size max(|L|, U) counts, so |L| = U; for a public one U - L, so about that."""
-    if setting.bounds:
+    kind = setting.integers
+    reach, sized = kind.max - kind.min, setting.relation.sized
+    if setting.bounds or len(fixed) == 2:
         yield {}
         return
-    kind = setting.integers
-    reach = kind.max - kind.min
+    if fixed:
+        ((name, given),) = fixed.items()
+        size = abs(index(name, given))
+        other = max(1, _beside(size, reach, wish, sized)) if size else 1
+        yield {"lower": max(kind.min, -other)} if name == "upper" else {"upper": min(kind.max, other)}
+        return
     if wish.ratio is not None:
         most = int(reach / wish.ratio)
-        lower, upper = _fewest_records(reach, most) if setting.relation.sized else (most, most)
+        lower, upper = _fewest_records(reach, most) if sized else (most, most)
     else:
         records = max(2, wish.max_records or 2)
         half = -(-reach // (records // 2))
-        lower, upper = _least_spread(reach, records) if setting.relation.sized else (half, half)
+        lower, upper = _least_spread(reach, records) if sized else (half, half)
     yield {"lower": -max(1, min(lower, -kind.min)), "upper": max(1, min(upper, kind.max))}
+
+
+def _beside(size: int, reach: int, wish: Wish, sized: bool) -> int:
+    """The other bound's magnitude where one is `size`: as large as the ratio allows, or as small as the records do.
+
+    With a private size the larger of the two is the ideal, so the other may as well be as large.
+    """
+    if wish.ratio is not None:
+        most = int(reach / wish.ratio)
+        return most - size if sized else most
+    assert wish.max_records is not None
+    left = wish.max_records - -(-reach // size)
+    least = -(-reach // left) if left > 0 else reach
+    return least if sized else max(least, size)
 
 
 def _fewest_records(reach: int, spread: int) -> tuple[int, int]:

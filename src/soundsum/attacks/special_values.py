@@ -8,7 +8,7 @@ within the bounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -31,15 +31,17 @@ def build(setting: Setting, form: str = "nan") -> Attack:
     kind = setting.floats
     lower, upper = setting.bounds or (Fraction(0), kind.max if form == "overflow" else Fraction(1))
     plain = max(lower, min(Fraction(0), upper))
-    if form == "overflow" and (lower > 0 or kind.add(upper, upper) != math.inf):
+    sized = setting.relation.sized
+    if form == "overflow" and (kind.add(upper, upper) != math.inf or (sized and kind.add(upper, plain) == math.inf)):
+        besides = ", and U and the record nearest zero add up to a number" if sized else ""
         raise ValueError(
-            f"bounds=({lower}, {upper}): the condition is L <= 0 and that 2 U is infinite in {kind}; "
-            f"the nearest that work are lower=0 and upper={kind.max}"
+            f"bounds={setting.as_given(lower, upper)}: the condition is that 2 U is infinite in {kind}{besides}; "
+            f"bounds={setting.as_given(Fraction(0), kind.max)} work"
         )
     odd: Value = upper if form == "overflow" else math.nan if form == "nan" else math.inf
     common = [(upper, 1) if form == "overflow" else (plain, 3)]
     left = setting.runs(*common, (odd, 1))
-    right = setting.runs(*common, *([(plain, 1)] if setting.relation.sized else []))
+    right = setting.runs(*common, *([(plain, 1)] if sized else []))
     total = models.iterated(kind).sum
     return Attack(
         name="special_values",
@@ -55,7 +57,7 @@ def build(setting: Setting, form: str = "nan") -> Attack:
     )
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {}
 
 
@@ -69,4 +71,5 @@ FAMILY = Family(
     build=build,
     candidates=candidates,
     least_k=1,
+    mirrors=True,
 )

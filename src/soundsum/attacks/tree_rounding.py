@@ -8,26 +8,24 @@ pairwise sums (`rem:resist-pair`) holds for bottom-up pairing only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import ORDERED_SIZED, Family, Setting, Wish, exponent, whole
+from soundsum.attacks.family import ORDERED_SIZED, Family, Setting, Wish, exponent, index, whole
 from soundsum.numbers import float64
-from soundsum.rationals import power_of_two
+from soundsum.rationals import floor_log2, power_of_two
 
 MOST_LEVELS = 60
 """Records are counted in 64 bits."""
 
 
 def build(setting: Setting, j: int = 4, m: int | None = None, place: int | None = None) -> Attack:
-    kind = setting.floats
-    whole("j", j, 1, MOST_LEVELS, f"1 <= j <= {MOST_LEVELS}")
+    j = whole("j", j, 1, MOST_LEVELS, f"1 <= j <= {MOST_LEVELS}")
     n = 2**j
     place = whole("place", n - 1 if place is None else place, 0, n - 1, f"0 <= place < n = {n}")
-    lower, upper = 1 + power_of_two(-kind.k), 1 + 2 * power_of_two(-kind.k)
-    m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=kind.min_exponent, preferred=-1)
-    L, U = lower * power_of_two(m), upper * power_of_two(m)
+    L, U, m = _neighbours(setting, j, m)
     return Attack(
         name="tree_rounding",
         left=setting.runs((L, place), (U, 1), (L, n - 1 - place)),
@@ -41,7 +39,32 @@ def build(setting: Setting, j: int = 4, m: int | None = None, place: int | None 
     )
 
 
-def candidates(setting: Setting, wish: Wish) -> Iterator[dict[str, Any]]:
+def _neighbours(setting: Setting, j: int, m: int | None) -> tuple[Fraction, Fraction, int]:
+    """L, the next float U, and the exponent of L: the largest that fit the bounds, or (1 + 2^-k) 2^m without any."""
+    kind, n = setting.floats, 2**j
+    lower, upper = 1 + power_of_two(-kind.k), 1 + 2 * power_of_two(-kind.k)
+    size, least = ("j", j, 1), kind.min_exponent
+    if setting.bounds is None:
+        m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=least, size=size, preferred=-1)
+        return lower * power_of_two(m), upper * power_of_two(m), m
+    least_bound, bound = setting.bounds
+    top = min(bound, kind.max / n)
+    if m is not None:
+        top = min(top, power_of_two(index("m", m) + 1))
+    U = Fraction(kind.round_down(top))
+    if U > 0 and (U / kind.ulp(U)) % 2:  # the last bit of U is even, as that of L is odd
+        U = Fraction(kind.next_down(U))
+    L = Fraction(kind.next_down(U))
+    nearest_zero = max(least_bound, kind.smallest_normal if m is None else power_of_two(m))
+    if nearest_zero > L:
+        raise ValueError(
+            f"bounds={setting.as_given(*setting.bounds)} hold no two neighbouring normal floats, the one nearer zero "
+            f"with an odd last bit, that {n:,} can be added of; give bounds that do, or other parameters"
+        )
+    return L, U, floor_log2(L)
+
+
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     return ({"j": j} for j in range(1, MOST_LEVELS + 1))
 
 

@@ -57,7 +57,7 @@ def as_json(attack: Attack) -> dict[str, Any]:
     problem, predicted = attack.problem, attack.predicted
     return {
         "name": attack.name,
-        "parameters": {name: str(x) for name, x in attack.parameters.items()},
+        "parameters": {name: _typed(x) for name, x in attack.parameters.items()},
         "dtype": problem.dtype.name,
         "relation": str(problem.relation),
         "lower": str(problem.lower),
@@ -71,10 +71,15 @@ def as_json(attack: Attack) -> dict[str, Any]:
         "predicted": None if predicted is None else str(predicted),
         "ratio": str(attack.ratio),
         "aimed_at": attack.aimed_at,
-        "event": attack.event.description,
+        "event": attack.event.to_json(),
         "reference": attack.reference,
         "statement": attack.statement,
     }
+
+
+def _typed(x: Any) -> Any:
+    """A parameter as JSON has it: whole numbers, truths and words as they are, other fractions as strings."""
+    return x if isinstance(x, int | str) else int(x) if x == int(x) else str(x)
 
 
 def dataset(runs: Runs) -> str:

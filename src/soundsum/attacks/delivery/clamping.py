@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
@@ -50,14 +51,14 @@ def had_covid(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
     healthy = np.flatnonzero(ill == 0)[:KNOWN]
     database.execute("CREATE TABLE known_healthy AS SELECT unnest($uids) AS uid", {"uids": healthy.tolist()})
     people = np.setdiff1d(np.arange(PATIENTS), healthy)[:targets].tolist()
-    middle = len(pair.left) * problem.lower + problem.spread / 2  # between the two real sums
+    real = Event.between(pair.left.total(), pair.right.total())
     found, from_ours = [], []
     for person in people:
         given = {"L": float(problem.lower), "U": float(problem.upper), "person": person}
         total = database.execute(COVID, given).fetchone()[0]
         found.append(int(pair.event(ordinary_release(total, problem.ideal, eps))))
         column = np.append(ill[healthy], ill[person]).astype(np.float64)
-        from_ours.append(int(our_release(column, problem, eps) > middle))
+        from_ours.append(int(real(our_release(column, problem, eps))))
     return Delivery(
         name="had_covid",
         story=(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.outcome import Delivery, at_least_one, ordinary_gaussian, positive, secret_bits
 from soundsum.kernels import float_sum
@@ -52,8 +53,7 @@ def dp_sgd_step(targets: int = 32, noise_multiplier: Any = 8) -> Delivery:
         return -noisy_sum(batches[bit])
 
     secrets = secret_bits(targets)
-    assert pair.event.threshold is not None
-    real = sum((Fraction(x) for x in gradients), Fraction(0)) - clip / 2
+    real = Event.between(batches[1].total(), batches[0].total())
     return Delivery(
         name="dp_sgd_step",
         story=(
@@ -63,8 +63,8 @@ def dp_sgd_step(targets: int = 32, noise_multiplier: Any = 8) -> Delivery:
         query=QUERY,
         promised=f"Gaussian noise of {multiplier} C",
         secrets=tuple(secrets),
-        recovered=tuple(int(step(in_bfloat16, bit) < -pair.event.threshold) for bit in secrets),
-        recovered_from_ours=tuple(int(step(ours, bit) < -real) for bit in secrets),
+        recovered=tuple(int(pair.event(-step(in_bfloat16, bit))) for bit in secrets),
+        recovered_from_ours=tuple(int(real(-step(ours, bit))) for bit in secrets),
         chance=Fraction(1, 2),
         allowed=(1 + math.erf(1 / (2 * math.sqrt(2) * float(multiplier)))) / 2,
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
@@ -66,9 +67,9 @@ def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
         ]
         plain = [_added(tail, problem) for tail in tails]
         output = ordinary_release(_added(column, problem), problem.ideal, eps)
-        found.append(int(output > sum(plain) / 2))
-        real = [sum((Fraction(x) * n for x, n in tail.counts().items()), Fraction(0)) for tail in tails]
-        from_ours.append(int(our_release(column, problem, eps) > sum(real) / 2))
+        found.append(int(Event.between(*plain)(output)))
+        real = Event.between(*(tail.total() for tail in tails))
+        from_ours.append(int(real(our_release(column, problem, eps))))
     return Delivery(
         name="microquery",
         story=(

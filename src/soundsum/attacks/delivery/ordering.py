@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
@@ -38,7 +39,7 @@ def reordered(targets: int = 16, epsilon: Any = "1/4") -> Delivery:
     values = np.asarray(pair.left)
     person = 7  # one of those with the small value
     secrets, found, from_ours = secret_bits(targets), [], []
-    real = sum((Fraction(x) * n for x, n in pair.left.counts().items()), Fraction(0))
+    real = Event.between(pair.left.total(), pair.right.total())
     with_person = table("visits", {"uid": np.arange(len(values)), "value": values})
     without = table("visits", {"uid": np.delete(np.arange(len(values)), person), "value": np.delete(values, person)})
     for present in secrets:
@@ -46,7 +47,7 @@ def reordered(targets: int = 16, epsilon: Any = "1/4") -> Delivery:
         column = database.execute(QUERY, {"person": person}).fetchnumpy()["value"]
         total = float_sum("iterated", column, problem.lower, problem.upper)
         found.append(int(pair.event(ordinary_release(total, problem.ideal, eps))))
-        from_ours.append(int(our_release(column, problem, eps) > real - problem.lower / 2))
+        from_ours.append(int(real(our_release(column, problem, eps))))
     return Delivery(
         name="reordered",
         story=(
