@@ -65,7 +65,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 
 
 def test_the_papers_largest_examples_take_little_memory():
-    """2^28 and 2^30 records, every addition done, in a process of their own: 500 MB are what a reproduction may take."""
+    """2^28 and 2^30 records, every addition done, in a process of their own (a reproduction may take 500 MB)."""
     done = subprocess.run([sys.executable, "-c", IN_A_PROCESS, *LARGEST], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 200
 

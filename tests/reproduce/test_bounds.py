@@ -20,7 +20,9 @@ def test_upper_bounds_hold_but_for_one_ratio():
 
 
 def test_verification_finds_no_violation_and_reaches_the_integer_bounds():
-    closest = {c.what.split(":")[0]: (c.found, dict(c.also)["largest true / claimed"]) for c in bounds.verified()}
+    cells = list(bounds.verified())
+    assert {cell.verdict for cell in cells} == {Verdict.CHECKED}  # the paper verified nothing
+    closest = {c.what.split(":")[0]: (c.found, dict(c.also)["largest true / claimed"]) for c in cells}
     assert all(violations == 0 for violations, _ in closest.values())
     assert all(closest[method][1] == 1 for method in ("checked", "modular", "saturating", "split", "grid"))
     assert all(0 < closest[method][1] < 1 for method in ("iterated", "pairwise", "kahan", "toward_zero"))
@@ -31,3 +33,21 @@ def test_the_roadmap_s_limit_is_47_million_not_67():
     assert first.verdict == Verdict.ERRATUM
     assert 47_000_000 < dict(first.also)["1.5 holds up to n"] < 48_000_000
     assert [cell.verdict for cell in rest] == ["matches"] * 3
+
+
+def test_a_bound_of_another_order_would_differ():
+    grown = {method: dict.fromkeys(bounds.ORDERS) for method in ("iterated", "pairwise", "kahan")}
+    for method, orders in grown.items():
+        for order in orders:
+            orders[order] = bounds._growth("", method, f"1 + O({order})", bounds._public).verdict
+    assert {method: [o for o, v in orders.items() if v == "matches"] for method, orders in grown.items()} == {
+        "iterated": ["n^2/2^k"],
+        "pairwise": ["n log(n)/2^k"],
+        "kahan": ["n/2^k"],
+    }
+    assert all(v in ("matches", "differs") for orders in grown.values() for v in orders.values())
+
+
+def test_what_only_we_state_is_checked():
+    checked = by_verdict(bounds.upper_bounds(), Verdict.CHECKED)
+    assert checked == ["floats to ints: 1 + O(n sqrt(n)/2^m)", "iterated: the order n^2/2^k is reached"]

@@ -18,10 +18,11 @@ def by_verdict(cells, verdict):
 
 def test_the_matrix_is_the_paper_s_but_for_np_sum():
     cells = list(matrix.matrix())
-    assert len(cells) == 20
+    assert len(cells) == 25
     assert by_verdict(cells, Verdict.DIFFERS) == []
     assert by_verdict(cells, Verdict.ERRATUM) == [
-        "repeated rounding on IBM diffprivlib",
+        "repeated rounding I on IBM diffprivlib",
+        "repeated rounding II on IBM diffprivlib",
         "reordering on IBM diffprivlib",
     ]
 
@@ -39,3 +40,17 @@ def test_a_library_clamps_before_it_adds():
     problem = attack("rounding", dtype="float64", relation="hamming", j=5, m=-1).problem
     bits = Runs("float64", [(0, 32), (1, 1)])  # the had_covid column: clamping makes it the attack's left dataset
     assert numpy_sum(bits, problem) == DIFFPRIVLIB.total(bits.clamp(problem.lower, problem.upper), problem)
+
+
+def test_the_paper_s_silence_is_no_statement():
+    checked = by_verdict(matrix.matrix(), Verdict.CHECKED)
+    assert checked == ["overflow on Chorus", "overflow on PINQ", "rounding on PINQ"]
+
+
+def test_a_tree_is_no_shelter_in_itself():
+    """One rounding moves np.sum by 32 times the ideal; that repeated rounding does not is a measurement."""
+    rounding = attack("rounding", dtype="float64", relation="hamming", j=5)
+    assert rounding.measure(np.sum) == 32 * rounding.ideal
+    for j in (1, 2):
+        repeated = attack("repeated_rounding_1", dtype="float32", relation="change_one", j=j)
+        assert repeated.measure(np.sum) <= repeated.ideal

@@ -35,8 +35,24 @@ def test_statements_have_no_order():
 def test_an_erratum_needs_the_print_to_fail_and_the_correction_to_hold():
     right, wrong = Check(1, "=", 1), Check(1, "=", 2)
     assert Erratum("", "", "", "", wrong, right).verdict == Verdict.ERRATUM
-    assert Erratum("", "", "", "", right, right).verdict == Verdict.MATCHES
+    assert Erratum("", "", "", "", right, right).verdict == Verdict.DIFFERS  # the print holds: it is we who err
     assert Erratum("", "", "", "", wrong, wrong).verdict == Verdict.DIFFERS
+
+
+def test_what_is_not_printed_is_checked_and_no_match():
+    assert Cell("x", "y", 0, 0, ours=True).verdict == Verdict.CHECKED
+    assert Cell("x", "y", 0, 1, ours=True).verdict == Verdict.DIFFERS
+    section = Section("s", "S", cells=(Cell("x", "y", 0, 0, ours=True),))
+    assert section.tally == {"matches": 0, "erratum": 0, "differs": 0, "checked": 1}
+
+
+def test_an_erratum_that_shows_in_several_places_counts_once():
+    right, wrong = Check(1, "=", 1), Check(1, "=", 2)
+    cells = tuple(Cell(what, "r", 3, 2, corrected=2, erratum=label) for what, label in (("a", "one"), ("b", "one")))
+    errata = (Erratum("", "r", "", "", wrong, right, "one"), Erratum("", "r", "", "", wrong, right, "two"))
+    result = Reproduction(False, (Section("s", "", cells=cells), Section("errata", "", errata=errata)), 0)
+    assert result.tally["erratum"] == 2
+    assert [section.tally["erratum"] for section in result.sections] == [2, 2]
 
 
 def test_a_printed_count_is_inside_or_not_and_a_missing_one_is_no_contradiction():
@@ -57,7 +73,7 @@ def test_json_keeps_numbers_exact_and_adds_what_follows():
     plain = json.loads(json.dumps(result.as_json()))
     first = plain["sections"][0]["cells"][0]
     assert (first["printed"], first["found"], first["verdict"]) == (str(2**64 - 1), "1/3", "erratum")
-    assert plain["tally"] == {"matches": 1, "erratum": 1, "differs": 0}
+    assert plain["tally"] == {"matches": 1, "erratum": 1, "differs": 0, "checked": 0}
 
 
 @pytest.mark.parametrize(

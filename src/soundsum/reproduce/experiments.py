@@ -47,25 +47,27 @@ class Setup:
     runs: int
     printed: tuple[int, int] | None = None
     note: str = ""
+    source: str = ""
 
     def run(self, *cells: Cell) -> Experiment:
         return Experiment(
-            self.name,
-            self.reference,
-            self.library,
-            self.described,
-            self.attack.name,
-            self.u.size,
-            self.epsilon,
-            self.runs,
-            f"output {'>' if self.strict else '>='} {text(self.threshold)}",
-            self.threshold,
-            self.sums,
-            self.ideal,
-            self._counted(0),
-            self._counted(1),
-            cells,
-            self.note,
+            name=self.name,
+            reference=self.reference,
+            library=self.library,
+            mechanism=self.described,
+            attack=self.attack.name,
+            records=self.u.size,
+            epsilon=self.epsilon,
+            runs=self.runs,
+            event=f"output {'>' if self.strict else '>='} {text(self.threshold)}",
+            threshold=self.threshold,
+            sums=self.sums,
+            ideal=self.ideal,
+            left=self._counted(0),
+            right=self._counted(1),
+            cells=cells,
+            note=self.note,
+            source=self.source,
         )
 
     def _counted(self, side: int) -> Count:
@@ -89,9 +91,22 @@ def of_floats(
     middle = Fraction(float64.round_up((sums[0] + sums[1]) / 2))
     ideal = library.sensitivity(pair.problem)
     return Setup(
-        name, reference, library.name, described, pair, u, v, (sums[0], sums[1]), mechanism, ideal, middle, False,
-        epsilon, runs,
-    )  # fmt: skip
+        name=name,
+        reference=reference,
+        library=library.name,
+        described=described,
+        attack=pair,
+        u=u,
+        v=v,
+        sums=(sums[0], sums[1]),
+        mechanism=mechanism,
+        ideal=ideal,
+        threshold=middle,
+        strict=False,
+        epsilon=epsilon,
+        runs=runs,
+        source=library.source,
+    )
 
 
 def chances(setup: Setup, printed_log2: int | None = None, printed: str | None = None) -> Cell:
@@ -112,13 +127,13 @@ def chances(setup: Setup, printed_log2: int | None = None, printed: str | None =
 def ibm_overflow() -> Experiment:
     pair = attack("overflow", dtype="int32", relation="change_one", upper=2**24)
     lower, upper = int(pair.problem.lower), int(pair.problem.upper)
-    sums = [Fraction(x) for x in pair.sums("modular")]
+    sums = [libraries.numpy_int32_sum(side, pair.problem) for side in (pair.left, pair.right)]
     u, v = (pair.left, pair.right) if sums[0] > sums[1] else (pair.right, pair.left)
     setup = Setup(
         name="IBM diffprivlib, 32-bit integers",
         reference="al:ibm-overflow",
         library="IBM diffprivlib",
-        described="np.sum, which wraps; geometric noise that does not, cut off at n L and n U",
+        described="np.sum with dtype=int32, which wraps; geometric noise that does not, cut off at n L and n U",
         attack=pair,
         u=u,
         v=v,
@@ -130,9 +145,18 @@ def ibm_overflow() -> Experiment:
         epsilon=HALF,
         runs=10_000,
         printed=(10_000, 0),
+        source=libraries.DIFFPRIVLIB.source,
     )
+    private = attack("overflow", dtype="int32", relation="insert_delete", upper=2**24)
     return setup.run(
-        Cell("records", "al:ibm-overflow", 2**7, u.size, corrected=2**7 + 1, at="U = 2^24", note="the theorem's n"),
+        Cell(
+            "records of the smaller dataset",
+            "al:ibm-overflow",
+            2**7,
+            min(private.left.size, private.right.size),
+            at="U = 2^24, insert-delete neighbours, as in the theorem's proof",
+            note="the theorem's n is the larger one's, 2^7 + 1, and that of both where the size is public",
+        ),
         chances(setup, printed_log2=-12_000),
     )
 
@@ -153,8 +177,17 @@ def smartnoise_reordering() -> Experiment:
         Cell("difference of the sums", reference, 2**24, u - v),
         Cell("threshold", reference, 25_165_824, setup.threshold),
         chances(setup, printed_log2=-127),
-        Cell("chance that all 100 on u exceed 33,554,400", reference, OUTSIDE / 2, round(all_above, 4), ">="),
-        Cell("chance that all 100 on v stay below 16,777,230", reference, OUTSIDE / 2, round(all_below, 4), ">="),
+        Cell(
+            "chance that all 100 on u exceed 33,554,400", reference, OUTSIDE / 2, round(all_above, 4), ">=", ours=True
+        ),
+        Cell(
+            "chance that all 100 on v stay below 16,777,230",
+            reference,
+            OUTSIDE / 2,
+            round(all_below, 4),
+            ">=",
+            ours=True,
+        ),
     )
 
 
@@ -168,8 +201,15 @@ def google_reordering() -> Experiment:
     )
     u, v = setup.sums
     return setup.run(
-        Cell("difference of the sums", reference, 3, u - v, corrected=2),
-        Cell("midpoint of the sums", reference, printed, (u + v) / 2, corrected=134_217_729),
+        Cell("difference of the sums", reference, 3, u - v, corrected=2, erratum="reordering-dropped"),
+        Cell(
+            "midpoint of the sums",
+            reference,
+            printed,
+            (u + v) / 2,
+            corrected=134_217_729,
+            erratum="reordering-dropped",
+        ),
         chances(setup, printed="0.015"),
     )
 
@@ -180,15 +220,8 @@ def ibm_rounding() -> Experiment:
     made = of_floats("IBM diffprivlib, 64-bit floats, rounding", reference, libraries.DIFFPRIVLIB, pair, HALF, 10_000)
     threshold = Fraction(float64.round(33 * pair.problem.lower))
     setup = replace(made, threshold=threshold, strict=True, printed=(9_999, 2))
-    assert setup.printed is not None
     return setup.run(
         Cell("records", reference, 33, setup.u.size),
-        Cell(
-            "wrong guesses in 20,000 runs, by its table",
-            "sec:attacks",
-            3,
-            setup.runs - setup.printed[0] + setup.printed[1],
-        ),
         chances(setup, printed_log2=-100),
     )
 
@@ -199,7 +232,7 @@ def google_mean_rounding() -> Experiment:
     made = of_floats("Google DP, 64-bit floats, mean", reference, libraries.GOOGLE_MEAN, pair, HALF, 10_000)
     setup = replace(made, threshold=pair.problem.lower, strict=True, printed=(10_000, 0))
     return setup.run(
-        Cell("records", reference, 33, setup.u.size, corrected=2**7 + 1, at="j = 7"),
+        Cell("records", reference, 33, setup.u.size, corrected=2**7 + 1, at="j = 7", erratum="google-mean"),
         chances(setup, printed_log2=-12_000),
     )
 

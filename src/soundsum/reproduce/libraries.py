@@ -1,7 +1,7 @@
 """The libraries the paper attacks, as models: how each added, which sensitivity it took, and how it drew its noise.
 
-Read from the sources of the time (diffprivlib 0.5, Google's C++ library 1.x under PyDP, OpenDP 0.3/0.4, Chorus, PINQ).
-They stand for the mechanisms as they were when the paper was written and say nothing of today's releases.
+Each names the files it was made from, at the commits the paper links to (`sec:ideal-sens-libraries`); of Chorus and
+PINQ it is their papers. They stand for the mechanisms as they were when the paper was written, not for today's.
 """
 
 from __future__ import annotations
@@ -30,6 +30,14 @@ def numpy_sum(data: Runs, problem: Problem) -> Fraction:
     return Fraction(from_double(float(np.sum(np.asarray(clamped)))))
 
 
+def numpy_int32_sum(data: Runs, problem: Problem) -> Fraction:
+    """np.sum with dtype=np.int32, which wraps; without the dtype NumPy adds 32-bit integers in 64 bits.
+
+    diffprivlib passes its own dtype on, and takes geometric noise only where that is an integer type.
+    """
+    return Fraction(int(np.sum(np.asarray(data.clamp(problem.lower, problem.upper)), dtype=np.int32)))
+
+
 @dataclass(frozen=True)
 class Library:
     """How a library released a bounded sum of floats: `mechanism` takes the problem, n and epsilon."""
@@ -40,6 +48,7 @@ class Library:
     sized: bool | None  # None: it has a sum for either, and takes the relation's
     total: Callable[[Runs, Problem], Fraction]
     mechanism: Callable[[Problem, int, Fraction], Mechanism]
+    source: str
 
     def sensitivity(self, problem: Problem) -> Fraction:
         """The idealised one the library scaled its noise to."""
@@ -80,16 +89,62 @@ def _float(problem: Problem) -> FloatType:
     return problem.dtype
 
 
-GOOGLE = Library("Google DP", "in order, doubles", "geometric on a power-of-two grid", False, in_order, _google)
+_CC = "google/differential-privacy, cc/algorithms"
+
+GOOGLE = Library(
+    name="Google DP",
+    adds="in order, doubles",
+    noise="geometric on a power-of-two grid",
+    sized=False,
+    total=in_order,
+    mechanism=_google,
+    source=f"{_CC}/bounded-sum.h at f3e565a, numerical-mechanisms.h and distributions.cc",
+)
 GOOGLE_MEAN = Library(
-    "Google DP, mean", "in order, doubles", "grid noise on sum and count", True, in_order, google_mean
+    name="Google DP, mean",
+    adds="in order, doubles",
+    noise="grid noise on sum and count",
+    sized=True,
+    total=in_order,
+    mechanism=google_mean,
+    source=f"{_CC}/bounded-mean.h at 4c867aa, numerical-mechanisms.h and distributions.cc",
 )
 DIFFPRIVLIB = Library(
-    "IBM diffprivlib", "np.sum", "Laplace of four uniforms, cut off at n L and n U", True, numpy_sum, _diffprivlib
+    name="IBM diffprivlib",
+    adds="np.sum",
+    noise="Laplace of four uniforms, cut off at n L and n U",
+    sized=True,
+    total=numpy_sum,
+    mechanism=_diffprivlib,
+    source="IBM/differential-privacy-library, diffprivlib/tools/utils.py at 90b319a (0.5), mechanisms/laplace.py",
 )
-OPENDP = Library("OpenDP / SmartNoise", "in order, own type", "Laplace in the records' type", None, in_order, _opendp)
-CHORUS = Library("Chorus", "in order, by the database", "Laplace by inversion", True, in_order, _chorus)
-PINQ = Library("PINQ", "in order, doubles", "Laplace by inversion, records in [-1, 1]", False, in_order, _pinq)
+OPENDP = Library(
+    name="OpenDP / SmartNoise",
+    adds="in order, own type",
+    noise="Laplace in the records' type",
+    sized=None,
+    total=in_order,
+    mechanism=_opendp,
+    source="opendp/opendp, rust/opendp/src/trans/sum/mod.rs at 92b82ba, meas/laplace and samplers.rs",
+)
+CHORUS = Library(
+    name="Chorus",
+    adds="in order, by the database",
+    noise="Laplace by inversion",
+    sized=True,
+    total=in_order,
+    mechanism=_chorus,
+    source="its paper (Johnson, Near, Hellerstein, Song 2020, section 3)",
+)
+PINQ = Library(
+    name="PINQ",
+    adds="in order, doubles",
+    noise="Laplace by inversion, records in [-1, 1]",
+    sized=False,
+    total=in_order,
+    mechanism=_pinq,
+    source="its paper (McSherry 2009), NoisySum",
+)
 
 
 def diffprivlib_integers(lower: int, upper: int, n: int, epsilon: Fraction) -> IntegerLaplace:

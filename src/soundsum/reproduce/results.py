@@ -1,7 +1,8 @@
 """What a reproduction says: cells that set what the paper prints beside what is computed, 2x2 tables, and plot data.
 
 A verdict is never written down, it follows from the numbers: a cell *matches* if the printed statement holds of the
-computed value; it is an *erratum* if it does not but a corrected one, stated beside it, does; else it *differs*.
+computed value; it is an *erratum* if it does not but a corrected one, stated beside it, does; else it *differs*. What
+the paper does not print and holds here is *checked*, which is no match.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Verdict(enum.StrEnum):
     MATCHES = "matches"
     ERRATUM = "erratum"
     DIFFERS = "differs"
+    CHECKED = "checked"
 
 
 def holds(found: Number, sign: Sign, stated: Number) -> bool:
@@ -47,6 +49,8 @@ class Cell:
     """One printed statement (`found sign printed`) and what the computation finds.
 
     `corrected` is the value that works where the printed one does not; `at` says with which parameters, `note` why.
+    With `ours` the paper prints nothing of the kind, and `printed` is what is expected here. `erratum` is the label of
+    the erratum a cell shows.
     """
 
     what: str
@@ -59,13 +63,15 @@ class Cell:
     note: str = ""
     also: tuple[tuple[str, Number], ...] = ()
     """Further figures, each with its name: measured sensitivities, sizes, what verification found."""
+    ours: bool = False
+    erratum: str = ""
 
     shown: ClassVar[tuple[str, ...]] = ("verdict",)
 
     @property
     def verdict(self) -> Verdict:
         if holds(self.found, self.sign, self.printed):
-            return Verdict.MATCHES
+            return Verdict.CHECKED if self.ours else Verdict.MATCHES
         if self.corrected is not None and holds(self.found, self.sign, self.corrected):
             return Verdict.ERRATUM
         return Verdict.DIFFERS
@@ -101,15 +107,21 @@ class Erratum:
     works: str
     as_printed: Check
     corrected: Check
+    label: str = ""
 
-    shown: ClassVar[tuple[str, ...]] = ("verdict",)
+    shown: ClassVar[tuple[str, ...]] = ("command", "verdict")
+
+    @property
+    def command(self) -> str:
+        """What shows this one."""
+        return f"soundsum reproduce --only errata:{self.label}"
 
     @property
     def verdict(self) -> Verdict:
-        """An erratum if what is printed fails and what is said to work holds; matches if the print holds after all."""
-        if self.as_printed.holds:
-            return Verdict.MATCHES
-        return Verdict.ERRATUM if self.corrected.holds else Verdict.DIFFERS
+        """An erratum if what is printed fails and what is said to work holds; if the print holds after all, it is we
+        who err.
+        """
+        return Verdict.ERRATUM if self.corrected.holds and not self.as_printed.holds else Verdict.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -153,6 +165,8 @@ class Experiment:
     right: Count
     cells: tuple[Cell, ...] = ()
     note: str = ""
+    source: str = ""
+    """Which files of which version the model was made from."""
 
     shown: ClassVar[tuple[str, ...]] = ("difference", "ratio", "loss", "verdict")
 
@@ -202,6 +216,8 @@ class Trial:
     """The largest p_left / p_right an epsilon-private mechanism may have: e^epsilon."""
     p_value: Decimal
     """The probability that a mechanism within the bound gives counts so far apart, at most."""
+    test: str = ""
+    """What was taken for "left"."""
 
     shown: ClassVar[tuple[str, ...]] = ("distinguished",)
 
@@ -226,9 +242,9 @@ class SideBySide:
 
     @property
     def verdict(self) -> Verdict:
-        """Matches what the paper and we promise: the naive mechanism is told apart, ours is not."""
+        """Checked, as the paper has no such table: the naive mechanism is told apart, ours is not."""
         told = self.naive.distinguished and not self.release.distinguished
-        return Verdict.MATCHES if told and abs(self.ours[0] - self.ours[1]) <= self.ideal else Verdict.DIFFERS
+        return Verdict.CHECKED if told and abs(self.ours[0] - self.ours[1]) <= self.ideal else Verdict.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -255,6 +271,12 @@ class Section:
             yield from (cell.verdict for cell in experiment.cells)
         yield from (pair.verdict for pair in self.side_by_side)
 
+    def distinct_errata(self) -> set[str]:
+        """The labels of the errata that are shown here, by themselves or in a cell."""
+        cells = (*self.cells, *(cell for experiment in self.experiments for cell in experiment.cells))
+        of_cells = {c.erratum or f"{c.reference}: {c.what}" for c in cells if c.verdict == Verdict.ERRATUM}
+        return of_cells | {e.label for e in self.errata if e.verdict == Verdict.ERRATUM}
+
     @property
     def tally(self) -> dict[str, int]:
         """How many cells there are of each verdict."""
@@ -274,7 +296,10 @@ class Reproduction:
 
     @property
     def tally(self) -> dict[str, int]:
-        return {verdict.value: sum(s.tally[verdict.value] for s in self.sections) for verdict in Verdict}
+        """How many cells there are of each verdict; an erratum that shows in several places counts once."""
+        together = {verdict.value: sum(s.tally[verdict.value] for s in self.sections) for verdict in Verdict}
+        distinct: set[str] = set().union(*(s.distinct_errata() for s in self.sections))
+        return together | {Verdict.ERRATUM.value: len(distinct)}
 
     @property
     def differs(self) -> int:

@@ -14,7 +14,12 @@ from soundsum.reproduce import reproduce
 from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Verdict
 from soundsum.reproduce.words import text
 
-STYLE = {Verdict.MATCHES: "green", Verdict.ERRATUM: "yellow", Verdict.DIFFERS: "bold red"}
+STYLE = {
+    Verdict.MATCHES: "green",
+    Verdict.ERRATUM: "yellow",
+    Verdict.DIFFERS: "bold red",
+    Verdict.CHECKED: "cyan",
+}
 
 
 def watched(console: Console, full: bool, only: list[str] | None) -> Reproduction:
@@ -43,13 +48,14 @@ def show(console: Console, result: Reproduction) -> None:
 
 def _headline(result: Reproduction) -> Text:
     tally = result.tally
-    total = sum(tally.values())
+    total = tally["matches"] + tally["erratum"] + tally["differs"]
     line = Text()
     line.append("reproduced" if not result.differs else f"{result.differs} DIFFER", STYLE[
         Verdict.DIFFERS if result.differs else Verdict.MATCHES])  # fmt: skip
     line.append(
-        f": of {total:,} comparisons {tally['matches']:,} match, {tally['erratum']:,} are errata of the paper, "
-        f"{tally['differs']:,} differ; {'full' if result.full else 'quick'} run, {result.seconds:,.1f} s"
+        f": of {total:,} statements {tally['matches']:,} match, {tally['erratum']:,} are errata of the paper, "
+        f"{tally['differs']:,} differ; {tally['checked']:,} more of ours hold; "
+        f"{'full' if result.full else 'quick'} run, {result.seconds:,.1f} s"
     )
     return line
 
@@ -63,6 +69,7 @@ def _tables(section: Section) -> list[Table]:
         for e in section.errata:
             table.add_row(_verdict(e.verdict), e.what, Text(f"printed: {e.printed}"), Text(str(e.as_printed)))
             table.add_row("", Text(e.reference, "dim"), Text(f"holds: {e.works}"), Text(str(e.corrected)))
+            table.add_row("", "", Text(e.command, "dim"), "")
         tables.append(table)
     for experiment in section.experiments:
         tables.append(_experiment(experiment))
@@ -87,13 +94,14 @@ def _verdict(verdict: Verdict) -> Text:
 
 
 def _cells(cells: tuple[Cell, ...]) -> Table:
-    table = _table("verdict", "what", "printed", "computed")
+    table = _table("verdict", "what", "printed (dim: expected)", "computed")
     for cell in cells:
         sign = "" if cell.sign == "=" else f"{cell.sign} "
         extra = [f"{name}: {text(value)}" for name, value in cell.also]
         detail = "; ".join(part for part in (cell.reference, cell.at, *extra, cell.note) if part)
         what = Text.assemble(cell.what, "\n", (detail, "dim"))
-        table.add_row(_verdict(cell.verdict), what, Text(f"{sign}{text(cell.printed)}"), Text(text(cell.found)))
+        stated = Text(f"{sign}{text(cell.printed)}", "dim" if cell.ours else "")
+        table.add_row(_verdict(cell.verdict), what, stated, Text(text(cell.found)))
     return table
 
 
@@ -144,7 +152,8 @@ def _side_by_side(pairs: tuple[SideBySide, ...]) -> Table:
     first = pairs[0]
     table.caption = (
         "naive: an ordinary sum and Laplace noise for the ideal. apart: the two sums, in ideals. on left, on right: of "
-        f"{first.naive.runs:,} runs those with the guess 'left'. p-value: for 'epsilon-private' with epsilon = "
+        f"{first.naive.runs:,} runs those with the guess 'left'; ours by the more telling of two thresholds. "
+        "p-value: for 'epsilon-private' with epsilon = "
         f"{first.epsilon}, a guess being at most {first.naive.bound:.3f} times as likely on one side as on the other."
     )
     table.caption_justify = "left"
