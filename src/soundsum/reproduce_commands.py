@@ -13,7 +13,8 @@ from rich.console import Console
 def reproduce(
     full: Annotated[bool, typer.Option("--full", help="Every attack at the size the paper prints.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="One section: lower, upper, errata, ...; may be repeated.")
+        list[str] | None,
+        typer.Option("--only", help="A section: lower, upper, errata, errata:kahan, ...; may be repeated."),
     ] = None,
     to_json: Annotated[
         str | None, typer.Option("--json", help="Write everything as JSON, - for the screen.", metavar="FILE")

@@ -45,3 +45,9 @@ def test_every_heading_of_the_errata_page_is_computed_here(all_errata):
     }
     assert len(labels) > 20
     assert labels <= {e.reference for e in all_errata}
+
+
+def test_the_page_has_the_command_of_every_erratum(all_errata):
+    on_page = re.findall(r"^`(soundsum .*)`$", ERRATA_PAGE, re.MULTILINE)
+    commands = [command for line in on_page for command in line.split("` `")]
+    assert sorted(commands) == sorted(e.command for e in all_errata)
