@@ -232,7 +232,12 @@ def test_an_upper_bound_outside_the_range_is_named_as_one():
 @pytest.mark.parametrize(
     "name, dtype, options, message",
     [
-        ("repeated_rounding_1", ss.FloatType(5, 3), {"j": 49}, "which no j meets here; use another type"),
+        (
+            "repeated_rounding_1",
+            ss.FloatType(5, 3),
+            {"j": 49},
+            "and none that meets it works here (j=5: the condition is that the sums fit",
+        ),
         ("overflow", "int8", {"upper": 0.125}, "upper=0.125 is not a whole number"),
         ("overflow", "int8", {"bounds": (-20, -3), "upper": 0.125}, "upper=0.125 is not a whole number"),
         ("overflow", "uint7", {"bounds": (103, 104), "relation": "symmetric"}, "give bounds nearer zero"),
@@ -240,12 +245,37 @@ def test_an_upper_bound_outside_the_range_is_named_as_one():
         ("special_values", "float64", {"form": "overflow", "bounds": (0, 1)}, "bounds=(0, "),
         ("rounding", "float64", {"bounds": (1, 1 + 2.0**-52)}, "; path attacks these bounds"),
         ("rounding", "float64", {"bounds": (1,)}, "bounds=(1,): give two numbers"),
+        ("rounding", "float64", {"bounds": 3}, "bounds=3: give two numbers"),
         ("rounding", "float64", {"j": True}, "j=True is not a whole number"),
     ],
 )
 def test_what_is_said_where_none_can_be(name, dtype, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         ss.attack(name, dtype, **options)
+
+
+@pytest.mark.parametrize(
+    "name, dtype, options",
+    [
+        ("rounding", "float64", {"j": 7, "max_records": 5}),
+        ("reordering", "float64", {"d": 44, "max_records": 1}),
+        ("tree_rounding", "bfloat16", {"place": 5, "max_records": 3}),
+        ("overflow", "int16", {"upper": 7, "max_records": 3}),
+        ("saturation_reordering", "int14", {"upper": 100, "ratio": 1000}),
+        ("saturation_reordering", "int14", {"upper": 97, "ratio": 1000, "relation": "change_one"}),
+        ("repeated_rounding_2", "float16", {"ratio": 1000}),
+        ("reordering", "bfloat16", {"ratio": 1000, "relation": "change_one", "d": 3}),
+        ("path", "float16", {"ratio": 2**31}),
+    ],
+)
+def test_the_sizes_and_ratios_that_are_named_can_be_had(name, dtype, options):
+    with pytest.raises(ValueError, match=r"the smallest that does|the largest of") as error:
+        ss.attack(name, dtype, **options)
+    pattern = r"does has ([\d,]+) records" if "max_records" in options else r"attacks on \w+ is ([\d,/]+), with"
+    named = Fraction(re.search(pattern, str(error.value))[1].replace(",", ""))
+    wish = {"max_records": int(named)} if "max_records" in options else {"ratio": named}
+    found = ss.attack(name, dtype, **{**options, **wish})
+    assert named in (found.records, found.ratio)
 
 
 def test_remedies_that_are_bounds_work():

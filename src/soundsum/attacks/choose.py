@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -133,17 +134,24 @@ def _built(family: Family, setting: Setting, parameters: dict[str, Any]) -> Atta
 def _nearest(family: Family, setting: Setting, parameters: dict[str, Any], unmet: Unmet) -> str:
     """The nearest parameter that really works: within the condition if that is enough, else as far as sums fit."""
 
+    reasons: list[str] = []
+
     def works(number: int) -> bool:
         try:
             _built(family, setting, {**parameters, unmet.name: unmet.value(number)})
-        except ValueError:
+        except ValueError as error:
+            reasons.append(str(error))
             return False
         return True
 
     near = max(unmet.low, min(unmet.high, unmet.given))
     far = unmet.low if near == unmet.high else unmet.high
     if unmet.low > unmet.high or not (works(near) or works(far)):
-        return f", which no {unmet.name} meets here; use another type or other parameters"
+        condition = str(unmet).partition(": ")[2]
+        none = f", which no {unmet.name} meets here"
+        if reasons and condition not in reasons[0]:
+            none = f", and none that meets it works here ({reasons[0]})"
+        return f"{none}; use another type or other parameters"
     if works(near):
         far = near
     while abs(near - far) > 1:  # far works and near does not
@@ -181,7 +189,7 @@ def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -
         most = max(reached, key=lambda a: a.ratio)
         raise ValueError(
             f"ratio={number(wish.ratio)}: the largest of {family.name} attacks on {setting.kind} is "
-            f"{number(Fraction(most.ratio))}, with {most.records:,} records; give a ratio up to that"
+            f"{_exactly(Fraction(most.ratio))}, with {most.records:,} records; give a ratio up to that"
         )
     smallest = min(strong, key=lambda a: a.records)
     if wish.max_records is not None and smallest.records > wish.max_records:
@@ -190,6 +198,11 @@ def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -
             f"and max_records={wish.max_records:,}; give a smaller ratio or more records"
         )
     return smallest
+
+
+def _exactly(ratio: Fraction) -> str:
+    """A ratio that can be asked for: rounded, it might be just out of reach."""
+    return f"{int(ratio):,}" if ratio.denominator == 1 else str(ratio)
 
 
 def _useful(found: Attack, setting: Setting) -> Attack:
@@ -274,7 +287,7 @@ def _relation(family: Family, relation: Relation | str | None) -> Relation:
 def _bounds(bounds: tuple[Any, Any] | None) -> tuple[Fraction, Fraction] | None:
     if bounds is None:
         return None
-    if len(bounds) != 2:
+    if not isinstance(bounds, Sequence) or len(bounds) != 2:
         raise ValueError(f"bounds={bounds!r}: give two numbers, the least and the largest a record may be")
     lower, upper = (exact(bound, "bounds") for bound in bounds)
     if is_special(lower) or is_special(upper) or lower > upper:
