@@ -201,7 +201,7 @@ def privacy_loss(p: Decimal, q: Decimal) -> Decimal:
     """
     others = DIGITS.subtract(Decimal(1), p), DIGITS.subtract(Decimal(1), q)
     ratios = [DIGITS.divide(*pair) for pair in ((p, q), others) if all(pair)]
-    return max((abs(DIGITS.ln(ratio)) for ratio in ratios), default=Decimal(0))
+    return max((DIGITS.abs(DIGITS.ln(ratio)) for ratio in ratios), default=Decimal(0))
 
 
 @dataclass(frozen=True)
