@@ -51,6 +51,12 @@ class Release:
         low, high = self.uncertainty.interval(self.exact, confidence)
         return _nearest_float(low), _nearest_float(high)
 
+    @property
+    def sensitivity(self) -> str:
+        """How far one record or person can move each number that was let out, to read."""
+        moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
+        return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
+
     def __float__(self) -> float:
         return float(self.value)
 
@@ -59,15 +65,15 @@ class Release:
         noise = (
             "no noise needed" if low == high and not self.plan.sensitivity else f"95% within [{low:.6g}, {high:.6g}]"
         )
-        return f"<{self.statistic} {self.value:,.10g} ({noise}; {self.guarantee}, {self.plan.method})>"
+        return f"<{self.statistic} {readable(self.value)} ({noise}; {self.guarantee}, {self.plan.method})>"
 
     def _repr_html_(self) -> str:
         low, high = self.interval(0.95)
         rows = {
-            "value": f"{self.value:,.10g}",
+            "value": readable(self.value),
             "95% interval": f"{low:,.6g} to {high:,.6g}",
             "promise": f"{self.guarantee}, for {self.plan.unit}",
-            "sensitivity": f"{number(self.plan.sensitivity)} (ideal {number(self.plan.ideal)})",
+            "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }
         cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items())
@@ -77,9 +83,11 @@ class Release:
 class Releases(Mapping[Any, Release]):
     """One release per group, in the order the groups were named; each is made when it is looked at."""
 
-    def __init__(self, groups: Sequence[Any], make: Callable[[int], Release]) -> None:
-        self._places = {group: place for place, group in enumerate(groups)}
-        self._make = make
+    def __init__(self, columns: Mapping[str, Sequence[Any]], make: Callable[[int], Release]) -> None:
+        """Entries are called by the one column there is, or by the pair of two."""
+        names = next(iter(columns.values())) if len(columns) == 1 else zip(*columns.values(), strict=True)
+        self._columns, self._make = columns, make
+        self._places = {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, group: Any) -> Release:
         return self._make(self._places[group])
@@ -91,27 +99,32 @@ class Releases(Mapping[Any, Release]):
         return len(self._places)
 
     def to_arrow(self, confidence: float = 0.95) -> Any:
-        """A table of group, value and the interval; cells of a histogram by their edges."""
+        """A table of group, value and the interval; cells of a histogram between edges by the two."""
         import pyarrow as pa
 
+        columns: dict[str, Any] = {}
+        for name, entries in self._columns.items():
+            if name == "cell":
+                columns |= {"from": [low for low, _ in entries], "to": [high for _, high in entries]}
+            else:
+                columns[name] = list(entries)
         releases = list(self.values())
-        intervals = [r.interval(confidence) for r in releases]
-        columns = {
-            "value": [r.value for r in releases],
-            "low": [low for low, _ in intervals],
-            "high": [high for _, high in intervals],
-        }
-        return pa.table({"group": pa.array(list(self)), **columns})
+        values = [r.value for r in releases]
+        whole = all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values)
+        columns["value"] = values if whole else [_nearest_float(v) for v in values]
+        columns["low"], columns["high"] = zip(*(r.interval(confidence) for r in releases), strict=True)
+        return pa.table({name: pa.array(entries) for name, entries in columns.items()})
 
     def __repr__(self) -> str:
-        shown = [f"  {group!r}: {self[group].value:,.10g}" for group in islice(self, 10)]
-        return "\n".join([f"<{len(self):,} groups", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
+        shown = [f"  {group!r}: {readable(self[group].value)}" for group in islice(self, 10)]
+        entries = f"{len(self):,} {next(iter(self._columns))}{'s' * (len(self) != 1)}"
+        return "\n".join([f"<{entries}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
 
     def _repr_html_(self) -> str:
         rows = []
         for group in islice(self, 100):
             low, high = self[group].interval(0.95)
-            cells = f"<td>{self[group].value:,.10g}</td><td>{low:,.6g} to {high:,.6g}</td>"
+            cells = f"<td>{readable(self[group].value)}</td><td>{low:,.6g} to {high:,.6g}</td>"
             rows.append(f"<tr><th>{html.escape(str(group))}</th>{cells}</tr>")
         more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
         head = "<tr><th>group</th><th>value</th><th>95% interval</th></tr>"
@@ -128,7 +141,12 @@ class Several(tuple[Release | Releases, ...]):
         return "".join(outcome._repr_html_() for outcome in self)
 
 
-def _nearest_float(x: Fraction | int) -> float:
+def readable(value: int | float) -> str:
+    """A value to read, however large."""
+    return f"{value:,}" if isinstance(value, int) and abs(value) < 10**15 else f"{_nearest_float(value):,.10g}"
+
+
+def _nearest_float(x: Fraction | int | float) -> float:
     try:
         return float(x)
     except OverflowError:

@@ -20,7 +20,7 @@ from soundsum.keys import Codes
 from soundsum.numbers import int64
 from soundsum.records import Column, Records
 from soundsum.sensitivities import Part
-from soundsum.tally import needs, present
+from soundsum.tally import counted, needs
 from soundsum.units import Unit
 
 HALF = 32
@@ -38,26 +38,35 @@ class ByPerson:
         self._powers = max(power for power in (0, 1, 2) if needs(parts, power))
         self._groups = 1 if unit.groups is None else unit.groups
         self._joined: list[Any] = []
+        self._numbers: dict[Any, int] = {}
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
         import pyarrow as pa
 
+        ids = pa.array([self._number(person) for person in ids], pa.int64()) if isinstance(ids, list) else ids
         codes = np.zeros(rows, np.int32) if codes is None else codes
         if self._missing == "drop" and isinstance(batch, Column):
             ids = ids.filter(pa.array(~batch.missing()))
-        batch, codes = present(batch, codes, self._missing)
+        batch, codes = counted(batch, codes, self._missing)
         columns: dict[str, Any] = {"id": ids, "group": codes, "rows": np.ones(len(codes), np.int64)}
         if self._powers:
-            assert isinstance(batch, Column)
+            assert batch is not None
             q = self._to.of(batch)
             q = q if q.dtype == np.uint64 else q.astype(np.int64)
             for power, values in enumerate((q, q * q)[: self._powers], 1):
                 columns[f"high{power}"] = (values >> values.dtype.type(HALF)).astype(np.int64)
                 columns[f"low{power}"] = (values & values.dtype.type((1 << HALF) - 1)).astype(np.int64)
-        counted = pa.table(columns).filter(pa.array((codes < self._groups) & ids.is_valid().to_numpy(False)))
-        self._joined.append(_joined(counted))
+        own = pa.table(columns).filter(pa.array((codes < self._groups) & ids.is_valid().to_numpy(False)))
+        self._joined.append(_joined(own))
         if sum(table.num_rows for table in self._joined[1:]) > PENDING:
             self._joined = [_joined(pa.concat_tables(self._joined))]
+
+    def _number(self, person: Any) -> int | None:
+        """A number for everybody who is equal to nobody before; None for no id at all."""
+        try:
+            return None if person is None or person != person else self._numbers.setdefault(person, len(self._numbers))
+        except TypeError:  # not hashable, so no id
+            return None
 
     def totals(self) -> list[list[int]]:
         import pyarrow as pa
@@ -76,8 +85,10 @@ class ByPerson:
 
     def _clamped(self, part: Part, sums: list[NDArray[Any]], group: NDArray[np.int32]) -> list[int]:
         """A part's sum for each group, of everybody's clamped totals."""
-        allowed = self._unit.max_rows or 1
-        least, most = allowed * min(part.low, 0), allowed * max(part.high, 0)
+        assert part.range is not None
+        assert self._unit.max_rows is not None
+        (low, high), allowed = part.range, self._unit.max_rows
+        least, most = allowed * min(low, 0), allowed * max(high, 0)
         zero = np.zeros(len(group), object)
         own = sum((w * s for w, s in zip(part.weights, sums, strict=False) if w), zero)
         held = np.minimum(np.maximum(own, least), most)
@@ -96,7 +107,11 @@ def _joined(pairs: Any) -> Any:
     import pyarrow as pa
 
     columns = [name for name in pairs.column_names if name not in ("id", "group")]
-    joined = pairs.group_by(["id", "group"]).aggregate([(name, "sum") for name in columns])
+    try:
+        joined = pairs.group_by(["id", "group"]).aggregate([(name, "sum") for name in columns])
+    except pa.ArrowNotImplementedError:
+        kind = pairs.column("id").type
+        raise TypeError(f"privacy_unit is a column of {kind}; ids are numbers or text, so cast it") from None
     added = {name: joined.column(f"{name}_sum").to_numpy() for name in columns}
     for name in [name for name in columns if name.startswith("low")]:
         high = name.replace("low", "high")

@@ -87,7 +87,7 @@ def _randomly_rounded_doubles(values: NDArray[np.float64], grid: Doubles) -> NDA
     Scaling, floor and remainder are exact, so `digits` are the first 64 bits of the probability. Beyond the bounds y is
     held one step outside the grid, so that nothing overflows; the last clamp decides there.
     """
-    with _kernels.Environment():
+    with _kernels.Environment(), np.errstate(all="ignore"):  # what overflows is held
         y = np.where(np.isnan(values), 0.0, values)
         y = np.clip((y - grid.base) * grid.scale * grid.more_scale, grid.low - 1, grid.high + 1)
         below = np.floor(y)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, Unpack, overload
+from dataclasses import fields
+from typing import Any, TypedDict, Unpack, cast, overload
 
 from soundsum.budget import Budget
 from soundsum.kernels import Missing
@@ -44,8 +45,7 @@ def release(
     """
     promise = guarantee(epsilon, delta, rho, noise)
     setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
-    table, tasks, rows = prepared(data, statistics, setting)
-    return Several(carry_out(table, tasks, rows, promise, missing, budget))
+    return Several(carry_out(*prepared(data, statistics, setting), promise, budget))
 
 
 class Options(TypedDict, total=False):
@@ -161,6 +161,7 @@ def histogram(
     *,
     categories: Sequence[Any] | None = None,
     column: str | None = None,
+    dtype: object = None,
     by: Any = None,
     **options: Unpack[Options],
 ) -> Releases:
@@ -168,17 +169,14 @@ def histogram(
 
     Records outside every cell, and missing ones, are left out. Options as for `release`.
     """
-    made = _one(Histogram, (edges, categories), data, epsilon, by, {"column": column, **options})
+    made = _one(Histogram, (edges, categories), data, epsilon, by, {"column": column, "dtype": dtype, **options})
     assert isinstance(made, Releases)
     return made
-
-
-OWN = ("size", "max_size", "dtype", "method")  # what belongs to a query, not to the release
 
 
 def _one(
     query: Callable[..., Query], arguments: tuple[Any, ...], data: Any, epsilon: Any, by: Any, options: dict[str, Any]
 ) -> Release | Releases:
-    own = {name: options.pop(name) for name in OWN if name in options}
-    (made,) = release(data, [query(options.pop("column", None), *arguments, **own)], epsilon, by=by, **options)
+    own = {field.name: options.pop(field.name) for field in fields(cast(Any, query)) if field.name in options}
+    (made,) = release(data, [query(own.pop("column", None), *arguments, **own)], epsilon, by=by, **options)
     return made

@@ -134,7 +134,7 @@ class TestGroups:
         data, keys, ids = np.array([1.0, 2.0, 3.0]), ["a", "b", "a"], [1, 1, 1]
         assert values(ss.sum(data, 0, 9, 1, by=keys, groups=["a", "b"])) == {"a": 4, "b": 2}
         assert ss.sum(data, 0, 4, 1, privacy_unit=ids).value == 4
-        with pytest.raises(ValueError, match="by has 2 entries for 3 records"):
+        with pytest.raises(ValueError, match="column 'by' has 2 entries and others 3"):
             ss.sum(data, 0, 9, 1, by=keys[:2], groups=["a"])
 
     @pytest.mark.parametrize(
@@ -146,9 +146,15 @@ class TestGroups:
             ({"groups": ["a", "a"]}, ValueError, "names 'a' twice"),
             ({"groups": ["a", None]}, ValueError, "None"),
             ({"groups": "ab"}, TypeError, "not a list"),
-            ({"groups": [1, 2]}, ValueError, "not all string"),
+            ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of string"),
             ({"by": "nothing"}, ValueError, "column 'nothing' is not in the table"),
             ({"method": "kahan"}, ValueError, "leave method out"),
+            ({"method": "float", "max_size": 9}, ValueError, "leave method out"),
+            (
+                {"method": "float", "max_size": 9, "by": None, "groups": None, "privacy_unit": "id"},
+                ValueError,
+                "leave method",
+            ),
             ({"max_rows": 2}, ValueError, "give privacy_unit="),
             ({"privacy_unit": "id", "relation": "hamming"}, ValueError, "privacy_unit= needs symmetric"),
             ({"privacy_unit": "id", "max_rows": 0}, ValueError, "max_rows=0"),
