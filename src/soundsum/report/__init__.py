@@ -14,9 +14,9 @@ from soundsum.reproduce import Reproduction
 from soundsum.reproduce.words import text
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Template
 
-__all__ = ["page", "write_page"]
+__all__ = ["page", "template", "write_page"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -33,10 +33,10 @@ def page(result: Reproduction) -> str:
     >>> page(reproduce(only=["roadmap"])).startswith("<!doctype html>")
     True
     """
-    environment = _environment()
+    layout = template()
     from soundsum.report import figures, tables  # after Jinja2 is known to be there, as they need its MarkupSafe
 
-    return environment.get_template("page.html").render(
+    return layout.render(
         result=result,
         sections=[section for section in result.sections if not section.plots],
         figures=figures.figures(result),
@@ -47,15 +47,17 @@ def page(result: Reproduction) -> str:
     )
 
 
-def _environment() -> Environment:
+def template() -> Template:
+    """The page's template; a ValueError says what to install if there is nothing to lay it out."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
         raise ValueError("the page is laid out by Jinja2: pip install 'soundsum[report]'") from None
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    return environment.get_template("page.html")

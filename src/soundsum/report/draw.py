@@ -1,19 +1,20 @@
 """Plots as inline SVG: lines with their names at their ends, and two histograms over one another.
 
 Our own few lines and not a plotting library, because the page's style sheet must be able to recolour every stroke for
-the dark theme, and because a phone needs type that stays readable when the picture shrinks to 360 pixels.
+the dark theme, and because a phone needs type that stays readable when the picture shrinks to 340 pixels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from soundsum.report.svg import CHARACTER, Scale, add, coordinate, picture
 from soundsum.reproduce.plots import Line, Plot
 
-WIDTH, HEIGHT = 480, 320
-LEFT, TOP, BOTTOM = 62, 34, 50
+WIDTH, HEIGHT = 440, 300
+LEFT, TOP, BOTTOM = 50, 34, 50
 FONT = 13
 OTHER = "c5"
 """The class of a line whose name the look does not know."""
@@ -31,7 +32,7 @@ class Axis:
 
     def scale(self, values: list[float], start: float, end: float) -> Scale:
         low, high = min(values), max(values)
-        room = 0.0 if self.base else 0.04 * (high - low)
+        room = 0.0 if self.base else 0.08 * (high - low)
         low = low - room if self.low is None else self.low
         high = high + room if self.high is None else self.high
         return Scale(low, high, start, end, self.base)
@@ -68,11 +69,11 @@ def line_plot(plot: Plot, look: Look, description: str) -> Element:
     xs = look.x.scale([x for line in plot.lines for x in line.x], LEFT, WIDTH - look.right)
     ys = look.y.scale([y for line in plot.lines for y in line.y], HEIGHT - BOTTOM, TOP)
     _axes(svg, plot, xs, ys)
+    labels = []
     if look.rule is not None:
         at, words = look.rule
         add(svg, "path", class_="rule", d=_path([(xs.start, ys(at)), (xs.end, ys(at))]))
-        add(svg, "text", words, class_="rule-name", x=xs.start + 6, y=ys(at) - 5)
-    labels = []
+        labels.append(Label(words, "rule-name", xs.end + 6, ys(at)))
     for line in plot.lines:
         points = visible(line, ys.high)
         if not points:
@@ -135,7 +136,7 @@ def _axes(svg: Element, plot: Plot, xs: Scale, ys: Scale) -> None:
     for value, words in ys.ticks(7):
         add(svg, "path", class_="grid", d=_path([(xs.start, ys(value)), (xs.end, ys(value))]))
         add(svg, "text", words, class_="tick", x=xs.start - 7, y=ys(value) + 4, text_anchor="end")
-    for value, words in xs.ticks(8):
+    for value, words in fitting(xs):
         add(svg, "path", class_="grid", d=_path([(xs(value), ys.start), (xs(value), ys.start + 5)]))
         add(svg, "text", words, class_="tick", x=xs(value), y=ys.start + 19, text_anchor="middle")
     add(svg, "path", class_="axis", d=_path([(xs.start, ys.start), (xs.end, ys.start)]))
@@ -143,9 +144,24 @@ def _axes(svg: Element, plot: Plot, xs: Scale, ys: Scale) -> None:
     add(svg, "text", plot.y, class_="axis-name", x=6, y=16)
 
 
+def fitting(scale: Scale) -> list[tuple[float, str]]:
+    """As many ticks as have room for their words side by side, eight at most.
+
+    >>> len(fitting(Scale(30_000, 65_000, 0, 600))), len(fitting(Scale(30_000, 65_000, 0, 200)))
+    (8, 4)
+    """
+    for most in range(8, 1, -1):
+        ticks = scale.ticks(most)
+        widest = max((len(words) for _, words in ticks), default=0) * FONT * CHARACTER
+        places = [scale(value) for value, _ in ticks]
+        if all(after - before > widest for before, after in pairwise(places)):
+            break
+    return ticks
+
+
 def _names(svg: Element, labels: list[Label]) -> None:
     """The names of lines at their ends, apart from one another, with a thread to the end where one had to move."""
-    for label in spread(labels, FONT + 2, HEIGHT - BOTTOM + 4):
+    for label in spread(labels, FONT + 2, HEIGHT - BOTTOM - 4):
         was = next(other for other in labels if other.text == label.text)
         if abs(label.y - was.y) > 4:
             add(svg, "path", class_="thread", d=_path([(was.x - 6, was.y), (label.x - 1, label.y)]))

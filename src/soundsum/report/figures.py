@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from soundsum.attacks import FAMILIES
 from soundsum.report.draw import Axis, Look, histograms, line_plot
 from soundsum.report.pipeline import pipeline
 from soundsum.report.svg import markup
@@ -30,26 +31,39 @@ METHODS = {
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A drawing, with what stands over and under it."""
+
+    drawing: Markup
+    heading: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Figure:
     """One or more pictures with a heading and a caption; `legend` has a class and a name for each kind of mark."""
 
     name: str
     title: str
-    pictures: tuple[tuple[str, Markup], ...]
+    pictures: tuple[Picture, ...]
     caption: str
     legend: tuple[tuple[str, str], ...] = ()
+    explained: tuple[tuple[str, str], ...] = ()
+    """Names in the picture, and what each is."""
 
 
 def figures(result: Reproduction) -> list[Figure]:
     """The pipeline, and a picture of each plot that was computed."""
     plots = {plot.name: plot for section in result.sections for plot in section.plots}
+    strikes = tuple((family.name.replace("_", " "), family.goes_wrong) for family in FAMILIES.values())
     made = [
         Figure(
             "pipeline",
             "The way of a number, and where each attack strikes",
-            (("", markup(pipeline())),),
+            (Picture(markup(pipeline())),),
             "Noise is made for the sensitivity a sum has in theory. Nearly every attack strikes where the sum is "
             "computed, before the noise; soundsum rounds each record alone and from there on computes in integers.",
+            explained=strikes,
         )
     ]
     if "spacing" in plots:
@@ -68,9 +82,9 @@ def _spacing(plot: Plot) -> Figure:
     look = Look(
         POWERS_OF_TWO,
         POWERS_OF_TWO,
-        82,
+        88,
         {"bfloat16": "c1", "float32": "c2 dashed", "float64": "c0 bold"},
-        rule=(1.0, "a distance of 1"),
+        rule=(1.0, "distance 1"),
     )
     beyond = {line.name: next(x for x, y in zip(line.x, line.y, strict=True) if y > 1) for line in plot.lines}
     words = ", ".join(f"2^{x.hex().partition('p')[2].lstrip('+')} in {name}" for name, x in beyond.items())
@@ -78,29 +92,32 @@ def _spacing(plot: Plot) -> Figure:
         "Above the dashed level the next float is more than 1 away, so adding a record of 1 is rounded: "
         f"from {words} on. What is rounded off depends on the running sum, and so on everyone's records."
     )
-    return Figure(plot.name, plot.title, (("", markup(line_plot(plot, look, caption))),), caption)
+    return Figure(plot.name, plot.title, (Picture(markup(line_plot(plot, look, caption))),), caption)
 
 
 def _drift(plot: Plot) -> Figure:
     look = Look(
         Axis(),
         Axis(),
-        142,
+        138,
         {
-            "left, as computed": "c1 bold",
-            "left, exactly": "c1 dashed",
-            "right, as computed": "c0 bold",
-            "right, exactly": "c0 dashed",
+            "left, computed": "c1 bold",
+            "left, exact": "c5 dashed",
+            "right, computed": "c0 bold",
+            "right, exact": "c5 dashed",
         },
     )
+    short = {"as computed": "computed", "exactly": "exact"}
+    named = ((line.name.split(", "), line) for line in plot.lines)
+    plot = replace(plot, lines=tuple(replace(line, name=f"{side}, {short[how]}") for (side, how), line in named))
     ends = {line.name: line.y[-1] for line in plot.lines}
-    exact, computed = (abs(ends[f"left, {how}"] - ends[f"right, {how}"]) for how in ("exactly", "as computed"))
+    exact, computed = (abs(ends[f"left, {how}"] - ends[f"right, {how}"]) for how in ("exact", "computed"))
     caption = (
         f"Two datasets that differ in one record: their real sums end {exact:,.3g} apart, the sums of floats "
-        f"{computed:,.6g}. The left sum is just where floats begin to lie twice as far apart, and each small record added "
-        "to it is rounded up; the right sum is one lower and hardly rounded."
+        f"{computed:,.6g}. The left sum is just where floats begin to lie twice as far apart, and each small record "
+        "added to it is rounded up; the right sum is one lower and hardly rounded."
     )
-    return Figure(plot.name, plot.title, (("", markup(line_plot(plot, look, caption))),), caption)
+    return Figure(plot.name, plot.title, (Picture(markup(line_plot(plot, look, caption))),), caption)
 
 
 def _outputs(plot: Plot) -> Figure:
@@ -111,12 +128,13 @@ def _outputs(plot: Plot) -> Figure:
         runs = sum(pair[0].y)
         shared[name] = sum(map(min, *(line.y for line in pair))) / runs
         title = f"Outputs of {who}"
-        said = f"{title} in {runs:,.0f} runs on each of two neighbours; {shared[name]:.0%} of them could be either's."
+        said = f"{title} in {runs:,.0f} runs on each of two neighbours; the two histograms share {shared[name]:.0%}."
         drawing = histograms(f"outputs-{name.replace('.', '-')}", title, said, plot, pair)
-        pictures.append((title, markup(drawing)))
+        pictures.append(Picture(markup(drawing), title))
     caption = (
-        f"The same two neighbours, {runs:,.0f} runs each, the same noise. The naive outputs lie on one float or the "
-        f"other and {shared['naive']:.0%} could be either's, so one look tells which; of ours {shared['ss.sum']:.0%} could."
+        f"The same two neighbours, {runs:,.0f} runs each, noise of the same scale. The naive mechanism's outputs lie on "
+        f"one float or the other: the two histograms share {shared['naive']:.0%}, and one look tells which dataset it was. "
+        f"Ours share {shared['ss.sum']:.0%}."
     )
     legend = (("first", "outputs on the left dataset"), ("second", "outputs on the right dataset"))
     return Figure(plot.name, "Outputs on the same neighbours, side by side", tuple(pictures), caption, legend)
@@ -126,17 +144,18 @@ def _ratios(plots: list[Plot]) -> Figure:
     pictures = []
     for plot in plots:
         kept, same = apart(plot)
-        look = Look(POWERS_OF_TWO, RATIOS, 118, METHODS)
+        look = Look(POWERS_OF_TWO, RATIOS, 138, METHODS)
         said = f"{plot.title}, on logarithmic axes. " + " ".join(
             f"{line.name}: {line.y[0]:.3g} at {line.x[0]:.0f} records, {line.y[-1]:.3g} at {line.x[-1]:.0f}."
             for line in kept.lines
         )
-        heading = plot.title.rpartition(", ")[2]
-        alike = "; ".join(f"{name} is also {', '.join(others)}" for name, others in same.items())
-        pictures.append((heading + (f" ({alike})" if alike else ""), markup(line_plot(kept, look, said))))
+        alike = "; ".join(f"{name} = {' = '.join(others)}" for name, others in same.items())
+        note = f"One line where they are equal: {alike}." if alike else ""
+        pictures.append(Picture(markup(line_plot(kept, look, said)), plot.title.rpartition(", ")[2], note))
     caption = (
         "The shape of Table 2, for float32 in [0, 1]: sums in order cost noise that grows with n², sums in pairs with "
-        "n log n, the grid none at any n. The dotted line is what an attack reaches; no proof can go below it."
+        "n log n, the grid none at any n. The dotted line is what an attack, repeated rounding 2, reaches: no bound on sums "
+        "in order can go below it."
     )
     return Figure("ratios", "What each way to add costs", tuple(pictures), caption)
 

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element
 
 from soundsum.report.svg import add, picture
 
-WIDTH = 520
-COLUMN, BETWEEN = 252, 16
+WIDTH = 440
+COLUMN, BETWEEN = 212, 16
 LINE, PAD, ARROW = 17, 11, 24
 
 
@@ -36,7 +36,7 @@ STAGES = (
     Stage(
         "clamp",
         "to [L, U], by comparing",
-        ("special values: NaN passes",),
+        ("special values pass",),
         "to integers on a grid",
         ("NaN counts as clamp(0)", "rounded here, each alone"),
     ),
@@ -44,17 +44,17 @@ STAGES = (
         "sum",
         "in the records' own type",
         (
-            "overflow: wraps to the other end",
+            "overflow",
             "saturation reordering",
-            "reordering: small ones get lost",
+            "reordering",
             "rounding, tree rounding",
             "repeated rounding 1 and 2",
-            "path: a float sum must jump",
+            "path",
         ),
         "exactly, in 128 bits",
         (
-            "no overflow below 2⁶⁴ records",
-            "integers never saturate",
+            "room for 2⁶⁴ records",
+            "nothing is cut off",
             "any order, the same sum",
             "nothing is rounded",
             "nothing to repeat",
@@ -64,9 +64,9 @@ STAGES = (
     Stage(
         "noise",
         "Laplace, for the ideal",
-        ("too little: the sum moved more", "added as a float, rounds too"),
+        ("less than the sum moves", "added in floats, rounded"),
         "discrete Laplace, exact",
-        ("for the proved sensitivity", "in integers, nothing rounds"),
+        ("for what is proved", "in integers, no rounding"),
     ),
     Stage("release", "tells neighbours apart", (), "scaled back: is ε-private", ()),
 )
@@ -106,7 +106,9 @@ def pipeline() -> Element:
     return svg
 
 
-def _box(svg: Element, x: float, top: float, stage: Stage, words: str, lines: tuple[str, ...], style: str, box: str) -> None:
+def _box(
+    svg: Element, x: float, top: float, stage: Stage, words: str, lines: tuple[str, ...], style: str, box: str
+) -> None:
     frame = add(svg, "rect", class_=f"box {box}", x=x, y=top, rx=7)
     frame.set("width", str(COLUMN))
     frame.set("height", str(stage.height))

@@ -13,8 +13,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from markupsafe import Markup
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-CHARACTER = 0.62
-"""The width of a character over the size of its font, for wide fonts; labels keep this much room."""
+CHARACTER = 0.7
+"""The width of a character over the size of its font, for wide and bold fonts; labels keep this much room."""
 
 
 def coordinate(value: float) -> str:

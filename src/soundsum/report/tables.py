@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 from soundsum.reproduce import Cell, Experiment, Section, SideBySide
 from soundsum.reproduce.results import Check, Count
@@ -39,13 +41,18 @@ def cell_row(cell: Cell) -> CellRow:
     )
 
 
+def by_reference(cells: Iterable[Cell]) -> list[tuple[str, list[CellRow]]]:
+    """The rows of cells in order, those that stand together in the paper under their reference."""
+    return [(reference, list(rows)) for reference, rows in groupby(map(cell_row, cells), key=lambda row: row.reference)]
+
+
 def signed(sign: str, words: str) -> str:
     """A number with its relation in front, except equality.
 
     >>> signed("<=", "2"), signed("=", "2")
     ('≤ 2', '2')
     """
-    return words if sign == "=" else f"{ {'<=': '≤', '>=': '≥'}.get(sign, sign)} {words}"
+    return words if sign == "=" else f"{ {'<=': '≤', '>=': '≥'}.get(sign, sign) } {words}"
 
 
 def checked(check: Check) -> str:

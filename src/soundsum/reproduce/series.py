@@ -35,7 +35,13 @@ def spacing() -> Plot:
         for kind in kinds
     )
     return Plot(
-        "spacing", "Floats lie farther apart the larger they are", "value", "distance to the next float", lines, True, True
+        "spacing",
+        "Floats lie farther apart the larger they are",
+        "value",
+        "distance to the next float",
+        lines,
+        True,
+        True,
     )
 
 
@@ -68,7 +74,7 @@ def outputs(runs: int) -> Plot:
         ours = [float((x - base) / unit) for x in islice(releases(pair, side, runs), runs)]
         lines.append(_histogram(f"ss.sum, {name}", ours, edges))
     title = "Outputs on neighbours: the naive mechanism's fall on one float or the other, ours overlap"
-    return Plot("outputs", title, "output - right sum, in units of U - L", "runs", tuple(lines))
+    return Plot("outputs", title, "output - naive right sum, in units of U - L", "runs", tuple(lines))
 
 
 def ratios(sized: bool) -> Plot:
