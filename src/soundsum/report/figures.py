@@ -82,7 +82,7 @@ def _spacing(plot: Plot) -> Figure:
     look = Look(
         POWERS_OF_TWO,
         POWERS_OF_TWO,
-        88,
+        98,
         {"bfloat16": "c1", "float32": "c2 dashed", "float64": "c0 bold"},
         rule=(1.0, "distance 1"),
     )
@@ -132,9 +132,9 @@ def _outputs(plot: Plot) -> Figure:
         drawing = histograms(f"outputs-{name.replace('.', '-')}", title, said, plot, pair)
         pictures.append(Picture(markup(drawing), title))
     caption = (
-        f"The same two neighbours, {runs:,.0f} runs each, noise of the same scale. The naive mechanism's outputs lie on "
-        f"one float or the other: the two histograms share {shared['naive']:.0%}, and one look tells which dataset it was. "
-        f"Ours share {shared['ss.sum']:.0%}."
+        f"The same two neighbours, {runs:,.0f} runs each, noise of the same scale. The naive mechanism's outputs lie "
+        f"on one float or the other: the two histograms share {shared['naive']:.0%}, and one look tells which dataset "
+        f"it was. Ours share {shared['ss.sum']:.0%}."
     )
     legend = (("first", "outputs on the left dataset"), ("second", "outputs on the right dataset"))
     return Figure(plot.name, "Outputs on the same neighbours, side by side", tuple(pictures), caption, legend)
@@ -154,8 +154,8 @@ def _ratios(plots: list[Plot]) -> Figure:
         pictures.append(Picture(markup(line_plot(kept, look, said)), plot.title.rpartition(", ")[2], note))
     caption = (
         "The shape of Table 2, for float32 in [0, 1]: sums in order cost noise that grows with n², sums in pairs with "
-        "n log n, the grid none at any n. The dotted line is what an attack, repeated rounding 2, reaches: no bound on sums "
-        "in order can go below it."
+        "n log n, the grid none at any n. The dotted line is what an attack, repeated rounding 2, reaches: no bound on "
+        "sums in order can go below it."
     )
     return Figure("ratios", "What each way to add costs", tuple(pictures), caption)
 
