@@ -12,8 +12,9 @@ from soundsum.report import figures, page, write_page
 from soundsum.report.draw import Axis, Label, Look, line_plot, spread
 from soundsum.report.figures import apart
 from soundsum.report.svg import Scale, coordinate, markup
-from soundsum.report.tables import checked
+from soundsum.report.tables import checked, count_rows
 from soundsum.reproduce import Plot, Reproduction, reproduce
+from soundsum.reproduce.experiments import experiments
 from soundsum.reproduce.plots import Line
 from soundsum.reproduce.results import Check
 
@@ -110,6 +111,14 @@ def test_captions_say_what_the_points_say():
     assert "end 1 apart, the sums of floats 65" in made["drift"]
     assert "2^8 in bfloat16, 2^24 in float32, 2^53 in float64" in made["spacing"]
     assert "share 0%" in made["outputs"]
+
+
+def test_a_count_outside_the_interval_differs_and_one_that_is_not_printed_has_no_verdict():
+    experiment = next(e for e in experiments() if e.left.printed is not None)
+    outside = replace(experiment, left=replace(experiment.left, printed=experiment.left.lowest - 1))
+    assert [row.verdict for row in count_rows(outside)] == ["differs", "matches"]
+    silent = replace(experiment, left=replace(experiment.left, printed=None))
+    assert [row.verdict for row in count_rows(silent)] == ["", "matches"]
 
 
 def test_a_statement_that_fails_is_told_from_one_that_holds():
