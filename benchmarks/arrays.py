@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+import soundsum as ss
 from benchmarks.measure import Group, Row
 from benchmarks.plain import bare_read, plain_loop
 from soundsum import kernels
@@ -43,6 +46,23 @@ def _grid_sum(dtype: str, lower: int, upper: int, sized: bool = False, threads: 
     return lambda array: grid.value(kernels.grid_sum(array, grid, threads=threads), array.size)
 
 
+def _released(array: Array) -> float:
+    """From the array to the private number, with so little noise that it can be compared."""
+    return ss.sum(array, 0, UPPER, epsilon=10**6).value
+
+
+def _on_one_cpu(work: Callable[[Array], float]) -> Callable[[Array], float]:
+    def run(array: Array) -> float:
+        every = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(every)})
+        try:
+            return work(array)
+        finally:
+            os.sched_setaffinity(0, every)
+
+    return run
+
+
 def _itself(array: Array) -> Array:
     return array
 
@@ -72,6 +92,8 @@ FLOAT64 = Group(
             3.5,
             tolerance=1e-9,
         ),
+        Row("ss.sum, one CPU", _on_one_cpu(_released), "np.sum", np.sum, 1.0, tolerance=1e-9),
+        Row("ss.sum, all CPUs", _released, "np.sum", np.sum, 1.3, threads=len(os.sched_getaffinity(0)), tolerance=1e-9),
         Row("bounds of both signs", _grid_sum("float64", -UPPER, UPPER), "np.sum", np.sum, tolerance=1e-9),
         Row("offset (change_one)", _grid_sum("float64", LOWER, UPPER, True), "np.sum", np.sum, tolerance=1e-9),
     ),
@@ -154,4 +176,31 @@ GROUPED = Group(
     share=2,
 )
 
-GROUPS = (FLOAT64, FLOAT32, BFLOAT16, INT64, ORDERED, GROUPED)
+
+def _keyed_frame(n: int) -> tuple[pl.DataFrame, Array]:
+    array, keys, groups = _grouped_data(n)
+    names = np.random.default_rng(SEED).permutation(10 * groups)[:groups]  # keys have gaps, in no order
+    return pl.DataFrame({"key": names[keys], "x": array}), names
+
+
+def _released_by_group(data: tuple[pl.DataFrame, Array]) -> float:
+    frame, names = data
+    releases = ss.sum(frame, 0, UPPER, epsilon=10**6, column="x", by="key", groups=names)
+    return releases[int(names[0])].value
+
+
+def _polars(data: tuple[pl.DataFrame, Array]) -> float:
+    frame, names = data
+    sums = frame.group_by("key").agg(pl.col("x").sum())
+    return float(sums.filter(pl.col("key") == names[0])["x"][0])
+
+
+KEYED = Group(
+    "ss.sum by group, keys encoded",
+    _keyed_frame,
+    None,
+    (Row("int64 keys, noise included", _released_by_group, "Polars group_by", _polars, 1.0, 2, 1e-5),),
+    share=2,
+)
+
+GROUPS = (FLOAT64, FLOAT32, BFLOAT16, INT64, ORDERED, GROUPED, KEYED)

@@ -125,6 +125,15 @@ def check_groups_of_integers():
     assert sum(grouped) == kernels.wide_sum(data, low, high, missing=missing)
 
 
+def check_places():
+    listed = np.unique(rng.integers(-(1 << 63), 1 << 63, int(rng.integers(0, 300)), dtype=np.int64))
+    listed = rng.permutation(listed if rng.integers(2) else np.unique(listed >> 54))
+    keys = rng.choice(np.r_[listed, rng.integers(-(1 << 63), 1 << 63, 5)], length())
+    place = {key: i for i, key in enumerate(listed.tolist())}
+    found = _kernels.Places(listed).find(keys, pick(0, 1, 2, 5)).tolist()
+    assert found == [place.get(key, len(listed)) for key in keys.tolist()]
+
+
 def check_preparation():
     kind, n, grid = pick(*FLOATS), length(), pick(*GRIDS)
     data, (low, high) = column(kind, n), bounds(kind)
@@ -150,12 +159,9 @@ def check_that_no_grid_leaves_its_integers():
     data = column(kind, n)
     raw = kernels.raw_records(data)
     assert low * n <= _kernels.grid_sum(raw, *constants, low, high, pick(0, 1, 2, 5)) <= high * n
-    codes = rng.integers(0, 3, n)
-    for total, size in zip(
-        _kernels.grouped_grid_sum(raw, codes, 3, *constants, low, high, low, 2),
-        np.bincount(codes, minlength=3),
-        strict=True,
-    ):
+    codes, sums = rng.integers(0, 3, n), kernels.no_sums(3)
+    _kernels.grouped_grid_sum(raw, codes, sums, *constants, low, high, low, 2)
+    for total, size in zip(kernels.as_integers(sums), np.bincount(codes, minlength=3), strict=True):
         assert low * int(size) <= total <= high * int(size)
 
 
@@ -167,7 +173,10 @@ def check_refusals():
     of_array, of_runs = _kernels.Records.of_array, _kernels.Records.of_runs
     ints, floats = of_array(bits, "int64", None, 0), of_array(bits, "float64", None, 0)
     some_runs, huge = of_runs(bits, "int64", n * one, one), np.array([2**63 - 1, 2**63 - 1, n + 2])
-    codes, grid = np.zeros(n, np.int64), (0.0, 1.0, 1.0)
+    codes, grid, sums = np.zeros(n, np.int64), (0.0, 1.0, 1.0), kernels.no_sums(2)
+    odd = np.zeros((3, 2), np.uint64).reshape(-1)[1:5].reshape(2, 2)  # 8 bytes off
+    read_only = kernels.no_sums(2)
+    read_only.flags.writeable = False
 
     def with_code(code, dtype=np.int64):
         return np.where(np.arange(n) == rng.integers(n), dtype(code), dtype(0)).astype(dtype)
@@ -197,7 +206,7 @@ def check_refusals():
             lambda: _kernels.missing_count(some_runs),
             lambda: _kernels.clean(some_runs, 0.0, 1.0, 0.0),
             lambda: _kernels.grid_integers(some_runs, *grid, 0, 1, 0),
-            lambda: _kernels.grouped_wide_sum(some_runs, codes, 1, 0, 1, 0, 1),
+            lambda: _kernels.grouped_wide_sum(some_runs, codes, sums[:1], 0, 1, 0, 1),
         )(),
         "floats to integers' kernels": lambda: _kernels.wide_sum(floats, 0, 1, 1),
         "integers to floats' kernels": lambda: pick(
@@ -211,13 +220,17 @@ def check_refusals():
         "no such arithmetic": lambda: _kernels.float_sum(floats, "iterated", "int64", 0.0, 1.0, False),
         "grid upside down": lambda: _kernels.grid_sum(floats, *grid, 1, 0, 1),
         "grid too large": lambda: _kernels.grid_sum(floats, *grid, -1, 2**51 + 1, 1),
-        "code too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2), 2, 0, 1, 0, 1),
-        "code far too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2**62), 2, 0, 1, 0, 1),
-        "code negative": lambda: _kernels.grouped_wide_sum(ints, with_code(-1, np.int32), 2, 0, 1, 0, 1),
-        "no groups": lambda: _kernels.grouped_grid_sum(floats, codes, 0, *grid, 0, 1, 0, 1),
-        "codes too short": lambda: _kernels.grouped_grid_sum(floats, codes[1:], 1, *grid, 0, 1, 0, 1),
-        "codes of another type": lambda: _kernels.grouped_wide_sum(ints, codes.astype(np.int16), 1, 0, 1, 0, 1),
-        "codes unaligned": lambda: _kernels.grouped_wide_sum(ints, unaligned.view(np.int64), 1, 0, 1, 0, 1),
+        "code too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2), sums, 0, 1, 0, 1),
+        "code far too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2**62), sums, 0, 1, 0, 1),
+        "code negative": lambda: _kernels.grouped_wide_sum(ints, with_code(-1, np.int32), sums, 0, 1, 0, 1),
+        "no groups": lambda: _kernels.grouped_grid_sum(floats, codes, sums[:0], *grid, 0, 1, 0, 1),
+        "codes too short": lambda: _kernels.grouped_grid_sum(floats, codes[1:], sums, *grid, 0, 1, 0, 1),
+        "codes of another type": lambda: _kernels.grouped_wide_sum(ints, codes.astype(np.int16), sums, 0, 1, 0, 1),
+        "codes unaligned": lambda: _kernels.grouped_wide_sum(ints, unaligned.view(np.int64), sums, 0, 1, 0, 1),
+        "sums unaligned": lambda: _kernels.grouped_wide_sum(ints, codes, odd, 0, 1, 0, 1),
+        "sums of one word": lambda: _kernels.grouped_wide_sum(ints, codes, np.zeros((2, 1), np.uint64), 0, 1, 0, 1),
+        "sums of another type": lambda: _kernels.grouped_wide_sum(ints, codes, np.zeros((2, 2)), 0, 1, 0, 1),
+        "sums that cannot be written": lambda: _kernels.grouped_wide_sum(ints, codes, read_only, 0, 1, 0, 1),
         "records made by hand": lambda: _kernels.Records(),
     }
     for name, call in wrong.items():

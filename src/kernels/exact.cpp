@@ -5,9 +5,8 @@
 // does not depend on the values.
 #include "exact.hpp"
 
-#include <thread>
-
 #include "environment.hpp"
+#include "parallel.hpp"
 #include "records.hpp"
 
 namespace soundsum {
@@ -134,22 +133,6 @@ SOUNDSUM_WIDE_KERNEL(std::uint64_t, wide_block_64)
 
 namespace {
 
-// Splits [0, size) into one stretch per thread and runs part(thread, begin, end) on each, here if no thread can start.
-template <class Part> void in_parallel(std::size_t size, unsigned threads, Part&& part) {
-    std::vector<std::thread> running;
-    const std::size_t stretch = size / threads + 1;
-    for (unsigned t = 1; t < threads; ++t) {
-        const std::size_t begin = std::min(size, t * stretch), end = std::min(size, begin + stretch);
-        try {
-            running.emplace_back([&part, t, begin, end] { part(t, begin, end); });
-        } catch (const std::system_error&) {
-            part(t, begin, end);
-        }
-    }
-    part(0, 0, std::min(size, stretch));
-    for (auto& thread : running) thread.join();
-}
-
 template <class T, class Sum> i128 sum_of_blocks(const Records& records, T fill, unsigned threads, Sum&& sum) {
     std::vector<i128> totals(threads, 0);
     in_parallel(records.size, threads, [&](unsigned thread, std::size_t begin, std::size_t end) {
@@ -164,23 +147,32 @@ template <class T, class Sum> i128 sum_of_blocks(const Records& records, T fill,
     return total;
 }
 
+// Codes are looked at as they are used, so a caller who changes them meanwhile gets wrong sums and nothing worse.
 template <class T, class Each>
-std::vector<i128> sums_by_group(const Records& records, const Codes& codes, std::size_t groups, T fill, unsigned threads, Each&& each) {
-    std::vector<std::vector<i128>> totals(threads, std::vector<i128>(groups, 0));
+std::optional<std::int64_t> add_by_group(const Records& records, const Codes& codes, Sums sums, T fill, unsigned threads, Each&& each) {
+    std::vector<std::vector<i128>> others(threads - 1, std::vector<i128>(sums.groups, 0));
+    std::vector<std::optional<std::int64_t>> strange(threads);
     in_parallel(records.size, threads, [&](unsigned thread, std::size_t begin, std::size_t end) {
         FloatEnvironment environment(Rounding::Nearest);
         ArrayBlocks<T> blocks(records, begin, end, fill, false);
-        i128* total = totals[thread].data();
+        i128* total = thread ? others[thread - 1].data() : sums.data;
         std::size_t at = begin;
         for (auto block = blocks.next(); block.size; at += block.size, block = blocks.next())
             each(block, at, [&](std::size_t i, i128 value) SOUNDSUM_LAMBDA_INLINE {
-                if (i + 16 < end) __builtin_prefetch(total + codes[i + 16]);  // groups are met in any order
-                total[codes[i]] += value;
+                if (i + 16 < end) {  // groups are met in any order; the address may be anything, but it is not read from
+                    const auto ahead = static_cast<std::uintptr_t>(codes[i + 16]) * sizeof(i128);
+                    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(total) + ahead));
+                }
+                const auto code = static_cast<std::uint64_t>(codes[i]);
+                if (code < sums.groups) total[code] += value;
+                else strange[thread] = codes[i];
             });
     });
-    for (unsigned t = 1; t < threads; ++t)
-        for (std::size_t g = 0; g < groups; ++g) totals[0][g] += totals[t][g];
-    return std::move(totals[0]);
+    for (const auto& other : others)
+        for (std::size_t g = 0; g < sums.groups; ++g) sums.data[g] += other[g];
+    for (const auto& code : strange)
+        if (code) return code;
+    return std::nullopt;
 }
 
 }  // namespace
@@ -235,10 +227,9 @@ std::uint64_t missing_count(const Records& records) {
     });
 }
 
-std::vector<i128> grouped_grid_sum(const Records& records, const Codes& codes, std::size_t groups, const Grid& grid,
-                                   std::int64_t fill, unsigned threads) {
+std::optional<std::int64_t> grouped_grid_sum(const Records& records, const Codes& codes, Sums sums, const Grid& grid, std::int64_t fill, unsigned threads) {
     return with_float_type(records.type, [&]<class T>(T) {
-        return sums_by_group<T>(records, codes, groups, missing_value<T>(), threads, [&](Block<T> block, std::size_t at, auto&& add) {
+        return add_by_group<T>(records, codes, sums, missing_value<T>(), threads, [&](Block<T> block, std::size_t at, auto&& add) {
             std::array<std::int64_t, direct_block_size> q;
             grid_integers_block(block.data, block.size, grid, fill, q.data());
             for (std::size_t i = 0; i < block.size; ++i) add(at + i, q[i]);
@@ -246,11 +237,10 @@ std::vector<i128> grouped_grid_sum(const Records& records, const Codes& codes, s
     });
 }
 
-std::vector<i128> grouped_wide_sum(const Records& records, const Codes& codes, std::size_t groups, i128 lower, i128 upper,
-                                   i128 fill, unsigned threads) {
+std::optional<std::int64_t> grouped_wide_sum(const Records& records, const Codes& codes, Sums sums, i128 lower, i128 upper, i128 fill, unsigned threads) {
     return with_integer_type(records.type, [&]<class T>(T) {
         const auto low = static_cast<T>(lower), high = static_cast<T>(upper);
-        return sums_by_group<T>(records, codes, groups, T{0}, threads, [&](Block<T> block, std::size_t at, auto&& add) {
+        return add_by_group<T>(records, codes, sums, T{0}, threads, [&](Block<T> block, std::size_t at, auto&& add) {
             for (std::size_t i = 0; i < block.size; ++i)
                 add(at + i, records.present(at + i) ? i128{std::clamp(block.data[i], low, high)} : fill);
         });

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <vector>
+#include <optional>
 
 #include "types.hpp"
 
@@ -27,15 +27,18 @@ std::uint64_t missing_count(const Records&);
 // The integer of each record, `fill` for a missing one; `out` has room for records.size.
 void grid_integers(const Records&, const Grid&, std::int64_t fill, std::int64_t* out);
 
-// codes[i] is the group of record i and must be below `groups`; `fill` is what a missing record adds.
+// codes[i] is the group of record i, and each record is added to the sum of its group; `fill` is what a missing record
+// adds. Records whose code is no group are left out, and one such code is returned.
 struct Codes {
     const std::int64_t* wide;    // one of the two is null
     const std::int32_t* narrow;
     std::int64_t operator[](std::size_t i) const { return wide ? wide[i] : narrow[i]; }
 };
-std::vector<i128> grouped_grid_sum(const Records&, const Codes&, std::size_t groups, const Grid&, std::int64_t fill,
-                                   unsigned threads);
-std::vector<i128> grouped_wide_sum(const Records&, const Codes&, std::size_t groups, i128 lower, i128 upper, i128 fill,
-                                   unsigned threads);
+struct Sums {
+    i128* data;
+    std::size_t groups;
+};
+std::optional<std::int64_t> grouped_grid_sum(const Records&, const Codes&, Sums, const Grid&, std::int64_t fill, unsigned threads);
+std::optional<std::int64_t> grouped_wide_sum(const Records&, const Codes&, Sums, i128 lower, i128 upper, i128 fill, unsigned threads);
 
 }  // namespace soundsum

@@ -10,6 +10,7 @@
 
 #include "environment.hpp"
 #include "exact.hpp"
+#include "keys.hpp"
 #include "noise.hpp"
 #include "ordered.hpp"
 #include "prepare.hpp"
@@ -22,6 +23,10 @@ namespace {
 
 template <class T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
+// Integers of several words, one to a row.
+using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Keeps the arrays a kernel reads alive.
 struct PyRecords : Records {
@@ -80,11 +85,6 @@ nb::object to_python(i128 x) {
     if (x == static_cast<std::int64_t>(x)) return nb::int_(static_cast<std::int64_t>(x));
     return join(nb::int_(static_cast<std::int64_t>(x >> 64)), static_cast<std::uint64_t>(x));
 }
-nb::list to_python(const std::vector<i128>& sums) {
-    nb::list list;
-    for (const i128 sum : sums) list.append(to_python(sum));
-    return list;
-}
 
 i128 to_bound(const Records& records, nb::int_ bound) {
     return with_integer_type(records.type, [&]<class T>(T) { return i128{nb::cast<T>(bound)}; });
@@ -98,21 +98,27 @@ const Records& array_of(const PyRecords& records) {
 struct PyCodes : Codes {
     nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
 
-    PyCodes(nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes, std::size_t size, std::size_t groups)
+    PyCodes(nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes, std::size_t size)
         : Codes{nullptr, nullptr}, array(std::move(codes)) {
         if (array.dtype() == nb::dtype<std::int64_t>()) wide = static_cast<const std::int64_t*>(array.data());
         else if (array.dtype() == nb::dtype<std::int32_t>()) narrow = static_cast<const std::int32_t*>(array.data());
         else throw nb::type_error("codes must be int32 or int64");
         if (array.shape(0) != size) throw nb::value_error("one code per record is needed");
         if (wide ? !is_aligned<std::int64_t>(wide) : !is_aligned<std::int32_t>(narrow)) throw nb::value_error("codes must be aligned");
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::int64_t code = (*this)[i];
-            if (code < 0 || static_cast<std::uint64_t>(code) >= groups)
-                throw nb::value_error(("codes[" + std::to_string(i) + "]=" + std::to_string(code) + " is not a group; codes are 0 to " +
-                                       std::to_string(static_cast<std::int64_t>(groups) - 1)).c_str());
-        }
     }
 };
+
+// Sums of 128 bits, as rows of two words.
+Sums sums_of(const Rows& rows) {
+    if (rows.shape(1) != 2 || !is_aligned<i128>(rows.data())) throw nb::value_error("sums must be aligned rows of two words");
+    return {reinterpret_cast<i128*>(rows.data()), rows.shape(0)};
+}
+
+void require_groups(std::optional<std::int64_t> strange, const Sums& sums) {
+    if (strange)
+        throw nb::value_error((std::to_string(*strange) + " is not a group; codes are 0 to " +
+                               std::to_string(static_cast<std::int64_t>(sums.groups) - 1)).c_str());
+}
 
 Grid grid_of(double base, double scale, double more_scale, std::int64_t low, std::int64_t high) {
     constexpr std::int64_t most = std::int64_t{1} << 51;
@@ -142,9 +148,6 @@ struct PyEnvironment {
 };
 
 // Noise: `parameters` are so many integers of 1, 2 or 8 words each, none of them 0; samples go to the rows of `out`.
-using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Rows = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 Samples samples_of(const Words& parameters, std::size_t integers, const Rows& out) {
     const std::size_t limbs = parameters.shape(1), words = out.shape(1);
     if (parameters.shape(0) != integers) throw nb::value_error("wrong number of parameters");
@@ -212,29 +215,42 @@ NB_MODULE(_kernels, m) {
     });
     m.def("missing_count", [](const PyRecords& records) { return released([&] { return missing_count(array_of(records)); }); });
     m.def("grouped_wide_sum", [](const PyRecords& records, nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
-                                 std::size_t groups, nb::int_ lower, nb::int_ upper, nb::int_ fill, unsigned threads) {
+                                 Rows into, nb::int_ lower, nb::int_ upper, nb::int_ fill, unsigned threads) {
         const i128 low = to_bound(records, lower), high = to_bound(records, upper), missing = to_bound(records, fill);
-        const PyCodes checked(std::move(codes), array_of(records).size, groups);
-        return to_python(released([&] { return grouped_wide_sum(records, checked, groups, low, high, missing, std::max(1u, threads)); }));
-    });
+        const PyCodes checked(std::move(codes), array_of(records).size);
+        const Sums sums = sums_of(into);
+        require_groups(released([&] { return grouped_wide_sum(records, checked, sums, low, high, missing, std::max(1u, threads)); }), sums);
+    }, nb::arg("records"), nb::arg("codes"), nb::arg("into").noconvert(), nb::arg("lower"), nb::arg("upper"), nb::arg("fill"), nb::arg("threads"));
     m.def("grouped_grid_sum", [](const PyRecords& records, nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes,
-                                 std::size_t groups, double base, double scale, double more_scale, std::int64_t low,
+                                 Rows into, double base, double scale, double more_scale, std::int64_t low,
                                  std::int64_t high, std::int64_t fill, unsigned threads) {
         const Grid grid = grid_of(base, scale, more_scale, low, high);
-        const PyCodes checked(std::move(codes), array_of(records).size, groups);
-        return to_python(released([&] { return grouped_grid_sum(records, checked, groups, grid, fill, std::max(1u, threads)); }));
-    });
+        const PyCodes checked(std::move(codes), array_of(records).size);
+        const Sums sums = sums_of(into);
+        require_groups(released([&] { return grouped_grid_sum(records, checked, sums, grid, fill, std::max(1u, threads)); }), sums);
+    }, nb::arg("records"), nb::arg("codes"), nb::arg("into").noconvert(), nb::arg("base"), nb::arg("scale"), nb::arg("more_scale"),
+       nb::arg("low"), nb::arg("high"), nb::arg("fill"), nb::arg("threads"));
+    nb::class_<Places>(m, "Places")
+        .def("__init__", [](Places* self, Array<std::int64_t> listed) {
+            if (listed.shape(0) >= std::size_t{1} << 30) throw nb::value_error("at most 2^30 groups can be listed");
+            new (self) Places(listed.data(), listed.shape(0));
+        })
+        .def("find", [](const Places& places, Array<std::int64_t> keys, unsigned threads) {
+            auto found = new_array<std::int32_t>(keys.shape(0));
+            released([&] { places.find(keys.data(), keys.shape(0), found.data(), std::max(1u, threads)); });
+            return found;
+        });
     m.def("discrete_laplace", [](Words t, std::uint64_t s, nb::bytes bytes, Rows out) {
         const Samples samples = samples_of(t, 1, out);
         if (s == 0) throw nb::value_error("parameters are above 0");
         const auto* data = static_cast<const std::uint8_t*>(bytes.data());
         const Drawn drawn = released([&] { return discrete_laplace(t.data(), t.shape(1), s, data, bytes.size(), samples); });
         return std::pair(drawn.samples, drawn.bytes);
-    });
+    }, nb::arg("t"), nb::arg("s"), nb::arg("bytes"), nb::arg("out").noconvert());
     m.def("discrete_gaussian", [](Words parameters, nb::bytes bytes, Rows out) {
         const Samples samples = samples_of(parameters, 4, out);
         const auto* data = static_cast<const std::uint8_t*>(bytes.data());
         const Drawn drawn = released([&] { return discrete_gaussian(parameters.data(), parameters.shape(1), data, bytes.size(), samples); });
         return std::pair(drawn.samples, drawn.bytes);
-    });
+    }, nb::arg("parameters"), nb::arg("bytes"), nb::arg("out").noconvert());
 }

@@ -3,24 +3,29 @@
 from soundsum._version import __version__
 from soundsum.attacks import Attack, attack
 from soundsum.budget import Budget, BudgetExceeded, Cost
-from soundsum.certificates import check
+from soundsum.checks import check
 from soundsum.numbers import FloatType, IntType
-from soundsum.outcome import Release, Releases
+from soundsum.outcome import Release, Releases, Several
 from soundsum.plan import Plan, plan, plans
 from soundsum.problem import Problem
+from soundsum.queries import Count, Histogram, Mean, Sum, Variance
 from soundsum.rationals import Rounding
 from soundsum.relations import Relation
-from soundsum.release import count, histogram, mean, sum, variance
+from soundsum.release import count, histogram, mean, release, sum, variance
 from soundsum.runs import Runs
 from soundsum.sizes import private_max_size
+from soundsum.units import Unit
 
 __all__ = [
     "Attack",
     "Budget",
     "BudgetExceeded",
     "Cost",
+    "Count",
     "FloatType",
+    "Histogram",
     "IntType",
+    "Mean",
     "Plan",
     "Problem",
     "Relation",
@@ -28,6 +33,10 @@ __all__ = [
     "Releases",
     "Rounding",
     "Runs",
+    "Several",
+    "Sum",
+    "Unit",
+    "Variance",
     "__version__",
     "attack",
     "check",
@@ -37,6 +46,7 @@ __all__ = [
     "plan",
     "plans",
     "private_max_size",
+    "release",
     "sum",
     "variance",
 ]

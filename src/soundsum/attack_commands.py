@@ -33,7 +33,7 @@ def list_attacks(as_json: AsJson = False) -> None:
         typer.echo(json.dumps([_listed(name, made) for name, made in defaults.items()], indent=2))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("attack", "what goes wrong", "types", "relation"):
+    for heading in ("attack", "what goes wrong", "types"):
         table.add_column(heading, no_wrap=heading == "attack")
     table.add_column("default", no_wrap=True)
     table.add_column("records", justify="right", no_wrap=True)
@@ -42,7 +42,7 @@ def list_attacks(as_json: AsJson = False) -> None:
         family = FAMILIES[name]
         ratio = "infinite" if is_special(made.ratio) else words.times(made.ratio).removesuffix(" times")
         records = words.count(made.records)
-        cells = (family.goes_wrong, family.types, str(made.problem.relation), made.problem.dtype.name, records, ratio)
+        cells = (family.goes_wrong, family.types, made.problem.dtype.name, records, ratio)
         table.add_row(f"[bold]{name}[/bold]", *cells)
     console = Console()
     console.print(table)
@@ -130,13 +130,15 @@ def deliver(
         return
     console.print(done.story, highlight=False)
     console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
-    n = len(done.secrets)
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_row(
         "promised", f"{done.promised}: right at most {_percent(done.allowed)}, {_percent(float(done.chance))} by chance"
     )
-    table.add_row("an ordinary sum", f"[red]{int(done.accuracy * n)} of {n} secrets[/red], {float(done.accuracy):.0%}")
-    table.add_row("soundsum", f"[green]{int(done.our_accuracy * n)} of {n}[/green], {float(done.our_accuracy):.0%}")
+    for name, accuracy, colour in (("an ordinary sum", done.accuracy, "red"), ("soundsum", done.our_accuracy, "green")):
+        found = f"[{colour}]{int(accuracy * done.targets)} of {done.targets} secrets[/{colour}], {float(accuracy):.0%}"
+        table.add_row(
+            name, f"{found}; a promise kept gives that many with probability {done.probability(accuracy):.2g}"
+        )
     console.print(table, highlight=False)
 
 

@@ -22,7 +22,7 @@ def explain(plan: Plan, every: list[Plan]) -> str:
     lines = [
         f"{plan.problem}",
         f"  method       {plan.method}: {' -> '.join(plan.steps)}",
-        f"  promise      one record moves the sum by at most {number(plan.sensitivity)}{_modulo(plan)}",
+        f"  promise      {plan.unit} moves the sum{_vector(plan)} by at most {number(plan.sensitivity)}{_modulo(plan)}",
         f"  ideal        {number(plan.ideal)}; the ratio is {ratio(plan.ratio)}",
         f"  theorem      {plan.theorem.statement}",
         f"               (docs/theorems/{plan.theorem.name}.md; the paper's {plan.theorem.reference})",
@@ -54,11 +54,13 @@ def plan_as_json(plan: Plan) -> dict[str, Any]:
             "size": problem.size,
             "max_size": problem.max_size,
         },
+        "unit": plan.unit.as_json(),
         "ideal": str(plan.ideal),
     }
     if not plan.unmet:
         described |= {
             "sensitivity": str(plan.sensitivity),
+            "sensitivity_l2_squared": str(plan.moved.l2_squared),
             "ratio": str(plan.ratio),
             "steps": list(plan.steps),
             "modulus": plan.modulus,
@@ -116,6 +118,10 @@ def ratio(x: Fraction) -> str:
     if excess and abs(excess) < Fraction(1, 10**6):
         return f"1 {'+' if excess > 0 else '-'} {float(abs(excess)):.1e}"
     return number(x)
+
+
+def _vector(plan: Plan) -> str:
+    return "" if plan.unit.groups is None else "s, their changes added up,"
 
 
 def _modulo(plan: Plan) -> str:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum import _kernels, models
 from soundsum.grids import Grid, as_doubles
@@ -23,6 +24,9 @@ from soundsum.runs import Runs
 
 Missing: TypeAlias = Literal["zero", "drop"]
 FloatSum: TypeAlias = Literal["iterated", "pairwise", "kahan", "toward_zero"]
+
+Sums: TypeAlias = NDArray[np.uint64]
+"""One sum of 128 bits for each group, as rows of two words."""
 
 RECORDS_PER_THREAD = 1 << 18
 """Below this many records a thread costs more than it saves."""
@@ -144,53 +148,71 @@ def grid_sum(
     return total - grid.missing * _kernels.missing_count(raw) if drop and grid.missing else total
 
 
-def grouped_wide_sum(
+def add_integers_by_group(
     data: Any,
     codes: Any,
-    groups: int,
+    into: Sums,
     lower: Any,
     upper: Any,
     *,
     missing: Missing = "zero",
     threads: int | None = None,
-) -> list[int]:
-    """One exact sum of integers per group; codes[i] is the group of record i, from 0 to groups - 1.
+) -> None:
+    """Adds every integer to the sum of its group: record i to row codes[i] of `into`, exactly.
 
-    >>> grouped_wide_sum(np.array([5, 6, 7]), np.array([1, 0, 1]), 3, lower=0, upper=10)
+    >>> sums = no_sums(3)
+    >>> add_integers_by_group(np.array([5, 6, 7]), np.array([1, 0, 1]), sums, lower=0, upper=10)
+    >>> as_integers(sums)
     [6, 12, 0]
     """
     column, low, high = _integers(_array_only(data), lower, upper)
     fill = 0 if _drops(missing) else int(models.clean(0, low, high))
-    checked, groups = _codes(codes, column.size, groups)
-    return _kernels.grouped_wide_sum(
-        raw_records(column), checked, groups, low, high, fill, _group_threads(threads, column.size, groups)
-    )
+    checked, workers = _codes(codes, column.size), _group_threads(threads, column.size, len(into))
+    _kernels.grouped_wide_sum(raw_records(column), checked, into, low, high, fill, workers)
 
 
-def grouped_grid_sum(
+def add_floats_by_group(
     data: Any,
     codes: Any,
-    groups: int,
+    into: Sums,
     grid: Grid,
     *,
     dtype: object = None,
     missing: Missing = "zero",
     threads: int | None = None,
-) -> list[int]:
-    """One exact sum of grid integers per group; codes[i] is the group of record i, from 0 to groups - 1."""
+) -> None:
+    """Adds every record's integer on the grid to the sum of its group: record i to row codes[i] of `into`, exactly."""
     column = _floats(_array_only(data, dtype), None)
     fill = 0 if _drops(missing) else grid.missing
-    checked, groups = _codes(codes, column.size, groups)
-    workers = _group_threads(threads, column.size, groups)
+    checked, workers = _codes(codes, column.size), _group_threads(threads, column.size, len(into))
     doubles = as_doubles(grid)
     if doubles is None or doubles.shift:
-        totals = [0] * groups
+        # Beyond what doubles compute exactly; a given step may be so fine that the integers need more than 64 bits.
         for code, x in zip(checked.tolist(), column, strict=True):
-            if not 0 <= code < groups:
-                raise ValueError(f"code {code} is not a group; codes are 0 to {groups - 1}")
-            totals[code] += fill if x != x else grid.integer(x)
-        return totals
-    return _kernels.grouped_grid_sum(raw_records(column), checked, groups, *doubles[:-1], fill, workers)
+            if not 0 <= code < len(into):
+                raise ValueError(f"{code} is not a group; codes are 0 to {len(into) - 1}")
+            total = as_integers(into[code : code + 1])[0] + (fill if x != x else grid.integer(x))
+            into[code] = total & (1 << 64) - 1, (total >> 64) & (1 << 64) - 1
+    else:
+        _kernels.grouped_grid_sum(raw_records(column), checked, into, *doubles[:-1], fill, workers)
+
+
+def grouped_wide_sum(data: Any, codes: Any, groups: int, lower: Any, upper: Any, **options: Any) -> list[int]:
+    """One exact sum of integers per group; codes[i] is the group of record i, from 0 to groups - 1.
+
+    >>> grouped_wide_sum(np.array([5, 6, 7]), np.array([1, 0, 1]), 3, lower=0, upper=10)
+    [6, 12, 0]
+    """
+    sums = no_sums(groups)
+    add_integers_by_group(data, codes, sums, lower, upper, **options)
+    return as_integers(sums)
+
+
+def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: Grid, **options: Any) -> list[int]:
+    """One exact sum of grid integers per group; codes[i] is the group of record i, from 0 to groups - 1."""
+    sums = no_sums(groups)
+    add_floats_by_group(data, codes, sums, grid, **options)
+    return as_integers(sums)
 
 
 def missing_count(data: Any, *, dtype: object = None) -> int:
@@ -199,6 +221,27 @@ def missing_count(data: Any, *, dtype: object = None) -> int:
     if isinstance(column, Runs):
         return sum(count for x, count in column.counts().items() if x != x)
     return _kernels.missing_count(raw_records(column))
+
+
+def no_sums(groups: int) -> Sums:
+    """Sums of zero for so many groups, to be added to."""
+    if not isinstance(groups, int) or groups < 0:
+        raise ValueError(f"groups={groups!r}: the number of groups is a whole number, 0 or more")
+    return np.zeros((groups, 2), np.uint64)
+
+
+def as_integers(words: NDArray[np.uint64]) -> list[int]:
+    """Signed integers from their words, the low one first, one to a row.
+
+    >>> as_integers(np.array([[5, 0], [2**64 - 1, 2**64 - 1], [0, 1]], np.uint64))
+    [5, -1, 18446744073709551616]
+    """
+    last = words[:, 0].astype(np.int64)  # the whole number where the other words only repeat its sign
+    integers: list[int] = last.tolist()
+    data, size = words.tobytes(), 8 * words.shape[1]
+    for i in np.flatnonzero((words[:, 1:].view(np.int64) != (last >> 63)[:, np.newaxis]).any(axis=1)).tolist():
+        integers[i] = int.from_bytes(data[size * i : size * (i + 1)], "little", signed=True)
+    return integers
 
 
 # Checking arguments
@@ -273,12 +316,10 @@ def _group_threads(threads: int | None, size: int, groups: int) -> int:
     return _threads(threads, size) if threads is not None or size > 4 * groups else 1
 
 
-def _codes(codes: Any, size: int, groups: int) -> tuple[np.ndarray[Any, Any], int]:
-    if not isinstance(groups, int) or groups < 0:
-        raise ValueError(f"groups={groups!r}: the number of groups is a whole number, 0 or more")
+def _codes(codes: Any, size: int) -> np.ndarray[Any, Any]:
     checked = np.asarray(codes)
     if checked.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
         raise TypeError(f"codes are {checked.dtype}; group codes are int32 or int64")
     if checked.shape != (size,):
         raise ValueError(f"codes have shape {checked.shape}; one code for each of the {size} records is needed")
-    return np.require(checked, requirements=["C", "A"]), groups
+    return np.require(checked, requirements=["C", "A"])

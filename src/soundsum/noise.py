@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import _kernels, randomness
+from soundsum.kernels import as_integers
 from soundsum.numbers import IntType
 from soundsum.randomness import Stream
 
@@ -84,6 +85,10 @@ def add_modular(value: int, noise: int, modulus: int, kind: IntType) -> int:
     >>> add_modular(127, 3, 256, IntType(8))
     -126
     """
+    if isinstance(noise, bool) or not isinstance(noise, int):
+        raise TypeError(
+            f"noise={noise!r}: a sum modulo {modulus} is hidden by integer noise alone; draw it from noise.py"
+        )
     if modulus != kind.modulus:
         raise ValueError(f"modulus={modulus}: values of {kind} are added modulo {kind.modulus}")
     return kind.wrap(value + noise)
@@ -155,9 +160,9 @@ def _many(
         try:
             out[done] = _words([value], out.shape[1])
         except OverflowError:  # with probability below exp(-8192), but it may not be cut off
-            return [*_integers(out[:done]), value, *(reference(stream) for _ in range(len(out) - done - 1))]
+            return [*as_integers(out[:done]), value, *(reference(stream) for _ in range(len(out) - done - 1))]
         done += 1
-    return out.view(np.int64).reshape(-1) if out.shape[1] == 1 else _integers(out)
+    return out.view(np.int64).reshape(-1) if out.shape[1] == 1 else as_integers(out)
 
 
 def _limbs(largest: int) -> int | None:
@@ -168,15 +173,6 @@ def _limbs(largest: int) -> int | None:
 def _words(integers: list[int], limbs: int) -> NDArray[np.uint64]:
     data = b"".join(x.to_bytes(8 * limbs, "little", signed=True) for x in integers)
     return np.frombuffer(data, dtype="<u8").reshape(-1, limbs)
-
-
-def _integers(words: NDArray[np.uint64]) -> list[int]:
-    last = words[:, 0].astype(np.int64)  # the whole number where the other words only repeat its sign
-    integers: list[int] = last.tolist()
-    data, size = words.tobytes(), 8 * words.shape[1]
-    for i in np.flatnonzero((words[:, 1:].view(np.int64) != (last >> 63)[:, np.newaxis]).any(axis=1)).tolist():
-        integers[i] = int.from_bytes(data[size * i : size * (i + 1)], "little", signed=True)
-    return integers
 
 
 def _above_zero(name: str, parameter: Fraction) -> Fraction:

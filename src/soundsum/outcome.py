@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from soundsum.explain import number
-from soundsum.privacy import Guarantee, Noise
+from soundsum.privacy import Guarantee
 
 if TYPE_CHECKING:
     from soundsum.plan import Plan
@@ -19,18 +20,6 @@ class Uncertainty(Protocol):
     """How far noise may have moved a statistic."""
 
     def interval(self, exact: int | Fraction, confidence: float) -> tuple[Fraction, Fraction]: ...
-
-
-@dataclass(frozen=True)
-class Additive:
-    """Noise added to the statistic itself, each step of it worth `step`."""
-
-    noise: Noise
-    step: Fraction
-
-    def interval(self, exact: int | Fraction, confidence: float) -> tuple[Fraction, Fraction]:
-        width = self.noise.half_width(confidence) * self.step
-        return exact - width, exact + width
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,9 @@ class Release:
 
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
-        noise = "no noise needed" if low == high else f"95% within [{low:.6g}, {high:.6g}]"
+        noise = (
+            "no noise needed" if low == high and not self.plan.sensitivity else f"95% within [{low:.6g}, {high:.6g}]"
+        )
         return f"<{self.statistic} {self.value:,.10g} ({noise}; {self.guarantee}, {self.plan.method})>"
 
     def _repr_html_(self) -> str:
@@ -75,7 +66,7 @@ class Release:
         rows = {
             "value": f"{self.value:,.10g}",
             "95% interval": f"{low:,.6g} to {high:,.6g}",
-            "promise": str(self.guarantee),
+            "promise": f"{self.guarantee}, for {self.plan.unit}",
             "sensitivity": f"{number(self.plan.sensitivity)} (ideal {number(self.plan.ideal)})",
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }
@@ -84,36 +75,57 @@ class Release:
 
 
 class Releases(Mapping[Any, Release]):
-    """One release per group, in the order the groups were named."""
+    """One release per group, in the order the groups were named; each is made when it is looked at."""
 
-    def __init__(self, releases: dict[Any, Release]) -> None:
-        self._releases = releases
+    def __init__(self, groups: Sequence[Any], make: Callable[[int], Release]) -> None:
+        self._places = {group: place for place, group in enumerate(groups)}
+        self._make = make
 
     def __getitem__(self, group: Any) -> Release:
-        return self._releases[group]
+        return self._make(self._places[group])
 
-    def __iter__(self) -> Any:
-        return iter(self._releases)
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._releases)
+        return len(self._places)
 
-    def to_arrow(self) -> Any:
-        """A table of group, value and the 95% interval."""
+    def to_arrow(self, confidence: float = 0.95) -> Any:
+        """A table of group, value and the interval; cells of a histogram by their edges."""
         import pyarrow as pa
 
-        intervals = [r.interval(0.95) for r in self.values()]
+        releases = list(self.values())
+        intervals = [r.interval(confidence) for r in releases]
         columns = {
-            "group": list(self),
-            "value": [r.value for r in self.values()],
+            "value": [r.value for r in releases],
             "low": [low for low, _ in intervals],
             "high": [high for _, high in intervals],
         }
-        return pa.table(columns)
+        return pa.table({"group": pa.array(list(self)), **columns})
 
     def __repr__(self) -> str:
-        shown = [f"  {group!r}: {release.value:,.10g}" for group, release in list(self.items())[:10]]
-        return "\n".join([f"<{len(self)} groups", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
+        shown = [f"  {group!r}: {self[group].value:,.10g}" for group in islice(self, 10)]
+        return "\n".join([f"<{len(self):,} groups", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for group in islice(self, 100):
+            low, high = self[group].interval(0.95)
+            cells = f"<td>{self[group].value:,.10g}</td><td>{low:,.6g} to {high:,.6g}</td>"
+            rows.append(f"<tr><th>{html.escape(str(group))}</th>{cells}</tr>")
+        more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
+        head = "<tr><th>group</th><th>value</th><th>95% interval</th></tr>"
+        return f"<table>{head}{''.join(rows)}</table>{more}"
+
+
+class Several(tuple[Release | Releases, ...]):
+    """What one call released: a Release, or Releases by group, for each statistic asked for, in that order."""
+
+    def __repr__(self) -> str:
+        return "\n".join(repr(outcome) for outcome in self)
+
+    def _repr_html_(self) -> str:
+        return "".join(outcome._repr_html_() for outcome in self)
 
 
 def _nearest_float(x: Fraction | int) -> float:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from soundsum import noise as samplers
 from soundsum.distributions import gaussian_half_width, gaussian_sigma2, laplace_half_width, zcdp_rho
 from soundsum.rationals import exact, is_special
+from soundsum.units import Moved
 
 NoiseKind: TypeAlias = Literal["laplace", "gaussian"]
 
@@ -40,22 +41,22 @@ class Guarantee:
             None if self.rho is None else self.rho * share,
         )
 
-    def noise(self, l1: int, l2_squared: int) -> Noise:
-        """The noise for an integer statistic (a vector too) of these sensitivities."""
-        if l1 == 0:
+    def noise(self, moved: Moved[int]) -> Noise:
+        """The noise for an integer statistic, or a vector of them, that one unit can move so far."""
+        if moved.l1 == 0:
             return Noise("none", Fraction(0))
         if self.rho is not None:
-            noise = Noise("gaussian", Fraction(l2_squared) / (2 * self.rho))
+            noise = Noise("gaussian", Fraction(moved.l2_squared) / (2 * self.rho))
         elif self.delta:
             assert self.epsilon is not None
-            if l2_squared == l1**2:  # one entry changes: its own delta, exactly
-                sigma2 = gaussian_sigma2(l1, self.epsilon, self.delta)
-            else:  # several do, and the discrete Gaussian is not the same in every direction: through zCDP
-                sigma2 = Fraction(l2_squared) / (2 * zcdp_rho(self.epsilon, self.delta))
+            if moved.entries == 1:  # its own delta, exactly
+                sigma2 = gaussian_sigma2(moved.l1, self.epsilon, self.delta)
+            else:  # the discrete Gaussian is not the same in every direction: through zCDP
+                sigma2 = Fraction(moved.l2_squared) / (2 * zcdp_rho(self.epsilon, self.delta))
             noise = Noise("gaussian", sigma2)
         else:
             assert self.epsilon is not None
-            noise = Noise("laplace", Fraction(l1) / self.epsilon)
+            noise = Noise("laplace", Fraction(moved.l1) / self.epsilon)
         if noise.parameter > LARGEST_SCALE:
             raise ValueError(f"{self} is absurdly small: the noise would be beyond 2^4096 steps; give a larger one")
         return noise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -93,6 +93,20 @@ def records(data: Any, dtype: object = None) -> Records:
         present = ~np.ma.getmaskarray(data)
         return Column(column.values, column.type, np.packbits(present, bitorder="little"))
     return _from_array(data if isinstance(data, np.ndarray) else _doubles(data), dtype)
+
+
+def joined(pieces: Sequence[Records], kind: NumberType) -> Records:
+    """Records one after another, as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if not pieces:
+        return Runs(kind, []) if kind.dtype is None else Column(np.empty(0, kind.dtype), kind)
+    columns = [piece for piece in pieces if isinstance(piece, Column)]  # runs come in one piece
+    whole = np.concatenate([column.values for column in columns])
+    if all(column.validity is None for column in columns):
+        return Column(whole, kind)
+    valid = [np.ones(column.size, np.uint8) if (b := column.valid_bits()) is None else b for column in columns]
+    return Column(whole, kind, np.packbits(np.concatenate(valid), bitorder="little"))
 
 
 def _doubles(data: Any) -> NDArray[np.float64]:

@@ -2,148 +2,182 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 import soundsum as ss
+from soundsum import files
 from soundsum.explain import number
 from soundsum.outcome import Release, Releases
+from soundsum.tables import Table as Data
+from soundsum.tables import Watched
+
+Noise = StrEnum("Noise", ["laplace", "gaussian"])
+Missing = StrEnum("Missing", ["zero", "drop"])
 
 File = Annotated[str, typer.Argument(help="Parquet, CSV or Arrow IPC; globs too; - reads CSV from stdin.")]
 Column = Annotated[str, typer.Option(help="The column to read.")]
 Bounds = Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")]
-Epsilon = Annotated[str | None, typer.Option(help="What this release may cost, such as 1 or 1/3.")]
-Delta = Annotated[str | None, typer.Option(help="With --noise gaussian and --epsilon.")]
-Rho = Annotated[str | None, typer.Option(help="With --noise gaussian: the cost as zCDP.")]
-Noise = Annotated[str, typer.Option(help="laplace or gaussian.")]
-Neighbours = Annotated[str, typer.Option("--relation", help=f"When datasets are neighbours: {', '.join(ss.Relation)}.")]
-Missing = Annotated[str, typer.Option(help="A missing record counts as the value nearest 0 (zero), or not (drop).")]
-Ledger = Annotated[str | None, typer.Option("--budget", help="Charge this ledger; soundsum budget create makes one.")]
+Size = Annotated[int | None, typer.Option(help="The number of rows, where it is public; checked.")]
+Dtype = Annotated[str | None, typer.Option(help="For CSV, which has no types: float64 or int64.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Epsilon = Annotated[str | None, typer.Option(help="What this release may cost, such as 1 or 1/3.")]
+Rho = Annotated[str | None, typer.Option(help="With --noise gaussian: the cost as zCDP.")]
 
 budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: what may be spent, and what has been.")
 
 
-def register(app: typer.Typer) -> None:
-    for command in (private_sum, private_mean, private_variance, private_count, private_histogram, check_certificate):
-        app.command(command.__name__.split("_")[1 if command.__name__.startswith("private") else 0])(command)
-    app.add_typer(budget_app, name="budget")
+def _common(
+    epsilon: Epsilon = None,
+    delta: Annotated[str | None, typer.Option(help="With --noise gaussian and --epsilon.")] = None,
+    rho: Rho = None,
+    noise: Annotated[
+        Noise, typer.Option(help="Laplace noise is pure; Gaussian takes --rho, or --delta.")
+    ] = Noise.laplace,
+    relation: Annotated[ss.Relation, typer.Option(help="When two tables are neighbours.")] = ss.Relation.SYMMETRIC,
+    by: Annotated[str | None, typer.Option(help="Release by group: the column the groups are in.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="The groups, with commas: a,b,c; or @FILE, one to a line. Known in public.")
+    ] = None,
+    privacy_unit: Annotated[str | None, typer.Option(help="Protect persons: the column of their ids.")] = None,
+    max_rows: Annotated[int, typer.Option(help="With --privacy-unit: rows of a person that count, per group.")] = 1,
+    max_groups: Annotated[int, typer.Option(help="With --privacy-unit and --by: groups a person counts in.")] = 1,
+    missing: Annotated[
+        Missing, typer.Option(help="A missing record counts as the value nearest 0, or is left out.")
+    ] = Missing.zero,
+    budget: Annotated[str | None, typer.Option(help="Charge this ledger; soundsum budget create makes one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What every release takes."""
 
 
+def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]) -> Callable[..., None]:
+    """A command with the common options after its own; it says which function to call with what.
+
+    Typer reads the options from the signature, so the two signatures are joined.
+    """
+    own, shared = (list(inspect.signature(f).parameters.values()) for f in (command, _common))
+    named = [p.name for p in own]
+
+    def run(**given: Any) -> None:
+        file, as_json, ledger = given.pop("file"), given.pop("as_json"), given.pop("budget")
+        function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
+        given["groups"] = _listed(given["groups"], file, given["by"])
+        if ledger is not None:
+            given["budget"] = ss.Budget(path=ledger)
+        with _opened(file) as table:
+            outcome = function(table, *arguments, **options, **given)
+        _show(outcome, as_json)
+
+    hints = {**get_type_hints(_common, include_extras=True), **get_type_hints(command, include_extras=True)}
+    joined = [parameter.replace(annotation=hints[parameter.name]) for parameter in (*own, *shared)]
+    run.__signature__ = inspect.Signature(joined)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in joined}
+    run.__doc__, run.__name__ = command.__doc__, command.__name__.removeprefix("private_")
+    return run
+
+
+@_release
 def private_sum(
     file: File,
     column: Column,
     bounds: Bounds,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    noise: Noise = "laplace",
-    relation: Neighbours = "symmetric",
-    size: Annotated[int | None, typer.Option(help="The number of rows, where it is public; checked.")] = None,
+    dtype: Dtype = None,
+    size: Size = None,
+    max_size: Annotated[int | None, typer.Option(help="Where to truncate, for methods that need a limit.")] = None,
     method: Annotated[str, typer.Option(help="How to add; auto reaches the ideal sensitivity.")] = "auto",
-    missing: Missing = "zero",
-    budget: Ledger = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Any:
     """A private sum of a column.
 
-    Example: soundsum sum pay.parquet --column pay --bounds 0 200000 --epsilon 1
+    Examples:
+
+        soundsum sum pay.parquet --column pay --bounds 0 200000 --epsilon 1
+
+        soundsum sum pay.parquet --column pay --bounds 0 200000 --epsilon 1 --by dept --groups sales,research
+
+        soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --privacy-unit patient --max-rows 10
     """
-    options = _options(column, epsilon, delta, rho, noise, relation, budget)
-    _show(ss.sum(_table(file), *bounds, size=size, method=method, missing=_missing(missing), **options), as_json)
+    return ss.sum, bounds, {"column": column, "dtype": dtype, "size": size, "max_size": max_size, "method": method}
 
 
-def private_mean(
-    file: File,
-    column: Column,
-    bounds: Bounds,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    noise: Noise = "laplace",
-    relation: Neighbours = "symmetric",
-    missing: Missing = "zero",
-    budget: Ledger = None,
-    as_json: AsJson = False,
-) -> None:
-    """A private mean of a column; the cost is shared by the sum and, where it is private, the count."""
-    options = _options(column, epsilon, delta, rho, noise, relation, budget)
-    _show(ss.mean(_table(file), *bounds, missing=missing, **options), as_json)
+@_release
+def private_mean(file: File, column: Column, bounds: Bounds, dtype: Dtype = None, size: Size = None) -> Any:
+    """A private mean of a column; the cost is shared by the sum and, where it is private, the count.
+
+    Example: soundsum mean people.csv --column age --bounds 0 120 --epsilon 1
+    """
+    return ss.mean, bounds, {"column": column, "dtype": dtype, "size": size}
 
 
-def private_variance(
-    file: File,
-    column: Column,
-    bounds: Bounds,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    noise: Noise = "laplace",
-    relation: Neighbours = "symmetric",
-    missing: Missing = "zero",
-    budget: Ledger = None,
-    as_json: AsJson = False,
-) -> None:
-    """A private variance of a column."""
-    options = _options(column, epsilon, delta, rho, noise, relation, budget)
-    _show(ss.variance(_table(file), *bounds, missing=missing, **options), as_json)
+@_release
+def private_variance(file: File, column: Column, bounds: Bounds, dtype: Dtype = None, size: Size = None) -> Any:
+    """A private variance of a column.
+
+    Example: soundsum variance people.csv --column age --bounds 0 120 --epsilon 1
+    """
+    return ss.variance, bounds, {"column": column, "dtype": dtype, "size": size}
 
 
+@_release
 def private_count(
-    file: File,
-    column: Column,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    noise: Noise = "laplace",
-    relation: Neighbours = "symmetric",
-    missing: Missing = "zero",
-    budget: Ledger = None,
-    as_json: AsJson = False,
-) -> None:
-    """A private number of rows; with --missing drop, of those with a value in the column."""
-    options = _options(column, epsilon, delta, rho, noise, relation, budget)
-    _show(ss.count(_table(file), missing=_missing(missing), **options), as_json)
+    file: File, column: Annotated[str | None, typer.Option(help="With --missing drop: the column to look at.")] = None
+) -> Any:
+    """A private number of rows; with --missing drop, of those with a value in the column.
+
+    Example: soundsum count people.csv --epsilon 1 --by dept --groups sales,research
+    """
+    return ss.count, (), {"column": column}
 
 
+@_release
 def private_histogram(
     file: File,
     column: Column,
     edges: Annotated[str | None, typer.Option(help="Numbers that go up, with commas: 0,10,20.")] = None,
-    categories: Annotated[str | None, typer.Option(help="Categories, with commas: a,b,c.")] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    noise: Noise = "laplace",
-    relation: Neighbours = "symmetric",
-    budget: Ledger = None,
-    as_json: AsJson = False,
-) -> None:
-    """Private counts over given edges or categories, empty ones too."""
-    options = _options(column, epsilon, delta, rho, noise, relation, budget)
-    points = None if edges is None else [float(edge) for edge in edges.split(",")]
-    named = None if categories is None else categories.split(",")
-    _show(ss.histogram(_table(file), points, categories=named, **options), as_json)
+    categories: Annotated[str | None, typer.Option(help="Categories, with commas: a,b,c; or @FILE.")] = None,
+) -> Any:
+    """Private counts over given edges or categories, empty ones too.
+
+    Example: soundsum histogram people.csv --column age --edges 0,20,40,60,80,120 --epsilon 1
+    """
+    points = None if edges is None else [_number(edge) for edge in edges.split(",")]
+    return ss.histogram, (points,), {"column": column, "categories": _listed(categories, file, column)}
 
 
 def check_certificate(file: Annotated[Path, typer.Argument(help="A certificate, or a release, as JSON.")]) -> None:
-    """Check that a certificate's sensitivity and noise follow from its problem, method and promise."""
+    """Check that a certificate's sensitivity and noise follow from its problem, method and promise.
+
+    Example: soundsum sum pay.csv --column pay --bounds 0 9 --epsilon 1 --json > r.json; soundsum check r.json
+    """
     try:
         written = json.loads(file.read_text())
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         raise ValueError(f"{file} is not JSON: {error}; give what --json printed") from None
-    problems = ss.check(written.get("certificate", written))
+    outcomes = written if isinstance(written, list) else [written]
+    problems = [problem for one in outcomes for problem in ss.check(one.get("certificate", one))]
     console = Console()
     if problems:
         console.print("[red]does not hold[/red]", *(f"\n  {problem}" for problem in problems), highlight=False)
         raise typer.Exit(1)
     console.print("[green]holds[/green]: sensitivity and noise follow from the problem, the method and the promise")
+
+
+def register(app: typer.Typer) -> None:
+    for command in (private_sum, private_mean, private_variance, private_count, private_histogram):
+        app.command()(command)
+    app.command("check")(check_certificate)
+    app.add_typer(budget_app, name="budget")
 
 
 @budget_app.command("create")
@@ -168,26 +202,43 @@ def show_budget(ledger: Annotated[str, typer.Argument(help="The ledger.")], as_j
         Console().print(ledger_table(ledger))
 
 
-def _options(
-    column: str, epsilon: Any, delta: Any, rho: Any, noise: str, relation: str, budget: str | None
-) -> dict[str, Any]:
-    ledger = None if budget is None else ss.Budget(path=budget)
-    privacy = {"epsilon": epsilon, "delta": delta, "rho": rho, "noise": noise}
-    return {"column": column, "relation": relation, "budget": ledger, **privacy}
+@contextmanager
+def _opened(file: str) -> Iterator[Any]:
+    """The table to read, with a progress bar beside it on a terminal."""
+    if file == "-":
+        from pyarrow import csv
+
+        yield csv.read_csv(sys.stdin.buffer)
+        return
+    terminal = Console(stderr=True)
+    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task("", total=files.rows(file))
+        yield Watched(file, lambda rows: bar.advance(task, rows))
 
 
-def _missing(value: str) -> Literal["zero", "drop"]:
-    if value not in ("zero", "drop"):
-        raise ValueError(f"--missing {value} is neither zero nor drop")
-    return "drop" if value == "drop" else "zero"
+def _listed(text: str | None, file: str, column: str | None) -> list[Any] | None:
+    """Groups as the column has them: numbers, dates or text."""
+    if text is None:
+        return None
+    names = Path(text[1:]).read_text().splitlines() if text.startswith("@") else text.split(",")
+    if file == "-" or column is None:
+        return list(names)
+    import pyarrow as pa
+
+    table = Data(file)
+    table.require(column)
+    try:
+        return list(pa.array(names).cast(table.arrow_type(column)).to_pylist())
+    except pa.ArrowInvalid:
+        raise ValueError(f"{text}: column {column!r} is {table.arrow_type(column)}; list groups of that type") from None
 
 
-def _table(file: str) -> Any:
-    if file != "-":
-        return file
-    from pyarrow import csv
-
-    return csv.read_csv(sys.stdin.buffer)
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--edges: {text!r} is not a number; give numbers with commas, such as 0,10,20") from None
 
 
 def _show(outcome: Release | Releases, as_json: bool) -> None:
@@ -205,16 +256,25 @@ def _show(outcome: Release | Releases, as_json: bool) -> None:
     for group, release in releases.items():
         low, high = release.interval(0.95)
         cells = [f"{release.value:,.10g}", f"{low:,.6g} to {high:,.6g}"]
-        table.add_row(*([str(group)] if isinstance(outcome, Releases) else []), *cells)
+        table.add_row(*([_group(group)] if isinstance(outcome, Releases) else []), *cells)
     console = Console()
     console.print(table)
     plan = first.plan
-    console.print(
-        f"[dim]{first.guarantee}; {plan.method}, sensitivity {number(plan.sensitivity)}[/dim]", highlight=False
-    )
+    facts = f"{first.guarantee} for {plan.unit}; {plan.method}, sensitivity {number(plan.sensitivity)}"
+    console.print(f"[dim]{facts}[/dim]", highlight=False)
+
+
+def _group(group: Any) -> str:
+    """A group to read; a cell of a histogram by its edges."""
+    if not isinstance(group, tuple):
+        return str(group)
+    if all(isinstance(edge, float) for edge in group):
+        return " to ".join(f"{edge:g}" for edge in group)
+    return ", ".join(_group(part) for part in group)
 
 
 def _as_json(group: Any, release: Release) -> dict[str, Any]:
     low, high = release.interval(0.95)
     shown = {"value": release.value, "exact": str(release.exact), "interval_95": [low, high]}
-    return ({} if group is None else {"group": group}) | shown | {"certificate": release.certificate}
+    named = {} if group is None else {"group": group if isinstance(group, str | int | float | tuple) else str(group)}
+    return named | shown | {"certificate": release.certificate}

@@ -42,7 +42,7 @@ def permute(data: Records) -> Records:
     if isinstance(data, Runs):
         values = list(data)
         return Runs(data.type, ((values[i], 1) for i in order.tolist()))
-    return _kept(data, order)
+    return kept(data, order)
 
 
 def truncate(data: Records, n: int) -> Records:
@@ -64,7 +64,7 @@ def by_sign(data: Records) -> tuple[Records, Records]:
     if isinstance(data, Runs):
         return _filtered(data, lambda x: x < 0), _filtered(data, lambda x: not x < 0)
     negative = data.negative()
-    return Column(data.values[negative], data.type), _kept(data, ~negative)
+    return Column(data.values[negative], data.type), kept(data, ~negative)
 
 
 def _filtered(data: Runs, keep: Callable[[Value], bool]) -> Runs:
@@ -72,7 +72,7 @@ def _filtered(data: Runs, keep: Callable[[Value], bool]) -> Runs:
     return Runs(data.type, (part for part in parts if part[0]))
 
 
-def _kept(data: Column, which: NDArray[Any]) -> Column:
+def kept(data: Column, which: NDArray[Any]) -> Column:
     """Some records of a column, by mask or by index, with their validity."""
     bits = data.valid_bits()
     validity = None if bits is None else np.packbits(bits[which], bitorder="little")

@@ -1,123 +1,196 @@
-"""Data as a stream of batches: single columns, tables in memory, and files, read a batch at a time.
+"""Data as a stream of batches: a single column, a table in memory, or files, read a batch at a time.
 
 A table is anything with the Arrow stream interface (pyarrow, pandas, Polars, DuckDB), a dict of columns, or a path to
-Parquet, CSV or Arrow IPC files (globs too). Types come from the schema. Booleans are read as 0 and 1, decimals of up to
-18 digits as exact scaled integers.
+Parquet, CSV or Arrow IPC files (globs too). Types come from the schema; in CSV, which has none, from dtype= or the
+first rows. Booleans are read as 0 and 1, decimals of up to 18 digits as exact scaled integers.
 """
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from soundsum.numbers import NumberType, int64, number_type
-from soundsum.preparation import as_doubles_array
+from soundsum import files
+from soundsum.numbers import NumberType, float64, int64, number_type
 from soundsum.records import Column, Records, records
 from soundsum.runs import Runs
-from soundsum.stability import present
-
-BATCH = 1 << 20
-"""Records read from a file at a time."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """One column to sum, its public type, and what else is read beside it.
+class Watched:
+    """A table whose reading is watched: `advance` is called with the rows of every batch."""
 
-    `unit` is what 1 in the records is worth: a decimal's last digit, otherwise 1.
-    """
+    data: Any
+    advance: Callable[[int], None]
 
-    type: NumberType
-    unit: Fraction
-    _table: Any
-    _column: str | None
-    _others: tuple[str, ...]
 
-    def batches(self) -> Iterator[tuple[Records, dict[str, Any]]]:
-        """The column's records, batch by batch, with the other columns as Arrow arrays."""
-        if self._column is None:
-            yield self._table, {}
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a table, or all the rows of a single column."""
+
+    rows: int
+    _column: Callable[[str | None], Any]
+
+    def numbers(self, column: str | None) -> Records:
+        found = self._column(column)
+        return records(found) if column is None else _numbers(found)
+
+    def keys(self, column: str | None) -> Any:
+        """The column as an Arrow array, dictionaries written out."""
+        import pyarrow as pa
+
+        found = self._column(column)
+        array = found if isinstance(found, pa.Array) else pa.array(found)
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
+
+
+class Table:
+    """Columns by name; or one nameless column, and beside it `keys`, columns of as many rows."""
+
+    def __init__(self, data: Any, keys: Mapping[str, Any] | None = None) -> None:
+        self._advance = data.advance if isinstance(data, Watched) else None
+        self._data = data.data if isinstance(data, Watched) else data
+        self._keys = dict(keys or {})
+        self._as: dict[str, str] = {}
+        self.is_column = _is_column(self._data)
+        if self.is_column and not hasattr(self._data, "__len__") and not isinstance(self._data, Runs | Column):
+            self._data = self._data if _is_arrow(self._data) else list(self._data)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns there are."""
+        if self.is_column:
+            return list(self._keys)
+        return [str(name) for name in self._data.columns] if _is_frame(self._data) else list(self._opened.schema.names)
+
+    @cached_property
+    def _opened(self) -> Any:
+        """What the batches are read from, opened once: a stream may not be there twice."""
+        import pyarrow as pa
+
+        if files.is_path(self._data):
+            return files.dataset(self._data)
+        if isinstance(self._data, Mapping):
+            return pa.table(dict(self._data))
+        return self._data if isinstance(self._data, pa.Table) else pa.RecordBatchReader.from_stream(self._data)
+
+    def require(self, *columns: str | None) -> None:
+        """Refuses names that are not columns, and a table without a name."""
+        for name in columns:
+            if name is None and not self.is_column:
+                of = f" from {self._data}" if files.is_path(self._data) else ""
+                raise ValueError(f"column= is missing; it names what to read{of}: {', '.join(self.names)}")
+            if name is not None and name not in self.names:
+                there = f"it has {', '.join(self.names)}" if self.names else "the data is a single column"
+                raise ValueError(f"column {name!r} is not in the table; {there}")
+
+    def select(self, *columns: str | None) -> None:
+        """Leaves out the other columns of a data frame, which need not be of types Arrow knows."""
+        if _is_frame(self._data):
+            self._data = self._data[list(dict.fromkeys(columns))]
+
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        """The column's public type, and what 1 is worth in its records: a decimal's last digit, otherwise 1."""
+        if column is None:
+            self._data = records(self._data, dtype)
+            return self._data.type, Fraction(1)
+        if dtype is not None and number_type(dtype) in (int64, float64) and self._is_text:
+            self._as[column] = number_type(dtype).name
+        kind, unit = _number_type(self.arrow_type(column), column)
+        if dtype is not None and number_type(dtype) != kind:
+            raise TypeError(f"dtype={number_type(dtype)} but column {column!r} is {kind}; cast it, or leave dtype out")
+        return kind, unit
+
+    def arrow_type(self, column: str) -> Any:
+        import pyarrow as pa
+
+        field = self._opened.schema.field(column)
+        return pa.type_for_alias(self._as[column]) if column in self._as else field.type
+
+    @property
+    def _is_text(self) -> bool:
+        """Whether the types are not in the data: a CSV file's are guessed from its start, unless they are given."""
+        return files.is_path(self._data) and files.file_format(self._opened.files[0]) == "csv"
+
+    def rows(self) -> int:
+        """How many rows there are, without reading them."""
+        import pyarrow as pa
+
+        if self.is_column:
+            return self._whole().rows
+        if isinstance(self._opened, pa.RecordBatchReader):
+            raise ValueError("size= is missing: the number of rows in a stream shows only at its end")
+        return int(self._opened.num_rows if isinstance(self._opened, pa.Table) else self._opened.count_rows())
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]:
+        """The rows, with these columns of them."""
+        if self.is_column:
+            yield self._whole()
             return
-        for batch in _scan(self._table, [self._column, *self._others]):
-            yield _numbers(batch.column(self._column)), {name: batch.column(name) for name in self._others}
+        wanted = list(dict.fromkeys(name for name in columns if name is not None)) or self.names[:1]
+        for batch in self._record_batches(wanted):
+            yield Batch(batch.num_rows, batch.column)
+            if self._advance is not None:
+                self._advance(batch.num_rows)
+
+    def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        opened = self._opened
+        if files.is_path(self._data):
+            yield from files.batches(opened, pa.schema([(name, self.arrow_type(name)) for name in wanted]))
+        elif isinstance(opened, pa.Table):
+            yield from opened.select(wanted).to_batches()
+        else:
+            yield from (batch.select(wanted) for batch in opened)
+
+    def _whole(self) -> Batch:
+        rows = self._data.size if isinstance(self._data, Runs | Column) else len(_sized(self._data))
+        for name, key in self._keys.items():
+            if len(key) != rows:
+                raise ValueError(f"{name} has {len(key):,} entries for {rows:,} records; give one for each")
+        return Batch(rows, lambda name: self._data if name is None else self._keys[name])
 
 
-def source(data: Any, column: str | None = None, dtype: object = None, others: tuple[str, ...] = ()) -> Source:
-    """The column of a table, or data that is a column itself."""
-    if column is None:
-        if others:
-            raise ValueError(f"column= is missing; it names what to sum, beside {', '.join(others)}")
-        whole = _single(data, dtype)
-        return Source(whole.type, Fraction(1), whole, None, ())
-    schema = _schema(data)
-    for name in (column, *others):
-        if name not in schema.names:
-            raise ValueError(f"column {name!r} is not in the table; it has {', '.join(schema.names)}")
-    kind, unit = _number_type(schema.field(column).type, column)
-    if dtype is not None and number_type(dtype) != kind:
-        raise TypeError(f"dtype={number_type(dtype)} but column {column!r} is {kind}; cast it, or leave dtype out")
-    return Source(kind, unit, data, column, tuple(dict.fromkeys(others)))
-
-
-def _single(data: Any, dtype: object) -> Records:
-    if isinstance(data, str | Path):
-        raise ValueError(f"column= is missing; it names what to read from {data}")
-    return data if isinstance(data, Runs | Column) and dtype is None else records(data, dtype)
-
-
-def _is_path(data: Any) -> bool:
-    return isinstance(data, str | Path)
-
-
-def _schema(data: Any) -> Any:
+def _is_column(data: Any) -> bool:
+    """Whether the data is one column itself."""
+    if files.is_path(data) or isinstance(data, Mapping) or _is_frame(data):
+        return False
+    if isinstance(data, Runs | Column) or not hasattr(data, "__arrow_c_stream__"):
+        return True
     import pyarrow as pa
 
-    if _is_path(data):
-        return _dataset(data).schema
-    if isinstance(data, Mapping):
-        return pa.table(dict(data)).schema
-    if hasattr(data, "schema") and isinstance(data.schema, pa.Schema):
-        return data.schema
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data).schema
-    raise TypeError(
-        f"{type(data).__name__} is not a table; pass a data frame, an Arrow table, a dict of columns or a path"
-    )
+    if isinstance(data, pa.Table | pa.RecordBatchReader | pa.RecordBatch):
+        return False
+    if isinstance(data, pa.ChunkedArray):
+        return True
+    return not (hasattr(data, "columns") or hasattr(data, "fetch_arrow_table"))  # a series has a name, not columns
 
 
-def _scan(data: Any, columns: list[str]) -> Iterator[Any]:
+def _is_frame(data: Any) -> bool:
+    """Whether the data is a pandas frame."""
+    return hasattr(data, "columns") and hasattr(data, "loc")
+
+
+def _is_arrow(data: Any) -> bool:
+    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+
+
+def _sized(data: Any) -> Any:
+    if hasattr(data, "__len__"):
+        return data
     import pyarrow as pa
 
-    wanted = list(dict.fromkeys(columns))
-    if _is_path(data):
-        yield from _dataset(data).to_batches(columns=wanted, batch_size=BATCH)
-    elif isinstance(data, Mapping):
-        yield from pa.table(dict(data)).select(wanted).to_batches()
-    else:
-        reader = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
-        for batch in reader:
-            yield batch.select(wanted)
-
-
-def _dataset(path: str | Path) -> Any:
-    import pyarrow.dataset as ds
-
-    files = sorted(glob.glob(str(path))) or [str(path)]
-    missing = [f for f in files if not Path(f).exists()]
-    if missing:
-        raise FileNotFoundError(f"{missing[0]}: no such file; check the path")
-    formats = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
-    suffix = Path(files[0]).suffix.lower()
-    if suffix not in formats:
-        raise ValueError(f"{files[0]}: {suffix or 'no suffix'} is not a known format; use {', '.join(formats)}")
-    return ds.dataset(files, format=formats[suffix])
+    return pa.chunked_array(data) if hasattr(data, "__arrow_c_stream__") else pa.array(data)
 
 
 def _number_type(kind: Any, name: str) -> tuple[NumberType, Fraction]:
@@ -148,22 +221,3 @@ def _numbers(array: Any) -> Records:
     present = np.frombuffer(bitmap, dtype=np.uint8) if bitmap is not None and array.null_count else None
     stop = array.offset + len(array)
     return Column(words[array.offset : stop], int64, present, array.offset if present is not None else 0)
-
-
-def numbers(data: Any, column: str | None) -> Iterator[NDArray[np.float64]]:
-    """The column's present values as doubles, batch by batch."""
-    for batch, _ in source(data, column).batches():
-        kept = present(batch)
-        yield np.array([float(x) for x in kept]) if isinstance(kept, Runs) else as_doubles_array(kept)
-
-
-def category_codes(data: Any, column: str | None, categories: list[Any]) -> Iterator[NDArray[np.int64]]:
-    """For each record the index of its category, or len(categories) for any other; batch by batch."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    arrays = [pa.array(data)] if column is None else (batch.column(column) for batch in _scan(data, [column]))
-    for array in arrays:
-        wanted = pa.array(categories, type=array.type)
-        codes = pc.index_in(array, value_set=wanted).fill_null(len(categories))
-        yield codes.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -8,10 +8,13 @@ import math
 import sys
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from soundsum.attacks import delivery
 from soundsum.attacks.delivery import DELIVERIES, Delivery
+from soundsum.attacks.delivery.microquery import STARTS
+from soundsum.attacks.delivery.tipping import tipping_bounds
 
 BITS = [name for name in DELIVERIES if name != "top_salary"]
 
@@ -25,7 +28,7 @@ def tail(n, p, least):
 def test_bits_are_recovered_from_an_ordinary_sum_and_not_from_ours(name):
     done = DELIVERIES[name](targets=40)
     assert done.name == name
-    assert len(done.secrets) == 40
+    assert done.targets == len(done.recovered) == 40
     assert done.accuracy >= Fraction(36, 40)
     assert done.allowed < 0.57
     assert tail(40, done.allowed, 39) < 1e-7
@@ -44,10 +47,29 @@ def test_people_all_over_the_middle_half_are_attacked():
     assert len(done.recovered) == len(done.recovered_from_ours) == 3
 
 
+@pytest.mark.parametrize("starts, place", [([123_500.0], 999), ([7_654_500.0], 999), (STARTS, None)])
+def test_bounds_are_found_where_one_record_tips_the_sum(starts, place):
+    for at in [*range(8), *range(8, 1000, 61)] if place is None else [place]:
+        problem, middle = tipping_bounds(starts, 1000, at)
+        column = np.full(1000, float(problem.lower))
+        low = Fraction(np.add.accumulate(column)[-1])
+        column[at] = float(problem.upper)
+        high = Fraction(np.add.accumulate(column)[-1])
+        assert low < middle < high
+        assert (high - low) / problem.ideal >= 250
+
+
+def test_where_a_tie_brings_both_sums_together_no_bounds_are_found():
+    with pytest.raises(ValueError, match="tips no sum with bounds near"):
+        tipping_bounds([7_654_500.0], 1000, 250)
+
+
 def test_accuracy_counts_what_is_right():
     done = Delivery("a", "", "", "", (1, 0, 1, 1), (1, 1, 1, 0), (0, 0, 0, 0), Fraction(1, 2), 0.6)
     assert (done.accuracy, done.our_accuracy) == (Fraction(1, 2), Fraction(1, 4))
     assert done.to_json()["accuracy"] == 0.5
+    assert done.probability(Fraction(1, 2)) == pytest.approx(tail(4, 0.6, 2))
+    assert done.probability(Fraction(0)) == pytest.approx(1)
 
 
 def test_without_any_noise_to_speak_of_ours_is_as_exact_as_the_rest():

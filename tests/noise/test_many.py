@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from soundsum import _kernels, noise, randomness
+from soundsum.kernels import as_integers
 from soundsum.randomness import Stream
 
 from .streams import awkward, replay
@@ -92,7 +93,7 @@ def kernel(kind, parameter, data, count=1):
     parameters = given(kind, parameter)
     out = np.zeros((count, parameters[0].shape[1]), np.uint64)
     drawn, used = getattr(_kernels, f"discrete_{kind}")(*parameters, data, out)
-    return noise._integers(out[:drawn]), used
+    return as_integers(out[:drawn]), used
 
 
 @pytest.mark.parametrize("ties", [0.02, 0.3])
@@ -125,7 +126,7 @@ def test_the_kernel_follows_the_reference_through_long_luck(monkeypatch, kind, p
 def test_the_kernel_is_given_as_many_words_as_it_may_need(kind, parameter):
     """Its loops count to 255, so these are the largest integers it can come to (noise.hpp)."""
     words = given(kind, parameter)[0]
-    numbers = noise._integers(words)
+    numbers = as_integers(words)
     if kind == "laplace":
         (t,) = numbers
         largest = 2**16 * t
@@ -212,7 +213,7 @@ def test_the_kernel_does_not_cut_off(t, trials):
     data = bytes(((t - 1).bit_length() + 7) // 8) + SUCCESS * trials + FAILURE + NEGATIVE
     drawn, used = _kernels.discrete_laplace(noise._words([t], 2), 1, data, out)
     assert (drawn, used) == ((1, len(data)) if t * trials < 2**63 else (0, 0))
-    assert drawn == 0 or noise._integers(out) == [-t * trials]
+    assert drawn == 0 or as_integers(out) == [-t * trials]
 
 
 @pytest.mark.parametrize("words", [1, 2, 8])
@@ -220,7 +221,7 @@ def test_words_and_integers(words):
     """Both ways, around every power of two."""
     ends = [1 << bit for bit in range(64 * words - 1)]
     integers = [sign * end + step for end in ends for sign in (1, -1) for step in (-1, 0, 1)]
-    assert noise._integers(noise._words(integers, words)) == integers
+    assert as_integers(noise._words(integers, words)) == integers
     with pytest.raises(OverflowError):
         noise._words([2 ** (64 * words - 1)], words)
 

@@ -15,7 +15,7 @@ from soundsum import noise, randomness
 
 from .streams import replay
 
-APART = {"attacks", "audit", "budget", "demo.py", "report", "verify"}
+APART = {"attack_commands.py", "attacks", "audit", "budget", "demo.py", "report", "reproduce", "verify"}
 """Rooms that draw no noise: they may name a charge or make up data with other generators."""
 
 

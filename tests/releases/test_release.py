@@ -5,7 +5,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import soundsum as ss
@@ -13,21 +12,6 @@ from soundsum import noise
 from soundsum.distributions import zcdp_rho
 
 DATA = np.array([1.5, 2.5, 100.0, -7.0, math.nan])
-
-
-@pytest.fixture
-def silent(monkeypatch):
-    """Noise of zero, so that what is released is the sum itself."""
-    monkeypatch.setattr(noise, "discrete_laplace_many", lambda scale, count: [0] * count)
-    monkeypatch.setattr(noise, "discrete_gaussian_many", lambda sigma2, count: [0] * count)
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    """The scales noise is drawn with."""
-    drawn = []
-    monkeypatch.setattr(noise, "discrete_laplace_many", lambda scale, count: drawn.append(scale) or [0] * count)
-    return drawn
 
 
 def test_a_sum_is_the_exact_sum_of_clamped_records(silent):
@@ -141,43 +125,6 @@ def test_gaussian_noise_on_two_cells_goes_through_zcdp(silent):
     (released,) = next(iter(h.values())).certificate["released"]
     assert released["l2_squared_steps"] == 2
     assert Fraction(released["sigma_squared"]) == 1 / zcdp_rho(Fraction(1), Fraction(1, 10**6))
-
-
-class TestTables:
-    table = pa.table({"pay": [1.0, 2.0, None, 400.0], "n": pa.array([1, 2, 3, 4], pa.int8()), "who": list("abca")})
-
-    def test_columns_of_tables_frames_and_dicts(self, silent):
-        assert ss.sum(self.table, 0, 10, 1, column="pay").value == 13
-        assert ss.sum(self.table, 0, 10, 1, column="n").value == 10
-        assert ss.sum({"x": [1, 2]}, 0, 10, 1, column="x").value == 3
-        assert ss.histogram(self.table, epsilon=1, categories=["a"], column="who")["a"].value == 2
-
-    def test_files_are_read_batch_by_batch(self, silent, tmp_path):
-        import pyarrow.csv
-        import pyarrow.feather
-        import pyarrow.parquet
-
-        pyarrow.parquet.write_table(self.table, tmp_path / "t.parquet", row_group_size=2)
-        pyarrow.csv.write_csv(self.table, tmp_path / "t.csv")
-        pyarrow.feather.write_feather(self.table, tmp_path / "t.arrow", compression="uncompressed")
-        for name in ("t.parquet", "t.csv", "t.arrow", "*.parquet"):
-            assert ss.sum(tmp_path / name, 0, 10, 1, column="pay").value == 13
-        with pytest.raises(FileNotFoundError, match="no such file"):
-            ss.sum(tmp_path / "none.parquet", 0, 1, 1, column="pay")
-
-    def test_decimals_are_exact_and_booleans_are_numbers(self, silent):
-        from decimal import Decimal
-
-        cents = pa.table({"d": pa.array([Decimal("0.10"), Decimal("0.20"), None, Decimal("-9.99")])})
-        r = ss.sum(cents, 0, 1, 1, column="d")
-        assert r.exact == Fraction(3, 10)
-        assert ss.sum(pa.table({"b": [True, False, True]}), 0, 1, 1, column="b").value == 2
-
-    def test_what_is_not_there_is_named(self):
-        with pytest.raises(ValueError, match="column 'salary' is not in the table; it has pay, n, who"):
-            ss.sum(self.table, 0, 1, 1, column="salary")
-        with pytest.raises(TypeError, match="column 'who' is string, not numbers"):
-            ss.sum(self.table, 0, 1, 1, column="who")
 
 
 class TestCertificates:

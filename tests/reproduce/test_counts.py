@@ -61,7 +61,8 @@ def test_p_values_err_at_most_as_often_as_they_say():
     values = {pair: p_value(epsilon, n, *pair) for pair in chances}
     assert sum(chances.values()) == pytest.approx(Decimal(1))
     for alpha in sorted(set(values.values())):
-        assert sum(chance for pair, chance in chances.items() if values[pair] <= alpha) <= alpha
+        often = sum(chance for pair, chance in chances.items() if values[pair] <= alpha)
+        assert often <= alpha * (1 + Decimal("1e-20"))  # sums of decimals are rounded
 
 
 def test_counts_within_the_bound_are_no_evidence_and_far_ones_are():

@@ -23,6 +23,7 @@ from soundsum.attacks.delivery.outcome import (
     positive,
     secret_bits,
 )
+from soundsum.attacks.delivery.tipping import tipping_bounds
 from soundsum.problem import Problem
 from soundsum.randomness import random_bytes
 from soundsum.relations import Relation
@@ -133,16 +134,7 @@ def _bisected(second: int, ask: Callable[[Problem], Fraction], clamp: Callable[[
 
 
 def _tipping_clamp(x: float) -> Clamp:
-    """Neighbouring floats close above x for which the last of the additions tips from one float to the next."""
-    candidates = (np.array([x]).view(np.int64) + np.arange(8192)).view(np.float64)  # neighbours have neighbouring bits
-    lower, upper = candidates[:-1], candidates[1:]
-    total = np.zeros(len(lower))
-    for _ in range(EMPLOYEES - 1):
-        total += lower
-    below, above = total + lower, total + upper
-    best = int(np.argmax((above - below) / (upper - lower)))
-    problem = Problem("float64", lower[best], upper[best], Relation.CHANGE_ONE, EMPLOYEES)
-    return problem, (Fraction(below[best]) + Fraction(above[best])) / 2
+    return tipping_bounds([x], EMPLOYEES, EMPLOYEES - 1)  # the highest salary is added last
 
 
 def _any_clamp(x: float) -> Clamp:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from soundsum import release
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.outcome import Delivery, at_least_one, ordinary_gaussian, positive, secret_bits
 from soundsum.kernels import float_sum
 from soundsum.rationals import Value
+from soundsum.release import sum as private_sum
 from soundsum.runs import Runs
 
 QUERY = "theta -= rate * (sum(clip(gradient(loss(theta, record)), C) for record in data) + C * noise_multiplier * Z)"
@@ -39,7 +39,7 @@ def dp_sgd_step(targets: int = 32, noise_multiplier: Any = 8) -> Delivery:
 
     def ours(data: Runs) -> Fraction:
         rho = 1 / (2 * multiplier**2)
-        return Fraction(release.sum(data, -clip, clip, noise="gaussian", rho=rho, dtype="bfloat16").exact)
+        return Fraction(private_sum(data, -clip, clip, noise="gaussian", rho=rho, dtype="bfloat16").exact)
 
     def batch(bit: int) -> Runs:
         """The gradients of all records; the bits of the others do not matter."""

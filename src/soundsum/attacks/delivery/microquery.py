@@ -2,7 +2,8 @@
 
 A CASE expression maps a table (uid, val) to repeated rounding II: rows up to the person become U, the person becomes
 val times U, later rows x and L in turn. The paper's expression attacks the middle person; one more branch, which makes
-the first rows 0, attacks anyone in the middle half. DuckDB evaluates it; the library attacked adds float32.
+the first rows 0, attacks anyone in the middle half. DuckDB evaluates it; the library attacked adds float32. With a
+public size a smaller table will do, DuckDB's own SUM of doubles and everyone in it: `any_row`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from soundsum.attacks.delivery.outcome import (
     positive,
     secret_bits,
 )
+from soundsum.attacks.delivery.tipping import tipping_bounds
 from soundsum.kernels import float_sum
 from soundsum.problem import Problem
 from soundsum.relations import Relation
@@ -85,3 +87,44 @@ def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
 
 def _added(data: Any, problem: Problem) -> Fraction:
     return Fraction(float_sum("iterated", data, problem.lower, problem.upper))
+
+
+FEW = 1000
+STARTS = [1 + i / 8 for i in range(8)]
+"""Near one of these every row of the table can be tipped."""
+
+# Arithmetic and not CASE: where a CASE takes one branch for a whole block of rows, DuckDB adds count times its value.
+ANY_ROW = "SELECT SUM($L + ($U - $L) * (uid = $person AND val = 1)::DOUBLE) FROM people"
+
+
+def any_row(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
+    """Recover the bits of people spread over a whole table of 1,000, one query each, from DuckDB's own SUM."""
+    at_least_one("targets", targets, FEW)
+    eps = positive("epsilon", epsilon)
+    val = np.array(secret_bits(FEW), dtype=np.int8)
+    database = table("people", {"uid": np.arange(FEW), "val": val})
+    people = [i * FEW // targets for i in range(targets)]
+    found, from_ours = [], []
+    for person in people:
+        problem, threshold = tipping_bounds(STARTS, FEW, person)
+        given = {"person": person, "L": float(problem.lower), "U": float(problem.upper)}
+        total = database.execute(ANY_ROW, given).fetchone()[0]
+        found.append(int(ordinary_release(total, problem.ideal, eps) > threshold))
+        column = np.full(FEW, given["L"])
+        column[person] = given["U"] if val[person] else given["L"]
+        middle = FEW * problem.lower + problem.spread / 2
+        from_ours.append(int(our_release(column, problem, eps) > middle))
+    return Delivery(
+        name="any_row",
+        story=(
+            f"A table of {FEW:,} people (uid, val). The analyst asks for a private sum in which everyone counts as L, "
+            "but one person with val = 1 as U, the next float, at bounds where one record tips the sum. DuckDB adds."
+        ),
+        query=ANY_ROW,
+        promised=f"epsilon = {eps} a query",
+        secrets=tuple(int(val[person]) for person in people),
+        recovered=tuple(found),
+        recovered_from_ours=tuple(from_ours),
+        chance=Fraction(1, 2),
+        allowed=allowed_accuracy(eps),
+    )

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum import release
 from soundsum.noise import discrete_gaussian, discrete_laplace
 from soundsum.problem import Problem
 from soundsum.randomness import random_bytes
 from soundsum.rationals import exact
+from soundsum.release import sum as private_sum
 
 FINENESS = 1 << 20
 """The noise of the ordinary mechanism lives on steps of the ideal sensitivity over this."""
@@ -36,6 +36,11 @@ class Delivery:
     allowed: float  # how often any attacker may be right under the promise
 
     @property
+    def targets(self) -> int:
+        """How many secrets were gone after."""
+        return len(self.secrets)
+
+    @property
     def accuracy(self) -> Fraction:
         """How often the ordinary sum gave the secret away."""
         return _share(self.secrets, self.recovered)
@@ -43,6 +48,11 @@ class Delivery:
     @property
     def our_accuracy(self) -> Fraction:
         return _share(self.secrets, self.recovered_from_ours)
+
+    def probability(self, accuracy: Fraction) -> float:
+        """How likely it is at most, if the promise is kept, that so many secrets or more are found out."""
+        n, p = self.targets, self.allowed
+        return min(1.0, math.fsum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(int(accuracy * n), n + 1)))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -54,6 +64,8 @@ class Delivery:
             "recovered_from_ours": list(self.recovered_from_ours),
             "accuracy": float(self.accuracy),
             "our_accuracy": float(self.our_accuracy),
+            "probability": self.probability(self.accuracy),
+            "our_probability": self.probability(self.our_accuracy),
             "chance": float(self.chance),
             "allowed": self.allowed,
         }
@@ -80,7 +92,7 @@ def ordinary_gaussian(total: Any, ideal: Fraction, multiplier: Fraction) -> Frac
 def our_release(data: Any, problem: Problem, epsilon: Fraction) -> Fraction:
     """The same promise, kept by `soundsum.sum`."""
     return Fraction(
-        release.sum(data, problem.lower, problem.upper, epsilon, relation=problem.relation, dtype=problem.dtype).exact
+        private_sum(data, problem.lower, problem.upper, epsilon, relation=problem.relation, dtype=problem.dtype).exact
     )
 
 

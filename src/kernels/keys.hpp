@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace soundsum {
+
+// The place of each of `size` keys among `listed`, or listed.size() for one that is not there; `out` has room for them.
+class Places {
+public:
+    Places(const std::int64_t* listed, std::size_t count);
+    void find(const std::int64_t* keys, std::size_t size, std::int32_t* out, unsigned threads) const;
+
+private:
+    struct Slot {
+        std::int64_t key;
+        std::int32_t place;  // the number of keys listed, if the slot is free
+    };
+    std::size_t home(std::int64_t key) const { return (static_cast<std::uint64_t>(key) * multiplier) >> shift; }
+
+    static constexpr std::uint64_t multiplier = 0x9e3779b97f4a7c15u;  // 2^64 over the golden ratio
+    unsigned shift;
+    std::int32_t none;
+    std::vector<Slot> slots;
+};
+
+}  // namespace soundsum

@@ -1,0 +1,49 @@
+"""What the documents say runs: their Python from top to bottom, then their commands, in a folder of their own."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+ROOT = Path(__file__).parent.parent
+COMMAND = Path(sys.executable).with_name("soundsum")
+SLOW = ("make", "soundsum verify", "soundsum reproduce")  # other tests run these
+
+
+def blocks(document, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("document", ["docs/tutorial.md", "README.md"])
+def test_documents_run(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if document == "README.md":  # which reads a file it does not make
+        pyarrow.parquet.write_table(pa.table({"pay": np.arange(100.0)}), "pay.parquet")
+    namespace = {}
+    for block in blocks(document, "python"):
+        exec(compile(block, document, "exec"), namespace)
+    commands = [line for block in blocks(document, "sh") for line in block.splitlines() if line.strip()]
+    for command in commands:
+        if not command.startswith(SLOW):
+            ran = subprocess.run([COMMAND, *shlex.split(command, comments=True)[1:]], capture_output=True, text=True)
+            assert ran.returncode == 0, (command, ran.stderr)
+    assert namespace
+    assert commands
+
+
+def test_the_tutorial_is_right_about_its_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for block in blocks("docs/tutorial.md", "python"):
+        exec(compile(block, "tutorial", "exec"), namespace)
+    total = float(np.clip(namespace["visits"]["cost"].to_numpy(), 0, 2000).sum())
+    assert abs(namespace["r"].value - total) < 30 * 2000  # e^-30 of the time it is further off
+    assert len(namespace["by_ward"]) == 4
+    assert namespace["budget"].spent.epsilon == 1.5
+    assert abs(namespace["age"].value - namespace["visits"]["age"].to_numpy().mean()) < 5

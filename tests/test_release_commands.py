@@ -1,0 +1,173 @@
+"""The commands that release, as a person meets them: what they print, what they refuse, and how they end."""
+
+import json
+import os
+import pty
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+COMMAND = Path(sys.executable).with_name("soundsum")
+PAY = ["--column", "pay", "--bounds", "0", "6"]
+SUM = ["sum", "t.csv", *PAY, "--epsilon", "1"]
+
+
+@pytest.fixture
+def soundsum(tmp_path):
+    rows = [f"{i % 7},{'ab'[i % 2]},{i % 100},{2020 + i % 3}\n" for i in range(1000)]
+    (tmp_path / "t.csv").write_text("pay,dept,person,year\n" + "".join(rows))
+
+    def run(*arguments, **options):
+        environment = {**os.environ, "COLUMNS": "200"}
+        return subprocess.run(
+            [COMMAND, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, **options
+        )
+
+    run.folder = tmp_path
+    return run
+
+
+def test_sums_by_group(soundsum):
+    done = soundsum(*SUM, "--by", "dept", "--groups", "a,b,nobody")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["group", "a", "b", "nobody", "epsilon=1"]
+    assert "one record (of 3 groups)" in lines[-1]
+    assert "sensitivity 6" in lines[-1]
+
+
+def test_groups_are_read_as_what_the_column_holds_and_from_a_file(soundsum):
+    (soundsum.folder / "years.txt").write_text("2020\n2021\n")
+    done = soundsum("count", "t.csv", "--epsilon", "1000", "--by", "year", "--groups", "@years.txt", "--json")
+    assert [(r["group"], r["value"]) for r in json.loads(done.stdout)] == [(2020, 334), (2021, 333)]
+    refused = soundsum("count", "t.csv", "--epsilon", "1", "--by", "year", "--groups", "old,new")
+    assert refused.returncode == 2
+    assert "column 'year' is int64; list groups of that type" in refused.stderr
+
+
+def test_persons(soundsum):
+    done = soundsum(*SUM, "--privacy-unit", "person", "--max-rows", "3", "--json")
+    release = json.loads(done.stdout)
+    assert release["certificate"]["unit"] == {"groups": None, "max_rows": 3, "max_groups": 1}
+    assert release["certificate"]["sensitivity"] == "18"
+    assert "one person (with at most 3 rows)" in soundsum(*SUM, "--privacy-unit", "person", "--max-rows", "3").stdout
+
+
+def test_every_release_by_group_can_be_checked(soundsum):
+    for command in ("sum", "mean", "variance"):
+        done = soundsum(command, *SUM[1:], "--by", "dept", "--groups", "a,b", "--json")
+        (soundsum.folder / "r.json").write_text(done.stdout)
+        assert soundsum("check", "r.json").stdout.startswith("holds")
+        (soundsum.folder / "r.json").write_text(done.stdout.replace('"epsilon": "1"', '"epsilon": "2"', 1))
+        assert soundsum("check", "r.json").returncode == 1
+
+
+def test_stdin_and_types_of_csv_columns(soundsum):
+    done = soundsum("sum", "-", "--column", "x", "--bounds", "0", "9", "--epsilon", "1000000", input="x\n1\n2\n")
+    assert done.stdout.splitlines()[1].split()[0] == "3"
+    typed = soundsum(*SUM, "--dtype", "float64", "--json")
+    assert json.loads(typed.stdout)["certificate"]["problem"]["dtype"] == "float64"
+
+
+def test_gaussian_noise(soundsum):
+    done = soundsum("sum", "t.csv", *PAY, "--noise", "gaussian", "--rho", "1/2", "--json")
+    assert json.loads(done.stdout)["certificate"]["released"][0]["sigma_squared"] == "36"
+
+
+def test_edges_and_cells_are_printed_for_people(soundsum):
+    done = soundsum("histogram", "t.csv", "--column", "pay", "--edges", "0,3,7", "--epsilon", "1")
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()[1:3]] == ["0 to 3", "3 to 7"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([*SUM, "--by", "dept"], "which groups there are is itself private"),
+        ([*SUM, "--groups", "a"], "without by="),
+        (
+            [*SUM, "--by", "floor", "--groups", "a"],
+            "column 'floor' is not in the table; it has pay, dept, person, year",
+        ),
+        ([*SUM, "--relation", "hamming", "--privacy-unit", "person"], "needs symmetric"),
+        ([*SUM, "--relation", "hamming", "--size", "5"], "size=5 but the data has 1,000 records"),
+        ([*SUM, "--method", "magic"], "method='magic' is not one of auto"),
+        (["sum", "t.csv", *PAY, "--epsilon", "nan"], "epsilon='nan' is not a number"),
+        (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "absurdly small"),
+        (["sum", "t.csv", "--column", "pay", "--bounds", "6", "0", "--epsilon", "1"], "lower=6 is above upper=0; swap"),
+        (["sum", "none.csv", *PAY, "--epsilon", "1"], "none.csv: no such file; check the path"),
+        (["sum", "empty.csv", *PAY, "--epsilon", "1"], "empty.csv cannot be read as csv"),
+        (["histogram", "t.csv", "--column", "pay", "--edges", "0,x", "--epsilon", "1"], "'x' is not a number"),
+        (["check", "t.csv"], "t.csv is not JSON"),
+        (["budget", "show", "t.csv"], "t.csv"),
+    ],
+)
+def test_bad_input_is_one_line_with_a_remedy(soundsum, arguments, message):
+    (soundsum.folder / "empty.csv").touch()
+    ledger = soundsum.folder / "ledger.db"
+    soundsum("budget", "create", ledger, "--epsilon", "1")
+    charged = ["--budget", ledger] if arguments[0] not in ("check", "budget") else []
+    done = soundsum(*arguments, *charged)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert json.loads(soundsum("budget", "show", ledger, "--json").stdout)["charges"] == []
+
+
+def test_a_locked_or_broken_ledger_lets_nothing_out(soundsum):
+    ledger = soundsum.folder / "ledger.db"
+    soundsum("budget", "create", ledger, "--epsilon", "1")
+    holder = sqlite3.connect(ledger, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    locked = soundsum(*SUM, "--budget", ledger)
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert locked.returncode == 2
+    assert "locked" in locked.stderr
+    assert locked.stdout == ""
+    assert soundsum(*SUM, "--budget", ledger).returncode == 0
+    ledger.write_bytes(b"x" * 5000)
+    broken = soundsum(*SUM, "--budget", ledger)
+    assert broken.returncode == 2
+    assert broken.stdout == ""
+    assert len(broken.stderr.strip().splitlines()) == 1
+
+
+def test_a_progress_bar_on_a_terminal_and_none_elsewhere(soundsum):
+    table = pa.table({"pay": np.ones(3_000_000)})
+    pyarrow.parquet.write_table(table, soundsum.folder / "t.parquet")
+    arguments = ["sum", "t.parquet", *PAY, "--epsilon", "1"]
+    assert soundsum(*arguments).stderr == ""
+    screen, terminal = pty.openpty()
+    with subprocess.Popen([COMMAND, *arguments], cwd=soundsum.folder, stdout=subprocess.PIPE, stderr=terminal) as run:
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                shown += (more := os.read(screen, 4096))
+            except OSError:  # the other end is closed
+                break
+            if not more:
+                break
+        assert b"private sum" in run.stdout.read()
+    os.close(screen)
+    assert b"3000000/3000000" in shown
+
+
+def test_shell_completion(soundsum):
+    for shell in ("bash", "zsh", "fish"):
+        done = soundsum("--show-completion", shell)
+        assert done.returncode == 0
+        assert "soundsum" in done.stdout
+
+
+def test_every_command_helps_with_an_example(soundsum):
+    for command in ("sum", "mean", "variance", "count", "histogram", "check", "plan"):
+        text = soundsum(command, "--help").stdout
+        assert "Example" in text
+        assert f"soundsum {command}" in text
