@@ -160,9 +160,8 @@ class Scanned:
 
         opened, wanted = self._opened, wanted or self.names[:1]
         if files.is_path(self._data):
-            kinds = {
-                name: self.arrow_type(name) if name in self._as or not self.has_no_types else None for name in wanted
-            }
+            guessed = self.has_no_types  # such types are for those who asked for them
+            kinds = {name: None if guessed and name not in self._as else self.arrow_type(name) for name in wanted}
             yield from files.batches(opened, kinds)
         elif isinstance(opened, pa.Table):
             yield from opened.select(wanted).to_batches()
