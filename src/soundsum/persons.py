@@ -4,6 +4,9 @@ A person's rows are added up exactly, for each group apart. Of the groups a pers
 are kept (of equals, the one listed first); each total is then clamped to [r min(low, 0), r max(high, 0)], where r is
 the number of rows allowed. All of it looks at the rows of that person alone, so adding or removing a person moves
 nothing but their own clamped totals. Rows without an id are left out. Memory grows with the pairs of person and group.
+
+In a mean or variance sums and counts must go together, so whoever has more rows than allowed counts as that many of
+their average row, and the clamp only stands guard.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ class ByPerson:
 
     def __init__(self, to: Integers, parts: Sequence[Part], missing: Missing, unit: Unit) -> None:
         self._to, self._parts, self._missing, self._unit = to, parts, missing, unit
+        self._together = len(parts) > 1  # a mean or variance
         self._powers = max(power for power in (0, 1, 2) if needs(parts, power))
         self._groups = 1 if unit.groups is None else unit.groups
         self._joined: list[Any] = []
@@ -91,6 +95,8 @@ class ByPerson:
         least, most = allowed * min(low, 0), allowed * max(high, 0)
         zero = np.zeros(len(group), object)
         own = sum((w * s for w, s in zip(part.weights, sums, strict=False) if w), zero)
+        if self._together:
+            own = np.where(sums[0] > allowed, own * allowed // np.maximum(sums[0], 1), own)
         held = np.minimum(np.maximum(own, least), most)
         if max(-least, most) < 1 << 63:
             into = no_sums(self._groups)

@@ -207,6 +207,15 @@ class TestPersons:
             np.var([1, 3, 8]), rel=1e-6
         )
 
+    def test_in_a_mean_many_rows_count_as_a_few_average_ones(self, silent):
+        """Not as the sum of many over the count of a few."""
+        values, ids = [2.0] * 30 + [8.0] * 2, [1] * 30 + [2] * 2
+        table = pa.table({"x": values, "id": ids})
+        assert ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(5)
+        assert ss.variance(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(9)
+        counted = ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).uncertainty.noisy[-1]
+        assert counted == 4
+
     def test_histograms_of_persons(self, silent):
         table = pa.table({"x": [1.0, 1.5, 8.0, 8.0], "id": [1, 1, 1, 2]})
         one = ss.histogram(table, [0, 5, 10], 1, column="x", privacy_unit="id")
