@@ -36,4 +36,9 @@ def _again(certificate: dict[str, Any]) -> dict[str, Any]:
     promise = guarantee(**privacy, noise="gaussian" if "delta" in privacy or "rho" in privacy else "laplace")
     method = made_with(certificate["method"], certificate["parameters"])
     chosen = plan(Problem(**certificate["problem"]), method, Unit(**certificate["unit"]))
-    return certify(statistic, chosen, promise, Fraction(certificate["worth"]))
+    worth = Fraction(certificate["worth"])
+    if worth <= 0 or (worth != 1 and not chosen.problem.dtype.is_integer):
+        raise ValueError(f"worth {worth}: only a decimal's last digit is worth other than 1")
+    if statistic == "histogram" and chosen.unit.groups is None:
+        raise ValueError("a histogram has cells, the groups of its unit")
+    return certify(statistic, chosen, promise, worth)

@@ -32,7 +32,9 @@ def is_untyped(data: Any) -> bool:
     if isinstance(data, Runs | Column):
         return False
     own = getattr(data, "dtype", None)
-    return own == np.dtype(object) if own is not None else not is_arrow(data)
+    if own is None:
+        return not is_arrow(data)
+    return str(own) in ("object", "Object")  # of NumPy and pandas, and of Polars
 
 
 def is_arrow(data: Any) -> bool:
@@ -63,7 +65,7 @@ def as_keys(data: Any) -> Any:
 def presence(data: Any) -> Column:
     """1 for every record, missing where it is null, None or NaN."""
     if isinstance(data, Runs | Column) or is_untyped(data):
-        there = np.array([not _is_missing(x) for x in data], bool)
+        there = np.array([not is_missing(x) for x in data], bool)
     elif is_arrow(data):
         there = plain_keys(as_arrow(data)).is_valid().to_numpy(zero_copy_only=False)
     else:
@@ -92,7 +94,7 @@ def plain_keys(array: Any) -> Any:
 
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return plain_keys(array.dictionary_decode())
+        return plain_keys(array.dictionary).take(array.indices)
     if pa.types.is_string_view(kind):
         return array.cast(pa.large_string())
     if pa.types.is_binary_view(kind):
@@ -144,7 +146,7 @@ def _last_digits(array: Any) -> Any:
 
 def _as_float(x: Any) -> float:
     """Numbers as doubles, those beyond them as infinities; what is none as NaN."""
-    if isinstance(x, str | bytes):
+    if isinstance(x, str | bytes | complex) or x is np.ma.masked:
         return math.nan
     try:
         return float(x)
@@ -154,8 +156,11 @@ def _as_float(x: Any) -> float:
         return math.nan
 
 
-def _is_missing(x: Any) -> bool:
+def is_missing(x: Any) -> bool:
+    """Whether an object stands for nothing."""
     try:
-        return x is None or bool(x != x)
-    except (TypeError, ValueError, ArithmeticError):
+        return x is None or x is np.ma.masked or bool(x != x)
+    except TypeError:  # pandas.NA
+        return True
+    except (ValueError, ArithmeticError):
         return False

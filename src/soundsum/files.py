@@ -1,7 +1,8 @@
 """Parquet, CSV and Arrow IPC files, read a batch at a time in bounded memory.
 
 A CSV file has no types. They are guessed from its start unless they are given, and after that a cell that is not of its
-column's type is missing, a row with too few or too many cells is left out, and nothing raises.
+column's type is missing, a row with too few or too many cells is left out, and nothing raises. Quotes must be in pairs:
+one that is not takes what follows it into its cell.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ BATCH = 1 << 18
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
-FLOAT = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|Inf|infinity|Infinity|nan|NaN)$"
+FLOAT = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 INTEGER = r"^[+-]?\d{1,37}$"
 
 
@@ -128,10 +129,14 @@ def _csv_format(types: dict[str, Any]) -> Any:
     import pyarrow.dataset as ds
     from pyarrow.csv import ConvertOptions, ParseOptions
 
-    skips = ParseOptions(invalid_row_handler=lambda row: "skip", newlines_in_values=False)
-    return ds.CsvFileFormat(
-        parse_options=skips, convert_options=ConvertOptions(column_types=types, strings_can_be_null=True)
-    )
+    # Without newlines_in_values a long cell with newlines in it would be cut into rows.
+    parse = ParseOptions(invalid_row_handler=_skip, newlines_in_values=True, ignore_empty_lines=False)
+    convert = ConvertOptions(column_types=types, strings_can_be_null=True, **({"null_values": [""]} if types else {}))
+    return ds.CsvFileFormat(parse_options=parse, convert_options=convert)
+
+
+def _skip(row: Any) -> str:
+    return "skip"
 
 
 def _parsed(cells: Any, kind: Any) -> Any:

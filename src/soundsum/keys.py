@@ -40,9 +40,11 @@ class Groups:
         return len(self.names)
 
     def read_from_text(self) -> Any:
-        """The type in which a column of text is read to look for these groups: int64, float64, or as it is spelled."""
+        """The type in which a column of text is read to look for these groups: their own, or as they are spelled."""
         import pyarrow as pa
 
+        if all(isinstance(name, bool) for name in self.names):
+            return pa.bool_()
         if all(type(name) is int for name in self.names):
             return pa.int64()
         if all(isinstance(name, float) for name in self.names):
@@ -91,11 +93,20 @@ class Groups:
 
 def cells(edges: Sequence[float], values: NDArray[Any], present: NDArray[np.bool_]) -> Codes:
     """Which of the cells [edge, next edge), the last one closed, every value is in; one past the last for none."""
-    points = np.asarray(edges)
+    points = _points(edges, values.dtype)
     found = np.searchsorted(points, values, side="right") - 1
     found[values == points[-1]] = len(points) - 2
     found[(found < 0) | ~present] = len(points) - 1
     return found.astype(np.int32)
+
+
+def _points(edges: Sequence[float], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Edges to compare values of this type with, exactly: 64-bit integers and doubles do not compare so."""
+    if kind.kind in "iu" and all(isinstance(edge, int) for edge in edges):
+        limits = np.iinfo(kind)
+        fit = all(limits.min <= edge <= limits.max for edge in edges)
+        return np.asarray(edges, dtype=kind if fit else object)
+    return np.asarray(edges, dtype=np.float64)
 
 
 def crossed(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -80,10 +80,18 @@ class Release:
         return f"<table><caption>Private {html.escape(self.statistic)}</caption>{cells}</table>"
 
 
+class Entries(Protocol):
+    """What was let out for each group."""
+
+    def __call__(self, place: int) -> Release: ...
+    def columns(self, confidence: float) -> tuple[list[Any], list[float], list[float]]:
+        """Values, and both ends of the intervals."""
+
+
 class Releases(Mapping[Any, Release]):
     """One release per group, in the order the groups were named; each is made when it is looked at."""
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]], make: Callable[[int], Release]) -> None:
+    def __init__(self, columns: Mapping[str, Sequence[Any]], make: Entries) -> None:
         """Entries are called by the one column there is, or by the pair of two."""
         names = next(iter(columns.values())) if len(columns) == 1 else zip(*columns.values(), strict=True)
         self._columns, self._make = columns, make
@@ -108,12 +116,11 @@ class Releases(Mapping[Any, Release]):
                 columns |= {"from": [low for low, _ in entries], "to": [high for _, high in entries]}
             else:
                 columns[name] = list(entries)
-        releases = list(self.values())
-        values = [r.value for r in releases]
+        values, columns["low"], columns["high"] = self._make.columns(confidence)
         whole = all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values)
-        columns["value"] = values if whole else [_nearest_float(v) for v in values]
-        columns["low"], columns["high"] = zip(*(r.interval(confidence) for r in releases), strict=True)
-        return pa.table({name: pa.array(entries) for name, entries in columns.items()})
+        columns = {**columns, "value": values if whole else [_nearest_float(v) for v in values]}
+        order = [*(name for name in columns if name not in ("value", "low", "high")), "value", "low", "high"]
+        return pa.table({name: _arrow(columns[name]) for name in order})
 
     def __repr__(self) -> str:
         shown = [f"  {group!r}: {readable(self[group].value)}" for group in islice(self, 10)]
@@ -139,6 +146,16 @@ class Several(tuple[Release | Releases, ...]):
 
     def _repr_html_(self) -> str:
         return "".join(outcome._repr_html_() for outcome in self)
+
+
+def _arrow(entries: Sequence[Any]) -> Any:
+    """A column of names; as text where they have no type in common."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(entries)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([str(entry) for entry in entries])
 
 
 def readable(value: int | float) -> str:

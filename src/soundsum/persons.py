@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum.columns import is_missing
 from soundsum.integers import Integers
 from soundsum.kernels import Missing, add_integers_by_group, as_integers, no_sums
 from soundsum.keys import Codes
@@ -68,8 +69,8 @@ class ByPerson:
     def _number(self, person: Any) -> int | None:
         """A number for everybody who is equal to nobody before; None for no id at all."""
         try:
-            return None if person is None or person != person else self._numbers.setdefault(person, len(self._numbers))
-        except TypeError:  # not hashable, so no id
+            return None if is_missing(person) else self._numbers.setdefault(person, len(self._numbers))
+        except (TypeError, ValueError, ArithmeticError):  # not hashable, so no id
             return None
 
     def totals(self) -> list[list[int]]:
@@ -108,16 +109,24 @@ class ByPerson:
         return totals
 
 
+def require_ids(ids: Any) -> None:
+    """Refuses a column of ids by its type, shown by an empty one."""
+    import pyarrow as pa
+
+    if not isinstance(ids, list):
+        try:
+            _joined(pa.table({"id": ids, "group": pa.array([], pa.int32()), "rows": pa.array([], pa.int64())}))
+            ids.dictionary_encode()
+        except pa.ArrowException:
+            raise TypeError(f"privacy_unit is a column of {ids.type}; ids are numbers or text, so cast it") from None
+
+
 def _joined(pairs: Any) -> Any:
     """One row for each person and group, their columns added up, the halves carried."""
     import pyarrow as pa
 
     columns = [name for name in pairs.column_names if name not in ("id", "group")]
-    try:
-        joined = pairs.group_by(["id", "group"]).aggregate([(name, "sum") for name in columns])
-    except pa.ArrowNotImplementedError:
-        kind = pairs.column("id").type
-        raise TypeError(f"privacy_unit is a column of {kind}; ids are numbers or text, so cast it") from None
+    joined = pairs.group_by(["id", "group"]).aggregate([(name, "sum") for name in columns])
     added = {name: joined.column(f"{name}_sum").to_numpy() for name in columns}
     for name in [name for name in columns if name.startswith("low")]:
         high = name.replace("low", "high")

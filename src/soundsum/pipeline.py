@@ -25,6 +25,7 @@ from soundsum.outcome import Release, Releases
 from soundsum.persons import ByPerson
 from soundsum.preparation import as_doubles_array
 from soundsum.privacy import Guarantee, Noise
+from soundsum.rationals import floor_log2, power_of_two
 from soundsum.records import Column
 from soundsum.sensitivities import Part, Statistic, integers_for, noises, parts
 from soundsum.tables import Batch, Columns, Scanned
@@ -105,6 +106,8 @@ def carry_out(
     table: Columns | Scanned, tasks: Sequence[Task], rows: Rows, promise: Guarantee, budget: Budget | None
 ) -> list[Release | Releases]:
     """Every task's release, for one charge; those that need noise share the promise equally."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
     for task in tasks:
         _require(task, rows)
     needy = sum(task.needs_noise for task in tasks)
@@ -126,7 +129,8 @@ def _require(task: Task, rows: Rows) -> None:
         raise ValueError(f'missing="drop" changes the number of records, public under {relation}; use "zero"')
     listed = None if rows.groups is None else len(rows.groups)
     entries = listed if task.cells is None else (listed or 1) * len(task.cells.names)
-    assert (unit.groups, unit.max_rows is None) == (entries, rows.person is None), "the plan is for other rows"
+    if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
+        raise ValueError(f"the plan is for {unit}, and the rows are not; plan for them with unit=")
 
 
 def _described(task: Task, rows: Rows) -> str:
@@ -214,6 +218,23 @@ class _LetOut:
             return Release(exact, statistic, self.promise, error, plan, self.certificate)
         error = Additive(self.noises[0], Fraction(1))
         return Release(noisy[0], "count", self.promise, error, plan, self.certificate)
+
+    def columns(self, confidence: float) -> tuple[list[Any], list[float], list[float]]:
+        """The values of all entries, and the ends of their intervals."""
+        size = len(self.noisy[0])
+        step = self.parts[0].step * self.task.worth
+        if self.task.statistic in ("mean", "variance") or self.lattice is not None or not _is_power_of_two(step):
+            releases = [self(place) for place in range(size)]
+            lows, highs = zip(*(release.interval(confidence) for release in releases), strict=True)
+            return [release.value for release in releases], list(lows), list(highs)
+        (noisy,), width, scale = self.noisy, self.noises[0].half_width(confidence), float(step)
+        whole = self.task.statistic != "sum" or isinstance(self.task.plan.problem.dtype, IntType)
+        values = noisy if whole else [x * scale for x in noisy]  # exact but for the rounding of x to a float
+        return values, [(x - width) * scale for x in noisy], [(x + width) * scale for x in noisy]
+
+
+def _is_power_of_two(x: Fraction) -> bool:
+    return x == power_of_two(floor_log2(x)) and abs(floor_log2(x)) < 1000
 
 
 def _named(task: Task, rows: Rows) -> dict[str, list[Any]] | None:

@@ -106,7 +106,8 @@ def as_doubles_array(data: Column) -> NDArray[np.float64]:
     if data.type.name == "bfloat16":
         values = (data.values.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     else:
-        values = data.values.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            values = data.values.astype(np.float64)
     values[data.missing()] = np.nan
     return values
 

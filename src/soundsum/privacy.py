@@ -122,7 +122,7 @@ def _shown(x: Fraction | None) -> str:
 
 def _positive(name: str, value: Any) -> Fraction:
     if value is None:
-        raise ValueError(f"{name} is missing; give a number above 0, such as {name}=1")
+        raise ValueError(f"{name} is missing; give a number above 0, such as {name}={'1e-6' if name == 'delta' else 1}")
     number = exact(value, name)
     if is_special(number) or number <= 0:
         raise ValueError(f"{name}={value}: a privacy parameter is a finite number above 0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -12,7 +12,9 @@ from soundsum.columns import is_arrow
 from soundsum.kernels import Missing
 from soundsum.keys import MOST, Groups
 from soundsum.methods import Method
-from soundsum.numbers import IntType
+from soundsum.methods.wide import inward
+from soundsum.numbers import IntType, number_type
+from soundsum.persons import require_ids
 from soundsum.pipeline import Cells, Rows, Task
 from soundsum.plan import Plan, plan
 from soundsum.problem import Problem
@@ -20,7 +22,7 @@ from soundsum.rationals import exact, is_special
 from soundsum.relations import Relation
 from soundsum.runs import Runs
 from soundsum.sensitivities import Statistic
-from soundsum.tables import Columns, Scanned, require, table
+from soundsum.tables import Columns, Scanned, is_column, require, table
 from soundsum.units import Unit
 
 WHY_GROUPS = (
@@ -50,6 +52,8 @@ class Setting:
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in")
+        if self.max_rows is None or self.max_groups is None:
+            raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
 
@@ -109,7 +113,7 @@ class Variance(_Bounded):
     statistic = "variance"
 
     def _plan(self, where: Where, problem: Problem, unit: Unit) -> Plan:
-        if not unit.is_plain and isinstance(problem.dtype, IntType) and problem.magnitude >= 1 << 31:
+        if not unit.is_plain and isinstance(problem.dtype, IntType) and max(map(abs, inward(problem))) >= 1 << 31:
             raise ValueError(
                 f"bounds [{problem.lower}, {problem.upper}]: by group or person, squares of integers are exact within "
                 "2^31; give tighter bounds, or cast the column to float64"
@@ -148,8 +152,10 @@ class Histogram:
             cells = Cells(edges=_checked(self.edges))
             worth = where.type(self.column, dtype)[1]
         else:
-            cells = Cells(categories=Groups(self.categories))
-            _read_groups(where, self.column, cells.categories)
+            categories = Groups(self.categories)
+            _read_groups(where, self.column, categories)
+            categories.codes(where.no_keys(self.column))
+            cells = Cells(categories=categories)
         entries = (groups or 1) * len(cells.names)
         if entries > MOST:
             raise ValueError(f"{groups:,} groups of {len(cells.names):,} cells are too many; use fewer of either")
@@ -166,8 +172,15 @@ def prepared(data: Any, queries: Sequence[Query], setting: Setting) -> tuple[Whe
         raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
     if not queries:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
+    if setting.by is None and setting.max_groups != 1 and not any(isinstance(query, Histogram) for query in queries):
+        raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
     beside = {"by": setting.by, "privacy_unit": setting.privacy_unit}
-    values = {name: _column(name, key) for name, key in beside.items() if key is not None and not isinstance(key, str)}
+    values = {}
+    for name, key in beside.items():
+        if key is not None and not isinstance(key, str) and is_column(data):
+            values[name] = _column(name, key)
+        elif not isinstance(key, Hashable):
+            raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
     by, person = (name if name in values else key for name, key in beside.items())
     if isinstance(data, Runs) and (by is not None or person is not None):
         raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
@@ -177,10 +190,13 @@ def prepared(data: Any, queries: Sequence[Query], setting: Setting) -> tuple[Whe
     groups = None if setting.groups is None else Groups(setting.groups)
     if groups is not None:
         _read_groups(where, by, groups)
+        groups.codes(where.no_keys(by))  # refuses a type, and not when the first row comes
     if person is not None and isinstance(where, Scanned) and where.has_no_types:
         import pyarrow as pa
 
         where.read_as(person, pa.string())  # as numbers, "7" and "07" would be one person
+    if person is not None:
+        require_ids(where.no_keys(person))
     dtypes = _dtypes(queries)
     listed = None if groups is None else len(groups)
     tasks = [query.task(where, dtypes.get(query.column), setting, listed) for query in queries]
@@ -191,7 +207,7 @@ def _dtypes(queries: Sequence[Query]) -> dict[str | None, object]:
     """The type given to each column, which is one for all that is asked of it."""
     given: dict[str | None, object] = {}
     for query in queries:
-        own = getattr(query, "dtype", None)
+        own = None if getattr(query, "dtype", None) is None else number_type(getattr(query, "dtype", None))
         if own is not None and given.setdefault(query.column, own) != own:
             raise ValueError(f"column {query.column!r} is given two types, {given[query.column]} and {own}; give one")
     return given
@@ -211,7 +227,12 @@ def _column(name: str, values: Any) -> Any:
 
 
 def _checked(edges: Sequence[Any]) -> list[int | float]:
-    points = [edge if isinstance(edge, int) else float(edge) for edge in edges]
+    try:
+        points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"edges={edges!r} are not a list of numbers; give them going up, such as [0, 10, 20]"
+        ) from None
     if any(not a < b for a, b in pairwise(points)):
         raise ValueError(f"edges={points}: edges go up, without repeats")
     if len(points) < 2:

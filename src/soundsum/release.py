@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from inspect import Signature, signature
 from typing import Any, TypedDict, Unpack, cast, overload
 
 from soundsum.budget import Budget
@@ -177,6 +178,25 @@ def histogram(
 def _one(
     query: Callable[..., Query], arguments: tuple[Any, ...], data: Any, epsilon: Any, by: Any, options: dict[str, Any]
 ) -> Release | Releases:
-    own = {field.name: options.pop(field.name) for field in fields(cast(Any, query)) if field.name in options}
+    taken = {field.name for field in fields(cast(Any, query))}
+    if unknown := options.keys() - taken - Options.__annotations__.keys():
+        known = sorted({*taken, "by", *Options.__annotations__} - {"edges", "categories", "lower", "upper"})
+        raise TypeError(f"there is no option {min(unknown)!r}; there are {', '.join(known)}")
+    own = {name: options.pop(name) for name in taken if name in options}
     (made,) = release(data, [query(own.pop("column", None), *arguments, **own)], epsilon, by=by, **options)
     return made
+
+
+def _with_every_option(function: Callable[..., Any], query: Callable[..., Query]) -> None:
+    """Lets help() and editors show the options by name, with their defaults."""
+    shown = {name: p for name, p in signature(function).parameters.items() if p.kind is not p.VAR_KEYWORD}
+    others = [*signature(query).parameters.values(), *signature(release).parameters.values()]
+    for parameter in others:
+        if parameter.name not in ("statistics", *shown):
+            default = None if parameter.default is parameter.empty else parameter.default
+            shown[parameter.name] = parameter.replace(kind=parameter.KEYWORD_ONLY, default=default)
+    function.__signature__ = Signature(list(shown.values()))  # type: ignore[attr-defined]
+
+
+for _function, _query in ((sum, Sum), (mean, Mean), (variance, Variance), (count, Count), (histogram, Histogram)):
+    _with_every_option(_function, _query)

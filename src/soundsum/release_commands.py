@@ -148,13 +148,14 @@ def private_histogram(
     column: Column,
     edges: Annotated[str | None, typer.Option(help="Numbers that go up, with commas: 0,10,20.")] = None,
     categories: Annotated[str | None, typer.Option(help="Categories, with commas: a,b,c; or @FILE.")] = None,
+    dtype: Dtype = None,
 ) -> Any:
     """Private counts over given edges or categories, empty ones too.
 
     Example: soundsum histogram people.csv --column age --edges 0,20,40,60,80,120 --epsilon 1
     """
     points = None if edges is None else [_number(edge) for edge in edges.split(",")]
-    return ss.histogram, (points,), {"column": column, "categories": _listed(categories, file, column)}
+    return ss.histogram, (points,), {"column": column, "categories": _listed(categories, file, column), "dtype": dtype}
 
 
 def check_certificate(file: Annotated[Path, typer.Argument(help="A certificate, or a release, as JSON.")]) -> None:
@@ -240,6 +241,8 @@ def _listed(text: str | None, file: str, column: str | None) -> list[Any] | None
 
     where = Scanned(file)
     require(where, column)
+    if where.has_no_types:
+        return list(names)
     kind = where.arrow_type(column)
     try:
         return list(pa.array(names).cast(kind).to_pylist())

@@ -48,6 +48,9 @@ class Table(Protocol):
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         """The column's public type, and what 1 is worth in its records."""
 
+    def no_keys(self, column: str | None) -> Any:
+        """What the column's keys look like, without any."""
+
     def rows(self) -> int:
         """How many there are, without reading them."""
 
@@ -66,12 +69,15 @@ class Columns:
         return list(self._columns)
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        data = self._columns[column]
         try:
-            self._numbers[column] = as_numbers(data, dtype)
+            if column not in self._numbers:
+                self._numbers[column] = as_numbers(self._columns[column], dtype)
         except TypeError as error:
             raise TypeError(f"{_called(column)}: {error}") if column is not None else error from None
         return self._numbers[column].records.type, self._numbers[column].worth
+
+    def no_keys(self, column: str | None) -> Any:
+        return as_keys(self._columns[column])[:0]
 
     def rows(self) -> int:
         sizes = {name: _size(column) for name, column in self._columns.items()}
@@ -126,8 +132,9 @@ class Scanned:
         return files.is_path(self._data) and files.file_format(self._opened.files[0]) == "csv"
 
     def read_as(self, column: str, kind: Any) -> None:
-        """Gives a column without a type one: int64, float64 or text."""
-        self._as[column] = kind
+        """Gives a column without a type one, for all that is asked of it."""
+        if self._as.setdefault(column, kind) != kind:
+            raise ValueError(f"{_called(column)} is asked for as {self._as[column]} and as {kind}; ask in two calls")
 
     def arrow_type(self, column: str) -> Any:
         return self._as.get(column) or self._opened.schema.field(column).type
@@ -142,11 +149,19 @@ class Scanned:
             raise TypeError(f"dtype={wanted} but {_called(column)} is {kind}; cast it, or leave dtype out")
         return kind, worth
 
+    def no_keys(self, column: str | None) -> Any:
+        import pyarrow as pa
+
+        assert column is not None
+        return plain_keys(pa.array([], self.arrow_type(column)))
+
     def rows(self) -> int:
         import pyarrow as pa
 
         if isinstance(self._opened, pa.RecordBatchReader):
             raise ValueError("size= is missing: the number of rows in a stream shows only at its end")
+        if self.has_no_types:  # some lines may be no rows
+            return sum(batch.rows for batch in Scanned(self._data).batches())
         return int(self._opened.num_rows if isinstance(self._opened, pa.Table) else self._opened.count_rows())
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
@@ -190,14 +205,16 @@ class _Scan:
 def table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | Scanned:
     """Data as a table; `beside` are columns that belong to a single one."""
     data, advance = (data.data, data.advance) if isinstance(data, Watched) else (data, None)
-    if _is_column(data):
+    if is_column(data):
         return Columns({None: data, **(beside or {})})
-    if beside:
-        raise TypeError(f"{next(iter(beside))}= names a column of the table; values go with data that is one column")
     if isinstance(data, Mapping):
         return Columns(data)
-    if hasattr(data, "loc"):  # a pandas frame: other columns, and the index, need not be of types Arrow knows
+    # Of a frame, the other columns and the index need not be of types Arrow knows.
+    if hasattr(data, "loc"):
+        _require_unique(list(data.columns))
         return Columns({name: data[name] for name in data.columns})
+    if hasattr(data, "get_column"):
+        return Columns({name: data.get_column(name) for name in data.columns})
     return Scanned(data, advance)
 
 
@@ -210,12 +227,18 @@ def require(where: Columns | Scanned, *columns: str | None) -> None:
         if name not in names:
             there = "the data is a single column" if None in names else f"it has {', '.join(map(str, names))}"
             raise ValueError(f"{_called(name)} is not in the table; {there}")
+        _require_unique([other for other in names if other == name])
+
+
+def _require_unique(names: list[Any]) -> None:
+    for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{_called(name)} is in the table {names.count(name)} times; rename one")
 
 
-def _is_column(data: Any) -> bool:
+def is_column(data: Any) -> bool:
     """Whether the data is one column itself."""
+    data = data.data if isinstance(data, Watched) else data
     if files.is_path(data) or isinstance(data, Mapping) or (hasattr(data, "loc") and hasattr(data, "columns")):
         return False
     if isinstance(data, Runs | Column):
@@ -223,7 +246,7 @@ def _is_column(data: Any) -> bool:
     if hasattr(data, "collect") and not is_arrow(data):
         raise TypeError(f"{type(data).__name__} is not computed yet; pass {type(data).__name__.lower()}.collect()")
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
-        if not isinstance(data, Iterable):
+        if not isinstance(data, Iterable) or isinstance(data, bytes):
             raise TypeError(f"{type(data).__name__} is neither a table nor a column; pass a data frame, array or path")
         return True
     import pyarrow as pa
@@ -235,9 +258,10 @@ def _is_column(data: Any) -> bool:
 
 def _kept(column: Any) -> Any:
     """A column that can be looked at twice."""
-    if isinstance(column, Runs | Column) or is_arrow(column) or hasattr(column, "__len__"):
+    sized = hasattr(column, "__len__") and not isinstance(column, str | bytes)
+    if isinstance(column, Runs | Column) or is_arrow(column) or sized:
         return column
-    if not isinstance(column, Iterable):
+    if not isinstance(column, Iterable) or isinstance(column, str | bytes):
         raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
     return list(column)
 

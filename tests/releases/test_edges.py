@@ -81,6 +81,28 @@ class TestPersons:
         with pytest.raises(TypeError, match="ids are numbers or text"):
             ss.sum(table, 0, 1, 1, column="x", privacy_unit="id")
 
+    def test_polars_objects_and_categories_are_what_they_hold(self, silent):
+        frame = pl.DataFrame({"x": [1.0] * 3, "o": pl.Series(["u"] * 3, dtype=pl.Object), "c": ["u", "v", "u"]})
+        frame = frame.with_columns(c=pl.col("c").cast(pl.Categorical), e=pl.col("c").cast(pl.Enum(["u", "v"])))
+        assert ss.sum(frame, 0, 1, 1, column="x", privacy_unit="o").value == 1
+        for name in "ce":
+            assert ss.sum(frame, 0, 1, 1, column="x", privacy_unit=name).value == 2
+            assert ss.sum(frame, 0, 1, 1, column="x", by=name, groups=["v"])["v"].value == 1
+            assert ss.count(frame, 1, column=name, missing="drop").value == 3
+
+    def test_ids_are_text_whatever_else_is_asked_of_them(self, tmp_path):
+        (tmp_path / "t.csv").write_text("i,x\n7,1\n07,1\n")
+        with pytest.raises(ValueError, match="ask in two calls"):
+            ss.release(tmp_path / "t.csv", [ss.Histogram("i", categories=[7])], 1, privacy_unit="i")
+
+    @pytest.mark.parametrize("odd", [np.array([1]), pd.Series([1]), Decimal("sNaN"), {}])
+    def test_odd_objects_are_no_ids(self, silent, odd):
+        assert ss.count(np.ones(2), 1, privacy_unit=[1, odd]).value == 1
+
+    def test_without_a_limit_there_is_no_promise(self):
+        with pytest.raises(ValueError, match="held to both"):
+            ss.count(np.ones(2), 1, privacy_unit=[1, 1], max_rows=None)
+
 
 class TestWhatIsKept:
     def test_a_release_holds_nothing_about_the_data(self):
@@ -114,6 +136,28 @@ class TestOneOddRecord:
         day = datetime.date(2026, 1, 1)
         assert ss.count(path, 1, by="k", groups=[day])[day].value == MANY
         assert ss.count(path, 1, privacy_unit="k").value == 2
+
+    def test_a_cell_of_many_lines_is_one_record(self, silent, tmp_path):
+        """Also where it lies across the blocks a file is read in."""
+        cell = b'1,"' + b"\n10,z" * 100_000 + b'"'
+        path = csv(tmp_path / "t.csv", "x,k", cell, b"1,c")
+        assert ss.sum(path, 0, 10, 1, column="x", dtype="float64").value == MANY + 2
+        assert ss.count(path, 1, privacy_unit="k").value == 3
+
+    def test_types_are_refused_before_a_row_is_seen(self):
+        """Otherwise an error would say whether there is one, for nothing."""
+        for table in (pa.table({"x": [1.0], "k": [1], "i": [[1]]}), pa.table({"x": [1.0], "k": [1], "i": [[1]]})[:0]):
+            for options in ({"by": "k", "groups": ["a"]}, {"privacy_unit": "i"}):
+                with pytest.raises((ValueError, TypeError), match=r"cannot be looked up|ids are numbers or text"):
+                    ss.count(table, 1, **options)
+
+    def test_no_warning(self):
+        quiet = np.array([0x7F800001], np.uint32).view(np.float32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ss.histogram(quiet, [0, 1], 1)
+            ss.sum(quiet, 0, 1, 1, method="grid_randomised")
+            ss.sum([1.0, np.ma.masked, np.complex128(1j)], 0, 1, 1)
 
     @pytest.mark.parametrize("odd", [None, "SECRET", 10**400, Decimal("nan"), 2.5, [1], object(), True])
     def test_among_python_objects(self, silent, odd):
@@ -216,6 +260,10 @@ class TestNumbers:
         data = np.array([2**53, 2**53 + 1, 2**53 + 2])
         cells = ss.histogram(data, [2**53, 2**53 + 1, 2**53 + 2], 1)
         assert {cell: r.value for cell, r in cells.items()} == {(2**53, 2**53 + 1): 1, (2**53 + 1, 2**53 + 2): 2}
+        high = np.array([2**60 + 1], np.uint64)
+        for edges in ([2**60, 2**60 + 1, 2**60 + 2], [-(2**70), 2**60 + 1, 2**70]):
+            assert [r.value for r in ss.histogram(high, edges, 1).values()] == [0, 1]
+        assert ss.variance(np.array([1, 3], np.int8), -(10**30), 10**30, 1, by=[1, 1], groups=[1])[1].value == 1
 
 
 class TestTables:
@@ -231,6 +279,36 @@ class TestTables:
         sums = ss.sum(large, 0, 2**64 - 1, 1, column="x", by="k", groups=["a"])
         assert sums["a"].value == 3 * (2**64 - 1)
         assert sums.to_arrow()["value"].to_pylist() == [float(3 * 2**64)]
+
+    def test_names_without_a_common_type(self, silent):
+        made = ss.sum([1.0, 2.0], 0, 5, 1, by=[1, "a"], groups=[1, "a"]).to_arrow()
+        assert made["group"].to_pylist() == ["1", "a"]
+        assert ss.histogram([1.0], [-1, 0, 2**64], 1).to_arrow()["value"].to_pylist() == [0, 1]
+
+    def test_tables_of_many_entries_say_what_the_releases_say(self):
+        rng = np.random.default_rng(5)
+        table = {"x": rng.random(1000) * 7 - 3, "n": rng.integers(-5, 5, 1000), "k": rng.integers(0, 50, 1000)}
+        for column in ("x", "n"):
+            made = ss.sum(table, -3, 4, "1/3", column=column, by="k", groups=range(50))
+            shown = made.to_arrow(0.9).to_pydict()
+            assert shown["value"] == [r.value for r in made.values()]
+            intervals = [r.interval(0.9) for r in made.values()]
+            assert list(zip(shown["low"], shown["high"], strict=True)) == intervals
+
+    def test_csv_words_are_not_missing_and_booleans_are_groups(self, silent, tmp_path):
+        (tmp_path / "t.csv").write_text("k,b\nNA,true\nNA,FALSE\nEU,true\nnull,\n")
+        made = ss.count(tmp_path / "t.csv", 1, by="k", groups=["NA", "EU", "null"])
+        assert [r.value for r in made.values()] == [2, 1, 1]
+        assert [r.value for r in ss.count(tmp_path / "t.csv", 1, by="b", groups=[True, False]).values()] == [2, 1]
+
+    def test_empty_lines_of_a_single_column_are_missing_records(self, silent, tmp_path):
+        (tmp_path / "t.csv").write_text("x\n1\n\n3\n")
+        assert ss.count(tmp_path / "t.csv", 1, relation="change_one").value == 3
+
+    def test_a_public_size_is_that_of_what_is_read(self, silent, tmp_path):
+        (tmp_path / "t.csv").write_text("x,k\n1,a\n1,2,3\n1,b\n")
+        r = ss.sum(tmp_path / "t.csv", 0, 5, 1, column="x", dtype="float64", relation="change_one", method="kahan")
+        assert r.plan.problem.size == 2
 
     def test_groups_from_any_list(self, silent):
         days = np.array(["2026-01-01", "2026-01-02"], "datetime64[ns]")
@@ -255,6 +333,7 @@ class TestTables:
         table = pa.table({"k": ["a", None, "b"]})
         for data in (table, table.to_pandas(), pl.from_arrow(table), table.to_pydict()):
             assert ss.count(data, 1, column="k", missing="drop").value == 2
+        assert ss.count(pd.Series([1, pd.NA, np.ma.masked], dtype=object), 1, missing="drop").value == 1
 
     def test_names_that_are_not_text(self, silent):
         assert ss.sum(pd.DataFrame({0: [1.0, 2.0]}), 0, 5, 1, column=0).value == 3
@@ -273,6 +352,19 @@ class TestTables:
             (lambda: ss.count([1.0], 1, size=3), TypeError, "size"),
             (lambda: ss.sum({"x": ["a"], "y": [1, 2]}, 0, 1, 1, column="x"), ValueError, "1 entries and others 2"),
             (lambda: ss.sum(np.array(["a"]), 0, 1, 1), TypeError, "is not a number type"),
+            (lambda: ss.sum([1.0], 0, 1, 1, budget="ledger.db"), TypeError, "give ss.Budget"),
+            (
+                lambda: ss.sum([1.0], 0, 1, 1, privacyunit="x"),
+                TypeError,
+                "no option 'privacyunit'; there are",
+            ),
+            (lambda: ss.mean([1.0], 0, 1, 1, method="grid"), TypeError, "no option 'method'"),
+            (lambda: ss.sum([1.0], 0, 1, 1, noise="gaussian"), ValueError, "such as delta=1e-6"),
+            (lambda: ss.histogram([1.0], 10, 1), ValueError, "not a list of numbers"),
+            (lambda: ss.histogram([1.0], ["a", "b"], 1), ValueError, "not a list of numbers"),
+            (lambda: ss.sum({"x": "abc"}, 0, 1, 1, column="x"), TypeError, "str is not a column"),
+            (lambda: ss.sum(b"abc", 0, 1, 1), TypeError, "bytes is neither"),
+            (lambda: ss.count([1.0], 1, privacy_unit=[1], max_groups=2), ValueError, "max_groups=2 is about groups"),
             (lambda: ss.sum(pd.DataFrame({"x": [1j]}), 0, 1, 1, column="x"), TypeError, "complex128"),
         ],
     )
@@ -281,6 +373,15 @@ class TestTables:
             warnings.simplefilter("error")
             with pytest.raises(error, match=message):
                 call()
+
+
+def test_help_shows_every_option():
+    import inspect
+
+    for function in (ss.sum, ss.mean, ss.variance, ss.count, ss.histogram):
+        shown = inspect.signature(function).parameters
+        assert {"data", "epsilon", "column", "by", "groups", "privacy_unit", "max_rows", "budget"} <= shown.keys()
+        assert shown["max_rows"].default == 1
 
 
 class TestBudget:
@@ -325,6 +426,8 @@ class TestCertificates:
             {"statistic": "nonsense"},
             {"unit": {"groups": "x"}},
             {"worth": "0"},
+            {"worth": "-1"},
+            {"worth": "1/1000"},
             {"parameters": {"name": "nothing"}},
         ],
     )
@@ -332,6 +435,8 @@ class TestCertificates:
         certificate = ss.sum([1.0], 0, 1, 1).certificate
         assert ss.check({**certificate, **change})
         assert ss.check({})
+        cells = next(iter(ss.histogram([1.0], [0, 1, 2], 1, relation="change_one").values())).certificate
+        assert ss.check({**cells, "unit": {"groups": None, "max_rows": None, "max_groups": 1}})
 
     def test_only_sums_claim_the_sensitivity_of_a_sum(self):
         assert "sensitivity" in ss.sum([1.0], 0, 1, 1).certificate
