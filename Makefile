@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build demo test lint format bench fuzz dist clean
+.PHONY: build browser demo test lint format bench fuzz dist clean
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -26,8 +26,19 @@ $(BIN)/python:
 demo: build
 	@$(BIN)/soundsum demo
 
-test: build
-	@$(BIN)/pytest --numprocesses auto --quiet $(ARGS)
+# Tests of one xdist group share a worker, and so the reproduction and the browser they look at it with.
+test: build browser
+	@$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet $(ARGS)
+
+# The report is tested in a real browser: whichever of these is there, else Debian's package.
+BROWSERS := chromium chromium-browser google-chrome
+APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
+CHROMIUM := $(APT) install --yes --no-install-recommends chromium fonts-dejavu-core
+browser:
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	  echo "Installing Chromium, in which the report is tested..."; \
+	  $(CHROMIUM) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(CHROMIUM) >/dev/null; } || { \
+	  echo "A browser is needed to test the report: install one of $(BROWSERS)." >&2; exit 1; }
 
 lint: build
 	@$(BIN)/ruff format --check .

@@ -35,6 +35,14 @@ def test_plan_as_json_is_exact():
     assert one["problem"]["upper"] == "1/3"
 
 
+def test_an_error_keeps_its_brackets():
+    """They name an extra to install; the screen's markup would swallow them."""
+    code = "import sys; sys.modules['jinja2'] = None; from soundsum.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, "reproduce", "--html", "x.html"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'soundsum[report]'" in done.stderr
+
+
 def test_one_method_is_explained():
     done = soundsum("plan", "--dtype", "float64", "--bounds", "-1", "1", "--method", "float", "--max-size", "1000")
     assert "docs/theorems/" in done.stdout

@@ -45,8 +45,11 @@ def test_sums_by_group(soundsum):
 def test_groups_are_read_as_what_the_column_holds_and_from_a_file(soundsum):
     (soundsum.folder / "years.txt").write_text("2020\n2021\n")
     done = soundsum("count", "t.csv", "--epsilon", "1000", "--by", "year", "--groups", "@years.txt", "--json")
-    assert [(r["group"], r["value"]) for r in json.loads(done.stdout)] == [(2020, 334), (2021, 333)]
-    refused = soundsum("count", "t.csv", "--epsilon", "1", "--by", "year", "--groups", "old,new")
+    assert [(r["group"], r["value"]) for r in json.loads(done.stdout)] == [("2020", 334), ("2021", 333)]
+    pyarrow.parquet.write_table(pa.table({"year": [2020, 2021]}), soundsum.folder / "t.parquet")
+    typed = soundsum("count", "t.parquet", "--epsilon", "1000", "--by", "year", "--groups", "2021", "--json")
+    assert [(r["group"], r["value"]) for r in json.loads(typed.stdout)] == [(2021, 1)]
+    refused = soundsum("count", "t.parquet", "--epsilon", "1", "--by", "year", "--groups", "old,new")
     assert refused.returncode == 2
     assert "column 'year' is int64; list groups of that type" in refused.stderr
 
@@ -171,3 +174,34 @@ def test_every_command_helps_with_an_example(soundsum):
         text = soundsum(command, "--help").stdout
         assert "Example" in text
         assert f"soundsum {command}" in text
+
+
+def test_names_are_printed_as_they_are(soundsum):
+    """Also those that look like markup, which must not fail after the charge."""
+    ledger = soundsum.folder / "ledger.db"
+    soundsum("budget", "create", ledger, "--epsilon", "1")
+    done = soundsum(*SUM, "--by", "dept", "--groups", "[/b],[a]", "--budget", ledger)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:3]] == ["[/b]", "[a]"]
+    refused = soundsum("sum", "t.csv", "--column", "[/x]", "--bounds", "0", "1", "--epsilon", "1")
+    assert refused.returncode == 2
+    assert "column '[/x]' is not in the table" in refused.stderr
+
+
+def test_stdin_is_read_as_any_csv_file(soundsum):
+    rows = "x,k\n" + "1,2\n" * 300_000 + "oops,2\n"
+    done = soundsum(
+        "sum", "-", "--column", "x", "--bounds", "0", "9", "--epsilon", "1000000", "--dtype", "float64",
+        "--by", "k", "--groups", "2", "--json", input=rows,
+    )  # fmt: skip
+    (release,) = json.loads(done.stdout)
+    assert release["group"] == "2"
+    assert release["value"] == pytest.approx(300_000, abs=1)
+
+
+def test_a_file_that_is_no_certificate(soundsum):
+    for text in ("[1]", "[]", "3"):
+        (soundsum.folder / "c.json").write_text(text)
+        done = soundsum("check", "c.json")
+        assert done.returncode == 2
+        assert "holds no certificate" in done.stderr

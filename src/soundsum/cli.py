@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from soundsum import Plan, Problem, Relation, __version__, plan, plans
 from soundsum.attack_commands import attack_app
@@ -106,7 +107,7 @@ def main() -> None:
     try:
         app()
     except (ValueError, TypeError, OSError) as error:
-        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except Exception:
         Console(stderr=True).print_exception()

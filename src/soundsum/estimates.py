@@ -31,7 +31,7 @@ class Moments:
     noisy: tuple[int, ...]
     noises: tuple[Noise, ...]
     n: int | None
-    unit: Fraction
+    worth: Fraction  # of 1 in the records
 
     @property
     def value(self) -> Fraction:
@@ -47,10 +47,11 @@ class Moments:
         """Bounds on the statistic where each sum is in an interval, held in the range it can have."""
         counts = [max(1, n) for n in (sums[-1] if self.n is None else (self.n, self.n))]
         low, high = _quotients(sums[0], counts)
-        width, step = self.records.width, self.records.step * self.unit
+        width, step = self.records.width, self.records.step * self.worth
         if self.statistic == "mean":
-            least, most = (max(Fraction(-width), min(Fraction(width), mean)) for mean in (low, high))
-            return (self.records.ends + least) / 2 * step, (self.records.ends + most) / 2 * step
+            held = [max(Fraction(-width), min(Fraction(width), mean)) for mean in (low, high)]
+            least, most = ((self.records.ends + mean) / 2 * step + self.records.offset * self.worth for mean in held)
+            return least, most
         squares = _quotients(sums[1], counts)
         nearest_zero = min(abs(low), abs(high)) if low * high > 0 else 0
         ends = squares[0] - max(low**2, high**2), squares[1] - nearest_zero**2

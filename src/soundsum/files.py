@@ -1,26 +1,38 @@
-"""Parquet, CSV and Arrow IPC files, read a batch at a time in bounded memory."""
+"""Parquet, CSV and Arrow IPC files, read a batch at a time in bounded memory.
+
+A CSV file has no types. They are guessed from its start unless they are given, and after that a cell that is not of its
+column's type is missing, a row with too few or too many cells is left out, and nothing raises. Quotes must be in pairs:
+one that is not takes what follows it into its cell.
+"""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from soundsum.numbers import NumberType, float64, int64
 
 BATCH = 1 << 18
 """Rows read at a time."""
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
-
-
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
-FLOAT = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|Inf|infinity|Infinity|nan|NaN)$"
+FLOAT = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 INTEGER = r"^[+-]?\d{1,37}$"
 
 
 def is_path(data: Any) -> bool:
     return isinstance(data, str | Path)
+
+
+def file_format(path: str | Path) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise ValueError(f"{path}: {suffix or 'no suffix'} is not a known format; use {', '.join(FORMATS)}")
+    return FORMATS[suffix]
 
 
 def dataset(path: str | Path) -> Any:
@@ -33,69 +45,133 @@ def dataset(path: str | Path) -> Any:
         raise FileNotFoundError(f"{found[0]}: no such file; check the path")
     kind = file_format(found[0])
     try:
-        return ds.dataset(found, format=kind)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{found[0]} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
+        return ds.dataset(found, format=_csv_format({}) if kind == "csv" else kind)
+    except pa.ArrowInvalid:
+        raise ValueError(
+            f"{found[0]} cannot be read as {kind}; it is empty or broken, or its suffix is wrong"
+        ) from None
 
 
-def file_format(path: str | Path) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise ValueError(f"{path}: {suffix or 'no suffix'} is not a known format; use {', '.join(FORMATS)}")
-    return FORMATS[suffix]
-
-
-def batches(opened: Any, schema: Any) -> Iterator[Any]:
-    """The rows, with the columns and types of this schema."""
-    reader = {"parquet": _parquet, "csv": _csv, "ipc": _ipc}[file_format(opened.files[0])]
-    yield from reader(opened, schema)
-
-
-def _ipc(opened: Any, schema: Any) -> Iterator[Any]:
-    yield from opened.to_batches(columns=schema.names, batch_size=BATCH, **AHEAD)
-
-
-def _csv(opened: Any, schema: Any) -> Iterator[Any]:
-    """Numbers are read as text and then parsed, so that a cell that is no number is missing and does not raise."""
+def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
     import pyarrow as pa
-    import pyarrow.dataset as ds
-    from pyarrow.csv import ConvertOptions
 
-    parsed = {field.name: pa.string() for field in schema if field.type in (pa.int64(), pa.float64())}
-    convert = ConvertOptions(column_types=parsed)
-    again = ds.dataset(opened.files, format=ds.CsvFileFormat(convert_options=convert))
-    for batch in again.to_batches(columns=schema.names, batch_size=BATCH, **AHEAD):
-        columns = [_parsed(batch.column(f.name), f.type) if f.name in parsed else batch.column(f.name) for f in schema]
-        yield pa.record_batch(columns, names=schema.names)
-
-
-def _parsed(cells: Any, kind: Any) -> Any:
-    """Text as numbers; whatever is none, or beyond 64 bits, is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    trimmed = pc.utf8_trim_whitespace(cells)
-    if kind == pa.float64():
-        return pc.if_else(pc.match_substring_regex(trimmed, FLOAT), trimmed, None).cast(kind)
-    digits = pc.if_else(pc.match_substring_regex(trimmed, INTEGER), pc.utf8_ltrim(trimmed, characters="+"), None)
-    wide = digits.cast(pa.decimal128(38))
-    held = pc.and_(pc.less_equal(wide, 2**63 - 1), pc.greater_equal(wide, -(2**63)))
-    return pc.if_else(held, digits, None).cast(kind)
-
-
-def _parquet(opened: Any, schema: Any) -> Iterator[Any]:
-    from pyarrow.parquet import ParquetFile
-
-    columns = schema.names
-    for path in opened.files:
-        # Read page by page: a row group may be as large as the file.
-        with ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            for batch in file.iter_batches(BATCH, columns=columns):
-                ordered = batch.select(columns)
-                yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)  # files may differ
+    kind = file_format(opened.files[0])
+    reader = {"parquet": _parquet, "csv": _csv, "ipc": _ipc}[kind]
+    if kind != "csv":
+        _require_one_type(opened, kinds)
+    try:
+        yield from reader(opened, kinds)
+    except pa.ArrowInvalid:  # whose words may hold a record
+        raise ValueError(f"{opened.files[0]} cannot be read to its end as {kind}; it is broken") from None
 
 
 def rows(path: str | Path) -> int | None:
     """How many rows there are, where that is known without reading them."""
     opened = dataset(path)
     return int(opened.count_rows()) if file_format(opened.files[0]) == "parquet" else None
+
+
+def number_type_of(guessed: Any, wanted: NumberType | None) -> Any:
+    """The Arrow type in which numbers are read from CSV."""
+    import pyarrow as pa
+
+    if wanted in (int64, float64):
+        return pa.int64() if wanted == int64 else pa.float64()
+    return pa.float64() if pa.types.is_null(guessed) else guessed
+
+
+def _require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
+    """Files of a glob may have narrower types than the first, and no others: a cast must not depend on a value."""
+    import pyarrow as pa
+
+    for fragment in opened.get_fragments():
+        schema = fragment.physical_schema
+        for name, kind in kinds.items():
+            if name not in schema.names:
+                raise ValueError(f"{fragment.path} has no column {name!r}, which {opened.files[0]} has; leave it out")
+            own = schema.field(name).type
+            same_family = any(f(own) and f(kind) for f in (pa.types.is_signed_integer, pa.types.is_floating))
+            if own != kind and not (same_family and own.bit_width <= kind.bit_width):
+                raise ValueError(
+                    f"column {name!r} is {own} in {fragment.path} and {kind} in {opened.files[0]}; cast one of them"
+                )
+
+
+def _ipc(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    yield from opened.to_batches(columns=list(kinds), batch_size=BATCH, **AHEAD)
+
+
+def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    schema = pa.schema(list(kinds.items()))
+    for path in opened.files:
+        # Read page by page: a row group may be as large as the file.
+        with ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            for batch in file.iter_batches(BATCH, columns=schema.names):
+                ordered = batch.select(schema.names)
+                yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
+
+
+def _csv(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    again = ds.dataset(opened.files, format=_csv_format(dict.fromkeys(kinds, pa.binary())))
+    for batch in again.to_batches(columns=list(kinds), batch_size=BATCH, **AHEAD):
+        columns = [_parsed(batch.column(name), kind) for name, kind in kinds.items()]
+        yield pa.record_batch(columns, names=list(kinds))
+
+
+def _csv_format(types: dict[str, Any]) -> Any:
+    import pyarrow.dataset as ds
+    from pyarrow.csv import ConvertOptions, ParseOptions
+
+    # Without newlines_in_values a long cell with newlines in it would be cut into rows.
+    parse = ParseOptions(invalid_row_handler=_skip, newlines_in_values=True, ignore_empty_lines=False)
+    convert = ConvertOptions(column_types=types, strings_can_be_null=True, **({"null_values": [""]} if types else {}))
+    return ds.CsvFileFormat(parse_options=parse, convert_options=convert)
+
+
+def _skip(row: Any) -> str:
+    return "skip"
+
+
+def _parsed(cells: Any, kind: Any) -> Any:
+    """Cells as numbers or text; whatever is none, or beyond 64 bits, is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind is None:
+        return cells
+    text = pc.utf8_trim_whitespace(_as_text(cells))
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.match_substring_regex(text, FLOAT), text, None).cast(kind)
+    if pa.types.is_integer(kind):
+        digits = pc.if_else(pc.match_substring_regex(text, INTEGER), pc.utf8_ltrim(text, characters="+"), None)
+        wide = digits.cast(pa.decimal128(38))
+        held = pc.and_(pc.less_equal(wide, 2**63 - 1), pc.greater_equal(wide, -(2**63)))
+        return pc.if_else(held, digits, None).cast(kind)
+    if pa.types.is_boolean(kind):
+        lower = pc.utf8_lower(text)
+        is_true, is_false = (pc.is_in(lower, pa.array(words)) for words in (["true", "1"], ["false", "0"]))
+        return pc.if_else(is_true, True, pc.if_else(is_false, False, None)).cast(kind)
+    return _as_text(cells)
+
+
+def _as_text(cells: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return cells.cast(pa.string())
+    except pa.ArrowInvalid:  # some cell is not UTF-8
+        return pa.array([_decoded(cell) for cell in cells.to_pylist()], pa.string())
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,4 +1,8 @@
-"""Records as integers q in [low, high], each worth a step: on a grid for floats, themselves for integers."""
+"""Records as integers q in [low, high], each worth a step: on a grid for floats, themselves for integers.
+
+A sum of unknown size needs steps from 0. A mean or variance looks at how far records are from the middle of their
+bounds, so its steps are counted from near them and can be as fine as the bounds are close.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ class Integers:
     high: int
     step: Fraction
     grid: Grid | None
+    offset: Fraction = Fraction(0)
 
     @property
     def width(self) -> int:
@@ -46,9 +51,18 @@ class Integers:
         return held
 
 
-def integers(problem: Problem, bits: int = BITS) -> Integers:
-    """How a problem's records become integers, whatever the number of records: the grid has no offset."""
+def integers(problem: Problem) -> Integers:
+    """How a problem's records become integers to be added, whatever the number of records."""
+    return _integers(problem, from_zero=True, bits=BITS)
+
+
+def near_integers(problem: Problem, bits: int = BITS) -> Integers:
+    """How a problem's records become integers that are counted from near the bounds."""
+    return _integers(problem, from_zero=False, bits=bits)
+
+
+def _integers(problem: Problem, from_zero: bool, bits: int) -> Integers:
     if not isinstance(problem.dtype, FloatType):
         return Integers(*inward(problem), Fraction(1), None)
-    grid = power_of_two_grid(problem.dtype, problem.lower, problem.upper, sized=False, bits=bits)
-    return Integers(grid.low, grid.high, grid.step, grid)
+    grid = power_of_two_grid(problem.dtype, problem.lower, problem.upper, sized=not from_zero, bits=bits)
+    return Integers(grid.low, grid.high, grid.step, grid, grid.offset)

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import _kernels
+from soundsum.columns import is_arrow
 
 Codes = NDArray[np.int32]
+
+MOST = (1 << 31) - 2
+"""Groups, or groups times cells, that codes of 32 bits can tell apart."""
 
 
 class Groups:
@@ -20,34 +24,60 @@ class Groups:
     def __init__(self, groups: Any) -> None:
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
             raise TypeError(f"groups={groups!r} is not a list; give the groups to release, such as groups=['a', 'b']")
-        listed = groups.tolist() if hasattr(groups, "tolist") else list(groups)
-        self.names = [name.as_py() if hasattr(name, "as_py") else name for name in listed]
+        self.names = _listed(groups)
+        if not self.names:
+            raise ValueError("groups is empty; list at least one group")
         if None in self.names:
             raise ValueError("groups has None in it; rows without a group are left out, so leave it out too")
-        if len(set(self.names)) != len(self.names):
+        self._places = {name: place for place, name in enumerate(self.names)}
+        if len(self._places) != len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise ValueError(f"groups names {twice!r} twice; name each group once")
-
+        self._spelled = self.names
         self._encoders: dict[Any, Callable[[Any], Codes]] = {}
 
     def __len__(self) -> int:
         return len(self.names)
 
+    def read_from_text(self) -> Any:
+        """The type in which a column of text is read to look for these groups: their own, or as they are spelled."""
+        import pyarrow as pa
+
+        if all(isinstance(name, bool) for name in self.names):
+            return pa.bool_()
+        if all(type(name) is int for name in self.names):
+            return pa.int64()
+        if all(isinstance(name, float) for name in self.names):
+            return pa.float64()
+        self._spelled = [str(name) for name in self.names]
+        return pa.string()
+
     def codes(self, keys: Any) -> Codes:
-        """The place of every key, an Arrow array; len(self) for what is not listed."""
+        """The place of every key, len(self) for what is not listed; an Arrow array, or a list of Python objects."""
+        if isinstance(keys, list):
+            return np.array([self._place(key) for key in keys], np.int32)
         if keys.type not in self._encoders:
             self._encoders[keys.type] = self._encoder(keys.type)
         return self._encoders[keys.type](keys)
+
+    def _place(self, key: Any) -> int:
+        try:
+            return self._places.get(key, len(self))
+        except TypeError:  # not hashable, so not listed
+            return len(self)
 
     def _encoder(self, kind: Any) -> Callable[[Any], Codes]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if pa.types.is_null(kind):
+            return lambda keys: np.full(len(keys), len(self), np.int32)
         try:
-            listed = pa.array(self.names, type=kind)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            listed = pa.array(self._spelled, type=kind)
+            pc.index_in(listed[:0], value_set=listed)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise ValueError(
-                f"groups {_few(self.names)} are not all {kind}, as the column of groups is; give them as such"
+                f"groups {_few(self.names)} cannot be looked up in a column of {kind}; give them as that type"
             ) from None
 
         def any_keys(keys: Any) -> Codes:
@@ -61,13 +91,22 @@ class Groups:
         return lambda keys: any_keys(keys) if keys.null_count else places.find(_as_int64(keys), threads)
 
 
-def cells(edges: Sequence[float], values: NDArray[np.float64]) -> Codes:
+def cells(edges: Sequence[float], values: NDArray[Any], present: NDArray[np.bool_]) -> Codes:
     """Which of the cells [edge, next edge), the last one closed, every value is in; one past the last for none."""
-    points = np.asarray(edges, dtype=np.float64)
+    points = _points(edges, values.dtype)
     found = np.searchsorted(points, values, side="right") - 1
     found[values == points[-1]] = len(points) - 2
-    found[(found < 0) | np.isnan(values)] = len(points) - 1
+    found[(found < 0) | ~present] = len(points) - 1
     return found.astype(np.int32)
+
+
+def _points(edges: Sequence[float], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Edges to compare values of this type with, exactly: 64-bit integers and doubles do not compare so."""
+    if kind.kind in "iu" and all(isinstance(edge, int) for edge in edges):
+        limits = np.iinfo(kind)
+        fit = all(limits.min <= edge <= limits.max for edge in edges)
+        return np.asarray(edges, dtype=kind if fit else object)
+    return np.asarray(edges, dtype=np.float64)
 
 
 def crossed(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes:
@@ -76,6 +115,15 @@ def crossed(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes:
         return cell
     pairs = groups * np.int32(count) + cell
     return np.where((groups == of) | (cell == count), np.int32(of * count), pairs)
+
+
+def _listed(groups: Any) -> list[Any]:
+    import pyarrow as pa
+
+    if is_arrow(groups) or (getattr(groups, "dtype", None) is not None and groups.dtype.kind == "M"):
+        array = pa.chunked_array(groups) if hasattr(groups, "__arrow_c_stream__") else pa.array(groups)
+        return list(array.to_pylist())
+    return list(groups.tolist() if hasattr(groups, "tolist") else groups)
 
 
 def _as_int64(keys: Any) -> NDArray[np.int64]:

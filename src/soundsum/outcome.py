@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -51,6 +51,12 @@ class Release:
         low, high = self.uncertainty.interval(self.exact, confidence)
         return _nearest_float(low), _nearest_float(high)
 
+    @property
+    def sensitivity(self) -> str:
+        """How far one record or person can move each number that was let out, to read."""
+        moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
+        return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
+
     def __float__(self) -> float:
         return float(self.value)
 
@@ -59,27 +65,37 @@ class Release:
         noise = (
             "no noise needed" if low == high and not self.plan.sensitivity else f"95% within [{low:.6g}, {high:.6g}]"
         )
-        return f"<{self.statistic} {self.value:,.10g} ({noise}; {self.guarantee}, {self.plan.method})>"
+        return f"<{self.statistic} {readable(self.value)} ({noise}; {self.guarantee}, {self.plan.method})>"
 
     def _repr_html_(self) -> str:
         low, high = self.interval(0.95)
         rows = {
-            "value": f"{self.value:,.10g}",
+            "value": readable(self.value),
             "95% interval": f"{low:,.6g} to {high:,.6g}",
             "promise": f"{self.guarantee}, for {self.plan.unit}",
-            "sensitivity": f"{number(self.plan.sensitivity)} (ideal {number(self.plan.ideal)})",
+            "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }
         cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items())
         return f"<table><caption>Private {html.escape(self.statistic)}</caption>{cells}</table>"
 
 
+class Entries(Protocol):
+    """What was let out for each group."""
+
+    def __call__(self, place: int) -> Release: ...
+    def columns(self, confidence: float) -> tuple[list[Any], list[float], list[float]]:
+        """Values, and both ends of the intervals."""
+
+
 class Releases(Mapping[Any, Release]):
     """One release per group, in the order the groups were named; each is made when it is looked at."""
 
-    def __init__(self, groups: Sequence[Any], make: Callable[[int], Release]) -> None:
-        self._places = {group: place for place, group in enumerate(groups)}
-        self._make = make
+    def __init__(self, columns: Mapping[str, Sequence[Any]], make: Entries) -> None:
+        """Entries are called by the one column there is, or by the pair of two."""
+        names = next(iter(columns.values())) if len(columns) == 1 else zip(*columns.values(), strict=True)
+        self._columns, self._make = columns, make
+        self._places = {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, group: Any) -> Release:
         return self._make(self._places[group])
@@ -91,27 +107,31 @@ class Releases(Mapping[Any, Release]):
         return len(self._places)
 
     def to_arrow(self, confidence: float = 0.95) -> Any:
-        """A table of group, value and the interval; cells of a histogram by their edges."""
+        """A table of group, value and the interval; cells of a histogram between edges by the two."""
         import pyarrow as pa
 
-        releases = list(self.values())
-        intervals = [r.interval(confidence) for r in releases]
-        columns = {
-            "value": [r.value for r in releases],
-            "low": [low for low, _ in intervals],
-            "high": [high for _, high in intervals],
-        }
-        return pa.table({"group": pa.array(list(self)), **columns})
+        columns: dict[str, Any] = {}
+        for name, entries in self._columns.items():
+            if name == "cell":
+                columns |= {"from": [low for low, _ in entries], "to": [high for _, high in entries]}
+            else:
+                columns[name] = list(entries)
+        values, columns["low"], columns["high"] = self._make.columns(confidence)
+        whole = all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values)
+        columns = {**columns, "value": values if whole else [_nearest_float(v) for v in values]}
+        order = [*(name for name in columns if name not in ("value", "low", "high")), "value", "low", "high"]
+        return pa.table({name: _arrow(columns[name]) for name in order})
 
     def __repr__(self) -> str:
-        shown = [f"  {group!r}: {self[group].value:,.10g}" for group in islice(self, 10)]
-        return "\n".join([f"<{len(self):,} groups", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
+        shown = [f"  {group!r}: {readable(self[group].value)}" for group in islice(self, 10)]
+        entries = f"{len(self):,} {next(iter(self._columns))}{'s' * (len(self) != 1)}"
+        return "\n".join([f"<{entries}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
 
     def _repr_html_(self) -> str:
         rows = []
         for group in islice(self, 100):
             low, high = self[group].interval(0.95)
-            cells = f"<td>{self[group].value:,.10g}</td><td>{low:,.6g} to {high:,.6g}</td>"
+            cells = f"<td>{readable(self[group].value)}</td><td>{low:,.6g} to {high:,.6g}</td>"
             rows.append(f"<tr><th>{html.escape(str(group))}</th>{cells}</tr>")
         more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
         head = "<tr><th>group</th><th>value</th><th>95% interval</th></tr>"
@@ -128,7 +148,22 @@ class Several(tuple[Release | Releases, ...]):
         return "".join(outcome._repr_html_() for outcome in self)
 
 
-def _nearest_float(x: Fraction | int) -> float:
+def _arrow(entries: Sequence[Any]) -> Any:
+    """A column of names; as text where they have no type in common."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(entries)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([str(entry) for entry in entries])
+
+
+def readable(value: int | float) -> str:
+    """A value to read, however large."""
+    return f"{value:,}" if isinstance(value, int) and abs(value) < 10**15 else f"{_nearest_float(value):,.10g}"
+
+
+def _nearest_float(x: Fraction | int | float) -> float:
     try:
         return float(x)
     except OverflowError:

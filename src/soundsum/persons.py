@@ -4,6 +4,9 @@ A person's rows are added up exactly, for each group apart. Of the groups a pers
 are kept (of equals, the one listed first); each total is then clamped to [r min(low, 0), r max(high, 0)], where r is
 the number of rows allowed. All of it looks at the rows of that person alone, so adding or removing a person moves
 nothing but their own clamped totals. Rows without an id are left out. Memory grows with the pairs of person and group.
+
+In a mean or variance sums and counts must go together, so whoever has more rows than allowed counts as that many of
+their average row, and the clamp only stands guard.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum.columns import is_missing
 from soundsum.integers import Integers
 from soundsum.kernels import Missing, add_integers_by_group, as_integers, no_sums
 from soundsum.keys import Codes
 from soundsum.numbers import int64
 from soundsum.records import Column, Records
 from soundsum.sensitivities import Part
-from soundsum.tally import needs, present
+from soundsum.tally import counted, needs
 from soundsum.units import Unit
 
 HALF = 32
@@ -35,29 +39,39 @@ class ByPerson:
 
     def __init__(self, to: Integers, parts: Sequence[Part], missing: Missing, unit: Unit) -> None:
         self._to, self._parts, self._missing, self._unit = to, parts, missing, unit
+        self._together = len(parts) > 1  # a mean or variance
         self._powers = max(power for power in (0, 1, 2) if needs(parts, power))
         self._groups = 1 if unit.groups is None else unit.groups
         self._joined: list[Any] = []
+        self._numbers: dict[Any, int] = {}
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
         import pyarrow as pa
 
+        ids = pa.array([self._number(person) for person in ids], pa.int64()) if isinstance(ids, list) else ids
         codes = np.zeros(rows, np.int32) if codes is None else codes
         if self._missing == "drop" and isinstance(batch, Column):
             ids = ids.filter(pa.array(~batch.missing()))
-        batch, codes = present(batch, codes, self._missing)
+        batch, codes = counted(batch, codes, self._missing)
         columns: dict[str, Any] = {"id": ids, "group": codes, "rows": np.ones(len(codes), np.int64)}
         if self._powers:
-            assert isinstance(batch, Column)
+            assert batch is not None
             q = self._to.of(batch)
             q = q if q.dtype == np.uint64 else q.astype(np.int64)
             for power, values in enumerate((q, q * q)[: self._powers], 1):
                 columns[f"high{power}"] = (values >> values.dtype.type(HALF)).astype(np.int64)
                 columns[f"low{power}"] = (values & values.dtype.type((1 << HALF) - 1)).astype(np.int64)
-        counted = pa.table(columns).filter(pa.array((codes < self._groups) & ids.is_valid().to_numpy(False)))
-        self._joined.append(_joined(counted))
+        own = pa.table(columns).filter(pa.array((codes < self._groups) & ids.is_valid().to_numpy(False)))
+        self._joined.append(_joined(own))
         if sum(table.num_rows for table in self._joined[1:]) > PENDING:
             self._joined = [_joined(pa.concat_tables(self._joined))]
+
+    def _number(self, person: Any) -> int | None:
+        """A number for everybody who is equal to nobody before; None for no id at all."""
+        try:
+            return None if is_missing(person) else self._numbers.setdefault(person, len(self._numbers))
+        except (TypeError, ValueError, ArithmeticError):  # not hashable, so no id
+            return None
 
     def totals(self) -> list[list[int]]:
         import pyarrow as pa
@@ -76,10 +90,14 @@ class ByPerson:
 
     def _clamped(self, part: Part, sums: list[NDArray[Any]], group: NDArray[np.int32]) -> list[int]:
         """A part's sum for each group, of everybody's clamped totals."""
-        allowed = self._unit.max_rows or 1
-        least, most = allowed * min(part.low, 0), allowed * max(part.high, 0)
+        assert part.range is not None
+        assert self._unit.max_rows is not None
+        (low, high), allowed = part.range, self._unit.max_rows
+        least, most = allowed * min(low, 0), allowed * max(high, 0)
         zero = np.zeros(len(group), object)
         own = sum((w * s for w, s in zip(part.weights, sums, strict=False) if w), zero)
+        if self._together:
+            own = np.where(sums[0] > allowed, own * allowed // np.maximum(sums[0], 1), own)
         held = np.minimum(np.maximum(own, least), most)
         if max(-least, most) < 1 << 63:
             into = no_sums(self._groups)
@@ -89,6 +107,18 @@ class ByPerson:
         for code, value in zip(group.tolist(), held, strict=True):
             totals[code] += value
         return totals
+
+
+def require_ids(ids: Any) -> None:
+    """Refuses a column of ids by its type, shown by an empty one."""
+    import pyarrow as pa
+
+    if not isinstance(ids, list):
+        try:
+            _joined(pa.table({"id": ids, "group": pa.array([], pa.int32()), "rows": pa.array([], pa.int64())}))
+            ids.dictionary_encode()
+        except pa.ArrowException:
+            raise TypeError(f"privacy_unit is a column of {ids.type}; ids are numbers or text, so cast it") from None
 
 
 def _joined(pairs: Any) -> Any:

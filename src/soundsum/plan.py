@@ -24,7 +24,7 @@ from soundsum.rationals import exact
 from soundsum.records import records
 from soundsum.relations import Relation
 from soundsum.sensitivities import noises, parts
-from soundsum.tables import Table
+from soundsum.tables import require, table
 from soundsum.units import RECORD, Moved, Unit
 
 
@@ -65,7 +65,7 @@ class Plan:
     @cached_property
     def moved(self) -> Moved[Fraction]:
         """What one unit can move, in both norms."""
-        self._require()
+        self.require()
         if self.unit.is_plain:
             sensitivity = self.adder.sensitivity(self.problem)
             return Moved(sensitivity, sensitivity**2)
@@ -85,27 +85,27 @@ class Plan:
     @property
     def accuracy(self) -> Fraction | None:
         """A bound on |sum computed - sum of the clamped records kept|, where one is proved."""
-        self._require()
+        self.require()
         return self.adder.accuracy(self.problem)
 
     @property
     def steps(self) -> tuple[str, ...]:
-        self._require()
+        self.require()
         return self.adder.steps(self.problem)
 
     @property
     def modulus(self) -> int | None:
-        self._require()
+        self.require()
         return self.adder.modulus(self.problem)
 
     @property
     def randomised(self) -> bool:
-        self._require()
+        self.require()
         return self.adder.is_randomised(self.problem)
 
     def sum(self, data: Any, missing: Missing = "zero") -> int | Fraction:
         """The method's own sum, exactly what was computed, without noise: int for integers, otherwise a Fraction."""
-        self._require()
+        self.require()
         total = self.adder.sum(self.problem, records(data, self.problem.dtype), missing)
         return int(total) if isinstance(self.problem.dtype, IntType) else total
 
@@ -130,13 +130,12 @@ class Plan:
         promise = guarantee(epsilon, delta, rho, noise)
         if not self.unit.is_plain:
             raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
-        table = Table(data)
-        table.require(column)
-        table.select(column)
-        _, unit = table.type(column, self.problem.dtype)
-        if unit != 1:
+        where = table(data)
+        require(where, column)
+        _, worth = where.type(column, self.problem.dtype)
+        if worth != 1:
             raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
-        (released,) = carry_out(table, [Task("sum", self, column)], Rows(), promise, missing, budget)
+        (released,) = carry_out(where, [Task("sum", self, column)], Rows(missing=missing), promise, budget)
         assert isinstance(released, Release)
         return released
 
@@ -191,7 +190,8 @@ class Plan:
         """What is promised and why, for a person."""
         return explain(self, [] if self.unmet or not self.unit.is_plain else plans(self.problem))
 
-    def _require(self) -> None:
+    def require(self) -> None:
+        """Refuses a problem the method's theorem is not about."""
         if self.unmet:
             raise ValueError(f"{self.method} does not apply: {'; '.join(self.unmet)}")
 
@@ -210,15 +210,15 @@ def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -
         if best is None:
             reasons = "; ".join(f"{p.method}: {p.unmet[0]}" for p in plans(problem) if adds_floats(p.adder))
             raise ValueError(f"no method that adds floats as floats applies: {reasons}")
-        return best
-    if method == "auto":
+        method = best.adder
+    elif method == "auto":
         method = Wide() if isinstance(problem.dtype, IntType) else OnGrid()
     elif isinstance(method, str):
         if method not in METHODS:
             raise ValueError(f"method={method!r} is not one of auto, float, {', '.join(METHODS)}")
         method = METHODS[method]
     chosen = Plan(problem, method, unit)
-    chosen._require()
+    chosen.require()
     return chosen
 
 

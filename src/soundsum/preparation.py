@@ -87,7 +87,7 @@ def _randomly_rounded_doubles(values: NDArray[np.float64], grid: Doubles) -> NDA
     Scaling, floor and remainder are exact, so `digits` are the first 64 bits of the probability. Beyond the bounds y is
     held one step outside the grid, so that nothing overflows; the last clamp decides there.
     """
-    with _kernels.Environment():
+    with _kernels.Environment(), np.errstate(all="ignore"):  # what overflows is held
         y = np.where(np.isnan(values), 0.0, values)
         y = np.clip((y - grid.base) * grid.scale * grid.more_scale, grid.low - 1, grid.high + 1)
         below = np.floor(y)
@@ -106,7 +106,8 @@ def as_doubles_array(data: Column) -> NDArray[np.float64]:
     if data.type.name == "bfloat16":
         values = (data.values.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     else:
-        values = data.values.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            values = data.values.astype(np.float64)
     values[data.missing()] = np.nan
     return values
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from soundsum import noise as samplers
@@ -63,8 +64,8 @@ class Guarantee:
 
     def __str__(self) -> str:
         if self.rho is not None:
-            return f"rho={self.rho}"
-        return f"epsilon={self.epsilon}" + (f", delta={self.delta}" if self.delta else "")
+            return f"rho={_shown(self.rho)}"
+        return f"epsilon={_shown(self.epsilon)}" + (f", delta={_shown(self.delta)}" if self.delta else "")
 
     def as_json(self) -> dict[str, str]:
         named = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
@@ -88,8 +89,13 @@ class Noise:
         """The least w with |noise| <= w at this confidence, in steps."""
         if self.kind == "none":
             return 0
-        width = laplace_half_width if self.kind == "laplace" else gaussian_half_width
-        return width(self.parameter, confidence)
+        return _half_width(self.kind, self.parameter, confidence)
+
+
+@lru_cache(maxsize=256)
+def _half_width(kind: NoiseKind, parameter: Fraction, confidence: float) -> int:
+    """Kept, as all groups of a release have the same noise."""
+    return (laplace_half_width if kind == "laplace" else gaussian_half_width)(parameter, confidence)
 
 
 def guarantee(epsilon: Any = None, delta: Any = None, rho: Any = None, noise: NoiseKind = "laplace") -> Guarantee:
@@ -110,9 +116,13 @@ def guarantee(epsilon: Any = None, delta: Any = None, rho: Any = None, noise: No
     return Guarantee(_positive("epsilon", epsilon), checked)
 
 
+def _shown(x: Fraction | None) -> str:
+    return str(x) if x is None or x.denominator < 10**20 else f"{float(x):.6g}" if x > 2**-1000 else "below 2^-1000"
+
+
 def _positive(name: str, value: Any) -> Fraction:
     if value is None:
-        raise ValueError(f"{name} is missing; give a number above 0, such as {name}=1")
+        raise ValueError(f"{name} is missing; give a number above 0, such as {name}={'1e-6' if name == 'delta' else 1}")
     number = exact(value, name)
     if is_special(number) or number <= 0:
         raise ValueError(f"{name}={value}: a privacy parameter is a finite number above 0")

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from soundsum.columns import is_arrow
 from soundsum.kernels import Missing
-from soundsum.keys import Groups
+from soundsum.keys import MOST, Groups
 from soundsum.methods import Method
-from soundsum.numbers import IntType
+from soundsum.methods.wide import inward
+from soundsum.numbers import IntType, number_type
+from soundsum.persons import require_ids
 from soundsum.pipeline import Cells, Rows, Task
 from soundsum.plan import Plan, plan
 from soundsum.problem import Problem
-from soundsum.rationals import exact
+from soundsum.rationals import exact, is_special
 from soundsum.relations import Relation
+from soundsum.runs import Runs
 from soundsum.sensitivities import Statistic
-from soundsum.tables import Table
+from soundsum.tables import Columns, Scanned, is_column, require, table
 from soundsum.units import Unit
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
     "there; list the groups to release from public knowledge, such as groups=['a', 'b']"
 )
+
+Where = Columns | Scanned
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Setting:
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in")
+        if self.max_rows is None or self.max_groups is None:
+            raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
 
@@ -65,20 +73,14 @@ class _Bounded:
 
     statistic: ClassVar[Statistic]
 
-    def task(self, table: Table, setting: Setting, groups: int | None) -> Task:
-        kind, unit = table.type(self.column, self.dtype)
-        low, high = (Fraction(exact(bound, name)) / unit for bound, name in self._bounds())
+    def task(self, where: Where, dtype: object, setting: Setting, groups: int | None) -> Task:
+        kind, worth = where.type(self.column, dtype)
+        bounds = [exact(bound, name) for bound, name in ((self.lower, "lower"), (self.upper, "upper"))]
+        low, high = (bound if is_special(bound) else Fraction(bound) / worth for bound in bounds)
         problem = Problem(kind, low, high, setting.relation, self.size, getattr(self, "max_size", None))
-        if setting.missing == "drop" and problem.relation.sized:
-            raise ValueError(
-                f'missing="drop" changes the number of records, public under {problem.relation}; use "zero"'
-            )
-        return Task(self.statistic, self._plan(table, problem, setting.unit(groups)), self.column, unit)
+        return Task(self.statistic, self._plan(where, problem, setting.unit(groups)), self.column, worth)
 
-    def _bounds(self) -> list[tuple[Any, str]]:
-        return [(self.lower, "lower"), (self.upper, "upper")]
-
-    def _plan(self, table: Table, problem: Problem, unit: Unit) -> Plan:
+    def _plan(self, where: Where, problem: Problem, unit: Unit) -> Plan:
         return plan(problem, unit=unit)
 
 
@@ -91,9 +93,9 @@ class Sum(_Bounded):
 
     statistic = "sum"
 
-    def _plan(self, table: Table, problem: Problem, unit: Unit) -> Plan:
+    def _plan(self, where: Where, problem: Problem, unit: Unit) -> Plan:
         if problem.relation.sized and problem.size is None and self.method != "auto":
-            problem = problem.with_size(table.rows())
+            problem = problem.with_size(where.rows())
         return plan(problem, self.method, unit)
 
 
@@ -110,8 +112,8 @@ class Variance(_Bounded):
 
     statistic = "variance"
 
-    def _plan(self, table: Table, problem: Problem, unit: Unit) -> Plan:
-        if not unit.is_plain and isinstance(problem.dtype, IntType) and problem.magnitude >= 1 << 31:
+    def _plan(self, where: Where, problem: Problem, unit: Unit) -> Plan:
+        if not unit.is_plain and isinstance(problem.dtype, IntType) and max(map(abs, inward(problem))) >= 1 << 31:
             raise ValueError(
                 f"bounds [{problem.lower}, {problem.upper}]: by group or person, squares of integers are exact within "
                 "2^31; give tighter bounds, or cast the column to float64"
@@ -125,12 +127,12 @@ class Count:
 
     column: str | None = None
 
-    def task(self, table: Table, setting: Setting, groups: int | None) -> Task:
+    def task(self, where: Where, dtype: object, setting: Setting, groups: int | None) -> Task:
         drops = setting.missing == "drop"
-        problem = Problem("uint8", 0 if drops else 1, 1, setting.relation)  # every record counts 1, or some 0
         if drops:
-            table.require(self.column)
-        return Task("count", plan(problem, unit=setting.unit(groups)), self.column, reads=drops)
+            require(where, self.column)
+        problem = Problem("uint8", 0 if drops else 1, 1, setting.relation)  # every record counts 1, or some 0
+        return Task("count", plan(problem, unit=setting.unit(groups)), self.column)
 
 
 @dataclass(frozen=True)
@@ -140,46 +142,99 @@ class Histogram:
     column: str | None
     edges: Sequence[Any] | None = None
     categories: Sequence[Any] | None = None
+    dtype: object = None
 
-    def task(self, table: Table, setting: Setting, groups: int | None) -> Task:
+    def task(self, where: Where, dtype: object, setting: Setting, groups: int | None) -> Task:
         if (self.edges is None) == (self.categories is None):
             raise ValueError("give edges= for numbers or categories= for groups, and not both")
-        cells = self._cells()
-        if not cells.names:
-            raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
-        worth = Fraction(1) if self.edges is None else table.type(self.column)[1]  # edges are for numbers
-        unit = setting.unit((groups or 1) * len(cells.names))
-        chosen = plan(Problem("uint8", 1, 1, setting.relation), unit=unit)
-        return Task("histogram", chosen, self.column, worth, cells, reads=False)
-
-    def _cells(self) -> Cells:
-        if self.edges is None:
-            groups = Groups(self.categories)
-            return Cells(groups.names, categories=groups)
-        points = [float(edge) for edge in self.edges]
-        if any(not a < b for a, b in pairwise(points)):
-            raise ValueError(f"edges={points}: edges go up, without repeats")
-        return Cells(list(pairwise(points)), edges=points)
+        worth = Fraction(1)
+        if self.edges is not None:
+            cells = Cells(edges=_checked(self.edges))
+            worth = where.type(self.column, dtype)[1]
+        else:
+            categories = Groups(self.categories)
+            _read_groups(where, self.column, categories)
+            categories.codes(where.no_keys(self.column))
+            cells = Cells(categories=categories)
+        entries = (groups or 1) * len(cells.names)
+        if entries > MOST:
+            raise ValueError(f"{groups:,} groups of {len(cells.names):,} cells are too many; use fewer of either")
+        chosen = plan(Problem("uint8", 1, 1, setting.relation), unit=setting.unit(entries))
+        return Task("histogram", chosen, self.column, worth, cells)
 
 
 Query = Sum | Mean | Variance | Count | Histogram
 
 
-def prepared(data: Any, queries: Sequence[Query], setting: Setting) -> tuple[Table, list[Task], Rows]:
+def prepared(data: Any, queries: Sequence[Query], setting: Setting) -> tuple[Where, list[Task], Rows]:
     """The table opened, every query planned, and which rows belong together."""
+    if not isinstance(queries, list | tuple) or not all(isinstance(query, Query) for query in queries):
+        raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
     if not queries:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
+    if setting.by is None and setting.max_groups != 1 and not any(isinstance(query, Histogram) for query in queries):
+        raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
     beside = {"by": setting.by, "privacy_unit": setting.privacy_unit}
-    values = {name: key for name, key in beside.items() if key is not None and not isinstance(key, str)}
-    names = {name: name if name in values else key for name, key in beside.items()}
-    table = Table(data, values)
-    if values and not table.is_column:
-        raise TypeError(f"{next(iter(values))}= names a column of the table; values go with data that is one column")
+    values = {}
+    for name, key in beside.items():
+        if key is not None and not isinstance(key, str) and is_column(data):
+            values[name] = _column(name, key)
+        elif not isinstance(key, Hashable):
+            raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
+    by, person = (name if name in values else key for name, key in beside.items())
+    if isinstance(data, Runs) and (by is not None or person is not None):
+        raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
+    where = table(data, values)
     columns = [query.column for query in queries if not (isinstance(query, Count) and query.column is None)]
-    table.require(*columns, *(name for name in names.values() if name is not None))
-    table.select(*columns, *(name for name in names.values() if name is not None))
+    require(where, *columns, *(name for name in (by, person) if name is not None))
     groups = None if setting.groups is None else Groups(setting.groups)
-    if groups is not None and not groups.names:
-        raise ValueError("groups is empty; list at least one group")
-    tasks = [query.task(table, setting, None if groups is None else len(groups)) for query in queries]
-    return table, tasks, Rows(names["by"], groups, names["privacy_unit"])
+    if groups is not None:
+        _read_groups(where, by, groups)
+        groups.codes(where.no_keys(by))  # refuses a type, and not when the first row comes
+    if person is not None and isinstance(where, Scanned) and where.has_no_types:
+        import pyarrow as pa
+
+        where.read_as(person, pa.string())  # as numbers, "7" and "07" would be one person
+    if person is not None:
+        require_ids(where.no_keys(person))
+    dtypes = _dtypes(queries)
+    listed = None if groups is None else len(groups)
+    tasks = [query.task(where, dtypes.get(query.column), setting, listed) for query in queries]
+    return where, tasks, Rows(by, groups, person, setting.missing)
+
+
+def _dtypes(queries: Sequence[Query]) -> dict[str | None, object]:
+    """The type given to each column, which is one for all that is asked of it."""
+    given: dict[str | None, object] = {}
+    for query in queries:
+        own = None if getattr(query, "dtype", None) is None else number_type(getattr(query, "dtype", None))
+        if own is not None and given.setdefault(query.column, own) != own:
+            raise ValueError(f"column {query.column!r} is given two types, {given[query.column]} and {own}; give one")
+    return given
+
+
+def _read_groups(where: Where, column: str | None, groups: Groups | None) -> None:
+    if isinstance(where, Scanned) and where.has_no_types and column is not None and groups is not None:
+        where.read_as(column, groups.read_from_text())
+
+
+def _column(name: str, values: Any) -> Any:
+    if is_arrow(values) or hasattr(values, "__len__"):
+        return values
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"{name}={values!r} is neither the name of a column nor its values")
+    return list(values)
+
+
+def _checked(edges: Sequence[Any]) -> list[int | float]:
+    try:
+        points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"edges={edges!r} are not a list of numbers; give them going up, such as [0, 10, 20]"
+        ) from None
+    if any(not a < b for a, b in pairwise(points)):
+        raise ValueError(f"edges={points}: edges go up, without repeats")
+    if len(points) < 2:
+        raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
+    return points

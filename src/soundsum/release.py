@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, Unpack, overload
+from dataclasses import fields
+from inspect import Signature, signature
+from typing import Any, TypedDict, Unpack, cast, overload
 
 from soundsum.budget import Budget
 from soundsum.kernels import Missing
@@ -44,8 +46,7 @@ def release(
     """
     promise = guarantee(epsilon, delta, rho, noise)
     setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
-    table, tasks, rows = prepared(data, statistics, setting)
-    return Several(carry_out(table, tasks, rows, promise, missing, budget))
+    return Several(carry_out(*prepared(data, statistics, setting), promise, budget))
 
 
 class Options(TypedDict, total=False):
@@ -161,6 +162,7 @@ def histogram(
     *,
     categories: Sequence[Any] | None = None,
     column: str | None = None,
+    dtype: object = None,
     by: Any = None,
     **options: Unpack[Options],
 ) -> Releases:
@@ -168,17 +170,33 @@ def histogram(
 
     Records outside every cell, and missing ones, are left out. Options as for `release`.
     """
-    made = _one(Histogram, (edges, categories), data, epsilon, by, {"column": column, **options})
+    made = _one(Histogram, (edges, categories), data, epsilon, by, {"column": column, "dtype": dtype, **options})
     assert isinstance(made, Releases)
     return made
-
-
-OWN = ("size", "max_size", "dtype", "method")  # what belongs to a query, not to the release
 
 
 def _one(
     query: Callable[..., Query], arguments: tuple[Any, ...], data: Any, epsilon: Any, by: Any, options: dict[str, Any]
 ) -> Release | Releases:
-    own = {name: options.pop(name) for name in OWN if name in options}
-    (made,) = release(data, [query(options.pop("column", None), *arguments, **own)], epsilon, by=by, **options)
+    taken = {field.name for field in fields(cast(Any, query))}
+    if unknown := options.keys() - taken - Options.__annotations__.keys():
+        known = sorted({*taken, "by", *Options.__annotations__} - {"edges", "categories", "lower", "upper"})
+        raise TypeError(f"there is no option {min(unknown)!r}; there are {', '.join(known)}")
+    own = {name: options.pop(name) for name in taken if name in options}
+    (made,) = release(data, [query(own.pop("column", None), *arguments, **own)], epsilon, by=by, **options)
     return made
+
+
+def _with_every_option(function: Callable[..., Any], query: Callable[..., Query]) -> None:
+    """Lets help() and editors show the options by name, with their defaults."""
+    shown = {name: p for name, p in signature(function).parameters.items() if p.kind is not p.VAR_KEYWORD}
+    others = [*signature(query).parameters.values(), *signature(release).parameters.values()]
+    for parameter in others:
+        if parameter.name not in ("statistics", *shown):
+            default = None if parameter.default is parameter.empty else parameter.default
+            shown[parameter.name] = parameter.replace(kind=parameter.KEYWORD_ONLY, default=default)
+    function.__signature__ = Signature(list(shown.values()))  # type: ignore[attr-defined]
+
+
+for _function, _query in ((sum, Sum), (mean, Mean), (variance, Variance), (count, Count), (histogram, Histogram)):
+    _with_every_option(_function, _query)

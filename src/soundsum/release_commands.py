@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -13,15 +15,14 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 import soundsum as ss
 from soundsum import files
-from soundsum.explain import number
-from soundsum.outcome import Release, Releases
-from soundsum.tables import Table as Data
-from soundsum.tables import Watched
+from soundsum.outcome import Release, Releases, readable
+from soundsum.tables import Scanned, Watched, require
 
 Noise = StrEnum("Noise", ["laplace", "gaussian"])
 Missing = StrEnum("Missing", ["zero", "drop"])
@@ -71,13 +72,14 @@ def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], d
     named = [p.name for p in own]
 
     def run(**given: Any) -> None:
-        file, as_json, ledger = given.pop("file"), given.pop("as_json"), given.pop("budget")
-        function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
-        given["groups"] = _listed(given["groups"], file, given["by"])
-        if ledger is not None:
-            given["budget"] = ss.Budget(path=ledger)
-        with _opened(file) as table:
-            outcome = function(table, *arguments, **options, **given)
+        as_json, ledger = given.pop("as_json"), given.pop("budget")
+        with _on_disk(given.pop("file")) as file:
+            function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
+            given["groups"] = _listed(given["groups"], file, given["by"])
+            if ledger is not None:
+                given["budget"] = ss.Budget(path=ledger)
+            with _watched(file) as table:
+                outcome = function(table, *arguments, **options, **given)
         _show(outcome, as_json)
 
     hints = {**get_type_hints(_common, include_extras=True), **get_type_hints(command, include_extras=True)}
@@ -146,13 +148,14 @@ def private_histogram(
     column: Column,
     edges: Annotated[str | None, typer.Option(help="Numbers that go up, with commas: 0,10,20.")] = None,
     categories: Annotated[str | None, typer.Option(help="Categories, with commas: a,b,c; or @FILE.")] = None,
+    dtype: Dtype = None,
 ) -> Any:
     """Private counts over given edges or categories, empty ones too.
 
     Example: soundsum histogram people.csv --column age --edges 0,20,40,60,80,120 --epsilon 1
     """
     points = None if edges is None else [_number(edge) for edge in edges.split(",")]
-    return ss.histogram, (points,), {"column": column, "categories": _listed(categories, file, column)}
+    return ss.histogram, (points,), {"column": column, "categories": _listed(categories, file, column), "dtype": dtype}
 
 
 def check_certificate(file: Annotated[Path, typer.Argument(help="A certificate, or a release, as JSON.")]) -> None:
@@ -165,10 +168,12 @@ def check_certificate(file: Annotated[Path, typer.Argument(help="A certificate, 
     except ValueError as error:
         raise ValueError(f"{file} is not JSON: {error}; give what --json printed") from None
     outcomes = written if isinstance(written, list) else [written]
+    if not outcomes or not all(isinstance(one, dict) for one in outcomes):
+        raise ValueError(f"{file} holds no certificate; give what --json printed")
     problems = [problem for one in outcomes for problem in ss.check(one.get("certificate", one))]
     console = Console()
     if problems:
-        console.print("[red]does not hold[/red]", *(f"\n  {problem}" for problem in problems), highlight=False)
+        console.print("[red]does not hold[/red]", *(f"\n  {escape(problem)}" for problem in problems), highlight=False)
         raise typer.Exit(1)
     console.print("[green]holds[/green]: sensitivity and noise follow from the problem, the method and the promise")
 
@@ -203,13 +208,21 @@ def show_budget(ledger: Annotated[str, typer.Argument(help="The ledger.")], as_j
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[Any]:
-    """The table to read, with a progress bar beside it on a terminal."""
-    if file == "-":
-        from pyarrow import csv
-
-        yield csv.read_csv(sys.stdin.buffer)
+def _on_disk(file: str) -> Iterator[str]:
+    """The file itself; what comes from stdin is put into one first, to be read as any CSV."""
+    if file != "-":
+        yield file
         return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "stdin.csv")
+        with path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield str(path)
+
+
+@contextmanager
+def _watched(file: str) -> Iterator[Any]:
+    """The table to read, with a progress bar beside it on a terminal."""
     terminal = Console(stderr=True)
     columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
@@ -222,16 +235,19 @@ def _listed(text: str | None, file: str, column: str | None) -> list[Any] | None
     if text is None:
         return None
     names = Path(text[1:]).read_text().splitlines() if text.startswith("@") else text.split(",")
-    if file == "-" or column is None:
+    if column is None:
         return list(names)
     import pyarrow as pa
 
-    table = Data(file)
-    table.require(column)
+    where = Scanned(file)
+    require(where, column)
+    if where.has_no_types:
+        return list(names)
+    kind = where.arrow_type(column)
     try:
-        return list(pa.array(names).cast(table.arrow_type(column)).to_pylist())
-    except pa.ArrowInvalid:
-        raise ValueError(f"{text}: column {column!r} is {table.arrow_type(column)}; list groups of that type") from None
+        return list(pa.array(names).cast(kind).to_pylist())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ValueError(f"{text}: column {column!r} is {kind}; list groups of that type") from None
 
 
 def _number(text: str) -> float:
@@ -255,12 +271,12 @@ def _show(outcome: Release | Releases, as_json: bool) -> None:
         table.add_column(heading, justify="right")
     for group, release in releases.items():
         low, high = release.interval(0.95)
-        cells = [f"{release.value:,.10g}", f"{low:,.6g} to {high:,.6g}"]
-        table.add_row(*([_group(group)] if isinstance(outcome, Releases) else []), *cells)
+        cells = [readable(release.value), f"{low:,.6g} to {high:,.6g}"]
+        table.add_row(*([escape(_group(group))] if isinstance(outcome, Releases) else []), *cells)
     console = Console()
     console.print(table)
     plan = first.plan
-    facts = f"{first.guarantee} for {plan.unit}; {plan.method}, sensitivity {number(plan.sensitivity)}"
+    facts = f"{first.guarantee} for {plan.unit}; {plan.method}, sensitivity {first.sensitivity}"
     console.print(f"[dim]{facts}[/dim]", highlight=False)
 
 
@@ -268,7 +284,7 @@ def _group(group: Any) -> str:
     """A group to read; a cell of a histogram by its edges."""
     if not isinstance(group, tuple):
         return str(group)
-    if all(isinstance(edge, float) for edge in group):
+    if all(isinstance(edge, int | float) for edge in group):
         return " to ".join(f"{edge:g}" for edge in group)
     return ", ".join(_group(part) for part in group)
 

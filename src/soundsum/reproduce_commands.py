@@ -19,6 +19,9 @@ def reproduce(
     to_json: Annotated[
         str | None, typer.Option("--json", help="Write everything as JSON, - for the screen.", metavar="FILE")
     ] = None,
+    to_html: Annotated[
+        Path | None, typer.Option("--html", help="Write everything as one HTML page with plots.", metavar="FILE")
+    ] = None,
 ) -> None:
     """Compute the paper's tables, attacks and experiments anew, and compare each with what it prints.
 
@@ -28,22 +31,38 @@ def reproduce(
 
         soundsum reproduce --full --json reproduction.json
 
+        soundsum reproduce --html reproduction.html
+
         soundsum reproduce --only errata --only libraries
     """
+    from soundsum.report import template, write_page
     from soundsum.reproduce import reproduce as computed
     from soundsum.reproduce.show import show, watched
 
+    if to_html is not None:  # what would fail in the end fails now
+        template()
+        _must_be_writable(to_html)
+    console = Console(stderr=to_json == "-")
     if to_json == "-":
         result = computed(full, only)
         typer.echo(json.dumps(result.as_json(), indent=2))
     else:
-        console = Console()
         result = watched(console, full, only)
         show(console, result)
         if to_json is not None:
             Path(to_json).write_text(json.dumps(result.as_json(), indent=2) + "\n")
             console.print(f"\nwritten: {to_json}", highlight=False)
+    if to_html is not None:
+        write_page(result, to_html)
+        console.print(f"\nwritten: {to_html}; open it in a browser", highlight=False)
     raise typer.Exit(1 if result.differs else 0)
+
+
+def _must_be_writable(path: Path) -> None:
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"--html {path}: there is no folder {path.parent}; make it, or name another file")
+    if path.is_dir():
+        raise ValueError(f"--html {path} is a folder; name a file in it")
 
 
 def register(app: typer.Typer) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from soundsum.grids import BITS
-from soundsum.integers import Integers, integers
+from soundsum.integers import Integers, integers, near_integers
 from soundsum.lattice import lattice
 from soundsum.privacy import Guarantee, Noise
 from soundsum.units import Moved
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from soundsum.plan import Plan
 
 Statistic: TypeAlias = Literal["sum", "count", "mean", "variance", "histogram"]
+STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
 VARIANCE_BITS = 28
 """A variance's grid is coarser, so that squares stay below 2^60."""
@@ -30,21 +30,25 @@ VARIANCE_BITS = 28
 class Part:
     """An integer sum (or one for each group) that is let out with noise.
 
-    A record adds something in [low, high]; the sum is that of `weights` times the number of records, the sum of their
-    integers and the sum of their squares.
+    The sum is that of `weights` times the number of records, the sum of their integers and the sum of their squares. A
+    record adds something in `range`, except to the sum of a method that has its own theorem.
     """
 
     name: str
-    low: int
-    high: int
     step: Fraction
     moved: Moved[int]
     weights: tuple[int, int, int]
+    range: tuple[int, int] | None = None
 
 
 def integers_for(statistic: Statistic, plan: Plan) -> Integers:
     """How the statistic turns records into integers."""
-    return integers(plan.problem, VARIANCE_BITS if statistic == "variance" else BITS)
+    match statistic:
+        case "mean":
+            return near_integers(plan.problem)
+        case "variance":
+            return near_integers(plan.problem, VARIANCE_BITS)
+    return integers(plan.problem)
 
 
 def parts(statistic: Statistic, plan: Plan) -> tuple[Part, ...]:
@@ -53,10 +57,10 @@ def parts(statistic: Statistic, plan: Plan) -> tuple[Part, ...]:
     if statistic == "sum" and unit.is_plain:  # by whatever method
         grid = lattice(plan.problem, plan.adder)
         moved = Moved(grid.sensitivity, grid.sensitivity**2)
-        return (Part("sum", 0, 0, grid.step, moved, (0, 1, 0)),)
+        return (Part("sum", grid.step, moved, (0, 1, 0)),)
 
     def part(name: str, low: int, high: int, step: Fraction, weights: tuple[int, int, int]) -> Part:
-        return Part(name, low, high, step, unit.moved(low, high, relation), weights)
+        return Part(name, step, unit.moved(low, high, relation), weights, (low, high))
 
     q = integers_for(statistic, plan)
     rows = part("count", 1, 1, Fraction(1), (1, 0, 0))

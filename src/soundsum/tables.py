@@ -1,22 +1,20 @@
-"""Data as a stream of batches: a single column, a table in memory, or files, read a batch at a time.
+"""Tables in memory, as streams, or in files, read once, a batch at a time.
 
-A table is anything with the Arrow stream interface (pyarrow, pandas, Polars, DuckDB), a dict of columns, or a path to
-Parquet, CSV or Arrow IPC files (globs too). Types come from the schema; in CSV, which has none, from dtype= or the
-first rows. Booleans are read as 0 and 1, decimals of up to 18 digits as exact scaled integers.
+A table is anything with the Arrow stream interface (pyarrow, Polars, DuckDB), a pandas frame or a dict of columns, or a
+path to Parquet, CSV or Arrow IPC files (globs too). A single column is a table of one, whose name is None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from soundsum import files
-from soundsum.numbers import NumberType, float64, int64, number_type
+from soundsum.columns import Numbers, arrow_type, as_keys, as_numbers, in_storage, is_arrow, plain_keys, presence
+from soundsum.numbers import NumberType, number_type
 from soundsum.records import Column, Records, records
 from soundsum.runs import Runs
 
@@ -29,195 +27,250 @@ class Watched:
     advance: Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Some rows of a table, or all the rows of a single column."""
+class Batch(Protocol):
+    """Some rows of a table."""
 
+    @property
+    def rows(self) -> int: ...
+    def numbers(self, column: str | None) -> Records: ...
+    def keys(self, column: str | None) -> Any:
+        """An Arrow array, or a list of Python objects where the column has no type."""
+
+    def presence(self, column: str | None) -> Column:
+        """1 for every row, missing where the column is."""
+
+
+class Table(Protocol):
+    """Columns by name, in batches."""
+
+    @property
+    def names(self) -> list[Any]: ...
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        """The column's public type, and what 1 is worth in its records."""
+
+    def no_keys(self, column: str | None) -> Any:
+        """What the column's keys look like, without any."""
+
+    def rows(self) -> int:
+        """How many there are, without reading them."""
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]: ...
+
+
+class Columns:
+    """Columns in memory, each with its own type or none; the batch is the table."""
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        self._columns = {name: _kept(column) for name, column in columns.items()}
+        self._numbers: dict[Any, Numbers] = {}
+
+    @property
+    def names(self) -> list[Any]:
+        return list(self._columns)
+
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        try:
+            if column not in self._numbers:
+                self._numbers[column] = as_numbers(self._columns[column], dtype)
+        except TypeError as error:
+            raise TypeError(f"{_called(column)}: {error}") if column is not None else error from None
+        return self._numbers[column].records.type, self._numbers[column].worth
+
+    def no_keys(self, column: str | None) -> Any:
+        return as_keys(self._columns[column])[:0]
+
+    def rows(self) -> int:
+        sizes = {name: _size(column) for name, column in self._columns.items()}
+        most = max(sizes.values(), default=0)
+        for name, size in sizes.items():
+            if size != most:
+                raise ValueError(f"{_called(name)} has {size:,} entries and others {most:,}; give one for each row")
+        return most
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]:
+        yield _Memory(self.rows(), self._columns, self._numbers)
+
+
+@dataclass(frozen=True)
+class _Memory:
     rows: int
-    _column: Callable[[str | None], Any]
+    _columns: Mapping[Any, Any]
+    _numbers: Mapping[Any, Numbers]
 
     def numbers(self, column: str | None) -> Records:
-        found = self._column(column)
-        return records(found) if column is None else _numbers(found)
+        return self._numbers[column].records
 
     def keys(self, column: str | None) -> Any:
-        """The column as an Arrow array, dictionaries written out."""
-        import pyarrow as pa
+        return as_keys(self._columns[column])
 
-        found = self._column(column)
-        array = found if isinstance(found, pa.Array) else pa.array(found)
-        if isinstance(array, pa.ChunkedArray):
-            array = array.combine_chunks()
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
+    def presence(self, column: str | None) -> Column:
+        return presence(self._columns[column])
 
 
-class Table:
-    """Columns by name; or one nameless column, and beside it `keys`, columns of as many rows."""
+class Scanned:
+    """A stream of Arrow batches, or files; opened once, as a stream may not be there twice."""
 
-    def __init__(self, data: Any, keys: Mapping[str, Any] | None = None) -> None:
-        self._advance = data.advance if isinstance(data, Watched) else None
-        self._data = data.data if isinstance(data, Watched) else data
-        self._keys = dict(keys or {})
-        self._as: dict[str, str] = {}
-        self.is_column = _is_column(self._data)
-        if self.is_column and not hasattr(self._data, "__len__") and not isinstance(self._data, Runs | Column):
-            self._data = self._data if _is_arrow(self._data) else list(self._data)
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The columns there are."""
-        if self.is_column:
-            return list(self._keys)
-        return [str(name) for name in self._data.columns] if _is_frame(self._data) else list(self._opened.schema.names)
+    def __init__(self, data: Any, advance: Callable[[int], None] | None = None) -> None:
+        self._data, self._advance = data, advance
+        self._as: dict[str, Any] = {}
 
     @cached_property
     def _opened(self) -> Any:
-        """What the batches are read from, opened once: a stream may not be there twice."""
         import pyarrow as pa
 
         if files.is_path(self._data):
             return files.dataset(self._data)
-        if isinstance(self._data, Mapping):
-            return pa.table(dict(self._data))
         return self._data if isinstance(self._data, pa.Table) else pa.RecordBatchReader.from_stream(self._data)
 
-    def require(self, *columns: str | None) -> None:
-        """Refuses names that are not columns, and a table without a name."""
-        for name in columns:
-            if name is None and not self.is_column:
-                of = f" from {self._data}" if files.is_path(self._data) else ""
-                raise ValueError(f"column= is missing; it names what to read{of}: {', '.join(self.names)}")
-            if name is not None and name not in self.names:
-                there = f"it has {', '.join(self.names)}" if self.names else "the data is a single column"
-                raise ValueError(f"column {name!r} is not in the table; {there}")
-
-    def select(self, *columns: str | None) -> None:
-        """Leaves out the other columns of a data frame, which need not be of types Arrow knows."""
-        if _is_frame(self._data):
-            self._data = self._data[list(dict.fromkeys(columns))]
-
-    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        """The column's public type, and what 1 is worth in its records: a decimal's last digit, otherwise 1."""
-        if column is None:
-            self._data = records(self._data, dtype)
-            return self._data.type, Fraction(1)
-        if dtype is not None and number_type(dtype) in (int64, float64) and self._is_text:
-            self._as[column] = number_type(dtype).name
-        kind, unit = _number_type(self.arrow_type(column), column)
-        if dtype is not None and number_type(dtype) != kind:
-            raise TypeError(f"dtype={number_type(dtype)} but column {column!r} is {kind}; cast it, or leave dtype out")
-        return kind, unit
-
-    def arrow_type(self, column: str) -> Any:
-        import pyarrow as pa
-
-        field = self._opened.schema.field(column)
-        return pa.type_for_alias(self._as[column]) if column in self._as else field.type
+    @property
+    def names(self) -> list[Any]:
+        return list(self._opened.schema.names)
 
     @property
-    def _is_text(self) -> bool:
-        """Whether the types are not in the data: a CSV file's are guessed from its start, unless they are given."""
+    def has_no_types(self) -> bool:
+        """Whether a column's type is guessed from its first rows: CSV, unless types are given."""
         return files.is_path(self._data) and files.file_format(self._opened.files[0]) == "csv"
 
-    def rows(self) -> int:
-        """How many rows there are, without reading them."""
+    def read_as(self, column: str, kind: Any) -> None:
+        """Gives a column without a type one, for all that is asked of it."""
+        if self._as.setdefault(column, kind) != kind:
+            raise ValueError(f"{_called(column)} is asked for as {self._as[column]} and as {kind}; ask in two calls")
+
+    def arrow_type(self, column: str) -> Any:
+        return self._as.get(column) or self._opened.schema.field(column).type
+
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        assert column is not None
+        wanted = None if dtype is None else number_type(dtype)
+        if self.has_no_types:
+            self.read_as(column, files.number_type_of(self.arrow_type(column), wanted))
+        kind, worth = arrow_type(self.arrow_type(column), _called(column))
+        if wanted is not None and wanted != kind:
+            raise TypeError(f"dtype={wanted} but {_called(column)} is {kind}; cast it, or leave dtype out")
+        return kind, worth
+
+    def no_keys(self, column: str | None) -> Any:
         import pyarrow as pa
 
-        if self.is_column:
-            return self._whole().rows
+        assert column is not None
+        return plain_keys(pa.array([], self.arrow_type(column)))
+
+    def rows(self) -> int:
+        import pyarrow as pa
+
         if isinstance(self._opened, pa.RecordBatchReader):
             raise ValueError("size= is missing: the number of rows in a stream shows only at its end")
+        if self.has_no_types:  # some lines may be no rows
+            return sum(batch.rows for batch in Scanned(self._data).batches())
         return int(self._opened.num_rows if isinstance(self._opened, pa.Table) else self._opened.count_rows())
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
-        """The rows, with these columns of them."""
-        if self.is_column:
-            yield self._whole()
-            return
-        wanted = list(dict.fromkeys(name for name in columns if name is not None)) or self.names[:1]
-        for batch in self._record_batches(wanted):
-            yield Batch(batch.num_rows, batch.column)
+        for batch in self._record_batches([name for name in dict.fromkeys(columns) if name is not None]):
+            yield _Scan(batch)
             if self._advance is not None:
                 self._advance(batch.num_rows)
 
     def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
         import pyarrow as pa
 
-        opened = self._opened
+        opened, wanted = self._opened, wanted or self.names[:1]
         if files.is_path(self._data):
-            yield from files.batches(opened, pa.schema([(name, self.arrow_type(name)) for name in wanted]))
+            guessed = self.has_no_types  # such types are for those who asked for them
+            kinds = {name: None if guessed and name not in self._as else self.arrow_type(name) for name in wanted}
+            yield from files.batches(opened, kinds)
         elif isinstance(opened, pa.Table):
             yield from opened.select(wanted).to_batches()
         else:
             yield from (batch.select(wanted) for batch in opened)
 
-    def _whole(self) -> Batch:
-        rows = self._data.size if isinstance(self._data, Runs | Column) else len(_sized(self._data))
-        for name, key in self._keys.items():
-            if len(key) != rows:
-                raise ValueError(f"{name} has {len(key):,} entries for {rows:,} records; give one for each")
-        return Batch(rows, lambda name: self._data if name is None else self._keys[name])
+
+@dataclass(frozen=True)
+class _Scan:
+    _batch: Any
+
+    @property
+    def rows(self) -> int:
+        return int(self._batch.num_rows)
+
+    def numbers(self, column: str | None) -> Records:
+        return records(in_storage(self._batch.column(column)))
+
+    def keys(self, column: str | None) -> Any:
+        return plain_keys(self._batch.column(column))
+
+    def presence(self, column: str | None) -> Column:
+        return presence(self._batch.column(column))
 
 
-def _is_column(data: Any) -> bool:
+def table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | Scanned:
+    """Data as a table; `beside` are columns that belong to a single one."""
+    data, advance = (data.data, data.advance) if isinstance(data, Watched) else (data, None)
+    if is_column(data):
+        return Columns({None: data, **(beside or {})})
+    if isinstance(data, Mapping):
+        return Columns(data)
+    # Of a frame, the other columns and the index need not be of types Arrow knows.
+    if hasattr(data, "loc"):
+        _require_unique(list(data.columns))
+        return Columns({name: data[name] for name in data.columns})
+    if hasattr(data, "get_column"):
+        return Columns({name: data.get_column(name) for name in data.columns})
+    return Scanned(data, advance)
+
+
+def require(where: Columns | Scanned, *columns: str | None) -> None:
+    """Refuses names that are not columns, and a table without a name."""
+    names = where.names
+    for name in columns:
+        if name is None and None not in names:
+            raise ValueError(f"column= is missing; it names what to read: {', '.join(map(str, names))}")
+        if name not in names:
+            there = "the data is a single column" if None in names else f"it has {', '.join(map(str, names))}"
+            raise ValueError(f"{_called(name)} is not in the table; {there}")
+        _require_unique([other for other in names if other == name])
+
+
+def _require_unique(names: list[Any]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{_called(name)} is in the table {names.count(name)} times; rename one")
+
+
+def is_column(data: Any) -> bool:
     """Whether the data is one column itself."""
-    if files.is_path(data) or isinstance(data, Mapping) or _is_frame(data):
+    data = data.data if isinstance(data, Watched) else data
+    if files.is_path(data) or isinstance(data, Mapping) or (hasattr(data, "loc") and hasattr(data, "columns")):
         return False
-    if isinstance(data, Runs | Column) or not hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, Runs | Column):
+        return True
+    if hasattr(data, "collect") and not is_arrow(data):
+        raise TypeError(f"{type(data).__name__} is not computed yet; pass {type(data).__name__.lower()}.collect()")
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        if not isinstance(data, Iterable) or isinstance(data, bytes):
+            raise TypeError(f"{type(data).__name__} is neither a table nor a column; pass a data frame, array or path")
         return True
     import pyarrow as pa
 
-    if isinstance(data, pa.Table | pa.RecordBatchReader | pa.RecordBatch):
-        return False
-    if isinstance(data, pa.ChunkedArray):
-        return True
+    if isinstance(data, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return isinstance(data, pa.Array | pa.ChunkedArray)
     return not (hasattr(data, "columns") or hasattr(data, "fetch_arrow_table"))  # a series has a name, not columns
 
 
-def _is_frame(data: Any) -> bool:
-    """Whether the data is a pandas frame."""
-    return hasattr(data, "columns") and hasattr(data, "loc")
+def _kept(column: Any) -> Any:
+    """A column that can be looked at twice."""
+    sized = hasattr(column, "__len__") and not isinstance(column, str | bytes)
+    if isinstance(column, Runs | Column) or is_arrow(column) or sized:
+        return column
+    if not isinstance(column, Iterable) or isinstance(column, str | bytes):
+        raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
+    return list(column)
 
 
-def _is_arrow(data: Any) -> bool:
-    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+def _size(column: Any) -> int:
+    if isinstance(column, Runs | Column):
+        return column.size
+    return len(column) if hasattr(column, "__len__") else len(as_keys(column))
 
 
-def _sized(data: Any) -> Any:
-    if hasattr(data, "__len__"):
-        return data
-    import pyarrow as pa
-
-    return pa.chunked_array(data) if hasattr(data, "__arrow_c_stream__") else pa.array(data)
-
-
-def _number_type(kind: Any, name: str) -> tuple[NumberType, Fraction]:
-    import pyarrow as pa
-
-    if pa.types.is_boolean(kind):
-        return number_type("uint8"), Fraction(1)
-    if pa.types.is_decimal(kind):
-        if kind.precision > 18 or not pa.types.is_decimal128(kind):
-            raise TypeError(f"column {name!r} is {kind}; decimals of up to 18 digits are exact here, so cast it")
-        return int64, Fraction(1, 10**kind.scale)
-    try:
-        return number_type(kind.to_pandas_dtype()), Fraction(1)
-    except (NotImplementedError, TypeError):
-        raise TypeError(f"column {name!r} is {kind}, not numbers; name another column, or cast it") from None
-
-
-def _numbers(array: Any) -> Records:
-    """An Arrow array as records; booleans as 0 and 1, decimals by their scaled integers."""
-    import pyarrow as pa
-
-    if pa.types.is_boolean(array.type):
-        return records(array.cast(pa.uint8()))
-    if not pa.types.is_decimal128(array.type):
-        return records(array)
-    bitmap, values = array.buffers()
-    words = np.frombuffer(values, dtype=np.int64)[::2]  # little-endian: up to 18 digits are in the low word
-    present = np.frombuffer(bitmap, dtype=np.uint8) if bitmap is not None and array.null_count else None
-    stop = array.offset + len(array)
-    return Column(words[array.offset : stop], int64, present, array.offset if present is not None else 0)
+def _called(column: Any) -> str:
+    return "the data" if column is None else f"column {column!r}"

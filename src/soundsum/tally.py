@@ -24,6 +24,7 @@ from soundsum.lattice import Lattice, adds_up
 from soundsum.numbers import int64
 from soundsum.preparation import grid_integers
 from soundsum.records import Column, Records, joined
+from soundsum.runs import Runs
 from soundsum.sensitivities import Part
 from soundsum.stability import kept
 
@@ -96,12 +97,12 @@ class ByGroup:
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
         assert codes is not None
-        batch, codes = present(batch, codes, self._missing)
+        batch, codes = counted(batch, codes, self._missing)
         if needs(self._parts, 0):
             self._rows += np.bincount(codes, minlength=len(self._rows))
         first, second = self._sums
         if needs(self._parts, 2):
-            assert isinstance(batch, Column)
+            assert batch is not None
             q = self._to.of(batch).astype(np.int64)
             add_integers_by_group(q, codes, first, int64.min, int64.max)
             add_integers_by_group(q * q, codes, second, int64.min, int64.max)
@@ -120,12 +121,11 @@ def needs(parts: Sequence[Part], power: int) -> bool:
     return any(part.weights[power] for part in parts)
 
 
-def present(batch: Records | None, codes: Codes, missing: Missing) -> tuple[Records | None, Codes]:
+def counted(batch: Records | None, codes: Codes, missing: Missing) -> tuple[Column | None, Codes]:
     """The rows to add, with their codes: without the missing ones if they are dropped."""
+    assert not isinstance(batch, Runs)  # which have no groups
     if missing == "zero" or batch is None:
         return batch, codes
-    if not isinstance(batch, Column):
-        raise TypeError("data is Runs; sums by group need a group per record, so pass np.asarray(runs)")
     there = ~batch.missing()
     return kept(batch, there), codes[there]
 

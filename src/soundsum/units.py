@@ -41,9 +41,11 @@ class Unit:
     def __post_init__(self) -> None:
         if self.groups == 0:
             raise ValueError("groups is empty; list at least one group")
-        for name, value in (("max_rows", self.max_rows), ("max_groups", self.max_groups)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        for name in ("max_rows", "max_groups"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
                 raise ValueError(f"{name}={value!r}: give a whole number, 1 or more")
+            object.__setattr__(self, name, None if value is None else int(value))
 
     @property
     def is_plain(self) -> bool:

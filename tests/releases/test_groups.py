@@ -134,7 +134,7 @@ class TestGroups:
         data, keys, ids = np.array([1.0, 2.0, 3.0]), ["a", "b", "a"], [1, 1, 1]
         assert values(ss.sum(data, 0, 9, 1, by=keys, groups=["a", "b"])) == {"a": 4, "b": 2}
         assert ss.sum(data, 0, 4, 1, privacy_unit=ids).value == 4
-        with pytest.raises(ValueError, match="by has 2 entries for 3 records"):
+        with pytest.raises(ValueError, match="column 'by' has 2 entries and others 3"):
             ss.sum(data, 0, 9, 1, by=keys[:2], groups=["a"])
 
     @pytest.mark.parametrize(
@@ -146,9 +146,15 @@ class TestGroups:
             ({"groups": ["a", "a"]}, ValueError, "names 'a' twice"),
             ({"groups": ["a", None]}, ValueError, "None"),
             ({"groups": "ab"}, TypeError, "not a list"),
-            ({"groups": [1, 2]}, ValueError, "not all string"),
+            ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of string"),
             ({"by": "nothing"}, ValueError, "column 'nothing' is not in the table"),
             ({"method": "kahan"}, ValueError, "leave method out"),
+            ({"method": "float", "max_size": 9}, ValueError, "leave method out"),
+            (
+                {"method": "float", "max_size": 9, "by": None, "groups": None, "privacy_unit": "id"},
+                ValueError,
+                "leave method",
+            ),
             ({"max_rows": 2}, ValueError, "give privacy_unit="),
             ({"privacy_unit": "id", "relation": "hamming"}, ValueError, "privacy_unit= needs symmetric"),
             ({"privacy_unit": "id", "max_rows": 0}, ValueError, "max_rows=0"),
@@ -200,6 +206,15 @@ class TestPersons:
         assert ss.variance(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(
             np.var([1, 3, 8]), rel=1e-6
         )
+
+    def test_in_a_mean_many_rows_count_as_a_few_average_ones(self, silent):
+        """Not as the sum of many over the count of a few."""
+        values, ids = [2.0] * 30 + [8.0] * 2, [1] * 30 + [2] * 2
+        table = pa.table({"x": values, "id": ids})
+        assert ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(5)
+        assert ss.variance(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(9)
+        counted = ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).uncertainty.noisy[-1]
+        assert counted == 4
 
     def test_histograms_of_persons(self, silent):
         table = pa.table({"x": [1.0, 1.5, 8.0, 8.0], "id": [1, 1, 1, 2]})

@@ -113,6 +113,27 @@ def test_a_person_moves_no_more_than_their_share(max_rows, max_groups):
         assert reached == (claimed.l1, claimed.l2_squared)
 
 
+@pytest.mark.parametrize("statistic", ["mean", "variance"])
+@pytest.mark.parametrize("max_rows", [1, 2, 3])
+def test_a_person_moves_no_part_of_a_moment_by_more(statistic, max_rows):
+    chosen = plan(Problem("int8", -2, 3), unit=Unit(None, max_rows))
+    claimed = parts(statistic, chosen)
+
+    def totals(rows):
+        tally = ByPerson(integers_for(statistic, chosen), claimed, "zero", chosen.unit)
+        values = records(np.array([value for _, value in rows], np.int8))
+        tally.add(values, len(rows), None, [person for person, _ in rows])
+        return np.array([total for (total,) in tally.totals()])
+
+    others = [("v", 3)] * 5 + [("w", -2)]
+    without, reached = totals(others), np.zeros(len(claimed), int)
+    for n in range(1, 6):
+        for own in itertools.combinations_with_replacement((-2, 0, 3), n):
+            moved = np.abs(totals(others + [("u", x) for x in own]) - without)
+            reached = np.maximum(reached, moved)
+    assert reached.tolist() == [part.moved.l1 for part in claimed]
+
+
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint64"])
 @pytest.mark.parametrize("batches", [1, 3])
 def test_persons_are_added_up_as_defined(kind, batches):

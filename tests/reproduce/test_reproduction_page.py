@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from soundsum.reproduce import SECTIONS
-from soundsum.reproduce.show import chance
+from soundsum.reproduce.words import chance
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
 

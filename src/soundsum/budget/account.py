@@ -8,17 +8,20 @@ release without a charge.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from soundsum.budget.cost import Cost
 from soundsum.budget.promise import Promise
 
 if TYPE_CHECKING:
     from soundsum.budget.ledger import Entry
+
+
+T = TypeVar("T")
 
 
 class Store(Protocol):
@@ -44,6 +47,16 @@ class Charge:
             raise RuntimeError(f"{self.what}: a charge is committed once, inside its `with` block; reserve another")
         store, self._store = self._store, None
         store.charge(self.cost, self.what)
+
+
+def charged(budget: Budget | None, cost: Cost, what: str, add_up: Callable[[], T]) -> T:
+    """What add_up gives, with the budget charged in between: reserved before, charged after, drawn by the caller."""
+    if budget is None:
+        return add_up()
+    with budget.reserve(cost, what) as charge:
+        result = add_up()
+        charge.commit()
+    return result
 
 
 class Budget:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any, cast
+
 from soundsum.methods.checked import Checked
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
@@ -15,6 +18,7 @@ from soundsum.methods.shifted import Shifted
 from soundsum.methods.split import Split
 from soundsum.methods.toward_zero import TowardZero
 from soundsum.methods.wide import Wide
+from soundsum.numbers import number_type
 
 METHODS: dict[str, Method] = {
     method.label: method
@@ -46,6 +50,35 @@ METHODS: dict[str, Method] = {
 }
 """The methods a plan chooses from; others can be made with parameters of their own."""
 
+
+def parameters(method: Method) -> dict[str, Any]:
+    """How a method was made, JSON-ready; empty for those of METHODS."""
+    return {} if METHODS.get(method.label) == method else _fields(method)
+
+
+def made_with(label: str, given: dict[str, Any]) -> Method | str:
+    """The method of this label, or one made with these parameters."""
+    return _made(given) if given else label
+
+
+def _fields(method: Method) -> dict[str, Any]:
+    return {"name": method.name, **{f.name: _plain(getattr(method, f.name)) for f in fields(cast(Any, method))}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Method):
+        return _fields(value)
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def _made(given: dict[str, Any]) -> Method:
+    kinds = {method.name: type(method) for method in METHODS.values()}
+    made = {name: _made(value) if isinstance(value, dict) else value for name, value in given.items() if name != "name"}
+    if made.get("accumulator") is not None:
+        made["accumulator"] = number_type(made["accumulator"])
+    return kinds[given["name"]](**made)
+
+
 __all__ = [
     "METHODS",
     "Checked",
@@ -62,4 +95,6 @@ __all__ = [
     "Theorem",
     "TowardZero",
     "Wide",
+    "made_with",
+    "parameters",
 ]

@@ -35,7 +35,13 @@ def spacing() -> Plot:
         for kind in kinds
     )
     return Plot(
-        "spacing", "Floats lie farther apart the larger they are", "value", "to the next float", lines, True, True
+        "spacing",
+        "Floats lie farther apart the larger they are",
+        "value",
+        "distance to the next float",
+        lines,
+        True,
+        True,
     )
 
 
@@ -52,7 +58,7 @@ def drifting(j: int = 16) -> Plot:
         lines.append(_line(f"{name}, as computed", at + 1, computed[at].astype(float) - base))
         lines.append(_line(f"{name}, exactly", at + 1, exact[at] - base))
     title = "Neighbours start one record apart and drift"
-    return Plot("drift", title, "records added", "running sum - n U/2", tuple(lines))
+    return Plot("drift", title, "records added", "running sum - n U/2, in units of U", tuple(lines))
 
 
 def outputs(runs: int) -> Plot:
@@ -68,7 +74,7 @@ def outputs(runs: int) -> Plot:
         ours = [float((x - base) / unit) for x in islice(releases(pair, side, runs), runs)]
         lines.append(_histogram(f"ss.sum, {name}", ours, edges))
     title = "Outputs on neighbours: the naive mechanism's fall on one float or the other, ours overlap"
-    return Plot("outputs", title, "output, in units of U - L", "runs", tuple(lines))
+    return Plot("outputs", title, "output - naive right sum, in units of U - L", "runs", tuple(lines))
 
 
 def ratios(sized: bool) -> Plot:

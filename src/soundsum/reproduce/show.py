@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -12,7 +10,7 @@ from rich.text import Text
 
 from soundsum.reproduce import reproduce
 from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Verdict
-from soundsum.reproduce.words import text
+from soundsum.reproduce.words import chance, text
 
 STYLE = {
     Verdict.MATCHES: "green",
@@ -120,17 +118,6 @@ def _experiment(e: Experiment) -> Table:
         interval = f"{side.lowest:,} to {side.highest:,}"
         table.add_row(first, name, *paper, *drawn, chance(side.probability), interval)
     return table
-
-
-def chance(p: Decimal) -> str:
-    """A probability; near 1 as what is missing from it.
-
-    >>> chance(Decimal("0.00016773")), chance(Decimal("0.99983227")), chance(Decimal("0.25"))
-    ('0.0001677', '1 - 0.0001677', '0.2500')
-    """
-    if Decimal("0.01") <= p <= Decimal("0.99"):
-        return f"{p:.4f}"
-    return f"{p:.4g}" if p < 1 / Decimal(2) else "1" if p == 1 else f"1 - {1 - p:.4g}"
 
 
 def _side_by_side(pairs: tuple[SideBySide, ...]) -> Table:

@@ -39,3 +39,14 @@ def text(value: Number) -> str:
     if nearest and abs(beyond) < Decimal("1e-3") * abs(nearest):
         return f"{nearest:,} {'+' if beyond > 0 else '-'} {abs(beyond):.2g}"
     return f"{nearest + beyond:.4g}"
+
+
+def chance(p: Decimal) -> str:
+    """A probability; near 1 as what is missing from it.
+
+    >>> chance(Decimal("0.00016773")), chance(Decimal("0.99983227")), chance(Decimal("0.25"))
+    ('0.0001677', '1 - 0.0001677', '0.2500')
+    """
+    if Decimal("0.01") <= p <= Decimal("0.99"):
+        return f"{p:.4f}"
+    return f"{p:.4g}" if p < 1 / Decimal(2) else "1" if p == 1 else f"1 - {1 - p:.4g}"

@@ -1,0 +1,63 @@
+"""The report: a reproduction as one HTML page that needs nothing but a browser.
+
+Styles and pictures are inside the file, there is no script, and the page forbids itself every request, so it can be
+sent by mail and opened from disk. Words are escaped by the template engine, pictures by the XML serialiser.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from soundsum._version import __version__
+from soundsum.reproduce import Reproduction
+from soundsum.reproduce.words import text
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["page", "template", "write_page"]
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def write_page(result: Reproduction, path: str | Path) -> None:
+    """The page as a file, in UTF-8."""
+    Path(path).write_text(page(result), encoding="utf-8")
+
+
+def page(result: Reproduction) -> str:
+    """The whole page. A reproduction of some sections gives a page of those.
+
+    >>> from soundsum.reproduce import reproduce
+    >>> page(reproduce(only=["roadmap"])).startswith("<!doctype html>")
+    True
+    """
+    layout = template()
+    from soundsum.report import figures, tables  # after Jinja2 is known to be there, as they need its MarkupSafe
+
+    return layout.render(
+        result=result,
+        sections=[section for section in result.sections if not section.plots],
+        figures=figures.figures(result),
+        style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+        version=__version__,
+        tables=tables,
+        text=text,
+    )
+
+
+def template() -> Template:
+    """The page's template; a ValueError says what to install if there is nothing to lay it out."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise ValueError("the page is laid out by Jinja2: pip install 'soundsum[report]'") from None
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html")
