@@ -67,8 +67,8 @@ def _around(end: int, kind: IntType, low: int, high: int, sized: bool) -> tuple[
         return [(high, n - 2), (end - (n - 2) * high, 1)], [(0, 1)] if sized else [], [(1, 1)]
     if not sized and low == high:
         return [(low, _multiple(end, kind, low))], [], [(low, 1)]
-    # From about 2 low high / (high - low) on every sum can be had.
-    certain = -(-2 * low * high // ((high - low) * kind.modulus))
+    # From low high / (high - low) on n low <= total, as n <= total / high + 1.
+    certain = -(-low * high // ((high - low) * kind.modulus))
     for around in chain(range(min(MOST_ROUNDS, certain)), [certain]):
         total = end + around * kind.modulus
         n = total // high + 1 if sized else -(-total // high)

@@ -114,7 +114,7 @@ def upper_bounds() -> Iterator[Cell]:
     public = Problem("float64", 0, 1, "change_one", size=n)
     to_ints = _upper("floats to ints: 1 + O(n sqrt(n)/2^m)", 1 + Fraction(n * isqrt(n), 2**m), "grid", public)
     yield replace(to_ints, ours=True, note="our grid, which has no such term; with the constant 1 and m = 64")
-    yield _toward_zero_one_sign()
+    yield toward_zero_one_sign()
     yield _upper(
         "toward zero, one sign, private n: 2", Fraction(2), "toward_zero", Problem("float64", 0, 1, "insert_delete")
     )
@@ -180,19 +180,16 @@ def _growth(what: str, method: str, printed: str, problem: Callable[[int], Probl
 
     converging = [order for order in ORDERS if abs(constants(order)[-1] / constants(order)[-2] - 1) < Fraction(1, 100)]
     found = f"{start} + O({converging[0]})" if len(converging) == 1 else "another order"
-    also = (
-        tuple(
-            (f"constant at n = 2^{n.bit_length() - 1}", c) for n, c in zip(SIZES, constants(converging[0]), strict=True)
-        )
-        if converging
-        else ()
+    also = tuple(
+        (f"constant at n = 2^{n.bit_length() - 1}", constant)
+        for order in converging
+        for n, constant in zip(SIZES, constants(order), strict=True)
     )
-    return Cell(
-        f"{what}: {printed}", UPPER, printed, found, at="float64, bounds 1 wide or [-1, 1], n = 2^12 to 2^24", also=also
-    )
+    bounds = f"[{problem(1).lower}, {problem(1).upper}]"
+    return Cell(f"{what}: {printed}", UPPER, printed, found, at=f"float64 in {bounds}, n = 2^12 to 2^24", also=also)
 
 
-def _toward_zero_one_sign() -> Cell:
+def toward_zero_one_sign() -> Cell:
     """The printed 2 is relative to max(|L|, |U|); relative to the ideal U - L a tiny type shows 2^(k+1)."""
     kind = FloatType(2, 4)
     L, U = Fraction(7, 8), Fraction(1)
