@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from soundsum.numbers import NumberType, float64, int64
 
 BATCH = 1 << 18
 """Rows read at a time."""
+
+CSV_BLOCK = 1 << 20
+"""Bytes of CSV read at a time; types are guessed from the first of them, and no cell can be larger."""
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
@@ -45,11 +49,20 @@ def dataset(path: str | Path) -> Any:
         raise FileNotFoundError(f"{found[0]}: no such file; check the path")
     kind = file_format(found[0])
     try:
-        return ds.dataset(found, format=_csv_format({}) if kind == "csv" else kind)
+        return CsvFiles(found) if kind == "csv" else ds.dataset(found, format=kind)
     except pa.ArrowInvalid:
         raise ValueError(
             f"{found[0]} cannot be read as {kind}; it is empty or broken, or its suffix is wrong"
         ) from None
+
+
+class CsvFiles:
+    """CSV files with the column names and the types that the first one begins with."""
+
+    def __init__(self, files: list[str]) -> None:
+        self.files = files
+        with _csv_reader(files[0], {}) as reader:
+            self.schema = reader.schema
 
 
 def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
@@ -115,24 +128,33 @@ def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
                 yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
 
 
-def _csv(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+def _csv(opened: CsvFiles, kinds: Mapping[str, Any]) -> Iterator[Any]:
     import pyarrow as pa
-    import pyarrow.dataset as ds
 
-    again = ds.dataset(opened.files, format=_csv_format(dict.fromkeys(kinds, pa.binary())))
-    for batch in again.to_batches(columns=list(kinds), batch_size=BATCH, **AHEAD):
-        columns = [_parsed(batch.column(name), kind) for name, kind in kinds.items()]
-        yield pa.record_batch(columns, names=list(kinds))
+    for path in opened.files:
+        with _csv_reader(path, kinds) as reader:
+            for batch in reader:
+                columns = [_parsed(batch.column(name), kind) for name, kind in kinds.items()]
+                yield pa.record_batch(columns, names=list(kinds))
 
 
-def _csv_format(types: dict[str, Any]) -> Any:
-    import pyarrow.dataset as ds
-    from pyarrow.csv import ConvertOptions, ParseOptions
+def _csv_reader(path: str, kinds: Mapping[str, Any]) -> Any:
+    """Reads these columns as they are spelled, or guesses the types of all if there are none."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    spelled = {"column_types": dict.fromkeys(kinds, pa.binary()), "include_columns": list(kinds), "null_values": [""]}
+    convert = csv.ConvertOptions(strings_can_be_null=True, **(spelled if kinds else {}))
+    return csv.open_csv(path, csv.ReadOptions(block_size=CSV_BLOCK), _csv_rows(), convert)
+
+
+@cache
+def _csv_rows() -> Any:
+    """What a row is, made once and kept: Arrow's threads may let go of theirs when Python is no longer there."""
+    from pyarrow.csv import ParseOptions
 
     # Without newlines_in_values a long cell with newlines in it would be cut into rows.
-    parse = ParseOptions(invalid_row_handler=_skip, newlines_in_values=True, ignore_empty_lines=False)
-    convert = ConvertOptions(column_types=types, strings_can_be_null=True, **({"null_values": [""]} if types else {}))
-    return ds.CsvFileFormat(parse_options=parse, convert_options=convert)
+    return ParseOptions(invalid_row_handler=_skip, newlines_in_values=True, ignore_empty_lines=False)
 
 
 def _skip(row: Any) -> str:
