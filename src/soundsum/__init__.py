@@ -1,7 +1,8 @@
 """Differentially private sums whose privacy proof covers the arithmetic the computer really does."""
 
+from typing import TYPE_CHECKING, Any
+
 from soundsum._version import __version__
-from soundsum.attacks import Attack, attack
 from soundsum.budget import Budget, BudgetExceeded, Cost
 from soundsum.checks import check
 from soundsum.numbers import FloatType, IntType
@@ -15,6 +16,10 @@ from soundsum.release import count, histogram, mean, release, sum, variance
 from soundsum.runs import Runs
 from soundsum.sizes import private_max_size
 from soundsum.units import Unit
+
+if TYPE_CHECKING:
+    from soundsum.attacks.attack import Attack
+    from soundsum.attacks.choose import attack
 
 __all__ = [
     "Attack",
@@ -50,3 +55,14 @@ __all__ = [
     "sum",
     "variance",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The attacks are imported when they are first asked for: most who release a number have no need of them."""
+    if name in ("Attack", "attack", "attacks"):
+        import importlib
+
+        attacks = importlib.import_module("soundsum.attacks")
+        globals().update(attacks=attacks, Attack=attacks.Attack, attack=attacks.attack)
+        return globals()[name]
+    raise AttributeError(f"module 'soundsum' has no attribute {name!r}")

@@ -7,11 +7,10 @@ one that is not takes what follows it into its cell.
 
 from __future__ import annotations
 
-import glob
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from soundsum.numbers import NumberType, float64, int64
 
@@ -28,24 +27,29 @@ FLOAT = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 INTEGER = r"^[+-]?\d{1,37}$"
 
 
+Path: TypeAlias = str | os.PathLike[str]
+
+
 def is_path(data: Any) -> bool:
-    return isinstance(data, str | Path)
+    return isinstance(data, str | os.PathLike)
 
 
-def file_format(path: str | Path) -> str:
-    suffix = Path(path).suffix.lower()
+def file_format(path: Path) -> str:
+    suffix = os.path.splitext(path)[1].lower()
     if suffix not in FORMATS:
         raise ValueError(f"{path}: {suffix or 'no suffix'} is not a known format; use {', '.join(FORMATS)}")
     return FORMATS[suffix]
 
 
-def dataset(path: str | Path) -> Any:
+def dataset(path: Path) -> Any:
     """The file, or the files of a glob, as one Arrow dataset."""
+    import glob
+
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    found = sorted(glob.glob(str(path))) or [str(path)]
-    if not Path(found[0]).exists():
+    found = sorted(glob.glob(os.fspath(path))) or [os.fspath(path)]
+    if not os.path.exists(found[0]):
         raise FileNotFoundError(f"{found[0]}: no such file; check the path")
     kind = file_format(found[0])
     try:
@@ -79,7 +83,7 @@ def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
         raise ValueError(f"{opened.files[0]} cannot be read to its end as {kind}; it is broken") from None
 
 
-def rows(path: str | Path) -> int | None:
+def rows(path: Path) -> int | None:
     """How many rows there are, where that is known without reading them."""
     opened = dataset(path)
     return int(opened.count_rows()) if file_format(opened.files[0]) == "parquet" else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from soundsum.kernels import Missing
 from soundsum.methods import Method, OnGrid, Shifted, Wide
@@ -55,6 +56,7 @@ class Lattice:
         return steps * self.step + self.public_part(n)
 
 
+@lru_cache(maxsize=64)
 def lattice(problem: Problem, adder: Method) -> Lattice:
     """The lattice of a method's sums."""
     sensitivity = adder.sensitivity(problem)

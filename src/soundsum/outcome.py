@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -68,6 +67,8 @@ class Release:
         return f"<{self.statistic} {readable(self.value)} ({noise}; {self.guarantee}, {self.plan.method})>"
 
     def _repr_html_(self) -> str:
+        import html
+
         low, high = self.interval(0.95)
         rows = {
             "value": readable(self.value),
@@ -128,6 +129,8 @@ class Releases(Mapping[Any, Release]):
         return "\n".join([f"<{entries}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
 
     def _repr_html_(self) -> str:
+        import html
+
         rows = []
         for group in islice(self, 100):
             low, high = self[group].interval(0.95)

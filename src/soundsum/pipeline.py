@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Task:
     worth: Fraction = Fraction(1)
     cells: Cells | None = None
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         return parts(self.statistic, self.plan)
 
@@ -174,7 +175,7 @@ def _released(
     ]
     public = n if task.plan.problem.relation.sized else None
     plan = task.plan if public is None else task.plan.of_size(public)
-    own = Task(task.statistic, plan, task.column, task.worth, task.cells)
+    own = task if public is None else Task(task.statistic, plan, task.column, task.worth, task.cells)
     certificate = certify(task.statistic, plan, promise, task.worth)
     let_out = _LetOut(
         own, certificate, noisy, drawn, promise, public, integers_for(task.statistic, plan), own.parts, _lattice(own)

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from soundsum.budget.cost import Cost
@@ -130,6 +129,8 @@ class Budget:
         return self._described(self.entries())
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         entries = self.entries()
         rows = "".join(
             f"<tr><td>{entry.at:%Y-%m-%d %H:%M:%S}</td><td>{escape(entry.what)}</td><td>{entry.cost}</td></tr>"
