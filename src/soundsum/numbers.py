@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from soundsum.rationals import Rounding, Value, floor_log2, is_special, power_of_two, round_half_even
-from soundsum.rationals import exact as exact
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -67,7 +66,6 @@ print(int(most) // 1024)
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_the_papers_largest_examples_take_little_memory():
     """2^28 and 2^30 records, every addition done, in a process of their own (a reproduction may take 500 MB)."""
     done = subprocess.run([sys.executable, "-c", IN_A_PROCESS, *LARGEST], capture_output=True, text=True, check=True)

@@ -151,13 +151,13 @@ class TestOneOddRecord:
                 with pytest.raises((ValueError, TypeError), match=r"cannot be looked up|ids are numbers or text"):
                     ss.count(table, 1, **options)
 
-    def test_no_warning(self):
+    def test_no_warning(self, silent):
         quiet = np.array([0x7F800001], np.uint32).view(np.float32)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            ss.histogram(quiet, [0, 1], 1)
-            ss.sum(quiet, 0, 1, 1, method="grid_randomised")
-            ss.sum([1.0, np.ma.masked, np.complex128(1j)], 0, 1, 1)
+            assert [r.value for r in ss.histogram(quiet, [0, 1], 1).values()] == [0]
+            assert ss.sum(quiet, 0, 1, 1, method="grid_randomised").value == 0
+            assert ss.sum([1.0, np.ma.masked, np.complex128(1j)], 0, 1, 1).value == 1
 
     @pytest.mark.parametrize("odd", [None, "SECRET", 10**400, Decimal("nan"), 2.5, [1], object(), True])
     def test_among_python_objects(self, silent, odd):
@@ -170,10 +170,10 @@ class TestOneOddRecord:
             made = ss.sum(data, 0, 3, 1, column="x", by="k", groups=["a"], privacy_unit="id")
             assert made["a"].value == 3
 
-    def test_a_record_at_the_end_of_the_floats(self):
+    def test_a_record_at_the_end_of_the_floats(self, silent):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            ss.sum(np.array([1.8e308, -1.8e308]), 0, 1, 1, method="grid_randomised")
+            assert ss.sum(np.array([1.7e308, -1.7e308]), 0, 1, 1, method="grid_randomised").value == 1
 
     def test_no_records(self, silent):
         for data in ({"x": []}, {"x": [None]}, pa.table({"x": pa.nulls(2)})):

@@ -17,8 +17,8 @@ from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
     Delivery,
-    allowed_accuracy,
     at_least_one,
+    of_bits,
     ordinary_release,
     our_release,
     positive,
@@ -59,20 +59,11 @@ def had_covid(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
         found.append(int(pair.event(ordinary_release(total, problem.ideal, eps))))
         column = np.append(ill[healthy], ill[person]).astype(np.float64)
         from_ours.append(int(real(our_release(column, problem, eps))))
-    return Delivery(
-        name="had_covid",
-        story=(
-            f"{KNOWN:,} patients are known to have had_covid = 0. The analyst selects them and one other, casts the "
-            "column to float and clamps it to two bounds that are neighbouring floats."
-        ),
-        query=COVID,
-        promised=f"epsilon = {eps} a query",
-        secrets=tuple(int(ill[person]) for person in people),
-        recovered=tuple(found),
-        recovered_from_ours=tuple(from_ours),
-        chance=Fraction(1, 2),
-        allowed=allowed_accuracy(eps),
+    story = (
+        f"{KNOWN:,} patients are known to have had_covid = 0. The analyst selects them and one other, casts the "
+        "column to float and clamps it to two bounds that are neighbouring floats."
     )
+    return of_bits("had_covid", story, COVID, eps, [int(ill[person]) for person in people], found, from_ours)
 
 
 EMPLOYEES = 1000

@@ -18,8 +18,8 @@ from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
     Delivery,
-    allowed_accuracy,
     at_least_one,
+    of_bits,
     ordinary_release,
     our_release,
     positive,
@@ -70,20 +70,11 @@ def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
         found.append(int(Event.between(*plain)(output)))
         real = Event.between(*(tail.total() for tail in tails))
         from_ours.append(int(real(our_release(column, problem, eps))))
-    return Delivery(
-        name="microquery",
-        story=(
-            f"A table of {ROWS:,} people (uid, val). The analyst may ask for a private sum of any expression of a row, "
-            "and writes one that makes the whole column round up if one person's val is 1. The library adds float32."
-        ),
-        query=QUERY,
-        promised=f"epsilon = {eps} a query",
-        secrets=tuple(int(val[person - 1]) for person in people),
-        recovered=tuple(found),
-        recovered_from_ours=tuple(from_ours),
-        chance=Fraction(1, 2),
-        allowed=allowed_accuracy(eps),
+    story = (
+        f"A table of {ROWS:,} people (uid, val). The analyst may ask for a private sum of any expression of a row, "
+        "and writes one that makes the whole column round up if one person's val is 1. The library adds float32."
     )
+    return of_bits("microquery", story, QUERY, eps, [int(val[person - 1]) for person in people], found, from_ours)
 
 
 def _added(data: Any, problem: Problem) -> Fraction:
@@ -115,17 +106,8 @@ def any_row(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
         column[person] = given["U"] if val[person] else given["L"]
         middle = FEW * problem.lower + problem.spread / 2
         from_ours.append(int(our_release(column, problem, eps) > middle))
-    return Delivery(
-        name="any_row",
-        story=(
-            f"A table of {FEW:,} people (uid, val). The analyst asks for a private sum in which everyone counts as L, "
-            "but one person with val = 1 as U, the next float, at bounds where one record tips the sum. DuckDB adds."
-        ),
-        query=ANY_ROW,
-        promised=f"epsilon = {eps} a query",
-        secrets=tuple(int(val[person]) for person in people),
-        recovered=tuple(found),
-        recovered_from_ours=tuple(from_ours),
-        chance=Fraction(1, 2),
-        allowed=allowed_accuracy(eps),
+    story = (
+        f"A table of {FEW:,} people (uid, val). The analyst asks for a private sum in which everyone counts as L, "
+        "but one person with val = 1 as U, the next float, at bounds where one record tips the sum. DuckDB adds."
     )
+    return of_bits("any_row", story, ANY_ROW, eps, [int(val[person]) for person in people], found, from_ours)

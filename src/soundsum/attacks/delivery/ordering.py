@@ -6,7 +6,6 @@ and down if not, the small values are added exactly or rounded away.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
     Delivery,
-    allowed_accuracy,
     at_least_one,
+    of_bits,
     ordinary_release,
     our_release,
     positive,
@@ -48,17 +47,8 @@ def reordered(targets: int = 16, epsilon: Any = "1/4") -> Delivery:
         total = float_sum("iterated", column, problem.lower, problem.upper)
         found.append(int(pair.event(ordinary_release(total, problem.ideal, eps))))
         from_ours.append(int(real(our_release(column, problem, eps))))
-    return Delivery(
-        name="reordered",
-        story=(
-            f"A table of {len(values):,} visits, in which a person may or may not be. The analyst has it sorted up if "
-            "the person is there and down if not, and asks for the sum. The library adds float32."
-        ),
-        query=QUERY,
-        promised=f"epsilon = {eps} a query",
-        secrets=tuple(secrets),
-        recovered=tuple(found),
-        recovered_from_ours=tuple(from_ours),
-        chance=Fraction(1, 2),
-        allowed=allowed_accuracy(eps),
+    story = (
+        f"A table of {len(values):,} visits, in which a person may or may not be. The analyst has it sorted up if "
+        "the person is there and down if not, and asks for the sum. The library adds float32."
     )
+    return of_bits("reordered", story, QUERY, eps, secrets, found, from_ours)

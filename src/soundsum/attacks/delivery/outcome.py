@@ -71,6 +71,23 @@ class Delivery:
         }
 
 
+def of_bits(
+    name: str, story: str, query: str, epsilon: Fraction, secrets: list[int], found: list[int], from_ours: list[int]
+) -> Delivery:
+    """A delivery against secret bits, an even chance each, by one query of this epsilon for each."""
+    return Delivery(
+        name=name,
+        story=story,
+        query=query,
+        promised=f"epsilon = {epsilon} a query",
+        secrets=tuple(secrets),
+        recovered=tuple(found),
+        recovered_from_ours=tuple(from_ours),
+        chance=Fraction(1, 2),
+        allowed=_allowed_accuracy(epsilon),
+    )
+
+
 def _share(secrets: tuple[int, ...], guesses: tuple[int, ...]) -> Fraction:
     return Fraction(sum(a == b for a, b in zip(secrets, guesses, strict=True)), len(secrets))
 
@@ -96,7 +113,7 @@ def our_release(data: Any, problem: Problem, epsilon: Fraction) -> Fraction:
     )
 
 
-def allowed_accuracy(epsilon: Fraction) -> float:
+def _allowed_accuracy(epsilon: Fraction) -> float:
     """No attacker is right about an even secret bit more often than e^epsilon / (1 + e^epsilon)."""
     return 1 / (1 + math.exp(-epsilon))
 
