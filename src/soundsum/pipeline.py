@@ -29,7 +29,7 @@ from soundsum.privacy import Guarantee, Noise
 from soundsum.rationals import floor_log2, power_of_two
 from soundsum.records import Column
 from soundsum.sensitivities import Part, Statistic, integers_for, noises, parts
-from soundsum.tables import Batch, Columns, Scanned
+from soundsum.tables import Batch, Table
 from soundsum.tally import ByGroup, OneGroup, Planned, Tally
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Rows:
 
 
 def carry_out(
-    table: Columns | Scanned, tasks: Sequence[Task], rows: Rows, promise: Guarantee, budget: Budget | None
+    table: Table, tasks: Sequence[Task], rows: Rows, promise: Guarantee, budget: Budget | None
 ) -> list[Release | Releases]:
     """Every task's release, for one charge; those that need noise share the promise equally."""
     if budget is not None and not isinstance(budget, Budget):
@@ -140,7 +140,7 @@ def _described(task: Task, rows: Rows) -> str:
     return f"{task.statistic} of{column} {task.plan.problem}, {task.plan.unit}{by}"
 
 
-def _added_up(table: Columns | Scanned, tasks: Sequence[Task], rows: Rows) -> tuple[list[list[list[int]]], int]:
+def _added_up(table: Table, tasks: Sequence[Task], rows: Rows) -> tuple[list[list[list[int]]], int]:
     """The sums of every task, and the number of rows."""
     tallies = [task.tally(rows.missing) for task in tasks]
     n = 0

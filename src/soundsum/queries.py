@@ -22,15 +22,13 @@ from soundsum.rationals import exact, is_special
 from soundsum.relations import Relation
 from soundsum.runs import Runs
 from soundsum.sensitivities import Statistic
-from soundsum.tables import Columns, Scanned, is_column, require, table
+from soundsum.tables import Scanned, Table, is_column, require, table
 from soundsum.units import Unit
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
     "there; list the groups to release from public knowledge, such as groups=['a', 'b']"
 )
-
-Where = Columns | Scanned
 
 
 @dataclass(frozen=True)
@@ -73,14 +71,14 @@ class _Bounded:
 
     statistic: ClassVar[Statistic]
 
-    def task(self, where: Where, dtype: object, setting: Setting, groups: int | None) -> Task:
+    def task(self, where: Table, dtype: object, setting: Setting, groups: int | None) -> Task:
         kind, worth = where.type(self.column, dtype)
         bounds = [exact(bound, name) for bound, name in ((self.lower, "lower"), (self.upper, "upper"))]
         low, high = (bound if is_special(bound) else Fraction(bound) / worth for bound in bounds)
         problem = Problem(kind, low, high, setting.relation, self.size, getattr(self, "max_size", None))
         return Task(self.statistic, self._plan(where, problem, setting.unit(groups)), self.column, worth)
 
-    def _plan(self, where: Where, problem: Problem, unit: Unit) -> Plan:
+    def _plan(self, where: Table, problem: Problem, unit: Unit) -> Plan:
         return plan(problem, unit=unit)
 
 
@@ -93,7 +91,7 @@ class Sum(_Bounded):
 
     statistic = "sum"
 
-    def _plan(self, where: Where, problem: Problem, unit: Unit) -> Plan:
+    def _plan(self, where: Table, problem: Problem, unit: Unit) -> Plan:
         if problem.relation.sized and problem.size is None and self.method != "auto":
             problem = problem.with_size(where.rows())
         return plan(problem, self.method, unit)
@@ -112,7 +110,7 @@ class Variance(_Bounded):
 
     statistic = "variance"
 
-    def _plan(self, where: Where, problem: Problem, unit: Unit) -> Plan:
+    def _plan(self, where: Table, problem: Problem, unit: Unit) -> Plan:
         if not unit.is_plain and isinstance(problem.dtype, IntType) and max(map(abs, inward(problem))) >= 1 << 31:
             raise ValueError(
                 f"bounds [{problem.lower}, {problem.upper}]: by group or person, squares of integers are exact within "
@@ -127,7 +125,7 @@ class Count:
 
     column: str | None = None
 
-    def task(self, where: Where, dtype: object, setting: Setting, groups: int | None) -> Task:
+    def task(self, where: Table, dtype: object, setting: Setting, groups: int | None) -> Task:
         drops = setting.missing == "drop"
         if drops:
             require(where, self.column)
@@ -144,7 +142,7 @@ class Histogram:
     categories: Sequence[Any] | None = None
     dtype: object = None
 
-    def task(self, where: Where, dtype: object, setting: Setting, groups: int | None) -> Task:
+    def task(self, where: Table, dtype: object, setting: Setting, groups: int | None) -> Task:
         if (self.edges is None) == (self.categories is None):
             raise ValueError("give edges= for numbers or categories= for groups, and not both")
         worth = Fraction(1)
@@ -166,7 +164,7 @@ class Histogram:
 Query = Sum | Mean | Variance | Count | Histogram
 
 
-def prepared(data: Any, queries: Sequence[Query], setting: Setting) -> tuple[Where, list[Task], Rows]:
+def prepared(data: Any, queries: Sequence[Query], setting: Setting) -> tuple[Table, list[Task], Rows]:
     """The table opened, every query planned, and which rows belong together."""
     if not isinstance(queries, list | tuple) or not all(isinstance(query, Query) for query in queries):
         raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
@@ -213,7 +211,7 @@ def _dtypes(queries: Sequence[Query]) -> dict[str | None, object]:
     return given
 
 
-def _read_groups(where: Where, column: str | None, groups: Groups | None) -> None:
+def _read_groups(where: Table, column: str | None, groups: Groups | None) -> None:
     if isinstance(where, Scanned) and where.has_no_types and column is not None and groups is not None:
         where.read_as(column, groups.read_from_text())
 

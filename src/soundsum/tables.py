@@ -218,7 +218,7 @@ def table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | Scann
     return Scanned(data, advance)
 
 
-def require(where: Columns | Scanned, *columns: str | None) -> None:
+def require(where: Table, *columns: str | None) -> None:
     """Refuses names that are not columns, and a table without a name."""
     names = where.names
     for name in columns:
