@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Group, Row
 from benchmarks.plain import NotMeasured
-from soundsum import noise
+from soundsum.privacy import samplers
 
 Zeros = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ def _opendp(kind: str, scale: float) -> Callable[[Zeros], Any]:
 def _laplace(name: str, scale: int, target: float | None = None) -> Row:
     return Row(
         f"discrete Laplace, {name}",
-        lambda zeros: noise.discrete_laplace_many(Fraction(scale), len(zeros)),
+        lambda zeros: samplers.discrete_laplace_many(Fraction(scale), len(zeros)),
         "OpenDP",
         _opendp("laplace", float(scale)),
         target,
@@ -50,7 +50,7 @@ NOISE = Group(
         _laplace("scale 2^60", 2**60),
         Row(
             "discrete Gaussian, sigma 10",
-            lambda zeros: noise.discrete_gaussian_many(Fraction(100), len(zeros)),
+            lambda zeros: samplers.discrete_gaussian_many(Fraction(100), len(zeros)),
             "OpenDP",
             _opendp("gaussian", 10.0),
         ),

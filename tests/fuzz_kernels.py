@@ -24,12 +24,15 @@ spec.loader.exec_module(_kernels)
 import numpy as np  # noqa: E402
 
 from kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
-from soundsum import kernels, models  # noqa: E402
-from soundsum.rationals import is_special  # noqa: E402
-from soundsum.records import Column  # noqa: E402
-from soundsum.runs import Runs  # noqa: E402
+from soundsum import kernels, native  # noqa: E402
+from soundsum.arithmetic import models  # noqa: E402
+from soundsum.arithmetic.grids import as_doubles  # noqa: E402
+from soundsum.arithmetic.rationals import is_special  # noqa: E402
+from soundsum.data.records import Column  # noqa: E402
+from soundsum.data.runs import Runs  # noqa: E402
+from soundsum.kernels.arguments import raw_records  # noqa: E402
 
-assert kernels._kernels is _kernels
+assert native.Records is _kernels.Records
 rng = np.random.default_rng(options.seed)
 GRIDS = list(NOTABLE_GRIDS.values())
 SMALL = 60  # what a model does in no time
@@ -107,11 +110,11 @@ def check_grids():
     kind, missing, threads, n = pick(*FLOATS), pick("zero", "drop"), pick(None, 1, 2, 5), length()
     grid, groups = pick(*GRIDS), pick(1, 2, 1000)
     data, codes = column(kind, n), rng.integers(0, groups, n, dtype=pick(np.int32, np.int64))
-    if n <= SMALL or kernels.as_doubles(grid):
+    if n <= SMALL or as_doubles(grid):
         total = kernels.grid_sum(data, grid, missing=missing, threads=threads)
         assert min(0, grid.low * n) <= total <= max(0, grid.high * n)
         assert n > SMALL or total == sum(integers(data, grid, missing))
-        if n <= SMALL or not kernels.as_doubles(grid).shift:
+        if n <= SMALL or not as_doubles(grid).shift:
             grouped = kernels.grouped_grid_sum(data, codes, groups, grid, missing=missing, threads=threads)
             assert sum(grouped) == total
     assert 0 <= kernels.missing_count(data) <= n
@@ -130,23 +133,23 @@ def check_places():
     listed = rng.permutation(listed if rng.integers(2) else np.unique(listed >> 54))
     keys = rng.choice(np.r_[listed, rng.integers(-(1 << 63), 1 << 63, 5)], length())
     place = {key: i for i, key in enumerate(listed.tolist())}
-    found = _kernels.Places(listed).find(keys, pick(0, 1, 2, 5)).tolist()
+    found = native.Places(listed).find(keys, pick(0, 1, 2, 5)).tolist()
     assert found == [place.get(key, len(listed)) for key in keys.tolist()]
 
 
 def check_preparation():
     kind, n, grid = pick(*FLOATS), length(), pick(*GRIDS)
     data, (low, high) = column(kind, n), bounds(kind)
-    raw, doubles = kernels.raw_records(data), kernels.as_doubles(grid)
-    clean = Column(_kernels.clean(raw, float(low), float(high), 0.0).view(kind.dtype), kind)
-    shifted = Column(_kernels.clean(raw, float(low), float(high), float(low)).view(kind.dtype), kind)
+    raw, doubles = raw_records(data), as_doubles(grid)
+    clean = Column(native.clean(raw, float(low), float(high), 0.0).view(kind.dtype), kind)
+    shifted = Column(native.clean(raw, float(low), float(high), float(low)).view(kind.dtype), kind)
     assert clean.size == shifted.size == n
     if n <= SMALL:
         kept = cleaned(data, low, high)
         assert list(clean) == kept
         assert list(shifted) == [kind.add(x, -low) for x in kept]
     if doubles:
-        found = _kernels.grid_integers(raw, *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
+        found = native.grid_integers(raw, *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
         assert ((grid.low <= found) & (found <= grid.high)).all()
         assert n > SMALL or found.tolist() == integers(data, grid)
 
@@ -157,10 +160,10 @@ def check_that_no_grid_leaves_its_integers():
     constants = rng.integers(0, 1 << 64, 3, dtype=np.uint64).view(np.float64).tolist()
     low, high = sorted(rng.integers(-(1 << 51), (1 << 51) + 1, 2).tolist())
     data = column(kind, n)
-    raw = kernels.raw_records(data)
-    assert low * n <= _kernels.grid_sum(raw, *constants, low, high, pick(0, 1, 2, 5)) <= high * n
+    raw = raw_records(data)
+    assert low * n <= native.grid_sum(raw, *constants, low, high, pick(0, 1, 2, 5)) <= high * n
     codes, sums = rng.integers(0, 3, n), kernels.no_sums(3)
-    _kernels.grouped_grid_sum(raw, codes, sums, *constants, low, high, low, 2)
+    native.grouped_grid_sum(raw, codes, sums, *constants, low, high, low, 2)
     for total, size in zip(kernels.as_integers(sums), np.bincount(codes, minlength=3), strict=True):
         assert low * int(size) <= total <= high * int(size)
 
@@ -170,7 +173,7 @@ def check_refusals():
     bits, one = rng.integers(0, 1 << 64, n, dtype=np.uint64), np.ones(1, np.int64)
     unaligned = np.frombuffer(bytes(8 * n + 1), np.uint8)[1:].view(np.uint64)
     bitmap = np.zeros((n + 7) // 8, np.uint8)
-    of_array, of_runs = _kernels.Records.of_array, _kernels.Records.of_runs
+    of_array, of_runs = native.Records.of_array, native.Records.of_runs
     ints, floats = of_array(bits, "int64", None, 0), of_array(bits, "float64", None, 0)
     some_runs, huge = of_runs(bits, "int64", n * one, one), np.array([2**63 - 1, 2**63 - 1, n + 2])
     codes, grid, sums = np.zeros(n, np.int64), (0.0, 1.0, 1.0), kernels.no_sums(2)
@@ -201,37 +204,37 @@ def check_refusals():
         "patterns strided": lambda: of_runs(np.repeat(bits, 4)[::2], "int64", 2 * n * one, one),
         "patterns unaligned": lambda: of_runs(unaligned, "int64", n * one, one),
         "runs to arrays' kernels": lambda: pick(
-            lambda: _kernels.wide_sum(some_runs, 0, 1, 1),
-            lambda: _kernels.square_sum(some_runs, 0, 1),
-            lambda: _kernels.missing_count(some_runs),
-            lambda: _kernels.clean(some_runs, 0.0, 1.0, 0.0),
-            lambda: _kernels.grid_integers(some_runs, *grid, 0, 1, 0),
-            lambda: _kernels.grouped_wide_sum(some_runs, codes, sums[:1], 0, 1, 0, 1),
+            lambda: native.wide_sum(some_runs, 0, 1, 1),
+            lambda: native.square_sum(some_runs, 0, 1),
+            lambda: native.missing_count(some_runs),
+            lambda: native.clean(some_runs, 0.0, 1.0, 0.0),
+            lambda: native.grid_integers(some_runs, *grid, 0, 1, 0),
+            lambda: native.grouped_wide_sum(some_runs, codes, sums[:1], 0, 1, 0, 1),
         )(),
-        "floats to integers' kernels": lambda: _kernels.wide_sum(floats, 0, 1, 1),
+        "floats to integers' kernels": lambda: native.wide_sum(floats, 0, 1, 1),
         "integers to floats' kernels": lambda: pick(
-            lambda: _kernels.grid_sum(ints, *grid, 0, 1, 1),
-            lambda: _kernels.grid_integers(ints, *grid, 0, 1, 0),
-            lambda: _kernels.clean(ints, 0.0, 1.0, 0.0),
-            lambda: _kernels.float_sum(ints, "iterated", "float64", 0.0, 1.0, False),
+            lambda: native.grid_sum(ints, *grid, 0, 1, 1),
+            lambda: native.grid_integers(ints, *grid, 0, 1, 0),
+            lambda: native.clean(ints, 0.0, 1.0, 0.0),
+            lambda: native.float_sum(ints, "iterated", "float64", 0.0, 1.0, False),
         )(),
-        "bounds beyond the type": lambda: _kernels.wide_sum(ints, 0, 2**63, 1),
-        "no such sum": lambda: _kernels.float_sum(floats, "naive", "float64", 0.0, 1.0, False),
-        "no such arithmetic": lambda: _kernels.float_sum(floats, "iterated", "int64", 0.0, 1.0, False),
-        "grid upside down": lambda: _kernels.grid_sum(floats, *grid, 1, 0, 1),
-        "grid too large": lambda: _kernels.grid_sum(floats, *grid, -1, 2**51 + 1, 1),
-        "code too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2), sums, 0, 1, 0, 1),
-        "code far too large": lambda: _kernels.grouped_wide_sum(ints, with_code(2**62), sums, 0, 1, 0, 1),
-        "code negative": lambda: _kernels.grouped_wide_sum(ints, with_code(-1, np.int32), sums, 0, 1, 0, 1),
-        "no groups": lambda: _kernels.grouped_grid_sum(floats, codes, sums[:0], *grid, 0, 1, 0, 1),
-        "codes too short": lambda: _kernels.grouped_grid_sum(floats, codes[1:], sums, *grid, 0, 1, 0, 1),
-        "codes of another type": lambda: _kernels.grouped_wide_sum(ints, codes.astype(np.int16), sums, 0, 1, 0, 1),
-        "codes unaligned": lambda: _kernels.grouped_wide_sum(ints, unaligned.view(np.int64), sums, 0, 1, 0, 1),
-        "sums unaligned": lambda: _kernels.grouped_wide_sum(ints, codes, odd, 0, 1, 0, 1),
-        "sums of one word": lambda: _kernels.grouped_wide_sum(ints, codes, np.zeros((2, 1), np.uint64), 0, 1, 0, 1),
-        "sums of another type": lambda: _kernels.grouped_wide_sum(ints, codes, np.zeros((2, 2)), 0, 1, 0, 1),
-        "sums that cannot be written": lambda: _kernels.grouped_wide_sum(ints, codes, read_only, 0, 1, 0, 1),
-        "records made by hand": lambda: _kernels.Records(),
+        "bounds beyond the type": lambda: native.wide_sum(ints, 0, 2**63, 1),
+        "no such sum": lambda: native.float_sum(floats, "naive", "float64", 0.0, 1.0, False),
+        "no such arithmetic": lambda: native.float_sum(floats, "iterated", "int64", 0.0, 1.0, False),
+        "grid upside down": lambda: native.grid_sum(floats, *grid, 1, 0, 1),
+        "grid too large": lambda: native.grid_sum(floats, *grid, -1, 2**51 + 1, 1),
+        "code too large": lambda: native.grouped_wide_sum(ints, with_code(2), sums, 0, 1, 0, 1),
+        "code far too large": lambda: native.grouped_wide_sum(ints, with_code(2**62), sums, 0, 1, 0, 1),
+        "code negative": lambda: native.grouped_wide_sum(ints, with_code(-1, np.int32), sums, 0, 1, 0, 1),
+        "no groups": lambda: native.grouped_grid_sum(floats, codes, sums[:0], *grid, 0, 1, 0, 1),
+        "codes too short": lambda: native.grouped_grid_sum(floats, codes[1:], sums, *grid, 0, 1, 0, 1),
+        "codes of another type": lambda: native.grouped_wide_sum(ints, codes.astype(np.int16), sums, 0, 1, 0, 1),
+        "codes unaligned": lambda: native.grouped_wide_sum(ints, unaligned.view(np.int64), sums, 0, 1, 0, 1),
+        "sums unaligned": lambda: native.grouped_wide_sum(ints, codes, odd, 0, 1, 0, 1),
+        "sums of one word": lambda: native.grouped_wide_sum(ints, codes, np.zeros((2, 1), np.uint64), 0, 1, 0, 1),
+        "sums of another type": lambda: native.grouped_wide_sum(ints, codes, np.zeros((2, 2)), 0, 1, 0, 1),
+        "sums that cannot be written": lambda: native.grouped_wide_sum(ints, codes, read_only, 0, 1, 0, 1),
+        "records made by hand": lambda: native.Records(),
     }
     for name, call in wrong.items():
         try:

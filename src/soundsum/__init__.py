@@ -3,19 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 from soundsum._version import __version__
+from soundsum.arithmetic.numbers import FloatType, IntType
+from soundsum.arithmetic.rationals import Rounding
 from soundsum.budget import Budget, BudgetExceeded, Cost
-from soundsum.checks import check
-from soundsum.numbers import FloatType, IntType
-from soundsum.outcome import Release, Releases, Several
-from soundsum.plan import Plan, plan, plans
+from soundsum.data.relations import Relation
+from soundsum.data.runs import Runs
+from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
-from soundsum.queries import Count, Histogram, Mean, Sum, Variance
-from soundsum.rationals import Rounding
-from soundsum.relations import Relation
-from soundsum.release import count, histogram, mean, release, sum, variance
-from soundsum.runs import Runs
-from soundsum.sizes import private_max_size
-from soundsum.units import Unit
+from soundsum.releases.calls import mean, release, sum, variance
+from soundsum.releases.certificates import check
+from soundsum.releases.counting import count, histogram
+from soundsum.releases.outcome import Release, Releases, Several
+from soundsum.releases.planning import Plan, plan, plans
+from soundsum.releases.sizes import private_max_size
+from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
 
 if TYPE_CHECKING:
     from soundsum.attacks.attack import Attack

@@ -1,19 +1,49 @@
-"""Plans in words and tables, for people."""
+"""Plans in words, for people, and as plain data, for programs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from soundsum.rationals import floor_log2, power_of_two
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from soundsum.plan import Plan
+from soundsum.arithmetic.words import number, ratio
+from soundsum.methods import Method, Theorem
+from soundsum.privacy.units import Norms, Unit
+from soundsum.problem import Problem
 
 
-def explain(plan: Plan, every: list[Plan]) -> str:
+class Explainable(Protocol):
+    """What there is to say about a plan."""
+
+    @property
+    def problem(self) -> Problem: ...
+    @property
+    def adder(self) -> Method: ...
+    @property
+    def unit(self) -> Unit: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def theorem(self) -> Theorem: ...
+    @property
+    def unmet(self) -> tuple[str, ...]: ...
+    @property
+    def norms(self) -> Norms[Fraction]: ...
+    @property
+    def sensitivity(self) -> Fraction: ...
+    @property
+    def ideal(self) -> Fraction: ...
+    @property
+    def ratio(self) -> Fraction: ...
+    @property
+    def steps(self) -> tuple[str, ...]: ...
+    @property
+    def modulus(self) -> int | None: ...
+    @property
+    def randomised(self) -> bool: ...
+
+
+def explain(plan: Explainable, every: Sequence[Explainable]) -> str:
     """What is promised, by which theorem, under which conditions, at what cost beside the alternatives."""
     if plan.unmet:
         return "\n".join(
@@ -38,7 +68,7 @@ def explain(plan: Plan, every: list[Plan]) -> str:
     return "\n".join(lines)
 
 
-def plan_as_json(plan: Plan) -> dict[str, Any]:
+def plan_to_json(plan: Explainable) -> dict[str, Any]:
     """The plan as a plain dict, exact numbers as strings."""
     problem = plan.problem
     described: dict[str, Any] = {
@@ -54,13 +84,13 @@ def plan_as_json(plan: Plan) -> dict[str, Any]:
             "size": problem.size,
             "max_size": problem.max_size,
         },
-        "unit": plan.unit.as_json(),
+        "unit": plan.unit.to_json(),
         "ideal": str(plan.ideal),
     }
     if not plan.unmet:
         described |= {
             "sensitivity": str(plan.sensitivity),
-            "sensitivity_l2_squared": str(plan.moved.l2_squared),
+            "sensitivity_l2_squared": str(plan.norms.l2_squared),
             "ratio": str(plan.ratio),
             "steps": list(plan.steps),
             "modulus": plan.modulus,
@@ -69,66 +99,15 @@ def plan_as_json(plan: Plan) -> dict[str, Any]:
     return described
 
 
-def plans_table(every: list[Plan]) -> Table:
-    """Every method, what it costs and what it needs; methods refused for the same reasons in one row."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    problem = every[0].problem
-    table = Table(title=f"{problem}\nideal sensitivity {number(problem.ideal)}", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("method")
-    table.add_column("sensitivity", justify="right", no_wrap=True)
-    table.add_column("ratio", justify="right", no_wrap=True)
-    table.add_column("how, or why not")
-    refused: dict[tuple[str, ...], list[str]] = {}
-    for plan in every:
-        if plan.unmet:
-            refused.setdefault(plan.unmet, []).append(plan.method)
-        else:
-            how = " -> ".join(plan.steps) + ("" if plan.modulus is None else f", modulo 2^{floor_log2(plan.modulus)}")
-            table.add_row(f"[bold]{plan.method}[/bold]", number(plan.sensitivity), ratio(plan.ratio), how)
-    for reasons, methods in refused.items():
-        table.add_row(f"[dim]{', '.join(methods)}[/dim]", "", "", f"[dim]{'; '.join(reasons)}[/dim]")
-    return table
-
-
-def number(x: Fraction) -> str:
-    """A number to read: an integer in full, a power of two as such, anything else to seven digits.
-
-    >>> number(Fraction(1500)), number(Fraction(1, 2**60)), number(Fraction(1, 3)), number(Fraction(3, 2))
-    ('1,500', '2^-60', '0.3333333', '1.5')
-    """
-    if x.denominator == 1 and abs(x) < 10**15:
-        return f"{int(x):,}"
-    if x > 0 and x == power_of_two(floor_log2(x)) and abs(floor_log2(x)) > 9:
-        return f"2^{floor_log2(x)}"
-    try:
-        return f"{float(x):.7g}"
-    except OverflowError:
-        return f"about 2^{floor_log2(x)}"
-
-
-def ratio(x: Fraction) -> str:
-    """A ratio to read; close to 1, as 1 and what is missing or in excess.
-
-    >>> ratio(1 - Fraction(1, 2**50)), ratio(1 + Fraction(1, 2**40)), ratio(Fraction(1)), ratio(Fraction(3, 2))
-    ('1 - 8.9e-16', '1 + 9.1e-13', '1', '1.5')
-    """
-    excess = x - 1
-    if excess and abs(excess) < Fraction(1, 10**6):
-        return f"1 {'+' if excess > 0 else '-'} {float(abs(excess)):.1e}"
-    return number(x)
-
-
-def _vector(plan: Plan) -> str:
+def _vector(plan: Explainable) -> str:
     return "" if plan.unit.groups is None else "s, their changes added up,"
 
 
-def _modulo(plan: Plan) -> str:
+def _modulo(plan: Explainable) -> str:
     return "" if plan.modulus is None else f" modulo {plan.modulus:,}; only integer noise added modulo it may be used"
 
 
-def _alternatives(plan: Plan, every: list[Plan]) -> list[str]:
+def _alternatives(plan: Explainable, every: Sequence[Explainable]) -> list[str]:
     others = [p for p in every if p.method != plan.method and not p.unmet]
     shown = [f"{p.method} would cost a ratio of {ratio(p.ratio)}" for p in others[:4]]
     return shown + ([f"and {len(others) - 4} more: soundsum plan lists them"] if len(others) > 4 else [])

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.numbers import NumberType, number_type
-from soundsum.rationals import exact, is_special
-from soundsum.relations import Relation
+from soundsum.arithmetic.numbers import NumberType, number_type
+from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.data.relations import Relation
 
 
 @dataclass(frozen=True)

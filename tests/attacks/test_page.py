@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.attacks import FAMILIES
-from soundsum.cli import app
+from soundsum.cli.app import app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "attacks.md").read_text()
 COMMANDS = re.findall(r"`soundsum (attack (?:show|deliver) [^`]+)`", PAGE)

@@ -16,8 +16,8 @@ import pytest
 from rich.console import Console
 
 from soundsum.budget import Budget, BudgetExceeded, Cost, ledger
-from soundsum.budget.promise import Promise
-from soundsum.budget.show import ledger_as_json, ledger_table
+from soundsum.budget.limit import Promise
+from soundsum.cli.ledgers import ledger_table, ledger_to_json
 
 
 def spend(budget, cost, what="a sum"):
@@ -166,7 +166,7 @@ def test_every_charge_is_synced_to_the_disk_and_its_directory(path, monkeypatch)
 def refused(path, error, message):
     """Opening, and reading, the ledger is a one-line error, and the file stays as it is."""
     before = path.read_bytes() if path.is_file() else None
-    for act in (lambda: Budget(path=path), lambda: Budget(epsilon=1, path=path), lambda: ledger_as_json(path)):
+    for act in (lambda: Budget(path=path), lambda: Budget(epsilon=1, path=path), lambda: ledger_to_json(path)):
         with pytest.raises(error, match=message) as caught:
             act()
         assert "\n" not in str(caught.value)
@@ -242,7 +242,7 @@ def test_a_locked_ledger(path, monkeypatch):
         spend(budget, Cost(epsilon="1/4"))
     holder.execute("ROLLBACK")
     holder.execute("BEGIN IMMEDIATE")  # others may read now, not write
-    assert ledger_as_json(path)["left"]["epsilon"] == "3/4"
+    assert ledger_to_json(path)["left"]["epsilon"] == "3/4"
     with budget.reserve(Cost(epsilon="1/4"), "a sum") as charge, pytest.raises(TimeoutError):
         charge.commit()
     holder.close()
@@ -265,7 +265,7 @@ def test_no_directory_and_no_ledger(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no ledger at .*; give the budget's total"):
         Budget(path=tmp_path / "ledger.db")
     with pytest.raises(FileNotFoundError, match="there is no ledger at"):
-        ledger_as_json(tmp_path / "ledger.db")
+        ledger_to_json(tmp_path / "ledger.db")
     assert os.listdir(tmp_path) == []
 
 
@@ -282,8 +282,8 @@ def test_a_ledger_taken_away_is_not_started_again(path):
 READ_ONLY = """
 import os, sys
 from soundsum.budget import Budget, Cost
-from soundsum.budget.promise import Promise
-from soundsum.budget.show import ledger_as_json
+from soundsum.budget.limit import Promise
+from soundsum.cli.ledgers import ledger_to_json
 path, started = sys.argv[1:]
 budget = Budget(path=path)
 if os.getuid() == 0:
@@ -296,7 +296,7 @@ def spend():
 attempt(lambda: Budget(path=path))
 attempt(spend)
 attempt(lambda: Budget(epsilon=1, path=started))
-print(ledger_as_json(path)["left"]["epsilon"])
+print(ledger_to_json(path)["left"]["epsilon"])
 """
 
 
@@ -337,7 +337,7 @@ def test_it_is_shown(tmp_path):
     shown = console.export_text()
     assert "left of epsilon = 1, delta = 1e-06" in " ".join(shown.split())
     assert "sum of [red]pay[/red] <b>" in shown
-    shown = json.loads(json.dumps(ledger_as_json(path)))
+    shown = json.loads(json.dumps(ledger_to_json(path)))
     assert shown["promised"] == {"epsilon": "1", "delta": "1/1000000", "rho": None}
     assert shown["spent"] == {"epsilon": "1/3", "delta": "0", "rho": None}
     assert shown["charges"][0]["what"] == "sum of [red]pay[/red] <b>"

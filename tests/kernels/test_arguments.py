@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from soundsum import kernels
-from soundsum.numbers import FloatType
-from soundsum.runs import Runs
+from soundsum.arithmetic.numbers import FloatType
+from soundsum.data.runs import Runs
 
 from .data import NOTABLE_GRIDS
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundsum import kernels, models
-from soundsum.numbers import FloatType, bfloat16, float16, float32, float64
-from soundsum.rationals import is_special
-from soundsum.records import Column
-from soundsum.runs import Runs
+from soundsum import kernels
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType, bfloat16, float16, float32, float64
+from soundsum.arithmetic.rationals import is_special
+from soundsum.data.records import Column
+from soundsum.data.runs import Runs
 
 from .data import FLOATS, MISSING, bounds, cleaned, datasets, gapped, with_bitmap
 

@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from soundsum import kernels, models
-from soundsum.numbers import FloatType, IntType, bfloat16, float64
-from soundsum.records import Column
-from soundsum.runs import Runs
+from soundsum import kernels
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType, IntType, bfloat16, float64
+from soundsum.data.records import Column
+from soundsum.data.runs import Runs
 
 from .data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, gapped
 

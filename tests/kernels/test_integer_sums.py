@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundsum import kernels, models
-from soundsum.numbers import IntType, int64, uint64
-from soundsum.records import Column
-from soundsum.runs import Runs
+from soundsum import kernels
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import IntType, int64, uint64
+from soundsum.data.records import Column
+from soundsum.data.runs import Runs
 
 from .data import (
     INTEGERS,

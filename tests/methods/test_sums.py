@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import soundsum as ss
-from soundsum import models
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType
 from soundsum.methods import (
     METHODS,
     Checked,
@@ -24,7 +25,6 @@ from soundsum.methods import (
     Split,
     TowardZero,
 )
-from soundsum.numbers import FloatType
 
 MADE_BY_HAND = [
     Iterated(accumulator="float64"),

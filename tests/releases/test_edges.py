@@ -218,9 +218,9 @@ class TestNumbers:
     @pytest.mark.parametrize("bounds", [(1e9, 1e9 + 1), (-3, 5), (0.1, 0.3), (-7, -6.5)])
     def test_moments_move_by_no_more_than_they_say(self, bounds):
         """The integers themselves, which the noise is for, at both ends of the bounds and beyond."""
-        from soundsum.pipeline import Task
-        from soundsum.plan import plan
-        from soundsum.records import records
+        from soundsum.data.records import records
+        from soundsum.planner import plan
+        from soundsum.releases.pipeline import Task
 
         low, high = bounds
         for statistic in ("mean", "variance"):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum import noise
+from soundsum.privacy import samplers
 
 STAFF = pa.table(
     {
@@ -83,7 +83,7 @@ class TestGroups:
 
     def test_gaussian_noise_for_several_groups_goes_through_zcdp(self):
         """With L = -U the L2 norm of a move between groups is that of a single change, which is not one here."""
-        from soundsum.distributions import zcdp_rho
+        from soundsum.privacy.distributions import zcdp_rho
 
         r = ss.sum(STAFF, -200, 200, 1, noise="gaussian", delta="1e-6", relation="change_one", **BY_DEPT)
         (released,) = r["a"].certificate["released"]
@@ -247,7 +247,9 @@ class TestSeveral:
 
     def test_noise_is_drawn_after_the_charge(self, monkeypatch):
         budget, seen = ss.Budget(epsilon=1), []
-        monkeypatch.setattr(noise, "discrete_laplace_many", lambda s, n: seen.append(budget.spent.epsilon) or [0] * n)
+        monkeypatch.setattr(
+            samplers, "discrete_laplace_many", lambda s, n: seen.append(budget.spent.epsilon) or [0] * n
+        )
         ss.release(STAFF, [ss.Sum("pay", 0, 1), ss.Count()], epsilon=1, budget=budget)
         assert seen == [1, 1]
 
@@ -300,12 +302,12 @@ class TestPlans:
 
 def test_intervals_of_variances_hold_the_whole_box(monkeypatch):
     """The largest variance may lie inside the box of what the noise may have done, not at its corners."""
-    monkeypatch.setattr(noise, "discrete_laplace_many", lambda scale, count: [0] * count)
+    monkeypatch.setattr(samplers, "discrete_laplace_many", lambda scale, count: [0] * count)
     r = ss.variance(np.array([0.0, 1.0, 9.0, 10.0]), 0, 10, "1/5")
     low, high = r.interval(0.95)
     m = r.uncertainty
     each = 1 - 0.05 / 3
-    widths = [noise.half_width(each) for noise in m.noises]
+    widths = [samplers.half_width(each) for noise in m.noises]
     rng = np.random.default_rng(3)
     for _ in range(2000):
         first, second, n = (x + int(w * u) for x, w, u in zip(m.noisy, widths, rng.uniform(-1, 1, 3), strict=True))

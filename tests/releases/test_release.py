@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import soundsum as ss
-from soundsum import noise
-from soundsum.distributions import zcdp_rho
+from soundsum.privacy import samplers
+from soundsum.privacy.distributions import zcdp_rho
 
 DATA = np.array([1.5, 2.5, 100.0, -7.0, math.nan])
 
@@ -40,7 +40,7 @@ def test_every_method_can_be_released(silent, method):
 
 
 def test_modular_sums_are_released_modulo_two_to_the_w(monkeypatch):
-    monkeypatch.setattr(noise, "discrete_laplace_many", lambda scale, count: [100] * count)
+    monkeypatch.setattr(samplers, "discrete_laplace_many", lambda scale, count: [100] * count)
     r = ss.sum(np.array([100, 100], dtype=np.int8), 0, 100, 1, method="modular")
     assert r.exact == 300 - 256
     assert r.plan.modulus == 256
@@ -172,7 +172,9 @@ class TestBudget:
     def test_noise_is_drawn_after_the_charge(self, monkeypatch):
         budget = ss.Budget(epsilon=1)
         seen = []
-        monkeypatch.setattr(noise, "discrete_laplace_many", lambda s, n: seen.append(budget.spent.epsilon) or [0] * n)
+        monkeypatch.setattr(
+            samplers, "discrete_laplace_many", lambda s, n: seen.append(budget.spent.epsilon) or [0] * n
+        )
         ss.sum(DATA, 0, 10, "1/2", budget=budget)
         assert seen == [Fraction(1, 2)]
 

@@ -6,17 +6,17 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
+from soundsum.methods.integers import integers
+from soundsum.statistics.parts import integers_for, parts
 
-from soundsum.integers import integers
-from soundsum.keys import Groups
-from soundsum.persons import ByPerson
-from soundsum.plan import plan
+from soundsum.data.keys import Groups
+from soundsum.data.records import records
+from soundsum.data.relations import Relation
+from soundsum.engines.accumulators import ByGroup
+from soundsum.engines.persons import ByPerson
+from soundsum.planner import plan
+from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
-from soundsum.records import records
-from soundsum.relations import Relation
-from soundsum.sensitivities import integers_for, parts
-from soundsum.tally import ByGroup
-from soundsum.units import Unit
 
 VALUES = (-2, 0, 1, 3)
 

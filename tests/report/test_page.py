@@ -5,11 +5,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from soundsum.reproduce.words import chance, text
 
 from soundsum.report import write_page
 from soundsum.reproduce import Cell, Plot, Reproduction, Section
 from soundsum.reproduce.plots import Line
-from soundsum.reproduce.words import chance, text
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from typer.testing import CliRunner
 
-from soundsum.cli import app
+from soundsum.cli.app import app
 from soundsum.report import figures, page, write_page
 from soundsum.report.draw import Axis, Label, Look, line_plot, spread
 from soundsum.report.figures import apart

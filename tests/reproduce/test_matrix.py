@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from soundsum.arithmetic.models import numpy_pairwise
+from soundsum.arithmetic.numbers import float32
 from soundsum.attacks import attack
-from soundsum.models import numpy_pairwise
-from soundsum.numbers import float32
+from soundsum.data.runs import Runs
 from soundsum.reproduce import Verdict, matrix
 from soundsum.reproduce.libraries import DIFFPRIVLIB, numpy_sum
-from soundsum.runs import Runs
 
 
 def by_verdict(cells, verdict):

@@ -7,7 +7,7 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from soundsum.numbers import IntType, float32, float64
+from soundsum.arithmetic.numbers import IntType, float32, float64
 from soundsum.reproduce.noises import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, discrete_laplace_at_least
 from soundsum.reproduce.results import privacy_loss
 

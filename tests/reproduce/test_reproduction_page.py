@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from soundsum.reproduce import SECTIONS
 from soundsum.reproduce.words import chance
+
+from soundsum.reproduce import SECTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from soundsum.reproduce.words import text
 
 from soundsum.reproduce.results import Cell, Check, Count, Erratum, Reproduction, Section, Verdict, privacy_loss
-from soundsum.reproduce.words import text
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_loss_of_a_guess_looks_at_both_answers():
 def test_json_keeps_numbers_exact_and_adds_what_follows():
     cells = (Cell("a", "b", 2**64 - 1, Fraction(1, 3), corrected=Fraction(1, 3)), Cell("c", "d", 3, 3))
     result = Reproduction(False, (Section("s", "S", cells=cells),), 1.5)
-    plain = json.loads(json.dumps(result.as_json()))
+    plain = json.loads(json.dumps(result.to_json()))
     first = plain["sections"][0]["cells"][0]
     assert (first["printed"], first["found"], first["verdict"]) == (str(2**64 - 1), "1/3", "erratum")
     assert plain["tally"] == {"matches": 1, "erratum": 1, "differs": 0, "checked": 0}

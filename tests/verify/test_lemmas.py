@@ -6,7 +6,7 @@ from itertools import permutations, product
 
 import pytest
 
-from soundsum.relations import Relation, convert
+from soundsum.data.relations import Relation, convert
 
 SYM, ID, CO, HAM = Relation.SYMMETRIC, Relation.INSERT_DELETE, Relation.CHANGE_ONE, Relation.HAMMING
 DATASETS = [u for n in range(5) for u in product(range(3), repeat=n)]

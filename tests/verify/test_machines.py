@@ -7,11 +7,11 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from soundsum import models
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType, IntType, Rounding
+from soundsum.data.relations import Relation
 from soundsum.methods import Checked, Iterated, Kahan, OnGrid, Pairwise, Saturating, Shifted, Split, TowardZero
-from soundsum.numbers import FloatType, IntType, Rounding
 from soundsum.problem import Problem
-from soundsum.relations import Relation
 from soundsum.verify.kahan import exhaustive
 from soundsum.verify.machines import INFINITE, Multiples, counted
 from soundsum.verify.subjects import subject

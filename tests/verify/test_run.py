@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 from rich.console import Console
 
+from soundsum.cli.verifying import markdown, print_report, run
+from soundsum.data.relations import Relation
 from soundsum.methods import METHODS
 from soundsum.problem import Problem
-from soundsum.relations import Relation
 from soundsum.verify import Verification, verify
-from soundsum.verify.report import markdown, print_report, run
 from soundsum.verify.results import ACCURACY
 
 

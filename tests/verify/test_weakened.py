@@ -8,11 +8,11 @@ from itertools import combinations_with_replacement, product
 import pytest
 from rich.console import Console
 
-import soundsum.verify.report as report
-from soundsum import models
+import soundsum.cli.verifying as report
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType, IntType, float64, floor_log2, power_of_two
+from soundsum.data.relations import Relation
 from soundsum.methods import Checked, Iterated, OnGrid, Saturating, Shifted, TowardZero
-from soundsum.numbers import FloatType, IntType, float64, floor_log2, power_of_two
-from soundsum.relations import Relation
 from soundsum.verify import Verification, check, subject
 from soundsum.verify.results import ACCURACY
 from soundsum.verify.subjects import ToGrid

@@ -5,8 +5,9 @@ the difference exactly. `soundsum attack list` shows them all.
 """
 
 from soundsum.attacks.attack import Attack, Event
-from soundsum.attacks.choose import FAMILIES, attack, families_for
+from soundsum.attacks.choose import attack, families_for
 from soundsum.attacks.examples import examples, mironov
+from soundsum.attacks.families import FAMILIES
 from soundsum.attacks.family import Family
 
 __all__ = ["FAMILIES", "Attack", "Event", "Family", "attack", "examples", "families_for", "mironov"]

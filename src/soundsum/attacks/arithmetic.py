@@ -10,12 +10,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import cast
 
-from soundsum import kernels, models
-from soundsum.grids import power_of_two_grid
-from soundsum.numbers import FloatType, IntType
+from soundsum import kernels
+from soundsum.arithmetic import models
+from soundsum.arithmetic.grids import power_of_two_grid
+from soundsum.arithmetic.numbers import FloatType, IntType
+from soundsum.arithmetic.rationals import Value, is_special
+from soundsum.data.runs import Runs
 from soundsum.problem import Problem
-from soundsum.rationals import Value, is_special
-from soundsum.runs import Runs
 
 
 def total_by_name(name: str, data: Runs, problem: Problem) -> Value:

@@ -15,11 +15,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from soundsum.attacks import words
+from soundsum.arithmetic.rationals import Value, exact, is_special
+from soundsum.arithmetic.words import binary, times
 from soundsum.attacks.arithmetic import our_sum, total_by_name
+from soundsum.attacks.words import dataset, layout
+from soundsum.data.runs import Runs
 from soundsum.problem import Problem
-from soundsum.rationals import Value, exact, is_special
-from soundsum.runs import Runs
 
 Total: TypeAlias = str | Callable[[Any], Any]
 """A noiseless sum: the name of one of ours, or anything that takes the data."""
@@ -74,7 +75,7 @@ class Event:
     def description(self) -> str:
         if self.threshold is None:
             return "the output is NaN" if self.test == "nan" else "the output is infinite"
-        return f"the output is {self.test} {words.value(self.threshold)}"
+        return f"the output is {self.test} {binary(self.threshold)}"
 
     def to_json(self) -> dict[str, Any]:
         threshold = None if self.threshold is None else str(self.threshold)
@@ -193,12 +194,52 @@ class Attack:
         return {how: self.measure(how) if self.records <= MOST_ADDED or how == ours else None for how in ways}
 
     def explain(self) -> str:
-        """The attack in words and numbers."""
-        return words.explain(self)
+        """The attack in words and numbers: what the datasets are, what they should do to a sum, and what they do."""
+        problem = self.problem
+        apart = "a reordering, 0 apart" if self.distance == 0 else f"{self.distance} apart"
+        left, right = (binary(x) for x in self.totals)
+        moves = f"{self.aimed_at} gives {left} for the left and {right} for the right: one record decides"
+        if self.predicted is not None:
+            moved = f"{binary(self.predicted)}, {times(self.ratio)} the ideal"
+            moves = f"{self.aimed_at} moves by {moved} ({left} against {right})"
+        order = "" if self.distance else ", an order by 0"
+        rows = [
+            ("what", self.statement),
+            ("parameters", ", ".join(f"{name} = {binary(x)}" for name, x in self.parameters.items())),
+            ("left", dataset(self.left)),
+            ("right", dataset(self.right)),
+            ("bounds", f"[{binary(problem.lower)}, {binary(problem.upper)}]"),
+            ("neighbours", f"{apart} under {problem.relation}"),
+            ("ideal", f"one record may move the sum by {binary(self.ideal)}{order}"),
+            ("computed", moves),
+            ("to tell", f"it was left if {self.event.description}"),
+            ("paper", self.reference),
+        ]
+        return layout(f"{self.name} on {problem.dtype}, {self.records:,} records", rows)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict, exact numbers as strings."""
-        return words.as_json(self)
+        problem, predicted = self.problem, self.predicted
+        return {
+            "name": self.name,
+            "parameters": {name: _typed(x) for name, x in self.parameters.items()},
+            "dtype": problem.dtype.name,
+            "relation": str(problem.relation),
+            "lower": str(problem.lower),
+            "upper": str(problem.upper),
+            "left": self.left.to_json(),
+            "right": self.right.to_json(),
+            "records": self.records,
+            "distance": self.distance,
+            "ideal": str(self.ideal),
+            "totals": [str(x) for x in self.totals],
+            "predicted": None if predicted is None else str(predicted),
+            "ratio": str(self.ratio),
+            "aimed_at": self.aimed_at,
+            "event": self.event.to_json(),
+            "reference": self.reference,
+            "statement": self.statement,
+        }
 
 
 def difference(left: Value, right: Value) -> Fraction | float:
@@ -213,3 +254,8 @@ def difference(left: Value, right: Value) -> Fraction | float:
 def as_data(runs: Runs) -> Any:
     """An array, or the runs themselves where no array can be or should be made."""
     return runs if runs.type.dtype is None or runs.size > MOST_WRITTEN_OUT else np.asarray(runs)
+
+
+def _typed(x: Any) -> Any:
+    """A parameter as JSON has it: whole numbers, truths and words as they are, other fractions as strings."""
+    return x if isinstance(x, int | str) else int(x) if x == int(x) else str(x)

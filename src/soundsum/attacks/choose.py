@@ -7,38 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from soundsum.attacks import (
-    overflow,
-    path,
-    reordering,
-    repeated_rounding_1,
-    repeated_rounding_2,
-    rounding,
-    saturation_reordering,
-    special_values,
-    tree_rounding,
-)
+from soundsum.arithmetic.numbers import NumberType, number_type
+from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.arithmetic.words import number
 from soundsum.attacks.attack import Attack
+from soundsum.attacks.families import FAMILIES, path
 from soundsum.attacks.family import Family, Setting, Unmet, Wish, index, shown
-from soundsum.explain import number
-from soundsum.numbers import NumberType, number_type
+from soundsum.data.relations import Relation
+from soundsum.data.runs import Runs
 from soundsum.problem import Problem
-from soundsum.rationals import exact, is_special
-from soundsum.relations import Relation
-from soundsum.runs import Runs
-
-_MODULES = (
-    overflow,
-    saturation_reordering,
-    reordering,
-    rounding,
-    tree_rounding,
-    repeated_rounding_1,
-    repeated_rounding_2,
-    special_values,
-    path,
-)
-FAMILIES: dict[str, Family] = {module.FAMILY.name: module.FAMILY for module in _MODULES}
 
 USUAL_RECORDS = 1 << 30
 """Where bounds are given and nothing else, the strongest attack within this size is taken, or else the smallest."""
@@ -263,7 +240,7 @@ def _check(family: Family, setting: Setting, parameters: dict[str, Any]) -> None
             raise ValueError(
                 f"{name}={parameters[name]!r}: {family.name} takes {', '.join(family.parameters)}, and not {name}"
             )
-    if setting.target is not None and family.name != "path":
+    if setting.target is not None and not family.asks_target:
         raise ValueError(f"target: {family.name} does not ask the sum it attacks; leave target out, or use path")
     if setting.bounds and setting.bounds[0] == setting.bounds[1] and (setting.relation.sized or not setting.bounds[0]):
         never = "no record can change" if setting.relation.sized else "no record moves a sum"

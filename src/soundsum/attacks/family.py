@@ -1,5 +1,7 @@
 """What every family of attacks has in common: where it applies, how it builds a pair, and which parameters to try.
 
+A new family is one file in `families/`, or a `Family` registered in FAMILIES from anywhere.
+
 A family's theorem has parameters with conditions; `whole` and `exponent` check them. What is outside is `Unmet`, which
 says between which whole numbers to look for the nearest that works; `choose` finds it by trying. Every float family may
 be scaled by a power of two without changing a rounding, which is how it is fitted to bounds.
@@ -15,13 +17,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from soundsum.attacks import words
+from soundsum.arithmetic import words
+from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
+from soundsum.arithmetic.rationals import floor_log2, power_of_two
 from soundsum.attacks.attack import Attack
-from soundsum.numbers import FloatType, IntType, NumberType
+from soundsum.data.relations import Relation
+from soundsum.data.runs import Runs
 from soundsum.problem import Problem
-from soundsum.rationals import floor_log2, power_of_two
-from soundsum.relations import Relation
-from soundsum.runs import Runs
+from soundsum.registry import Registry
 
 ORDERED_SIZED = (Relation.HAMMING, Relation.CHANGE_ONE)
 UNORDERED = (Relation.SYMMETRIC, Relation.CHANGE_ONE)
@@ -89,6 +92,8 @@ class Family:
     least_k: int | None = None  # None: for integers
     signed_only: bool = False
     mirrors: bool = False  # whether it may be turned over for bounds below zero
+    asks_target: bool = False  # whether it looks at the sum it attacks
+    measured: Callable[[Attack], Mapping[str, Fraction | float | None]] = Attack.measured  # by several sums
 
     def unmet(self, kind: NumberType) -> str | None:
         """Why the family does not apply to a type, or None if it does."""
@@ -115,7 +120,7 @@ class Unmet(ValueError):
 
 def shown(x: int | Fraction) -> str:
     """A parameter as it can be given again, but for large powers of two, which are written as such."""
-    return str(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else words.value(x)
+    return str(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else words.binary(x)
 
 
 def index(name: str, given: Any) -> int:
@@ -159,7 +164,7 @@ def exponent(
     most = floor_log2(kind.max / total)
     if least > most:
         sizes, used, fewest = size
-        raise Unmet(sizes, used, fewest, used - 1, f"that the sums fit {kind}, which ends at {words.value(kind.max)}")
+        raise Unmet(sizes, used, fewest, used - 1, f"that the sums fit {kind}, which ends at {words.binary(kind.max)}")
     lower, upper = setting.bounds or (None, None)
     if given is not None:
         e = index(name, given)
@@ -177,3 +182,13 @@ def exponent(
             f"{setting.as_given(low, high)}; give bounds that do, or other parameters"
         )
     return e
+
+
+FAMILIES: Registry[Family] = Registry(
+    "attack",
+    first=(
+        *("overflow", "saturation_reordering", "reordering", "rounding", "tree_rounding"),
+        *("repeated_rounding_1", "repeated_rounding_2", "special_values", "path"),
+    ),
+)
+"""Every family, by name."""

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from soundsum.budget.cost import Cost
-from soundsum.budget.promise import Promise
+from soundsum.budget.limit import Limit
+from soundsum.privacy.cost import Cost
 
 if TYPE_CHECKING:
     from soundsum.budget.ledger import Entry
@@ -27,7 +27,7 @@ class Store(Protocol):
     """Where charges are written down."""
 
     @property
-    def promise(self) -> Promise: ...
+    def limit(self) -> Limit: ...
     def spent(self) -> Cost: ...
     def entries(self) -> list[Entry]: ...
     def charge(self, cost: Cost, what: str) -> None: ...
@@ -86,13 +86,13 @@ class Budget:
         if self.path is not None and epsilon is None and rho is None and not delta:
             self._store = Ledger(self.path, None)
         else:
-            promise = Promise.of(epsilon, delta, rho)
-            self._store = Memory(promise) if self.path is None else Ledger(self.path, promise)
+            limit = Limit.of(epsilon, delta, rho)
+            self._store = Memory(limit) if self.path is None else Ledger(self.path, limit)
 
     @contextmanager
     def reserve(self, cost: Cost, what: str) -> Iterator[Charge]:
         """The start of a release: raises BudgetExceeded if it cannot be paid now; charges only on `charge.commit()`."""
-        self._store.promise.after(self._store.spent(), cost, what)
+        self._store.limit.after(self._store.spent(), cost, what)
         charge = Charge(self._store, cost, what)
         try:
             yield charge
@@ -101,15 +101,15 @@ class Budget:
 
     @property
     def epsilon(self) -> Fraction | None:
-        return self._store.promise.epsilon
+        return self._store.limit.epsilon
 
     @property
     def delta(self) -> Fraction:
-        return self._store.promise.delta
+        return self._store.limit.delta
 
     @property
     def rho(self) -> Fraction | None:
-        return self._store.promise.rho
+        return self._store.limit.rho
 
     @property
     def spent(self) -> Cost:
@@ -119,7 +119,7 @@ class Budget:
     @property
     def left(self) -> Cost:
         """What one more release may cost, in each measure that can still be used."""
-        return self._store.promise.left(self._store.spent())
+        return self._store.limit.left(self._store.spent())
 
     def entries(self) -> list[Entry]:
         """Every charge: when, for what, how much."""
@@ -142,4 +142,4 @@ class Budget:
     def _described(self, entries: list[Entry]) -> str:
         at = "" if self.path is None else f" in {self.path}"
         releases = f"{len(entries):,} release{'s' * (len(entries) != 1)}"
-        return f"Budget({self._store.promise}: {releases}, {self.left} left{at})"
+        return f"Budget({self._store.limit}: {releases}, {self.left} left{at})"

@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from soundsum.budget.cost import Cost, amount, number
+from soundsum.arithmetic import words
+from soundsum.privacy.cost import Cost, amount
 
 MARGIN = Fraction(1, 1000)  # the delta asked for is this part smaller, the epsilon given this part larger
 FAINTEST = Fraction(1, 10**10)  # MARGIN of a smaller delta would come near what the floats lose, some 10^-15
@@ -29,12 +30,14 @@ def together(costs: Iterable[Cost], delta: Any) -> Cost:
     """
     d, planned = amount("delta", delta), Counter(costs)
     if not FAINTEST <= d < 1:
-        raise ValueError(f"delta={delta}: it is {number(FAINTEST)} or more, and below 1, for floats to see")
+        raise ValueError(f"delta={delta}: it is {words.amount(FAINTEST)} or more, and below 1, for floats to see")
     if not planned or not all(cost.epsilon for cost in planned):
         raise ValueError("every cost needs an epsilon above 0; those with a rho alone add up to Cost(rho=their sum)")
     simple = Cost(sum((c.epsilon or 0) * k for c, k in planned.items()), sum(c.delta * k for c, k in planned.items()))
     if simple.delta >= d:
-        raise ValueError(f"delta={delta}: the costs' own deltas add up to {number(simple.delta)}; give a larger one")
+        raise ValueError(
+            f"delta={delta}: the costs' own deltas add up to {words.amount(simple.delta)}; give a larger one"
+        )
     try:
         found = _epsilon(planned, float(d * (1 - MARGIN)))
     except OverflowError:  # epsilons in the hundreds, where nothing is gained

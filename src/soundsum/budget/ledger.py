@@ -19,8 +19,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from soundsum.budget.cost import Cost, text
-from soundsum.budget.promise import Promise
+from soundsum.budget.limit import Limit
+from soundsum.privacy.cost import Cost, text
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
 APPLICATION = int.from_bytes(b"ssum")  # marks the file's header as a ledger
@@ -49,10 +49,10 @@ class Entry:
 class Memory:
     """Charges of one process, which its threads share."""
 
-    def __init__(self, promise: Promise) -> None:
-        self.promise = promise
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
         self._entries: list[Entry] = []
-        self._spent = promise.nothing
+        self._spent = limit.nothing
         self._lock = threading.Lock()
         self._process = os.getpid()
 
@@ -67,7 +67,7 @@ class Memory:
         if os.getpid() != self._process:  # a fork
             raise _second_process()
         with self._lock:
-            self._spent = self.promise.after(self._spent, cost, what)
+            self._spent = self.limit.after(self._spent, cost, what)
             self._entries.append(Entry(datetime.now(UTC), what, cost))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,24 +81,24 @@ def _second_process() -> TypeError:
 class Ledger:
     """Charges in a file, which processes share."""
 
-    def __init__(self, path: str | os.PathLike[str], promise: Promise | None) -> None:
-        """Open the ledger, or start it where there is none and the promise is given."""
+    def __init__(self, path: str | os.PathLike[str], limit: Limit | None) -> None:
+        """Open the ledger, or start it where there is none and the limit is given."""
         self.path = Path(os.path.abspath(path))
-        if promise is not None and not os.path.lexists(self.path):
-            _create(self.path, promise)
+        if limit is not None and not os.path.lexists(self.path):
+            _create(self.path, limit)
         with _transaction(self.path) as db:
-            self.promise = _checked(db, self.path)[0]
+            self.limit = _checked(db, self.path)[0]
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             raise _unwritable(self.path)  # now, rather than after the first sum
-        if promise not in (None, self.promise):
+        if limit not in (None, self.limit):
             raise ValueError(
-                f"{self.path} promises {self.promise}, not {promise}; leave the total out to go on with it, "
+                f"{self.path} promises {self.limit}, not {limit}; leave the total out to go on with it, "
                 "or give another path"
             )
 
     def spent(self) -> Cost:
         with _transaction(self.path, "DEFERRED") as db:
-            return _spent(db, self.promise)
+            return _spent(db, self.limit)
 
     def entries(self) -> list[Entry]:
         with _transaction(self.path, "DEFERRED") as db:
@@ -107,14 +107,14 @@ class Ledger:
     def charge(self, cost: Cost, what: str) -> None:
         """Write the charge down for good, or raise and write nothing. Once this returns, noise may be drawn."""
         with _transaction(self.path) as db:
-            promise = _promise(db)
-            total = promise.after(_spent(db, promise), cost, what)
+            limit = _limit(db)
+            total = limit.after(_spent(db, limit), cost, what)
             row = (datetime.now(UTC).isoformat(), what, *_texts(cost), *_texts(total))
             db.execute("INSERT INTO charges VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Promise, Cost, list[Entry]]:
-    """A ledger's promise, what is spent of it, and the charges, checked; the file may be read-only."""
+def read(path: str | os.PathLike[str]) -> tuple[Limit, Cost, list[Entry]]:
+    """A ledger's limit, what is spent of it, and the charges, checked; the file may be read-only."""
     where = Path(os.path.abspath(path))
     with _transaction(where, "DEFERRED") as db:
         return _checked(db, where)
@@ -138,7 +138,7 @@ def _transaction(path: Path, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connec
         raise _explained(path, error) from error
 
 
-def _create(path: Path, promise: Promise) -> None:
+def _create(path: Path, limit: Limit) -> None:
     """Start a ledger, whole or not at all: written beside its place, then linked there unless another came first."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a directory; make it first, then start {path.name} in it")
@@ -148,7 +148,7 @@ def _create(path: Path, promise: Promise) -> None:
         with _transaction(draft) as db:
             for statement in SCHEMA.split(";\n")[:-1]:
                 db.execute(statement)
-            db.execute("INSERT INTO promise VALUES (?, ?, ?)", _texts(promise))
+            db.execute("INSERT INTO promise VALUES (?, ?, ?)", _texts(limit))
         with suppress(FileExistsError):
             os.link(draft, path)
         directory = os.open(path.parent, os.O_RDONLY)
@@ -166,7 +166,7 @@ def _create(path: Path, promise: Promise) -> None:
             draft.unlink()
 
 
-def _checked(db: sqlite3.Connection, path: Path) -> tuple[Promise, Cost, list[Entry]]:
+def _checked(db: sqlite3.Connection, path: Path) -> tuple[Limit, Cost, list[Entry]]:
     """What the ledger says, once the file is known to be a ledger, whole, and adding up."""
     if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise ValueError(f"{path} is not a soundsum ledger; give the path of one, or of a file that does not exist yet")
@@ -177,26 +177,26 @@ def _checked(db: sqlite3.Connection, path: Path) -> tuple[Promise, Cost, list[En
         )
     whole = db.execute("PRAGMA quick_check").fetchone() == ("ok",)
     try:
-        promise, entries = _promise(db), _entries(db)
-        spent = promise.nothing
+        limit, entries = _limit(db), _entries(db)
+        spent = limit.nothing
         for entry in entries:
-            spent = promise.plus(spent, entry.cost)
-        if whole and spent == _spent(db, promise):
-            return promise, spent, entries
+            spent = limit.plus(spent, entry.cost)
+        if whole and spent == _spent(db, limit):
+            return limit, spent, entries
     except (ValueError, TypeError, ZeroDivisionError):
         pass  # what is written there is no number, or no date
     raise _damaged(path)
 
 
-def _promise(db: sqlite3.Connection) -> Promise:
+def _limit(db: sqlite3.Connection) -> Limit:
     ((epsilon, delta, rho),) = db.execute("SELECT epsilon, delta, rho FROM promise")
-    return Promise.of(epsilon, Fraction(delta), rho)
+    return Limit.of(epsilon, Fraction(delta), rho)
 
 
-def _spent(db: sqlite3.Connection, promise: Promise) -> Cost:
+def _spent(db: sqlite3.Connection, limit: Limit) -> Cost:
     last = "SELECT total_epsilon, total_delta, total_rho FROM charges ORDER BY number DESC LIMIT 1"
     row = db.execute(last).fetchone()
-    return Cost(*row) if row else promise.nothing
+    return Cost(*row) if row else limit.nothing
 
 
 def _entries(db: sqlite3.Connection) -> list[Entry]:
@@ -204,7 +204,7 @@ def _entries(db: sqlite3.Connection) -> list[Entry]:
     return [Entry(datetime.fromisoformat(at), what, Cost(*cost)) for at, what, *cost in rows]
 
 
-def _texts(amounts: Cost | Promise) -> list[str | None]:
+def _texts(amounts: Cost | Limit) -> list[str | None]:
     return [text(amounts.epsilon), text(amounts.delta), text(amounts.rho)]
 
 

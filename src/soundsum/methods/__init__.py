@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, cast
 
+from soundsum.arithmetic.numbers import number_type
 from soundsum.methods.checked import Checked
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
 from soundsum.methods.kahan import Kahan
-from soundsum.methods.method import Method, Theorem
+from soundsum.methods.method import METHODS, Method, Theorem
 from soundsum.methods.modular import Modular
 from soundsum.methods.numpy_pairwise import NumpyPairwise
 from soundsum.methods.pairwise import Pairwise
@@ -18,37 +19,9 @@ from soundsum.methods.shifted import Shifted
 from soundsum.methods.split import Split
 from soundsum.methods.toward_zero import TowardZero
 from soundsum.methods.wide import Wide
-from soundsum.numbers import number_type
+from soundsum.registry import import_all
 
-METHODS: dict[str, Method] = {
-    method.label: method
-    for method in (
-        Wide(),
-        OnGrid(),
-        OnGrid(rounding="randomised"),
-        Checked(),
-        Modular(),
-        Saturating(),
-        Split(),
-        Split("modular"),
-        Split("checked"),
-        Iterated(),
-        Iterated(split=True),
-        Pairwise(),
-        Pairwise(split=True),
-        NumpyPairwise(),
-        NumpyPairwise(split=True),
-        Kahan(),
-        Kahan(split=True),
-        TowardZero(),
-        Shifted(),
-        Shifted(Pairwise()),
-        Shifted(NumpyPairwise()),
-        Shifted(Kahan()),
-        Shifted(TowardZero()),
-    )
-}
-"""The methods a plan chooses from; others can be made with parameters of their own."""
+import_all(__name__, __path__)  # whatever else lies in this folder
 
 
 def parameters(method: Method) -> dict[str, Any]:
@@ -56,7 +29,7 @@ def parameters(method: Method) -> dict[str, Any]:
     return {} if METHODS.get(method.label) == method else _fields(method)
 
 
-def made_with(label: str, given: dict[str, Any]) -> Method | str:
+def make_method(label: str, given: dict[str, Any]) -> Method | str:
     """The method of this label, or one made with these parameters."""
     return _made(given) if given else label
 
@@ -95,6 +68,6 @@ __all__ = [
     "Theorem",
     "TowardZero",
     "Wide",
-    "made_with",
+    "make_method",
     "parameters",
 ]

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from soundsum.kernels import FloatSum, Missing, float_sum
+from soundsum.arithmetic.models import FLOAT_SUMS, Fold, Tree
+from soundsum.arithmetic.numbers import FloatType, number_type
+from soundsum.arithmetic.words import number
+from soundsum.data.records import Missing, Records
+from soundsum.data.relations import Relation
+from soundsum.kernels import FloatSum, float_sum
 from soundsum.methods.method import (
     Method,
     bounds_of_type,
@@ -21,19 +26,17 @@ from soundsum.methods.method import (
     limit_known,
     permutable,
 )
-from soundsum.models import FLOAT_SUMS, Fold, Tree
-from soundsum.numbers import FloatType, number_type
+from soundsum.methods.stability import by_sign, truncation_bound
 from soundsum.problem import Problem
-from soundsum.rationals import floor_log2
-from soundsum.records import Records
-from soundsum.relations import Relation
-from soundsum.stability import by_sign, truncation_bound
 
 
 @dataclass(frozen=True)
 class FromAccuracy(Method):
     accumulator: FloatType | None = None
     split: bool = False
+
+    takes = FloatType
+    adds_floats = True
 
     def __post_init__(self) -> None:
         if self.accumulator is not None:
@@ -106,8 +109,8 @@ class FromAccuracy(Method):
         n, kind = cast(int, problem.limit), self.arithmetic(problem)
         error = self.error(n, problem.magnitude, kind)
         return [
-            f"n is at most {n:,}, each addition is rounded to {kind}: a sum is off by at most {_brief(error)}",
-            f"n M and that error make {_brief(n * problem.magnitude + error)}, at most {_brief(kind.max)}: no overflow",
+            f"n is at most {n:,}, each addition is rounded to {kind}: a sum is off by at most {number(error)}",
+            f"n M and that error make {number(n * problem.magnitude + error)}, at most {number(kind.max)}: no overflow",
         ]
 
     def model(self, problem: Problem) -> Fold | Tree:
@@ -122,8 +125,3 @@ class FromAccuracy(Method):
             cast(FloatSum, self.name), data, problem.lower, problem.upper, accumulator=self.accumulator, missing=missing
         )
         return Fraction(total)  # finite: the overflow check is among the conditions
-
-
-def _brief(x: Fraction) -> str:
-    exponent = floor_log2(x) if x else 0
-    return f"{float(x):.6g}" if abs(exponent) < 1000 else f"2^{exponent}"

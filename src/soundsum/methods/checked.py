@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from soundsum.kernels import Missing, wide_sum
+from soundsum.arithmetic.models import Fold, modular
+from soundsum.arithmetic.numbers import IntType
+from soundsum.data.records import Missing, Records
+from soundsum.data.relations import Relation
+from soundsum.kernels import wide_sum
 from soundsum.methods.method import (
+    METHODS,
     Method,
     Theorem,
     bounds_of_type,
@@ -19,12 +24,8 @@ from soundsum.methods.method import (
     limit_known,
     permutable,
 )
-from soundsum.models import Fold, modular
-from soundsum.numbers import IntType
+from soundsum.methods.stability import truncation_bound
 from soundsum.problem import Problem
-from soundsum.records import Records
-from soundsum.relations import Relation
-from soundsum.stability import truncation_bound
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Checked(Method):
         "thrm:checked-arith-known",
         "U - L for a public size with n U and n L in the type; truncated to n records, max(|L|, |U|, U - L)",
     )
+    takes = IntType
+    adds_floats = False
 
     def unmet(self, problem: Problem) -> list[str]:
         if reasons := integers_only(problem):
@@ -81,3 +84,6 @@ def fits(problem: Problem) -> list[str]:
     return [
         f"n times a bound leaves {kind}; it holds {min(limits):,} such records at most: give a smaller n, or use wide"
     ]
+
+
+METHODS.register(Checked())

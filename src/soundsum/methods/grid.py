@@ -14,15 +14,16 @@ from fractions import Fraction
 from functools import cache
 from typing import Literal, cast
 
-from soundsum.grids import Grid, power_of_two_grid, stepped_grid
-from soundsum.kernels import Missing, grid_sum, wide_sum
-from soundsum.methods.method import Method, Theorem, floats_only, limit_known
-from soundsum.models import Fold, wide
-from soundsum.numbers import FloatType, IntType
-from soundsum.preparation import grid_integers
+from soundsum.arithmetic.grids import Grid, power_of_two_grid, stepped_grid
+from soundsum.arithmetic.models import Fold, wide
+from soundsum.arithmetic.numbers import FloatType, IntType
+from soundsum.arithmetic.rationals import exact
+from soundsum.data.records import Missing, Records
+from soundsum.kernels import grid_sum, wide_sum
+from soundsum.kernels.preparation import grid_integers
+from soundsum.methods.method import METHODS, Method, Theorem, floats_only, limit_known
+from soundsum.methods.steps import RecordSteps
 from soundsum.problem import Problem
-from soundsum.rationals import exact
-from soundsum.records import Records
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class OnGrid(Method):
         "thrm:sens-f2i",
         "in steps of the grid, max(|J|, |K|), or K - J for a public size; at most the ideal with bounds rounded inward",
     )
+    takes = FloatType
+    adds_floats = False
 
     def __post_init__(self) -> None:
         if self.step not in ("power_of_two", "paper"):
@@ -160,6 +163,25 @@ class OnGrid(Method):
     def add(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
         return self.grid(problem).value(self.integer_sum(problem, data, missing), data.size)
 
+    @property
+    def adds_up(self) -> bool:
+        return self.integers is None
+
+    def record_steps(self, problem: Problem) -> RecordSteps | None:
+        alone = self.integers is None and self.rounding == "nearest"
+        return RecordSteps.on_grid(self.grid(problem)) if alone else None
+
+    def noise_step(self, problem: Problem) -> Fraction:
+        return self.grid(problem).step
+
+    def public_part(self, problem: Problem, n: int) -> Fraction:
+        return n * self.grid(problem).offset
+
+    def sum_in_steps(self, problem: Problem, data: Records, missing: Missing) -> int:
+        if self.integers is None:
+            return self.integer_sum(problem, data, missing)
+        return super().sum_in_steps(problem, data, missing)
+
 
 @cache
 def _grid(step: Fraction | Literal["power_of_two", "paper"], bits: int, problem: Problem) -> Grid:
@@ -179,3 +201,7 @@ def _clamp_error(grid: Grid) -> Fraction:
         abs(grid.upper - grid.value(grid.high, 1)),
         abs(grid.lower - grid.value(grid.low, 1)),
     )
+
+
+METHODS.register(OnGrid())
+METHODS.register(OnGrid(rounding="randomised"))

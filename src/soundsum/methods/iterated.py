@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from soundsum.arithmetic.numbers import FloatType
 from soundsum.methods.accuracy import FromAccuracy
-from soundsum.methods.method import Theorem
-from soundsum.numbers import FloatType
+from soundsum.methods.method import METHODS, Theorem
 
 
 @dataclass(frozen=True)
@@ -22,3 +22,7 @@ class Iterated(FromAccuracy):
     def error(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:
         """n (n-1) u M, for any n: the error is at most (n-1) u times the sum of magnitudes."""
         return n * (n - 1) * kind.unit_roundoff * magnitude
+
+
+METHODS.register(Iterated())
+METHODS.register(Iterated(split=True))

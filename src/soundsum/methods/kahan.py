@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from soundsum.arithmetic.numbers import FloatType
 from soundsum.methods.accuracy import FromAccuracy
-from soundsum.methods.method import Theorem
-from soundsum.numbers import FloatType
+from soundsum.methods.method import METHODS, Theorem
 
 
 @dataclass(frozen=True)
@@ -29,3 +29,7 @@ class Kahan(FromAccuracy):
     def unproved(self, n: int, kind: FloatType) -> list[str]:
         most = 1 << (kind.k - 1)
         return [f"proved for at most {most:,} records in {kind}, and n may be {n:,}; use grid"] if n > most else []
+
+
+METHODS.register(Kahan())
+METHODS.register(Kahan(split=True))

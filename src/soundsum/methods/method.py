@@ -1,18 +1,27 @@
-"""What every way to add has in common: when it applies, what it guarantees, and how it is really done."""
+"""What every way to add has in common: when it applies, what it guarantees, and how it is really done.
+
+A new method is one file here with a page in docs/theorems, or an instance registered in METHODS from anywhere. It says
+what it takes and adds, and brings a theorem (`unmet`, `sensitivity`, `accuracy`), a `model` and the sum itself (`add`);
+`soundsum verify` compares the first with the second, tests the second with the third. Noise is added to integers, so a
+sum is counted in steps; what is public about it, such as an offset for each of n records, is added back afterwards.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from soundsum.kernels import Missing
-from soundsum.models import Fold, Tree
-from soundsum.numbers import FloatType, IntType
+from soundsum.arithmetic.models import Fold, Tree
+from soundsum.arithmetic.numbers import FloatType, IntType
+from soundsum.arithmetic.rationals import floor_log2, power_of_two
+from soundsum.data.records import Missing, Records, present, records
+from soundsum.methods.stability import MOST_PERMUTED, permute, truncate
+from soundsum.methods.steps import RecordSteps
 from soundsum.problem import Problem
-from soundsum.records import Records, records
-from soundsum.stability import MOST_PERMUTED, permute, present, truncate
+from soundsum.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -24,11 +33,17 @@ class Theorem:
     statement: str
 
 
+FINENESS = 40
+"""A sum of floats as floats is floored to 2^-40 of its sensitivity or less."""
+
+
 class Method(ABC):
     """A way to add, with its theorem. Subclasses are frozen dataclasses; `unmet` is asked before anything else."""
 
     name: ClassVar[str]
     theorem: ClassVar[Theorem]
+    takes: ClassVar[type[IntType] | type[FloatType]]  # the type of the records
+    adds_floats: ClassVar[bool]  # whether its own additions are float additions
 
     @abstractmethod
     def unmet(self, problem: Problem) -> list[str]:
@@ -73,6 +88,31 @@ class Method(ABC):
         """The name with whatever sets this instance apart."""
         return self.name
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether its sum of a whole is the sum of its sums of the parts, so that it can read batch by batch."""
+        return False
+
+    def record_steps(self, problem: Problem) -> RecordSteps | None:
+        """The integer of each record, where the sum is nothing but the sum of these; such sums an engine can do."""
+        return None
+
+    def noise_step(self, problem: Problem) -> Fraction:
+        """What sums are counted in. Floored to it, two sums within Delta are within ceil(Delta / step) steps."""
+        if isinstance(problem.dtype, IntType):
+            return Fraction(1)
+        sensitivity = self.sensitivity(problem)
+        return power_of_two(floor_log2(sensitivity) - FINENESS) if sensitivity else Fraction(1)
+
+    def public_part(self, problem: Problem, n: int) -> Fraction:
+        """What of the sum of a public number of records is added after the noise."""
+        return Fraction(0)
+
+    def sum_in_steps(self, problem: Problem, data: Records, missing: Missing) -> int:
+        """The sum without its public part, floored to steps."""
+        total = self.sum(problem, data, missing) - self.public_part(problem, data.size)
+        return math.floor(total / self.noise_step(problem))
+
     def sum(self, problem: Problem, data: Any, missing: Missing = "zero") -> Fraction:
         """The method's own sum, exactly as its theorem assumes; no noise."""
         column = records(data, problem.dtype)
@@ -92,6 +132,21 @@ class Method(ABC):
 
     def truncated(self, problem: Problem, data: Records) -> Records:
         return data if problem.max_size is None else truncate(data, problem.max_size)
+
+
+def _require_complete(method: Method) -> None:
+    for attribute in ("theorem", "takes", "adds_floats"):
+        if not hasattr(method, attribute):
+            raise TypeError(f"the method {method.label} has no {attribute}; give its class one, as Method says")
+
+
+FIRST = (
+    *("wide", "grid", "grid_randomised", "checked", "modular", "saturating", "split", "split_modular", "split_checked"),
+    *("iterated", "split_iterated", "pairwise", "split_pairwise", "numpy_pairwise", "split_numpy_pairwise"),
+    *("kahan", "split_kahan", "toward_zero"),
+)
+METHODS: Registry[Method] = Registry("method", "label", FIRST, _require_complete)
+"""The methods a plan chooses from, by label; of equals it takes the first. Others can be made with parameters."""
 
 
 # Conditions that several methods share

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.kernels import Missing, modular_sum
-from soundsum.methods.method import Method, Theorem, bounds_of_type, integers_only
-from soundsum.models import Fold, modular
-from soundsum.numbers import IntType
+from soundsum.arithmetic.models import Fold, modular
+from soundsum.arithmetic.numbers import IntType
+from soundsum.data.records import Missing, Records
+from soundsum.kernels import modular_sum
+from soundsum.methods.method import METHODS, Method, Theorem, bounds_of_type, integers_only
 from soundsum.problem import Problem
-from soundsum.records import Records
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Modular(Method):
         "thrm:modular-arith-known",
         "the modular distance is at most min(2^(w-1), max(|L|, |U|)), or min(2^(w-1), U - L) for a public size",
     )
+    takes = IntType
+    adds_floats = False
 
     def unmet(self, problem: Problem) -> list[str]:
         return integers_only(problem) or bounds_of_type(problem)
@@ -56,3 +58,6 @@ def exact_if_it_fits(problem: Problem) -> Fraction | None:
     n, kind = problem.limit, problem.dtype
     fits = n is not None and n * problem.upper <= kind.max and n * problem.lower >= kind.min
     return Fraction(0) if fits else None
+
+
+METHODS.register(Modular())

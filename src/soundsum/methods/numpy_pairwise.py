@@ -11,15 +11,14 @@ from fractions import Fraction
 from functools import cache
 from typing import cast
 
-from soundsum.kernels import Missing
+from soundsum.arithmetic.models import Tree, numpy_pairwise
+from soundsum.arithmetic.numbers import FloatType, float32, float64
+from soundsum.data.records import Missing, Records
+from soundsum.kernels.preparation import cleaned, numpy_sum
 from soundsum.methods.accuracy import FromAccuracy
-from soundsum.methods.method import Theorem
+from soundsum.methods.method import METHODS, Theorem
 from soundsum.methods.pairwise import too_high, tree_error
-from soundsum.models import Tree, numpy_pairwise
-from soundsum.numbers import FloatType, float32, float64
-from soundsum.preparation import cleaned, numpy_sum
 from soundsum.problem import Problem
-from soundsum.records import Records
 
 
 @cache
@@ -80,3 +79,7 @@ class NumpyPairwise(FromAccuracy):
 
     def _one(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
         return numpy_sum(cleaned(data, problem.lower, problem.upper, missing=missing))
+
+
+METHODS.register(NumpyPairwise())
+METHODS.register(NumpyPairwise(split=True))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from soundsum.arithmetic.numbers import FloatType
 from soundsum.methods.accuracy import FromAccuracy
-from soundsum.methods.method import Theorem
-from soundsum.numbers import FloatType
+from soundsum.methods.method import METHODS, Theorem
 
 
 def height(n: int) -> int:
@@ -42,3 +42,7 @@ class Pairwise(FromAccuracy):
 
     def unproved(self, n: int, kind: FloatType) -> list[str]:
         return too_high(height(n), kind)
+
+
+METHODS.register(Pairwise())
+METHODS.register(Pairwise(split=True))

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.kernels import Missing, saturating_sum
-from soundsum.methods.method import Method, Theorem, bounds_of_type, integers_only, permutable
+from soundsum.arithmetic.models import Fold, saturating
+from soundsum.arithmetic.numbers import IntType
+from soundsum.data.records import Missing, Records
+from soundsum.kernels import saturating_sum
+from soundsum.methods.method import METHODS, Method, Theorem, bounds_of_type, integers_only, permutable
 from soundsum.methods.modular import exact_if_it_fits
-from soundsum.models import Fold, saturating
-from soundsum.numbers import IntType
 from soundsum.problem import Problem
-from soundsum.records import Records
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Saturating(Method):
         "thrm:ord-dist-saturation-sens",
         "in order, max(|L|, |U|), or U - L for a public size; unordered too for one sign or after a random permutation",
     )
+    takes = IntType
+    adds_floats = False
 
     def unmet(self, problem: Problem) -> list[str]:
         if reasons := integers_only(problem, "toward_zero or grid"):
@@ -58,3 +60,6 @@ class Saturating(Method):
 
     def _permutes(self, problem: Problem) -> bool:
         return not problem.relation.ordered and not problem.one_sign
+
+
+METHODS.register(Saturating())

@@ -10,16 +10,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
 
-from soundsum.kernels import Missing
+from soundsum.arithmetic.models import Fold, Tree
+from soundsum.arithmetic.numbers import FloatType
+from soundsum.data.records import Missing, Records
+from soundsum.kernels.preparation import shifted
 from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.iterated import Iterated
-from soundsum.methods.method import Method, Theorem, bounds_of_type, floats_only, limit_known
+from soundsum.methods.kahan import Kahan
+from soundsum.methods.method import METHODS, Method, Theorem, bounds_of_type, floats_only, limit_known
+from soundsum.methods.numpy_pairwise import NumpyPairwise
+from soundsum.methods.pairwise import Pairwise
 from soundsum.methods.toward_zero import TowardZero
-from soundsum.models import Fold, Tree
-from soundsum.numbers import FloatType
-from soundsum.preparation import shifted
 from soundsum.problem import Problem
-from soundsum.records import Records
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Shifted(Method):
         "sec:shift-bounds",
         "the inner method's sensitivity for bounds 0 and U' = fl(U - L), for a public size",
     )
+    takes = FloatType
+    adds_floats = True
 
     @property
     def label(self) -> str:
@@ -73,8 +77,15 @@ class Shifted(Method):
 
     def add(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
         moved = shifted(data, problem.lower, problem.upper)
-        return self.inner.add(self.inner_problem(problem), moved, missing) + data.size * problem.lower
+        return self.inner.add(self.inner_problem(problem), moved, missing) + self.public_part(problem, data.size)
+
+    def public_part(self, problem: Problem, n: int) -> Fraction:
+        return n * problem.lower
 
 
 def _rounded_spread(problem: Problem) -> Fraction | float:
     return cast(FloatType, problem.dtype).round(problem.spread)
+
+
+for _inner in (Iterated(), Pairwise(), NumpyPairwise(), Kahan(), TowardZero()):
+    METHODS.register(Shifted(_inner))

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from soundsum.kernels import Missing, modular_sum, split_saturating_sum, wide_sum
+from soundsum.arithmetic.models import Fold, modular, split_saturating
+from soundsum.arithmetic.numbers import IntType
+from soundsum.data.records import Missing, Records
+from soundsum.data.relations import Relation
+from soundsum.kernels import modular_sum, split_saturating_sum, wide_sum
 from soundsum.methods.checked import fits
 from soundsum.methods.method import (
+    METHODS,
     Method,
     Theorem,
     bounds_of_type,
@@ -22,12 +27,8 @@ from soundsum.methods.method import (
     permutable,
 )
 from soundsum.methods.modular import Modular, exact_if_it_fits
-from soundsum.models import Fold, modular, split_saturating
-from soundsum.numbers import IntType
+from soundsum.methods.stability import by_sign
 from soundsum.problem import Problem
-from soundsum.records import Records
-from soundsum.relations import Relation
-from soundsum.stability import by_sign
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Split(Method):
 
     name = "split"
     theorem = Theorem("split", "thrm:splitsummation", "max(|L|, |U|), or U - L for a public size, under every relation")
+    takes = IntType
+    adds_floats = False
 
     @property
     def label(self) -> str:
@@ -81,3 +84,8 @@ class Split(Method):
 
     def _permutes(self, problem: Problem) -> bool:
         return problem.relation == Relation.SYMMETRIC
+
+
+METHODS.register(Split())
+METHODS.register(Split("modular"))
+METHODS.register(Split("checked"))

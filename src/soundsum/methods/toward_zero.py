@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from soundsum.kernels import Missing, float_sum
-from soundsum.methods.method import Method, Theorem, bounds_of_type, floats_only, limit_known, permutable
-from soundsum.models import Fold, toward_zero
-from soundsum.numbers import FloatType
+from soundsum.arithmetic.models import Fold, toward_zero
+from soundsum.arithmetic.numbers import FloatType
+from soundsum.arithmetic.rationals import floor_log2, power_of_two
+from soundsum.data.records import Missing, Records
+from soundsum.kernels import float_sum
+from soundsum.methods.method import METHODS, Method, Theorem, bounds_of_type, floats_only, limit_known, permutable
 from soundsum.problem import Problem
-from soundsum.rationals import floor_log2, power_of_two
-from soundsum.records import Records
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class TowardZero(Method):
         "thrm:ord-toward-zero-known",
         "at most 3 max(|L|, |U|) in order for unknown sizes, 5 for public ones; 2 for one sign",
     )
+    takes = FloatType
+    adds_floats = True
 
     def unmet(self, problem: Problem) -> list[str]:
         if reasons := floats_only(problem):
@@ -85,3 +87,6 @@ class TowardZero(Method):
 def _power_below(x: Fraction) -> Fraction:
     """The power of two at or below x; 0 for 0."""
     return power_of_two(floor_log2(x)) if x else Fraction(0)
+
+
+METHODS.register(TowardZero())

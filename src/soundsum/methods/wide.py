@@ -6,21 +6,16 @@ its sensitivity under every relation. The default for integers.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.kernels import Missing, wide_sum
-from soundsum.methods.method import Method, Theorem, integers_only
-from soundsum.models import Fold, wide
+from soundsum.arithmetic.models import Fold, wide
+from soundsum.arithmetic.numbers import IntType
+from soundsum.data.records import Missing, Records
+from soundsum.kernels import wide_sum
+from soundsum.methods.method import METHODS, Method, Theorem, integers_only
+from soundsum.methods.steps import RecordSteps, inward
 from soundsum.problem import Problem
-from soundsum.records import Records
-
-
-def inward(problem: Problem) -> tuple[int, int]:
-    """The bounds rounded inward to values of the type; the first is above the second if there are none."""
-    kind = problem.dtype
-    return max(math.ceil(problem.lower), int(kind.min)), min(math.floor(problem.upper), int(kind.max))
 
 
 @dataclass(frozen=True)
@@ -29,6 +24,8 @@ class Wide(Method):
     theorem = Theorem(
         "wide", "thrm:reals-sens", "the exact sum has sensitivity max(|L|, |U|), or U - L for a public size"
     )
+    takes = IntType
+    adds_floats = False
 
     def unmet(self, problem: Problem) -> list[str]:
         if reasons := integers_only(problem):
@@ -57,3 +54,13 @@ class Wide(Method):
     def add(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
         low, high = inward(problem)
         return Fraction(wide_sum(data, low, high, missing=missing))
+
+    @property
+    def adds_up(self) -> bool:
+        return True
+
+    def record_steps(self, problem: Problem) -> RecordSteps:
+        return RecordSteps(*inward(problem), Fraction(1))
+
+
+METHODS.register(Wide())

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soundsum._version import __version__
+from soundsum.arithmetic.words import text
 from soundsum.reproduce import Reproduction
-from soundsum.reproduce.words import text
 
 if TYPE_CHECKING:
     from jinja2 import Template

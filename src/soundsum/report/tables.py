@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+from soundsum.arithmetic.words import chance, text
 from soundsum.reproduce import Cell, Experiment, Section, SideBySide
 from soundsum.reproduce.results import Check, Count
-from soundsum.reproduce.words import chance, text
 
 ON = " on "
 """Between an attack and a library, in the statements of the matrix."""

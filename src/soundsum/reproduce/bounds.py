@@ -13,15 +13,15 @@ from fractions import Fraction
 from itertools import product
 from math import isqrt
 
+from soundsum.arithmetic.models import saturating, toward_zero
+from soundsum.arithmetic.numbers import FloatType, IntType, float64
+from soundsum.arithmetic.words import Number, text
 from soundsum.attacks import Attack, attack
-from soundsum.models import saturating, toward_zero
-from soundsum.numbers import FloatType, IntType, float64
-from soundsum.plan import plan
+from soundsum.data.relations import Relation
 from soundsum.problem import Problem
-from soundsum.relations import Relation
+from soundsum.releases.planning import plan
 from soundsum.reproduce.drift import PROMISED, K, N, alternating, drift
 from soundsum.reproduce.results import Cell
-from soundsum.reproduce.words import Number, text
 from soundsum.verify import verify
 
 LOWER, UPPER = "table:lowerbounds", "table:upperbounds"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from soundsum import models
-from soundsum.numbers import FloatType
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType
 
 K, N = 12, 2**8
 NARROW = FloatType(K, 8)

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from soundsum import models
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType, IntType, float64, int8, int32
+from soundsum.arithmetic.rationals import Rounding
 from soundsum.attacks import attack
-from soundsum.numbers import FloatType, IntType, float64, int8, int32
-from soundsum.rationals import Rounding
 from soundsum.reproduce.bounds import roadmap, saturation_condition, toward_zero_one_sign
 from soundsum.reproduce.drift import LOW, PROMISED, STEP, K, N, X, alternating, drift
 from soundsum.reproduce.results import Cell, Check, Erratum

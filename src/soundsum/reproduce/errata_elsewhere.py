@@ -8,19 +8,19 @@ from fractions import Fraction
 from itertools import product
 from math import ceil, floor
 
-from soundsum import models
+from soundsum.arithmetic import models
+from soundsum.arithmetic.grids import stepped_grid
+from soundsum.arithmetic.numbers import IntType, int8
+from soundsum.arithmetic.rationals import round_half_even
 from soundsum.attacks import attack
-from soundsum.grids import stepped_grid
-from soundsum.numbers import IntType, int8
-from soundsum.rationals import round_half_even
-from soundsum.relations import Relation
+from soundsum.data.relations import Relation
+from soundsum.data.runs import Runs
 from soundsum.reproduce.counts import corrected_edge, printed_edge
 from soundsum.reproduce.errata import of_floats, of_integers
 from soundsum.reproduce.libraries import numpy_sum
 from soundsum.reproduce.matrix import reordered_blocks
 from soundsum.reproduce.noises import exponential
 from soundsum.reproduce.results import Check, Erratum
-from soundsum.runs import Runs
 
 
 def errata() -> Iterator[Erratum]:

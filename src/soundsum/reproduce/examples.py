@@ -12,8 +12,8 @@ from typing import Any
 
 from soundsum.attacks import Attack, attack, mironov
 from soundsum.attacks import examples as numbered
+from soundsum.data.relations import Relation
 from soundsum.kernels import float_sum
-from soundsum.relations import Relation
 from soundsum.reproduce.results import Cell
 
 MOST_QUICK = 1 << 25

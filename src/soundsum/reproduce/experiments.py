@@ -13,16 +13,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from soundsum.arithmetic.numbers import double, float32, float64
+from soundsum.arithmetic.words import text
 from soundsum.attacks import Attack, attack
-from soundsum.numbers import double, float32, float64
-from soundsum.relations import Relation
+from soundsum.data.relations import Relation
+from soundsum.data.runs import Runs
 from soundsum.reproduce import libraries
 from soundsum.reproduce.counts import OUTSIDE, count, likelihood, log2, printed_edge
 from soundsum.reproduce.libraries import Library
 from soundsum.reproduce.noises import Mechanism
 from soundsum.reproduce.results import DIGITS, Cell, Count, Experiment
-from soundsum.reproduce.words import text
-from soundsum.runs import Runs
 
 HALF = Fraction(1, 2)
 

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from soundsum.arithmetic.numbers import FloatType, from_double, int64
+from soundsum.data.runs import Runs
 from soundsum.kernels import float_sum
-from soundsum.numbers import FloatType, from_double, int64
 from soundsum.problem import Problem
 from soundsum.reproduce.noises import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, Mechanism
-from soundsum.runs import Runs
 
 
 def in_order(data: Runs, problem: Problem) -> Fraction:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from soundsum.arithmetic.models import numpy_pairwise
+from soundsum.arithmetic.numbers import FloatType, float64
 from soundsum.attacks import Attack, attack
-from soundsum.models import numpy_pairwise
-from soundsum.numbers import FloatType, float64
+from soundsum.data.runs import Runs
 from soundsum.reproduce import libraries
 from soundsum.reproduce.experiments import HALF, of_floats
 from soundsum.reproduce.libraries import CHORUS, DIFFPRIVLIB, GOOGLE, GOOGLE_MEAN, OPENDP, PINQ, Library
 from soundsum.reproduce.noises import IntegerLaplace, Mechanism
 from soundsum.reproduce.results import Cell, privacy_loss
-from soundsum.runs import Runs
 
 WORKS, DOES_NOT = "works", "does not"
 

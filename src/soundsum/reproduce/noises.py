@@ -17,8 +17,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.numbers import FloatType, IntType, double, float64
-from soundsum.rationals import floor_log2, power_of_two, round_half_even
+from soundsum.arithmetic.numbers import FloatType, IntType, double, float64
+from soundsum.arithmetic.rationals import floor_log2, power_of_two, round_half_even
 from soundsum.reproduce.results import DIGITS
 
 Floats: TypeAlias = NDArray[np.float64]

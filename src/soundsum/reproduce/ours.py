@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from soundsum.arithmetic.numbers import FloatType, float64
 from soundsum.attacks import Attack, attack
-from soundsum.numbers import FloatType, float64
-from soundsum.plan import plan
-from soundsum.release import sum as private_sum
+from soundsum.releases.calls import sum as private_sum
+from soundsum.releases.planning import plan
 from soundsum.reproduce.counts import p_value
 from soundsum.reproduce.noises import FloatLaplace, IntegerLaplace, Mechanism, exponential
 from soundsum.reproduce.results import SideBySide, Trial

@@ -14,8 +14,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from soundsum.arithmetic.words import Number, text
 from soundsum.reproduce.plots import Plot
-from soundsum.reproduce.words import Number, text
 
 DIGITS = Context(prec=50, Emin=-(10**12), Emax=10**12)
 """The decimals in which probabilities are kept: 50 digits, and exponents far beyond a float's."""
@@ -305,7 +305,7 @@ class Reproduction:
     def differs(self) -> int:
         return self.tally[Verdict.DIFFERS.value]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """A plain dict: exact numbers as strings ("33", "1/3"), verdicts and other derived values beside the fields."""
         plain: dict[str, Any] = _plain(self)
         return plain

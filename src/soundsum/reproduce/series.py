@@ -11,11 +11,11 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum.arithmetic.numbers import bfloat16, float32, float64
 from soundsum.attacks import attack
 from soundsum.methods import METHODS
-from soundsum.numbers import bfloat16, float32, float64
-from soundsum.plan import Plan
 from soundsum.problem import Problem
+from soundsum.releases.planning import Plan
 from soundsum.reproduce.ours import naive, releases
 from soundsum.reproduce.plots import Line, Plot
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from multiprocessing import get_context
 
+from soundsum.methods import METHODS
 from soundsum.verify import kahan
 from soundsum.verify.cases import Task, tasks
 from soundsum.verify.check import check
@@ -29,7 +30,8 @@ def verify(
 ) -> Verification:
     """Check every method, or only those with the given labels.
 
-    `progress` is told how many tasks are done, of how many. With one process nothing is started beside this one.
+    `progress` is told how many tasks are done, of how many. With one process nothing is started beside this one. A
+    method on which no case of the tiny types can be looked at is a ValueError: nothing was checked, so nothing holds.
 
     >>> verify(quick=True, only=["wide"], processes=1).violations
     0
@@ -57,7 +59,17 @@ def verify(
                 results[i] = found
                 note(done)
     every = joined(result for found in results for result in found)
+    _require_cases(every, METHODS if wanted is None else wanted)
     return Verification(tuple(every), quick, time.monotonic() - start)
+
+
+def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
+    looked_at = {result.method for result in results if result.cases}
+    if missing := [label for label in labels if label not in looked_at]:
+        raise ValueError(
+            f"{', '.join(missing)}: not one problem on the tiny types meets the conditions, so nothing was checked; "
+            "let `unmet` admit some of them, or give verify types that it does"
+        )
 
 
 def _work(numbered: tuple[int, Task | KahanTask]) -> tuple[int, list[Result]]:

@@ -15,6 +15,8 @@ from functools import cache, cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
+from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
+from soundsum.arithmetic.rationals import Value
 from soundsum.methods import (
     METHODS,
     Checked,
@@ -28,8 +30,6 @@ from soundsum.methods import (
     Split,
     TowardZero,
 )
-from soundsum.numbers import FloatType, IntType, NumberType
-from soundsum.rationals import Value
 from soundsum.verify.check import check
 from soundsum.verify.results import Result
 from soundsum.verify.subjects import Subject, subject
@@ -61,9 +61,10 @@ BOUNDS_PER_TASK = 400
 
 @dataclass(frozen=True)
 class Task:
-    """Some bounds of one subject on one type, small enough to be one worker's turn. Numbers, so that it travels."""
+    """Some bounds of one method on one type, small enough to be one worker's turn."""
 
-    subject: int
+    method: Method
+    variant: str
     kind: NumberType
     first: int
     last: int
@@ -73,7 +74,7 @@ class Task:
         return all_bounds(self.kind, self.quick)[self.first : self.last]
 
     def results(self) -> list[Result]:
-        chosen = subjects(self.quick)[self.subject]
+        chosen = _subject(self.method, self.variant, self.quick)
         return check(chosen, self.kind, self.bounds(), sizes(chosen, self.quick))
 
 
@@ -86,11 +87,15 @@ def sizes(subject: Subject, quick: bool) -> tuple[int, ...]:
     return TREE_SIZES if isinstance(subject.adder, Pairwise) else SIZES
 
 
-@cache
-def subjects(quick: bool) -> tuple[Subject, ...]:
+def subjects(quick: bool) -> list[Subject]:
     """Every method a plan chooses from, and the grid with steps, integers and accumulators of other kinds."""
-    chosen = [subject(method) for method in METHODS.values()] + [subject(*special) for special in _special()]
-    return tuple(replace(s, entries=1 << 18) for s in chosen) if quick else tuple(chosen)
+    return [_subject(method, "", quick) for method in METHODS.values()] + [_subject(*s, quick) for s in _special()]
+
+
+@cache
+def _subject(method: Method, variant: str, quick: bool) -> Subject:
+    chosen = subject(method, variant)
+    return replace(chosen, entries=1 << 18) if quick else chosen
 
 
 def _special() -> Iterator[tuple[Method, str]]:
@@ -111,17 +116,13 @@ def _special() -> Iterator[tuple[Method, str]]:
 def kinds(subject: Subject, quick: bool) -> list[NumberType]:
     """The types to look at; unions of integers on a grid and wide accumulators only on the smallest."""
     method = subject.method
-    if "integers" in _adds(method):
+    if method.takes is IntType:
         return INTEGERS[:2] if quick else INTEGERS
     if subject.variant:
         return FLOATS[:1]
     if quick:
         return FLOATS[:1]
     return [*FLOATS, TOWARD_ZERO_TOO] if isinstance(method, TowardZero) else FLOATS
-
-
-def _adds(method: Method) -> str:
-    return "floats" if method.theorem.name not in ("wide", "checked", "modular", "saturating", "split") else "integers"
 
 
 @cache
@@ -141,13 +142,13 @@ def all_bounds(kind: NumberType, quick: bool) -> list[tuple[Value, Value]]:
 def tasks(quick: bool, only: frozenset[str] | None = None) -> list[Task]:
     """Everything to do, in the order of the methods."""
     todo = []
-    for i, chosen in enumerate(subjects(quick)):
+    for chosen in subjects(quick):
         if only is not None and chosen.method.label not in only:
             continue
         for kind in kinds(chosen, quick):
             count = len(all_bounds(kind, quick))
             todo += [
-                Task(i, kind, first, min(first + BOUNDS_PER_TASK, count), quick)
+                Task(chosen.method, chosen.variant, kind, first, min(first + BOUNDS_PER_TASK, count), quick)
                 for first in range(0, count, BOUNDS_PER_TASK)
             ]
     return todo

@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import product
 
-from soundsum.numbers import NumberType
+from soundsum.arithmetic.numbers import NumberType
+from soundsum.arithmetic.rationals import Value
+from soundsum.data.relations import Relation
 from soundsum.problem import Problem
-from soundsum.rationals import Value
-from soundsum.relations import Relation
 from soundsum.verify.closures import Found
 from soundsum.verify.machines import INFINITE
 from soundsum.verify.results import ACCURACY, Case, Counterexample, Result, smallness

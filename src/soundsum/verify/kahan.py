@@ -15,11 +15,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from soundsum.arithmetic.models import Fold, kahan
+from soundsum.arithmetic.numbers import FloatType
+from soundsum.data.relations import Relation
 from soundsum.methods import Kahan
-from soundsum.models import Fold, kahan
-from soundsum.numbers import FloatType
 from soundsum.problem import Problem
-from soundsum.relations import Relation
 from soundsum.verify import errors
 from soundsum.verify.machines import Ints, Multiples, of_fold_on_arrays
 from soundsum.verify.results import ACCURACY, Case, Result

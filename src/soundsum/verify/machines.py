@@ -18,11 +18,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.models import Fold, Tree
-from soundsum.numbers import FloatType
-from soundsum.rationals import Rounding, Value, is_special
+from soundsum.arithmetic.models import Fold, Tree
+from soundsum.arithmetic.numbers import FloatType
+from soundsum.arithmetic.rationals import Rounding, Value, is_special
 
 Ints: TypeAlias = NDArray[np.int64]
+
+MOST_STATES = 1 << 17
+"""A fold with more states than this is not enumerated; on tiny types every sum of a machine has fewer."""
 
 INFINITE = 1 << 60
 """Stands for a sum that is no number; differences from it exceed every bound."""
@@ -76,6 +79,8 @@ def of_fold(fold: Fold, inputs: Sequence[Value], unit: Fraction) -> Machine:
     number, rows = {fold.start: 0}, []
     states = [fold.start]
     for state in states:  # grows as new states turn up
+        if len(states) > MOST_STATES:
+            raise ValueError(f"the model has over {MOST_STATES:,} states on these inputs, so they cannot all be seen")
         row = []
         for x in inputs:
             after = _canonical(fold.step(state, x))

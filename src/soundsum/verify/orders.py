@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.models import Shape
+from soundsum.arithmetic.models import Shape
 from soundsum.verify.closures import Datasets, Found
 from soundsum.verify.machines import Ints, Joins, Machine
 

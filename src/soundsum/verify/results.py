@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from soundsum.arithmetic.rationals import Value
+from soundsum.data.relations import Relation
 from soundsum.problem import Problem
-from soundsum.rationals import Value
-from soundsum.relations import Relation
 
 ACCURACY = "accuracy"
 """Stands in a relation's place where the claim is about one dataset's sum and the exact one."""

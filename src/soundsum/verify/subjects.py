@@ -12,18 +12,18 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, cast
 
-from soundsum.grids import Grid
-from soundsum.methods import Method, NumpyPairwise, OnGrid, Shifted, Split, TowardZero, Wide
+from soundsum.arithmetic.grids import Grid
+from soundsum.arithmetic.models import Fold, Tree
+from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
+from soundsum.arithmetic.rationals import Value
+from soundsum.methods import Method, NumpyPairwise, OnGrid, Shifted, TowardZero, Wide
 from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.kahan import Kahan
 from soundsum.methods.numpy_pairwise import height
 from soundsum.methods.pairwise import too_high
-from soundsum.models import Fold, Tree
-from soundsum.numbers import FloatType, IntType, NumberType
 from soundsum.problem import Problem
-from soundsum.rationals import Value
 from soundsum.verify import machines
-from soundsum.verify.forms import ApartForm, ExactForm, FoldForm, Form, JoinedForm, TreeForm
+from soundsum.verify.forms import ApartForm, ExactForm, FoldForm, Form, JoinedForm, TreeForm, is_exact
 from soundsum.verify.halves import Halves
 from soundsum.verify.machines import Multiples
 
@@ -121,7 +121,8 @@ class Subject:
         return sum(sums[1:], start=sums[0]) * self.prepare(problem).scale
 
     def form(self, problem: Problem) -> Form:
-        return _form(self, self.added(problem).dtype, problem.dtype)
+        apart = {"split", "truncate"} <= set(self.steps(problem))
+        return _form(self, self.added(problem).dtype, problem.dtype, apart)
 
 
 def subject(method: Method, variant: str = "") -> Subject:
@@ -190,36 +191,49 @@ def _numpy_unmet(method: Method, adder: NumpyPairwise, problem: Problem) -> list
 
 
 @lru_cache(maxsize=8)
-def _form(subject: Subject, added: NumberType, data: NumberType) -> Form:
-    """The form of the sum, with every value of the type that can be added as its inputs."""
-    adder = subject.adder
-    if isinstance(adder, Wide):
-        return ExactForm(cast(Fold, subject.model(Problem(added, 0, 0))))
+def _form(subject: Subject, added: NumberType, data: NumberType, apart: bool) -> Form:
+    """The form of the sum, with every value of the type that can be added as its inputs; by what its model is."""
+    model = subject.model(Problem(added, 0, 0))
+    if isinstance(model, Fold) and is_exact(model):
+        return ExactForm(model)
     inputs: list[Value] = list(added.values()) if isinstance(added, IntType) else list(data.values())
-    if isinstance(adder, FromAccuracy):
-        if isinstance(subject.method, Shifted):
-            inputs = [x for x in inputs if x >= 0]
-        arithmetic = Multiples(cast(FloatType, added).k, cast(FloatType, added).l)
-        model = subject.model(Problem(arithmetic, 0, 0))
-        depth = min(1 << (arithmetic.k - 1), 6) if isinstance(adder, Kahan) else None
+    if isinstance(subject.adder, FromAccuracy):
+        return _form_of_floats(subject, added, inputs, apart)
+    return _form_of_fold(subject, added, inputs, apart)
 
-        def form(values: list[Value]) -> Form:
-            if isinstance(model, Tree):
-                return TreeForm(machines.of_tree(model, arithmetic, values), subject.entries)
-            return FoldForm(machines.of_fold_on_arrays(model, arithmetic, values, depth), subject.entries)
 
-        if adder.split:
-            return ApartForm(form([x for x in inputs if x < 0]), form([x for x in inputs if not x < 0]))
-        return form(inputs)
+def _form_of_floats(subject: Subject, added: NumberType, inputs: list[Value], apart: bool) -> Form:
+    """A sum that rounds every addition: run on whole arrays of the type's multiples."""
+    arithmetic = Multiples(cast(FloatType, added).k, cast(FloatType, added).l)
+    if isinstance(subject.method, Shifted):
+        inputs = [x for x in inputs if x >= 0]
+    model = subject.model(Problem(arithmetic, 0, 0))
+    depth = min(1 << (arithmetic.k - 1), 6) if isinstance(subject.adder, Kahan) else None
+
+    def form(values: list[Value]) -> Form:
+        if isinstance(model, Tree):
+            return TreeForm(machines.of_tree(model, arithmetic, values), subject.entries)
+        return FoldForm(machines.of_fold_on_arrays(model, arithmetic, values, depth), subject.entries)
+
+    if apart:
+        return ApartForm(form([x for x in inputs if x < 0]), form([x for x in inputs if not x < 0]))
+    return form(inputs)
+
+
+def _form_of_fold(subject: Subject, added: NumberType, inputs: list[Value], apart: bool) -> Form:
+    """Any fold with finitely many states; one whose state is a pair adds the negatives and the rest apart."""
     unit = Fraction(1) if isinstance(added, IntType) else added.smallest_subnormal
     fold = subject.model(Problem(added, 0, 0))
-    assert isinstance(fold, Fold)
-    if isinstance(adder, TowardZero) or (isinstance(adder, Split) and adder.halves != "modular"):
-        joined = machines.of_halves(fold, inputs, unit)
-        if isinstance(adder, Split) and adder.halves == "checked":
-            return ApartForm(FoldForm(joined.negative, 1), FoldForm(joined.positive, 1))
-        return JoinedForm(Halves(joined))
-    return FoldForm(machines.of_fold(fold, inputs, unit), subject.entries)
+    if not isinstance(fold, Fold):
+        raise ValueError(
+            f"{subject.method.label}: its model is a tree, and only those of FromAccuracy can be looked at"
+        )
+    if not isinstance(fold.start, tuple):
+        return FoldForm(machines.of_fold(fold, inputs, unit), subject.entries)
+    joined = machines.of_halves(fold, inputs, unit)
+    if apart:
+        return ApartForm(FoldForm(joined.negative, 1), FoldForm(joined.positive, 1))
+    return JoinedForm(Halves(joined))
 
 
 def replaced(problem: Problem, kind: NumberType) -> Problem:

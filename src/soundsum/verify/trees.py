@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from soundsum.models import Shape
+from soundsum.arithmetic.models import Shape
 from soundsum.verify.closures import CHUNK, Datasets, Found
 from soundsum.verify.machines import Ints, Joins
 

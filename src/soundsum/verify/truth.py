@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from soundsum.numbers import NumberType
+from soundsum.arithmetic.numbers import NumberType
+from soundsum.arithmetic.rationals import Value
 from soundsum.problem import Problem
-from soundsum.rationals import Value
 from soundsum.verify.closures import BySize, Datasets, Found, Kind
 from soundsum.verify.forms import Form
 from soundsum.verify.machines import Ints

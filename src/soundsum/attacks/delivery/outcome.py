@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.noise import discrete_gaussian, discrete_laplace
+from soundsum.arithmetic.rationals import exact
+from soundsum.privacy.samplers import discrete_gaussian, discrete_laplace
 from soundsum.problem import Problem
 from soundsum.randomness import random_bytes
-from soundsum.rationals import exact
-from soundsum.release import sum as private_sum
+from soundsum.releases.calls import sum as private_sum
 
 FINENESS = 1 << 20
 """The noise of the ordinary mechanism lives on steps of the ideal sensitivity over this."""

@@ -1,0 +1,174 @@
+"""Numbers to read: everything that turns an exact number into words for a person is here.
+
+None of it decides anything. What programs read is `str(Fraction)`, exact.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from soundsum.arithmetic.rationals import Value, floor_log2, is_special, nearest_float, power_of_two
+
+Number: TypeAlias = int | Fraction | Decimal | bool | str
+"""What can stand in a cell of a table; a string is a statement."""
+
+MOST_TERMS = 5
+"""Values with up to this many ones in binary are written as sums of powers of two, exactly."""
+
+
+def number(x: Fraction | int) -> str:
+    """An integer in full, a power of two as such, anything else to seven digits.
+
+    >>> number(Fraction(1500)), number(Fraction(1, 2**60)), number(Fraction(1, 3)), number(Fraction(3, 2))
+    ('1,500', '2^-60', '0.3333333', '1.5')
+    """
+    x = Fraction(x)
+    if x.denominator == 1 and abs(x) < 10**15:
+        return f"{int(x):,}"
+    if x > 0 and x == power_of_two(floor_log2(x)) and abs(floor_log2(x)) > 9:
+        return f"2^{floor_log2(x)}"
+    if abs(floor_log2(x)) > 1000:
+        return f"about {'-' if x < 0 else ''}2^{floor_log2(x)}"
+    return f"{float(x):.7g}"
+
+
+def ratio(x: Fraction) -> str:
+    """A ratio; close to 1, as 1 and what is missing or in excess.
+
+    >>> ratio(1 - Fraction(1, 2**50)), ratio(1 + Fraction(1, 2**40)), ratio(Fraction(1)), ratio(Fraction(3, 2))
+    ('1 - 8.9e-16', '1 + 9.1e-13', '1', '1.5')
+    """
+    excess = x - 1
+    if excess and abs(excess) < Fraction(1, 10**6):
+        return f"1 {'+' if excess > 0 else '-'} {float(abs(excess)):.1e}"
+    return number(x)
+
+
+def ratio_from_below(x: Fraction | None) -> str:
+    """A ratio in three digits, rounded down so that 1 means 1; nothing where every claim is 0 and is met.
+
+    >>> ratio_from_below(Fraction(2, 3)), ratio_from_below(Fraction(1)), ratio_from_below(Fraction(999999, 10**6))
+    ('0.666', '1', '0.999')
+    """
+    if x is None:
+        return "exact"
+    return str(x) if x.denominator == 1 else f"{int(x * 1000) / 1000:.3f}"
+
+
+def amount(x: Fraction) -> str:
+    """An epsilon, delta or rho: exact if that is short, otherwise to seven digits.
+
+    >>> amount(Fraction(1, 3)), amount(Fraction(3, 10)), amount(Fraction(0.1)), amount(Fraction(1, 2**2000))
+    ('1/3', '0.3', '0.1', 'about 2^-2000')
+    """
+    if x and abs(floor_log2(x)) > 1000:
+        return f"about {'-' if x < 0 else ''}2^{floor_log2(x)}"
+    short = f"{float(x):.7g}"
+    return str(x) if x.denominator < 10**4 and Fraction(short) != x else short
+
+
+def readable(value: int | float | Fraction) -> str:
+    """A released value, however large.
+
+    >>> readable(1234567), readable(1234.5678901234), readable(10**400)
+    ('1,234,567', '1,234.56789', 'inf')
+    """
+    return f"{value:,}" if isinstance(value, int) and abs(value) < 10**15 else f"{nearest_float(value):,.10g}"
+
+
+def binary(x: Any) -> str:
+    """An exact value: short numbers in full, others as a power of two times one plus a remainder.
+
+    >>> binary(Fraction(3, 2)), binary(Fraction(1, 2**60)), binary((1 + Fraction(1, 2**49)) / 2), binary(2**64 - 1)
+    ('1.5', '2^-60', '2^-1 (1 + 2^-49)', '2^64 - 1')
+    """
+    if not isinstance(x, int | Fraction) or isinstance(x, bool):
+        return str(x)  # an infinity, NaN, a word
+    x = Fraction(x)
+    if x < 0:
+        return f"-{binary(-x)}" if " " not in binary(-x) else f"-({binary(-x)})".replace("-(about ", "about -(")
+    if x == 0 or (x.denominator <= 2**10 and abs(x) < 10**7 and len(_plain(x)) <= 12):
+        return _plain(x)
+    e = floor_log2(x)
+    if power_of_two(e + 1) - x == 1:
+        return f"2^{e + 1} - 1"
+    terms: list[int] = []
+    rest = x / power_of_two(e)
+    while rest and len(terms) < MOST_TERMS:
+        terms.append(floor_log2(rest))
+        rest -= power_of_two(terms[-1])
+    if rest:
+        return f"about {number(x)}"
+    inner = " + ".join(["1", *(f"2^{term}" for term in terms[1:])])
+    return f"2^{e}" if len(terms) == 1 else inner if e == 0 else f"2^{e} ({inner})"
+
+
+def times(ratio: Fraction | float) -> str:
+    """How many times the ideal.
+
+    >>> times(Fraction(16)), times(Fraction(2**64 - 1, 2**47)), times(Fraction(3, 2))
+    ('16 times', 'about 131,072 times', '1.5 times')
+    """
+    if is_special(ratio):
+        return "infinitely many times"
+    exact = Fraction(ratio)
+    whole = round(exact)
+    near = exact != whole and abs(exact - whole) * 10**4 < exact
+    return f"about {whole:,} times" if near else f"{number(exact)} times"
+
+
+def size(n: int) -> str:
+    """A number of records, in full up to a billion or so.
+
+    >>> size(393216), size(2**30), size(4 * 2**52 + 2)
+    ('393,216', '1,073,741,824', 'about 2^54')
+    """
+    return f"{n:,}" if n < 10**10 else f"about 2^{floor_log2(n)}"
+
+
+def text(value: Number) -> str:
+    """A number in a table: powers of two and their neighbours as such, long ones in three or four digits.
+
+    >>> text(2**64 - 1), text(Fraction(1, 2**49)), text(393216), text(Fraction(33)), text(Fraction(10, 3))
+    ('2^64 - 1', '2^-49', '393,216', '33', '3.333')
+    >>> text(1 + Fraction(1, 3125)), text(Fraction(268435459, 2))
+    ('1 + 0.00032', '134,217,729.5')
+    """
+    if isinstance(value, str | bool):
+        return str(value)
+    if isinstance(value, Decimal):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
+    number = Fraction(value)
+    if number.denominator == 1 and abs(number) < 2**20:
+        return f"{int(number):,}"
+    for offset, suffix in ((0, ""), (1, " - 1"), (-1, " + 1")):
+        size = abs(number) + offset if number.denominator == 1 else abs(number)
+        exponent = size.numerator.bit_length() - size.denominator.bit_length()
+        if size == Fraction(2) ** exponent and (not offset or number > 0):
+            return f"{'-' if number < 0 else ''}2^{exponent}{suffix}"
+    if number.denominator == 1:
+        return f"{int(number):,}"
+    if (number * 1000).denominator == 1:
+        return f"{Decimal(int(number * 1000)) / 1000:,}"
+    nearest = round(number)
+    beyond = Decimal((number - nearest).numerator) / Decimal((number - nearest).denominator)
+    if nearest and abs(beyond) < Decimal("1e-3") * abs(nearest):
+        return f"{nearest:,} {'+' if beyond > 0 else '-'} {abs(beyond):.2g}"
+    return f"{nearest + beyond:.4g}"
+
+
+def chance(p: Decimal) -> str:
+    """A probability; near 1 as what is missing from it.
+
+    >>> chance(Decimal("0.00016773")), chance(Decimal("0.99983227")), chance(Decimal("0.25"))
+    ('0.0001677', '1 - 0.0001677', '0.2500')
+    """
+    if Decimal("0.01") <= p <= Decimal("0.99"):
+        return f"{p:.4f}"
+    return f"{p:.4g}" if p < 1 / Decimal(2) else "1" if p == 1 else f"1 - {1 - p:.4g}"
+
+
+def _plain(x: Value) -> str:
+    return f"{int(x):,}" if x == int(x) else f"{float(x):.12g}"

@@ -1,0 +1,77 @@
+"""Values that are not numbers: one NaN, one infinity, and finite records whose sum is infinite.
+
+Where a sum lets one of them through, the output says that it was there, whatever noise is added. The first two are
+records outside the bounds, for libraries whose clamp lets them pass (a comparison with NaN is false); the third stays
+within the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import float64
+from soundsum.arithmetic.rationals import Value
+from soundsum.attacks.attack import Attack
+from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Setting, Wish
+
+FORMS = {
+    "nan": "One NaN makes the sum NaN, through a clamp that compares.",
+    "inf": "One infinity makes the sum infinite, where records are not clamped.",
+    "overflow": "Records within the bounds add up to more than the largest float, and the sum is infinite.",
+}
+
+
+def build(setting: Setting, form: str = "nan") -> Attack:
+    if form not in FORMS:
+        raise ValueError(f"form={form!r} is not one of {', '.join(FORMS)}")
+    kind = setting.floats
+    lower, upper = setting.bounds or (Fraction(0), kind.max if form == "overflow" else Fraction(1))
+    plain = max(lower, min(Fraction(0), upper))
+    sized = setting.relation.sized
+    if form == "overflow" and (kind.add(upper, upper) != math.inf or (sized and kind.add(upper, plain) == math.inf)):
+        besides = ", and U and the record nearest zero add up to a number" if sized else ""
+        raise ValueError(
+            f"bounds={setting.as_given(lower, upper)}: the condition is that 2 U is infinite in {kind}{besides}; "
+            f"bounds={setting.as_given(Fraction(0), kind.max)} work"
+        )
+    odd: Value = upper if form == "overflow" else math.nan if form == "nan" else math.inf
+    common = [(upper, 1) if form == "overflow" else (plain, 3)]
+    left = setting.runs(*common, (odd, 1))
+    right = setting.runs(*common, *([(plain, 1)] if sized else []))
+    total = models.iterated(kind).sum
+    return Attack(
+        name="special_values",
+        left=left,
+        right=right,
+        problem=setting.problem(lower, upper, left.size),
+        totals=(total(left), total(right)),
+        parameters={"form": form},
+        aimed_at="iterated",
+        reference="sec:lowerbounds",
+        statement=FORMS[form],
+        outside=form != "overflow",
+    )
+
+
+def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {}
+
+
+FAMILY = FAMILIES.register(
+    Family(
+        name="special_values",
+        goes_wrong="NaN and infinity show in the output",
+        types="floats",
+        default=float64,
+        relations=ANY_SIZED_FIRST,
+        parameters={"form": "nan, inf or overflow"},
+        build=build,
+        candidates=candidates,
+        least_k=1,
+        mirrors=True,
+    )
+)

@@ -1,0 +1,132 @@
+"""The limit of a budget, and when one more release stays within it.
+
+Costs are chosen by people who have seen earlier releases, so a limit must hold for every such choice: it must be a
+privacy filter. Epsilons and deltas that add up to fixed totals are one, and so are rhos; docs/budget.md has the proofs.
+Under an epsilon with a delta, the first release that has a rho alone takes all that is left as one block: from there on
+every release counts by its rho, against the rho that implies what was left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from soundsum.arithmetic import words
+from soundsum.privacy.cost import LONGEST, Cost, amount, text
+from soundsum.privacy.zcdp import zcdp_rho
+
+
+class BudgetExceeded(ValueError):
+    """A release costs more than is left. Nothing was charged. `asked` and `left` are Costs."""
+
+    def __init__(self, message: str, asked: Cost, left: Cost) -> None:
+        super().__init__(message)
+        self.asked, self.left = asked, left
+
+    def __reduce__(self) -> tuple[Any, ...]:  # exceptions are otherwise rebuilt from their message alone
+        return type(self), (str(self), self.asked, self.left)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that all releases together may cost: they are (epsilon, delta)-DP, or rho-zCDP."""
+
+    epsilon: Fraction | None
+    delta: Fraction
+    rho: Fraction | None
+
+    @classmethod
+    def of(cls, epsilon: Any, delta: Any, rho: Any) -> Limit:
+        """The limit a person writes down, checked."""
+        if (epsilon is None) == (rho is None):
+            raise ValueError("a budget is an epsilon, with or without a delta, or a rho; give epsilon= or rho=")
+        limit = cls(_total("epsilon", epsilon), _total("delta", delta) or Fraction(0), _total("rho", rho))
+        if limit.epsilon == 0 or limit.rho == 0:
+            raise ValueError(f"{limit}: a budget is above 0")
+        if limit.delta and rho is not None:
+            raise ValueError("a rho needs no delta; leave delta out, or give epsilon= and delta=")
+        if limit.delta >= 1:
+            raise ValueError(f"delta={delta}: it is below 1, and far below 1/(number of persons) to mean anything")
+        return limit
+
+    @property
+    def nothing(self) -> Cost:
+        """What is spent at first."""
+        return Cost(epsilon=0) if self.rho is None else Cost(rho=0)
+
+    def plus(self, spent: Cost, cost: Cost) -> Cost:
+        """What is spent after one more release: an epsilon and a delta and, once one came by its rho, the rho since."""
+        if self._by_rho(spent, cost):
+            return Cost(spent.epsilon, spent.delta, (spent.rho or 0) + (cost.zcdp or 0))
+        return Cost((spent.epsilon or 0) + (cost.epsilon or 0), spent.delta + cost.delta)
+
+    def after(self, spent: Cost, cost: Cost, what: str) -> Cost:
+        """The same, if that stays within the limit; otherwise raises."""
+        if reason := self._uncountable(cost, self._by_rho(spent, cost)):
+            raise ValueError(f"{what}: {reason}; nothing was charged")
+        total = self.plus(spent, cost)
+        if total.rho is not None:
+            limits = [(total.rho, self._rho_limit(spent))]
+        else:
+            limits = [(total.epsilon or Fraction(0), self.epsilon or Fraction(0)), (total.delta, self.delta)]
+        for reached, limit in limits:
+            if reached > limit:
+                raise self._exceeded(spent, cost, what, reached - limit, limit)
+        return total
+
+    def left(self, spent: Cost) -> Cost:
+        """What one more release may cost, in each measure that can be used."""
+        limit = self._rho_limit(spent)
+        rho = max(limit - (spent.rho or 0), Fraction(0)) if limit else None
+        if self.epsilon is None or spent.rho is not None:
+            return Cost(rho=rho or 0)
+        return Cost(self.epsilon - (spent.epsilon or 0), self.delta - spent.delta, rho)
+
+    def to_json(self) -> dict[str, str | None]:
+        """Exact numbers as strings."""
+        return {"epsilon": text(self.epsilon), "delta": text(self.delta), "rho": text(self.rho)}
+
+    def __str__(self) -> str:
+        return str(Cost(self.epsilon, self.delta, self.rho))
+
+    def _by_rho(self, spent: Cost, cost: Cost) -> bool:
+        return self.rho is not None or spent.rho is not None or (cost.epsilon is None and cost.rho != 0)
+
+    def _rho_limit(self, spent: Cost) -> Fraction:
+        """What rhos may add up to: as given, or as implies the epsilon and delta left when the first rho came."""
+        if self.rho is not None:
+            return self.rho
+        epsilon, delta = (self.epsilon or 0) - (spent.epsilon or 0), self.delta - spent.delta
+        return zcdp_rho(epsilon, delta) if epsilon and delta else Fraction(0)
+
+    def _uncountable(self, cost: Cost, by_rho: bool) -> str | None:
+        """Why a cost has no place in this budget, whatever is left, with what to do; None if it has one."""
+        if by_rho and cost.zcdp is None:
+            return f"{cost} cannot be counted by zCDP as this budget is; give the release's rho= instead"
+        if self.rho is None and not self.delta and cost.epsilon is None:
+            return (
+                f"{cost} has no epsilon, and the budget is an epsilon alone; use Laplace noise, or a budget with rho="
+            )
+        if self.rho is None and not self.delta and cost.delta:
+            return f"{cost}, but the budget promises delta = 0; use Laplace noise, or a budget with delta="
+        return None
+
+    def _exceeded(self, spent: Cost, cost: Cost, what: str, over: Fraction, limit: Fraction) -> BudgetExceeded:
+        left = self.left(spent)
+        converted = left.epsilon is None and cost.rho is None
+        asked = f"{cost} (rho = {words.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
+        close = f", over by {words.amount(over)} (a float counts at its binary value, a string as written)"
+        return BudgetExceeded(
+            f"{what}: asked for {asked}, but {left} is left of {self}"
+            f"{close if over * 10**6 < limit else ''}; nothing was charged",
+            cost,
+            left,
+        )
+
+
+def _total(name: str, value: Any) -> Fraction | None:
+    x = None if value is None else amount(name, value)
+    if x is not None and max(x.denominator, x.numerator).bit_length() > LONGEST:
+        raise ValueError(f"{name} has more than {LONGEST} bits; a budget is a number of reasonable length")
+    return x

@@ -1,0 +1,54 @@
+"""The command line. Exit codes: 0 fine; 1 a violation was found; 2 wrong usage or bad input; 3 a fault."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from soundsum import __version__
+from soundsum.cli import attacking, ledgers, planning, releasing, reproducing, verifying
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"soundsum {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Differentially private sums whose privacy proof covers the arithmetic the computer really does."""
+
+
+@app.command()
+def demo() -> None:
+    """Show in a few seconds what goes wrong with ordinary sums, and what soundsum does instead."""
+    from soundsum.cli.demo import run
+
+    run(Console())
+
+
+for _group in (planning, verifying, releasing, ledgers, attacking, reproducing):
+    _group.register(app)
+
+
+def main() -> None:
+    """The entry point: errors a person can mend are one line and exit code 2, others 3."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError) as error:
+        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except Exception:
+        Console(stderr=True).print_exception()
+        sys.exit(3)

@@ -1,0 +1,81 @@
+"""A walk for the terminal, on a small data set it makes itself: plan, release, by group, and what an attack does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from soundsum.arithmetic.words import binary, number
+from soundsum.attacks import Attack, attack
+from soundsum.budget import Budget
+from soundsum.problem import Problem
+from soundsum.releases.calls import release
+from soundsum.releases.planning import plan, plans
+from soundsum.statistics import Count, Mean, Statistic, Sum
+
+DEPARTMENTS = ["sales", "research", "care"]
+METHODS = ("grid", "kahan", "pairwise", "iterated")
+
+
+def run(console: Console) -> None:
+    people = _people(100_000)
+    console.print(
+        "\n[bold]1. A table[/bold] of made-up people, 100,000 of them: department and pay.\n"
+        "We want their total pay, and nobody shall be able to tell from it who is in the table.\n"
+    )
+    console.print("[bold]2. A plan[/bold]: how far one person can move the sum, by each way to add 100,000 float32.\n")
+    console.print(_ways(Problem("float32", 0, 200_000, max_size=100_000)))
+    chosen = plan(Problem("float32", 0, 200_000))
+    console.print(
+        "\nThe default reaches the ideal. "
+        f"At epsilon 1 its noise stays within {chosen.error(epsilon=1):,.0f}, 95 times in 100; "
+        f"to stay within 100,000, epsilon has to be {float(chosen.epsilon_for(error=100_000)):.2f}.\n"
+    )
+    console.print("[bold]3. Releases[/bold], charged to a budget that cannot be overspent.\n")
+    budget = Budget(epsilon=2)
+    asked: list[Statistic] = [Sum("pay", 0, 200_000), Mean("pay", 0, 200_000), Count()]
+    for released in release(people, asked, epsilon=1, budget=budget):
+        console.print(f"  {released!r}", highlight=False, soft_wrap=True)
+    (by_department,) = release(people, asked[:1], epsilon="1/2", by="dept", groups=DEPARTMENTS, budget=budget)
+    console.print(f"\n  by department: {by_department!r}\n  {budget!r}\n", highlight=False, soft_wrap=True)
+    console.print(
+        "[bold]4. An attack.[/bold] In theory one record moves a bounded sum by at most its ideal sensitivity.\n"
+        "On a computer these neighbouring datasets move an ordinary float64 sum by far more, and so are told apart:\n"
+    )
+    for title, made in (("One rounding", attack("rounding")), ("Repeated rounding", attack("repeated_rounding_2"))):
+        console.print(_compared(title, made))
+    console.print(
+        "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n\n"
+        "Go on with: soundsum attack list, soundsum reproduce, soundsum verify --quick, soundsum sum --help\n"
+    )
+
+
+def _people(n: int) -> pa.Table:
+    """Anybody's numbers will do, so they are the same every time; noise never is."""
+    rng = np.random.default_rng(7)
+    return pa.table({"dept": rng.choice(DEPARTMENTS, n), "pay": rng.lognormal(10.5, 0.5, n).astype(np.float32)})
+
+
+def _ways(problem: Problem) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("  method", "sensitivity", "times the ideal"):
+        table.add_column(heading, justify="left" if heading == "  method" else "right")
+    for p in plans(problem):
+        if not p.unmet and p.method in METHODS:
+            table.add_row(f"  {p.method}", number(p.sensitivity), f"{float(p.ratio):,.7g}")
+    return table
+
+
+def _compared(title: str, made: Attack) -> Table:
+    plain, ours = Fraction(made.measure()), Fraction(made.measure("grid"))
+    table = Table(box=None, pad_edge=False, show_header=False, title=f"[bold]{title}[/bold]", title_justify="left")
+    sizes, relation = f"{made.left.size:,} and {made.right.size:,}", made.problem.relation
+    table.add_row("  records", f"{sizes}, at {relation} distance {made.distance}")
+    table.add_row("  ideal sensitivity", binary(made.ideal))
+    table.add_row("  plain float64 sum moves by", f"[red]{binary(plain)}[/red], {plain / made.ideal} times the ideal")
+    table.add_row("  soundsum's grid sum moves by", f"[green]{binary(ours)}[/green]\n")
+    return table

@@ -1,0 +1,73 @@
+"""The command that shows what every way to add would cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from soundsum import Plan, Problem, Relation, plan, plans
+from soundsum.arithmetic.rationals import floor_log2
+from soundsum.arithmetic.words import number, ratio
+from soundsum.cli.options import AsJson
+
+
+def show_plans(
+    dtype: Annotated[str, typer.Option(help="The records' type: float32, int64, bfloat16, ...")],
+    bounds: Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")],
+    size: Annotated[int | None, typer.Option(help="The number of records, if it is public.")] = None,
+    max_size: Annotated[int | None, typer.Option(help="Where to truncate, for methods that need a limit.")] = None,
+    relation: Annotated[
+        str | None, typer.Option(help=f"{', '.join(Relation)}. Default: change_one with --size, else symmetric.")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="Explain this method alone; auto and float choose one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What every way to add these records would cost: the proved sensitivity beside the ideal one.
+
+    Examples:
+
+        soundsum plan --dtype float32 --bounds 0 1 --size 1000000
+
+        soundsum plan --dtype int32 --bounds -5 10 --relation insert_delete --max-size 1000
+
+        soundsum plan --dtype float64 --bounds 0 1000 --method auto
+    """
+    relation = relation or (Relation.SYMMETRIC if size is None else Relation.CHANGE_ONE)
+    problem = Problem(dtype, bounds[0], bounds[1], relation, size, max_size)
+    if method is not None:
+        chosen = plan(problem, method)
+        typer.echo(json.dumps(chosen.to_json(), indent=2) if as_json else chosen.explain())
+    elif as_json:
+        typer.echo(json.dumps([p.to_json() for p in plans(problem)], indent=2))
+    else:
+        Console().print(_table(plans(problem)))
+
+
+def _table(every: Sequence[Plan]) -> Table:
+    """Every method, what it costs and what it needs; methods refused for the same reasons in one row."""
+    problem = every[0].problem
+    table = Table(title=f"{problem}\nideal sensitivity {number(problem.ideal)}", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("method")
+    table.add_column("sensitivity", justify="right", no_wrap=True)
+    table.add_column("ratio", justify="right", no_wrap=True)
+    table.add_column("how, or why not")
+    refused: dict[tuple[str, ...], list[str]] = {}
+    for p in every:
+        if p.unmet:
+            refused.setdefault(p.unmet, []).append(p.method)
+        else:
+            how = " -> ".join(p.steps) + ("" if p.modulus is None else f", modulo 2^{floor_log2(p.modulus)}")
+            table.add_row(f"[bold]{p.method}[/bold]", number(p.sensitivity), ratio(p.ratio), how)
+    for reasons, methods in refused.items():
+        table.add_row(f"[dim]{', '.join(methods)}[/dim]", "", "", f"[dim]{'; '.join(reasons)}[/dim]")
+    return table
+
+
+def register(app: typer.Typer) -> None:
+    app.command("plan")(show_plans)

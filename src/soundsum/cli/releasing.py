@@ -1,0 +1,274 @@
+"""The commands that release a private number from a file, and the one that checks a certificate."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+import soundsum as ss
+from soundsum.arithmetic.words import readable
+from soundsum.cli.options import AsJson, Epsilon, Rho
+from soundsum.data import files
+from soundsum.data.tables import Scanned, Watched, require
+from soundsum.releases.outcome import Release, Releases
+
+Noise = StrEnum("Noise", ["laplace", "gaussian"])
+Missing = StrEnum("Missing", ["zero", "drop"])
+
+File = Annotated[str, typer.Argument(help="Parquet, CSV or Arrow IPC; globs too; - reads CSV from stdin.")]
+Column = Annotated[str, typer.Option(help="The column to read.")]
+Bounds = Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")]
+Size = Annotated[int | None, typer.Option(help="The number of rows, where it is public; checked.")]
+Dtype = Annotated[str | None, typer.Option(help="For CSV, which has no types: float64 or int64.")]
+
+
+def _common(
+    epsilon: Epsilon = None,
+    delta: Annotated[str | None, typer.Option(help="With --noise gaussian and --epsilon.")] = None,
+    rho: Rho = None,
+    noise: Annotated[
+        Noise, typer.Option(help="Laplace noise is pure; Gaussian takes --rho, or --delta.")
+    ] = Noise.laplace,
+    relation: Annotated[ss.Relation, typer.Option(help="When two tables are neighbours.")] = ss.Relation.SYMMETRIC,
+    by: Annotated[str | None, typer.Option(help="Release by group: the column the groups are in.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="The groups, with commas: a,b,c; or @FILE, one to a line. Known in public.")
+    ] = None,
+    privacy_unit: Annotated[str | None, typer.Option(help="Protect persons: the column of their ids.")] = None,
+    max_rows: Annotated[int, typer.Option(help="With --privacy-unit: rows of a person that count, per group.")] = 1,
+    max_groups: Annotated[int, typer.Option(help="With --privacy-unit and --by: groups a person counts in.")] = 1,
+    missing: Annotated[
+        Missing, typer.Option(help="A missing record counts as the value nearest 0, or is left out.")
+    ] = Missing.zero,
+    budget: Annotated[str | None, typer.Option(help="Charge this ledger; soundsum budget create makes one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What every release takes."""
+
+
+def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]) -> Callable[..., None]:
+    """A command with the common options after its own; it says which function to call with what.
+
+    Typer reads the options from the signature, so the two signatures are joined.
+    """
+    own, shared = (list(inspect.signature(f).parameters.values()) for f in (command, _common))
+    named = [p.name for p in own]
+
+    def run(**given: Any) -> None:
+        as_json, ledger = given.pop("as_json"), given.pop("budget")
+        with _on_disk(given.pop("file")) as file:
+            function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
+            given["groups"] = _list_groups(given["groups"], file, given["by"])
+            if ledger is not None:
+                given["budget"] = ss.Budget(path=ledger)
+            with _watch(file) as table:
+                outcome = function(table, *arguments, **options, **given)
+        _show(outcome, as_json)
+
+    hints = {**get_type_hints(_common, include_extras=True), **get_type_hints(command, include_extras=True)}
+    joined = [parameter.replace(annotation=hints[parameter.name]) for parameter in (*own, *shared)]
+    run.__signature__ = inspect.Signature(joined)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in joined}
+    run.__doc__, run.__name__ = command.__doc__, command.__name__.removeprefix("private_")
+    return run
+
+
+@_release
+def private_sum(
+    file: File,
+    column: Column,
+    bounds: Bounds,
+    dtype: Dtype = None,
+    size: Size = None,
+    max_size: Annotated[int | None, typer.Option(help="Where to truncate, for methods that need a limit.")] = None,
+    method: Annotated[str, typer.Option(help="How to add; auto reaches the ideal sensitivity.")] = "auto",
+) -> Any:
+    """A private sum of a column.
+
+    Examples:
+
+        soundsum sum pay.parquet --column pay --bounds 0 200000 --epsilon 1
+
+        soundsum sum pay.parquet --column pay --bounds 0 200000 --epsilon 1 --by dept --groups sales,research
+
+        soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --privacy-unit patient --max-rows 10
+    """
+    return ss.sum, bounds, {"column": column, "dtype": dtype, "size": size, "max_size": max_size, "method": method}
+
+
+@_release
+def private_mean(file: File, column: Column, bounds: Bounds, dtype: Dtype = None, size: Size = None) -> Any:
+    """A private mean of a column; the cost is shared by the sum and, where it is private, the count.
+
+    Example: soundsum mean people.csv --column age --bounds 0 120 --epsilon 1
+    """
+    return ss.mean, bounds, {"column": column, "dtype": dtype, "size": size}
+
+
+@_release
+def private_variance(file: File, column: Column, bounds: Bounds, dtype: Dtype = None, size: Size = None) -> Any:
+    """A private variance of a column.
+
+    Example: soundsum variance people.csv --column age --bounds 0 120 --epsilon 1
+    """
+    return ss.variance, bounds, {"column": column, "dtype": dtype, "size": size}
+
+
+@_release
+def private_count(
+    file: File, column: Annotated[str | None, typer.Option(help="With --missing drop: the column to look at.")] = None
+) -> Any:
+    """A private number of rows; with --missing drop, of those with a value in the column.
+
+    Example: soundsum count people.csv --epsilon 1 --by dept --groups sales,research
+    """
+    return ss.count, (), {"column": column}
+
+
+@_release
+def private_histogram(
+    file: File,
+    column: Column,
+    edges: Annotated[str | None, typer.Option(help="Numbers that go up, with commas: 0,10,20.")] = None,
+    categories: Annotated[str | None, typer.Option(help="Categories, with commas: a,b,c; or @FILE.")] = None,
+    dtype: Dtype = None,
+) -> Any:
+    """Private counts over given edges or categories, empty ones too.
+
+    Example: soundsum histogram people.csv --column age --edges 0,20,40,60,80,120 --epsilon 1
+    """
+    points = None if edges is None else [_number(edge) for edge in edges.split(",")]
+    return (
+        ss.histogram,
+        (points,),
+        {"column": column, "categories": _list_groups(categories, file, column), "dtype": dtype},
+    )
+
+
+def check_certificate(file: Annotated[Path, typer.Argument(help="A certificate, or a release, as JSON.")]) -> None:
+    """Check that a certificate's sensitivity and noise follow from its problem, method and promise.
+
+    Example: soundsum sum pay.csv --column pay --bounds 0 9 --epsilon 1 --json > r.json; soundsum check r.json
+    """
+    try:
+        written = json.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file} is not JSON: {error}; give what --json printed") from None
+    outcomes = written if isinstance(written, list) else [written]
+    if not outcomes or not all(isinstance(one, dict) for one in outcomes):
+        raise ValueError(f"{file} holds no certificate; give what --json printed")
+    problems = [problem for one in outcomes for problem in ss.check(one.get("certificate", one))]
+    console = Console()
+    if problems:
+        console.print("[red]does not hold[/red]", *(f"\n  {escape(problem)}" for problem in problems), highlight=False)
+        raise typer.Exit(1)
+    console.print("[green]holds[/green]: sensitivity and noise follow from the problem, the method and the promise")
+
+
+@contextmanager
+def _on_disk(file: str) -> Iterator[str]:
+    """The file itself; what comes from stdin is put into one first, to be read as any CSV."""
+    if file != "-":
+        yield file
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "stdin.csv")
+        with path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield str(path)
+
+
+@contextmanager
+def _watch(file: str) -> Iterator[Any]:
+    """The table to read, with a progress bar beside it on a terminal."""
+    terminal = Console(stderr=True)
+    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task("", total=files.rows(file))
+        yield Watched(file, lambda rows: bar.advance(task, rows))
+
+
+def _list_groups(text: str | None, file: str, column: str | None) -> list[Any] | None:
+    """Groups as the column has them: numbers, dates or text."""
+    if text is None:
+        return None
+    names = Path(text[1:]).read_text().splitlines() if text.startswith("@") else text.split(",")
+    if column is None:
+        return list(names)
+    import pyarrow as pa
+
+    where = Scanned(file)
+    require(where, column)
+    if where.has_no_types:
+        return list(names)
+    kind = where.arrow_type(column)
+    try:
+        return list(pa.array(names).cast(kind).to_pylist())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ValueError(f"{text}: column {column!r} is {kind}; list groups of that type") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--edges: {text!r} is not a number; give numbers with commas, such as 0,10,20") from None
+
+
+def _show(outcome: Release | Releases, as_json: bool) -> None:
+    releases = outcome if isinstance(outcome, Releases) else {None: outcome}
+    if as_json:
+        listed = [_to_json(group, release) for group, release in releases.items()]
+        typer.echo(json.dumps(listed if isinstance(outcome, Releases) else listed[0], indent=2))
+        return
+    first = next(iter(releases.values()))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    if isinstance(outcome, Releases):
+        table.add_column("group")
+    for heading in (f"private {first.statistic}", "95% interval"):
+        table.add_column(heading, justify="right")
+    for group, release in releases.items():
+        low, high = release.interval(0.95)
+        cells = [readable(release.value), f"{low:,.6g} to {high:,.6g}"]
+        table.add_row(*([escape(_group(group))] if isinstance(outcome, Releases) else []), *cells)
+    console = Console()
+    console.print(table)
+    plan = first.plan
+    facts = f"{first.guarantee} for {plan.unit}; {plan.method}, sensitivity {first.sensitivity}"
+    console.print(f"[dim]{facts}[/dim]", highlight=False)
+
+
+def _group(group: Any) -> str:
+    """A group to read; a cell of a histogram by its edges."""
+    if not isinstance(group, tuple):
+        return str(group)
+    if all(isinstance(edge, int | float) for edge in group):
+        return " to ".join(f"{edge:g}" for edge in group)
+    return ", ".join(_group(part) for part in group)
+
+
+def _to_json(group: Any, release: Release) -> dict[str, Any]:
+    low, high = release.interval(0.95)
+    shown = {"value": release.value, "exact": str(release.exact), "interval_95": [low, high]}
+    named = {} if group is None else {"group": group if isinstance(group, str | int | float | tuple) else str(group)}
+    return named | shown | {"certificate": release.certificate}
+
+
+def register(app: typer.Typer) -> None:
+    for command in (private_sum, private_mean, private_variance, private_count, private_histogram):
+        app.command()(command)
+    app.command("check")(check_certificate)

@@ -1,0 +1,166 @@
+"""One column of anything, as numbers or as keys: arrays, Arrow and data-frame columns, and Python iterables.
+
+What has a type keeps it: booleans are 0 and 1, decimals exact scaled integers. Python objects have none, so as numbers
+they are float64 and what is no number is missing, and as keys they are compared as Python compares them. Nothing here
+raises because of one value.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
+from soundsum.data.records import Column, Records, records
+from soundsum.data.runs import Runs
+
+INT64 = np.iinfo(np.int64)
+
+
+class Numbers(NamedTuple):
+    """Records, and what 1 in them is worth: a decimal's last digit, otherwise 1."""
+
+    records: Records
+    worth: Fraction
+
+
+def is_untyped(data: Any) -> bool:
+    """Whether the column is made of Python objects; a pandas column may be, too."""
+    if isinstance(data, Runs | Column):
+        return False
+    own = getattr(data, "dtype", None)
+    if own is None:
+        return not is_arrow(data)
+    return str(own) in ("object", "Object")  # of NumPy and pandas, and of Polars
+
+
+def is_arrow(data: Any) -> bool:
+    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+
+
+def as_numbers(data: Any, dtype: object = None) -> Numbers:
+    """The column as records of its own type, or of `dtype` where that is the same."""
+    if isinstance(data, Runs | Column):
+        return Numbers(records(data, dtype), Fraction(1))
+    if is_untyped(data):
+        return Numbers(records(np.array([_as_float(x) for x in data], np.float64), dtype), Fraction(1))
+    if is_arrow(data):
+        array = as_arrow(data)
+        return Numbers(records(in_storage(array), dtype), arrow_type(array.type)[1])
+    if data.dtype == np.dtype(bool):
+        return Numbers(records(data.astype(np.uint8), dtype), Fraction(1))
+    return Numbers(records(data, dtype), Fraction(1))
+
+
+def as_keys(data: Any) -> Any:
+    """The column as an Arrow array, or as a list of Python objects."""
+    if isinstance(data, Runs | Column) or is_untyped(data):
+        return list(data)
+    return plain_keys(as_arrow(data))
+
+
+def presence(data: Any) -> Column:
+    """1 for every record, missing where it is null, None or NaN."""
+    if isinstance(data, Runs | Column) or is_untyped(data):
+        there = np.array([not is_missing(x) for x in data], bool)
+    elif is_arrow(data):
+        there = plain_keys(as_arrow(data)).is_valid().to_numpy(zero_copy_only=False)
+    else:
+        there = ~np.ma.getmaskarray(data)
+        if data.dtype.kind == "f":
+            there &= ~np.isnan(np.ma.getdata(data))
+    return Column(np.ones(len(there), np.uint8), number_type("uint8"), np.packbits(there, bitorder="little"))
+
+
+def as_arrow(data: Any) -> Any:
+    """An Arrow array in one piece."""
+    import pyarrow as pa
+
+    try:
+        if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
+            return pa.array(data)
+        return pa.chunked_array(data).combine_chunks()
+    except pa.ArrowNotImplementedError:  # because of its type, which is not in a value
+        raise TypeError(f"a column of {data.dtype} is neither numbers nor keys; cast it") from None
+
+
+def plain_keys(array: Any) -> Any:
+    """Keys as Arrow's functions compare them: dictionaries and views written out, NaN as no key at all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return plain_keys(array.dictionary).take(array.indices)
+    if pa.types.is_string_view(kind):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(kind):
+        return array.cast(pa.large_binary())
+    return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array
+
+
+def arrow_type(kind: Any, name: str = "the column") -> tuple[NumberType, Fraction]:
+    """The number type of an Arrow type, and what 1 is worth in it."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(kind):
+        return number_type("uint8"), Fraction(1)
+    if pa.types.is_null(kind):  # no row has a value
+        return float64, Fraction(1)
+    if pa.types.is_decimal(kind) and not pa.types.is_decimal256(kind):
+        return int64, Fraction(10) ** -kind.scale
+    try:
+        return number_type(kind.to_pandas_dtype()), Fraction(1)
+    except (NotImplementedError, TypeError):
+        raise TypeError(f"{name} is {kind}, not numbers; name another column, or cast it") from None
+
+
+def in_storage(array: Any) -> Any:
+    """An Arrow array in the storage of its number type: booleans as 0 and 1, decimals by their last digits."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(array.type):
+        return array.cast(pa.uint8())
+    if pa.types.is_null(array.type):
+        return array.cast(pa.float64())
+    if pa.types.is_decimal(array.type) and not pa.types.is_decimal256(array.type):
+        return _last_digits(array.cast(pa.decimal128(38, array.type.scale)))
+    return array
+
+
+def _last_digits(array: Any) -> Any:
+    """Decimals of 128 bits as integers of 64, held at their limits: bounds of a record are within those."""
+    import pyarrow as pa
+
+    if not len(array):
+        return pa.array([], pa.int64())
+    _, buffer = array.buffers()
+    words = np.frombuffer(buffer, np.int64, 2 * (array.offset + len(array)))[2 * array.offset :]
+    low, high = words[::2], words[1::2]
+    held = np.where(high == low >> 63, low, np.where(high < 0, INT64.min, INT64.max))
+    return pa.array(held, mask=~array.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _as_float(x: Any) -> float:
+    """Numbers as doubles, those beyond them as infinities; what is none as NaN."""
+    if isinstance(x, str | bytes | complex) or x is np.ma.masked:
+        return math.nan
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+    except (TypeError, ValueError, ArithmeticError):
+        return math.nan
+
+
+def is_missing(x: Any) -> bool:
+    """Whether an object stands for nothing."""
+    try:
+        return x is None or x is np.ma.masked or bool(x != x)
+    except TypeError:  # pandas.NA
+        return True
+    except (ValueError, ArithmeticError):
+        return False

@@ -1,0 +1,146 @@
+"""Group keys as codes: each row's place in a public list of groups, or one past its end for any other row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum import native
+from soundsum.data.columns import is_arrow
+
+Codes = NDArray[np.int32]
+
+MOST = (1 << 31) - 2
+"""Groups, or groups times cells, that codes of 32 bits can tell apart."""
+
+
+class Groups:
+    """A public list of groups, in order, without repeats."""
+
+    def __init__(self, groups: Any) -> None:
+        if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
+            raise TypeError(f"groups={groups!r} is not a list; give the groups to release, such as groups=['a', 'b']")
+        self.names = _list(groups)
+        if not self.names:
+            raise ValueError("groups is empty; list at least one group")
+        if None in self.names:
+            raise ValueError("groups has None in it; rows without a group are left out, so leave it out too")
+        self._places = {name: place for place, name in enumerate(self.names)}
+        if len(self._places) != len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(f"groups names {twice!r} twice; name each group once")
+        self._spelled = self.names
+        self._encoders: dict[Any, Callable[[Any], Codes]] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def read_from_text(self) -> Any:
+        """The type in which a column of text is read to look for these groups: their own, or as they are spelled."""
+        import pyarrow as pa
+
+        if all(isinstance(name, bool) for name in self.names):
+            return pa.bool_()
+        if all(type(name) is int for name in self.names):
+            return pa.int64()
+        if all(isinstance(name, float) for name in self.names):
+            return pa.float64()
+        self._spelled = [str(name) for name in self.names]
+        return pa.string()
+
+    def codes(self, keys: Any) -> Codes:
+        """The place of every key, len(self) for what is not listed; an Arrow array, or a list of Python objects."""
+        if isinstance(keys, list):
+            return np.array([self._place(key) for key in keys], np.int32)
+        if keys.type not in self._encoders:
+            self._encoders[keys.type] = self._encoder(keys.type)
+        return self._encoders[keys.type](keys)
+
+    def _place(self, key: Any) -> int:
+        try:
+            return self._places.get(key, len(self))
+        except TypeError:  # not hashable, so not listed
+            return len(self)
+
+    def _encoder(self, kind: Any) -> Callable[[Any], Codes]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if pa.types.is_null(kind):
+            return lambda keys: np.full(len(keys), len(self), np.int32)
+        try:
+            listed = pa.array(self._spelled, type=kind)
+            pc.index_in(listed[:0], value_set=listed)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            raise ValueError(
+                f"groups {_few(self.names)} cannot be looked up in a column of {kind}; give them as that type"
+            ) from None
+
+        def any_keys(keys: Any) -> Codes:
+            found = pc.index_in(keys, value_set=listed).fill_null(len(self))
+            return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+        if not pa.types.is_integer(kind):
+            return any_keys
+        places = native.Places(_as_int64(listed))
+        threads = len(os.sched_getaffinity(0))
+        return lambda keys: any_keys(keys) if keys.null_count else places.find(_as_int64(keys), threads)
+
+
+def cell_codes(edges: Sequence[float], values: NDArray[Any], present: NDArray[np.bool_]) -> Codes:
+    """Which of the cells [edge, next edge), the last one closed, every value is in; one past the last for none."""
+    points = _points(edges, values.dtype)
+    found = np.searchsorted(points, values, side="right") - 1
+    found[values == points[-1]] = len(points) - 2
+    found[(found < 0) | ~present] = len(points) - 1
+    return found.astype(np.int32)
+
+
+def _points(edges: Sequence[float], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Edges to compare values of this type with, exactly: 64-bit integers and doubles do not compare so."""
+    if kind.kind in "iu" and all(isinstance(edge, int) for edge in edges):
+        limits = np.iinfo(kind)
+        fit = all(limits.min <= edge <= limits.max for edge in edges)
+        return np.asarray(edges, dtype=kind if fit else object)
+    return np.asarray(edges, dtype=np.float64)
+
+
+def cross_codes(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes:
+    """Codes of pairs (group, cell), for `of` groups and `count` cells."""
+    if groups is None:
+        return cell
+    pairs = groups * np.int32(count) + cell
+    return np.where((groups == of) | (cell == count), np.int32(of * count), pairs)
+
+
+def require_ids(ids: Any) -> None:
+    """Refuses a column of persons' ids by its type, shown by an empty one."""
+    import pyarrow as pa
+
+    if not isinstance(ids, list):
+        try:
+            pa.table({"id": ids}).group_by("id").aggregate([])
+            ids.dictionary_encode()
+        except pa.ArrowException:
+            raise TypeError(f"privacy_unit is a column of {ids.type}; ids are numbers or text, so cast it") from None
+
+
+def _list(groups: Any) -> list[Any]:
+    import pyarrow as pa
+
+    if is_arrow(groups) or (getattr(groups, "dtype", None) is not None and groups.dtype.kind == "M"):
+        array = pa.chunked_array(groups) if hasattr(groups, "__arrow_c_stream__") else pa.array(groups)
+        return list(array.to_pylist())
+    return list(groups.tolist() if hasattr(groups, "tolist") else groups)
+
+
+def _as_int64(keys: Any) -> NDArray[np.int64]:
+    return np.asarray(keys.to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
+
+
+def _few(names: list[Any]) -> str:
+    return ", ".join(repr(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")

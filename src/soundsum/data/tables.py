@@ -1,0 +1,301 @@
+"""Tables in memory, as streams, or in files, read once, a batch at a time.
+
+A table is anything with the Arrow stream interface (pyarrow, Polars, DuckDB), a pandas frame or a dict of columns, or a
+path to Parquet, CSV or Arrow IPC files (globs too). A single column is a table of one, whose name is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+from soundsum.arithmetic.numbers import NumberType, number_type
+from soundsum.data import files
+from soundsum.data.columns import Numbers, arrow_type, as_keys, as_numbers, in_storage, is_arrow, plain_keys, presence
+from soundsum.data.keys import Groups, require_ids
+from soundsum.data.records import Column, Records, records
+from soundsum.data.runs import Runs
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A table whose reading is watched: `advance` is called with the rows of every batch."""
+
+    data: Any
+    advance: Callable[[int], None]
+
+
+class Batch(Protocol):
+    """Some rows of a table."""
+
+    @property
+    def rows(self) -> int: ...
+    def numbers(self, column: str | None) -> Records: ...
+    def keys(self, column: str | None) -> Any:
+        """An Arrow array, or a list of Python objects where the column has no type."""
+
+    def presence(self, column: str | None) -> Column:
+        """1 for every row, missing where the column is."""
+
+
+class Schema(Protocol):
+    """What is public about a table: its columns, their types, and the number of rows where a relation says so."""
+
+    @property
+    def names(self) -> list[Any]: ...
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        """The column's public type, and what 1 is worth in its records."""
+
+    def expect_groups(self, column: str | None, groups: Groups) -> None:
+        """Says that the column will be looked up among these groups; refuses a type in which it cannot be."""
+
+    def expect_ids(self, column: str | None) -> None:
+        """Says that the column holds persons' ids; refuses a type that cannot be one."""
+
+    def rows(self) -> int:
+        """How many there are, without reading them."""
+
+
+class Table(Schema, Protocol):
+    """Columns that can be read, in batches."""
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]: ...
+
+
+class Columns:
+    """Columns in memory, each with its own type or none; the batch is the table."""
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        self._columns = {name: _keep(column) for name, column in columns.items()}
+        self._numbers: dict[Any, Numbers] = {}
+
+    @property
+    def names(self) -> list[Any]:
+        return list(self._columns)
+
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        try:
+            if column not in self._numbers:
+                self._numbers[column] = as_numbers(self._columns[column], dtype)
+        except TypeError as error:
+            raise TypeError(f"{_say(column)}: {error}") if column is not None else error from None
+        return self._numbers[column].records.type, self._numbers[column].worth
+
+    def expect_groups(self, column: str | None, groups: Groups) -> None:
+        groups.codes(as_keys(self._columns[column])[:0])
+
+    def expect_ids(self, column: str | None) -> None:
+        require_ids(as_keys(self._columns[column])[:0])
+
+    def rows(self) -> int:
+        sizes = {name: _size(column) for name, column in self._columns.items()}
+        most = max(sizes.values(), default=0)
+        for name, size in sizes.items():
+            if size != most:
+                raise ValueError(f"{_say(name)} has {size:,} entries and others {most:,}; give one for each row")
+        return most
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]:
+        yield _Memory(self.rows(), self._columns, self._numbers)
+
+
+@dataclass(frozen=True)
+class _Memory:
+    rows: int
+    _columns: Mapping[Any, Any]
+    _numbers: Mapping[Any, Numbers]
+
+    def numbers(self, column: str | None) -> Records:
+        return self._numbers[column].records
+
+    def keys(self, column: str | None) -> Any:
+        return as_keys(self._columns[column])
+
+    def presence(self, column: str | None) -> Column:
+        return presence(self._columns[column])
+
+
+class Scanned:
+    """A stream of Arrow batches, or files; opened once, as a stream may not be there twice."""
+
+    def __init__(self, data: Any, advance: Callable[[int], None] | None = None) -> None:
+        self._data, self._advance = data, advance
+        self._as: dict[str, Any] = {}
+
+    @cached_property
+    def _opened(self) -> Any:
+        import pyarrow as pa
+
+        if files.is_path(self._data):
+            return files.dataset(self._data)
+        return self._data if isinstance(self._data, pa.Table) else pa.RecordBatchReader.from_stream(self._data)
+
+    @property
+    def names(self) -> list[Any]:
+        return list(self._opened.schema.names)
+
+    @property
+    def has_no_types(self) -> bool:
+        """Whether a column's type is guessed from its first rows: CSV, unless types are given."""
+        return files.is_path(self._data) and files.file_format(self._opened.files[0]) == "csv"
+
+    def read_as(self, column: str, kind: Any) -> None:
+        """Gives a column without a type one, for all that is asked of it."""
+        if self._as.setdefault(column, kind) != kind:
+            raise ValueError(f"{_say(column)} is asked for as {self._as[column]} and as {kind}; ask in two calls")
+
+    def arrow_type(self, column: str) -> Any:
+        return self._as.get(column) or self._opened.schema.field(column).type
+
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        assert column is not None
+        wanted = None if dtype is None else number_type(dtype)
+        if self.has_no_types:
+            self.read_as(column, files.number_type_of(self.arrow_type(column), wanted))
+        kind, worth = arrow_type(self.arrow_type(column), _say(column))
+        if wanted is not None and wanted != kind:
+            raise TypeError(f"dtype={wanted} but {_say(column)} is {kind}; cast it, or leave dtype out")
+        return kind, worth
+
+    def expect_groups(self, column: str | None, groups: Groups) -> None:
+        assert column is not None
+        if self.has_no_types:
+            self.read_as(column, groups.read_from_text())
+        groups.codes(self._no_keys(column))
+
+    def expect_ids(self, column: str | None) -> None:
+        import pyarrow as pa
+
+        assert column is not None
+        if self.has_no_types:
+            self.read_as(column, pa.string())  # as numbers, "7" and "07" would be one person
+        require_ids(self._no_keys(column))
+
+    def _no_keys(self, column: str) -> Any:
+        """What the column's keys look like, without any."""
+        import pyarrow as pa
+
+        return plain_keys(pa.array([], self.arrow_type(column)))
+
+    def rows(self) -> int:
+        import pyarrow as pa
+
+        if isinstance(self._opened, pa.RecordBatchReader):
+            raise ValueError("size= is missing: the number of rows in a stream shows only at its end")
+        if self.has_no_types:  # some lines may be no rows
+            return sum(batch.rows for batch in Scanned(self._data).batches())
+        return int(self._opened.num_rows if isinstance(self._opened, pa.Table) else self._opened.count_rows())
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]:
+        for batch in self._record_batches([name for name in dict.fromkeys(columns) if name is not None]):
+            yield _Scan(batch)
+            if self._advance is not None:
+                self._advance(batch.num_rows)
+
+    def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        opened, wanted = self._opened, wanted or self.names[:1]
+        if files.is_path(self._data):
+            guessed = self.has_no_types  # such types are for those who asked for them
+            kinds = {name: None if guessed and name not in self._as else self.arrow_type(name) for name in wanted}
+            yield from files.batches(opened, kinds)
+        elif isinstance(opened, pa.Table):
+            yield from opened.select(wanted).to_batches()
+        else:
+            yield from (batch.select(wanted) for batch in opened)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    _batch: Any
+
+    @property
+    def rows(self) -> int:
+        return int(self._batch.num_rows)
+
+    def numbers(self, column: str | None) -> Records:
+        return records(in_storage(self._batch.column(column)))
+
+    def keys(self, column: str | None) -> Any:
+        return plain_keys(self._batch.column(column))
+
+    def presence(self, column: str | None) -> Column:
+        return presence(self._batch.column(column))
+
+
+def open_table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | Scanned:
+    """Data as a table; `beside` are columns that belong to a single one."""
+    data, advance = (data.data, data.advance) if isinstance(data, Watched) else (data, None)
+    if is_column(data):
+        return Columns({None: data, **(beside or {})})
+    if isinstance(data, Mapping):
+        return Columns(data)
+    # Of a frame, the other columns and the index need not be of types Arrow knows.
+    if hasattr(data, "loc"):
+        _require_unique(list(data.columns))
+        return Columns({name: data[name] for name in data.columns})
+    if hasattr(data, "get_column"):
+        return Columns({name: data.get_column(name) for name in data.columns})
+    return Scanned(data, advance)
+
+
+def require(where: Schema, *columns: str | None) -> None:
+    """Refuses names that are not columns, and a table without a name."""
+    names = where.names
+    for name in columns:
+        if name is None and None not in names:
+            raise ValueError(f"column= is missing; it names what to read: {', '.join(map(str, names))}")
+        if name not in names:
+            there = "the data is a single column" if None in names else f"it has {', '.join(map(str, names))}"
+            raise ValueError(f"{_say(name)} is not in the table; {there}")
+        _require_unique([other for other in names if other == name])
+
+
+def _require_unique(names: list[Any]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{_say(name)} is in the table {names.count(name)} times; rename one")
+
+
+def is_column(data: Any) -> bool:
+    """Whether the data is one column itself."""
+    data = data.data if isinstance(data, Watched) else data
+    if files.is_path(data) or isinstance(data, Mapping) or (hasattr(data, "loc") and hasattr(data, "columns")):
+        return False
+    if isinstance(data, Runs | Column):
+        return True
+    if hasattr(data, "collect") and not is_arrow(data):
+        raise TypeError(f"{type(data).__name__} is not computed yet; pass {type(data).__name__.lower()}.collect()")
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        if not isinstance(data, Iterable) or isinstance(data, bytes):
+            raise TypeError(f"{type(data).__name__} is neither a table nor a column; pass a data frame, array or path")
+        return True
+    import pyarrow as pa
+
+    if isinstance(data, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return isinstance(data, pa.Array | pa.ChunkedArray)
+    return not (hasattr(data, "columns") or hasattr(data, "fetch_arrow_table"))  # a series has a name, not columns
+
+
+def _keep(column: Any) -> Any:
+    """A column that can be looked at twice."""
+    sized = hasattr(column, "__len__") and not isinstance(column, str | bytes)
+    if isinstance(column, Runs | Column) or is_arrow(column) or sized:
+        return column
+    if not isinstance(column, Iterable) or isinstance(column, str | bytes):
+        raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
+    return list(column)
+
+
+def _size(column: Any) -> int:
+    if isinstance(column, Runs | Column):
+        return column.size
+    return len(column) if hasattr(column, "__len__") else len(as_keys(column))
+
+
+def _say(column: Any) -> str:
+    return "the data" if column is None else f"column {column!r}"

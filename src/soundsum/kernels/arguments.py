@@ -1,0 +1,98 @@
+"""The kernels' arguments, checked: records of a type, bounds that are values of it, codes, threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from soundsum import native
+from soundsum.arithmetic import models
+from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
+from soundsum.arithmetic.rationals import Value, exact, is_special
+from soundsum.data.records import Column, Missing, Records, records
+from soundsum.data.runs import Runs
+
+RECORDS_PER_THREAD = 1 << 18
+"""Below this many records a thread costs more than it saves."""
+
+
+def raw_records(column: Records) -> native.Records:
+    if isinstance(column, Runs):
+        values, lengths, repeats = column.arrays()
+        return native.Records.of_runs(_as_bits(values), column.type.name, lengths, repeats)
+    return native.Records.of_array(_as_bits(column.values), column.type.name, column.validity, column.first_bit)
+
+
+def _as_bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return values.view(f"u{values.itemsize}")
+
+
+def clean_records(column: Records, lower: Value, upper: Value, drop: bool) -> Iterator[Value]:
+    return (models.clean(x, lower, upper) for x in column if not (drop and x != x))
+
+
+def integer_arguments(data: Any, lower: Any, upper: Any) -> tuple[Records, int, int]:
+    column = records(data)
+    if not isinstance(column.type, IntType):
+        raise TypeError(f"the records are {column.type}; this sum adds integers, for floats use grid_sum or float_sum")
+    low, high = bounds_of(lower, upper, column.type)
+    return column, int(low), int(high)
+
+
+def float_arguments(data: Any, dtype: object) -> Records:
+    column = records(data, dtype)
+    if not isinstance(column.type, FloatType):
+        raise TypeError(f"the records are {column.type}; a grid is for floats, for integers use wide_sum")
+    return column
+
+
+def array_only(data: Any, dtype: object = None) -> Column:
+    column = records(data, dtype)
+    if isinstance(column, Runs):
+        raise TypeError("data is Runs; sums by group need a code per record, so pass np.asarray(runs)")
+    return column
+
+
+def bounds_of(lower: Any, upper: Any, kind: NumberType) -> tuple[Value, Value]:
+    """Both bounds, exact and of the type, or an error that names the nearest that would do."""
+    low, high = exact(lower, "lower"), exact(upper, "upper")
+    for name, bound in (("lower", low), ("upper", high)):
+        if is_special(bound):
+            raise ValueError(f"{name}={bound}: bounds are finite numbers; give the range the records may lie in")
+        if bound not in kind:
+            raise ValueError(f"{name}={bound} is not a value of {kind}; the nearest is {kind.round(Fraction(bound))}")
+    if low > high:
+        raise ValueError(f"lower={low} is above upper={high}; swap them")
+    return low, high
+
+
+def drops_missing(missing: Missing) -> bool:
+    if missing not in ("zero", "drop"):
+        raise ValueError(f'missing={missing!r} is neither "zero" nor "drop"')
+    return missing == "drop"
+
+
+def threads_for(threads: int | None, size: int) -> int:
+    if threads is None:
+        return max(1, min(len(os.sched_getaffinity(0)), size // RECORDS_PER_THREAD))
+    if not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads={threads!r}: at least 1 thread is needed, or None to choose")
+    return min(threads, max(1, size))
+
+
+def group_threads_for(threads: int | None, size: int, groups: int) -> int:
+    """Each thread keeps a sum per group, so they pay only with more records than groups."""
+    return threads_for(threads, size) if threads is not None or size > 4 * groups else 1
+
+
+def group_codes(codes: Any, size: int) -> np.ndarray[Any, Any]:
+    checked = np.asarray(codes)
+    if checked.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
+        raise TypeError(f"codes are {checked.dtype}; group codes are int32 or int64")
+    if checked.shape != (size,):
+        raise ValueError(f"codes have shape {checked.shape}; one code for each of the {size} records is needed")
+    return np.require(checked, requirements=["C", "A"])

@@ -1,0 +1,113 @@
+"""Sums by group, fast: every record's integer added to the 128-bit sum of its group, exactly."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum import native
+from soundsum.arithmetic import models
+from soundsum.arithmetic.grids import Grid, as_doubles
+from soundsum.data.records import Missing
+from soundsum.kernels.arguments import (
+    array_only,
+    drops_missing,
+    float_arguments,
+    group_codes,
+    group_threads_for,
+    integer_arguments,
+    raw_records,
+)
+
+Sums: TypeAlias = NDArray[np.uint64]
+"""One sum of 128 bits for each group, as rows of two words."""
+
+
+def add_integers_by_group(
+    data: Any,
+    codes: Any,
+    into: Sums,
+    lower: Any,
+    upper: Any,
+    *,
+    missing: Missing = "zero",
+    threads: int | None = None,
+) -> None:
+    """Adds every integer to the sum of its group: record i to row codes[i] of `into`, exactly.
+
+    >>> sums = no_sums(3)
+    >>> add_integers_by_group(np.array([5, 6, 7]), np.array([1, 0, 1]), sums, lower=0, upper=10)
+    >>> as_integers(sums)
+    [6, 12, 0]
+    """
+    column, low, high = integer_arguments(array_only(data), lower, upper)
+    fill = 0 if drops_missing(missing) else int(models.clean(0, low, high))
+    checked, workers = group_codes(codes, column.size), group_threads_for(threads, column.size, len(into))
+    native.grouped_wide_sum(raw_records(column), checked, into, low, high, fill, workers)
+
+
+def add_floats_by_group(
+    data: Any,
+    codes: Any,
+    into: Sums,
+    grid: Grid,
+    *,
+    dtype: object = None,
+    missing: Missing = "zero",
+    threads: int | None = None,
+) -> None:
+    """Adds every record's integer on the grid to the sum of its group: record i to row codes[i] of `into`, exactly."""
+    column = float_arguments(array_only(data, dtype), None)
+    fill = 0 if drops_missing(missing) else grid.missing
+    checked, workers = group_codes(codes, column.size), group_threads_for(threads, column.size, len(into))
+    doubles = as_doubles(grid)
+    if doubles is None or doubles.shift:
+        # Beyond what doubles compute exactly; a given step may be so fine that the integers need more than 64 bits.
+        for code, x in zip(checked.tolist(), column, strict=True):
+            if not 0 <= code < len(into):
+                raise ValueError(f"{code} is not a group; codes are 0 to {len(into) - 1}")
+            total = as_integers(into[code : code + 1])[0] + (fill if x != x else grid.integer(x))
+            into[code] = total & (1 << 64) - 1, (total >> 64) & (1 << 64) - 1
+    else:
+        native.grouped_grid_sum(raw_records(column), checked, into, *doubles[:-1], fill, workers)
+
+
+def grouped_wide_sum(data: Any, codes: Any, groups: int, lower: Any, upper: Any, **options: Any) -> list[int]:
+    """One exact sum of integers per group; codes[i] is the group of record i, from 0 to groups - 1.
+
+    >>> grouped_wide_sum(np.array([5, 6, 7]), np.array([1, 0, 1]), 3, lower=0, upper=10)
+    [6, 12, 0]
+    """
+    sums = no_sums(groups)
+    add_integers_by_group(data, codes, sums, lower, upper, **options)
+    return as_integers(sums)
+
+
+def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: Grid, **options: Any) -> list[int]:
+    """One exact sum of grid integers per group; codes[i] is the group of record i, from 0 to groups - 1."""
+    sums = no_sums(groups)
+    add_floats_by_group(data, codes, sums, grid, **options)
+    return as_integers(sums)
+
+
+def no_sums(groups: int) -> Sums:
+    """Sums of zero for so many groups, to be added to."""
+    if not isinstance(groups, int) or groups < 0:
+        raise ValueError(f"groups={groups!r}: the number of groups is a whole number, 0 or more")
+    return np.zeros((groups, 2), np.uint64)
+
+
+def as_integers(words: NDArray[np.uint64]) -> list[int]:
+    """Signed integers from their words, the low one first, one to a row.
+
+    >>> as_integers(np.array([[5, 0], [2**64 - 1, 2**64 - 1], [0, 1]], np.uint64))
+    [5, -1, 18446744073709551616]
+    """
+    last = words[:, 0].astype(np.int64)  # the whole number where the other words only repeat its sign
+    integers: list[int] = last.tolist()
+    data, size = words.tobytes(), 8 * words.shape[1]
+    for i in np.flatnonzero((words[:, 1:].view(np.int64) != (last >> 63)[:, np.newaxis]).any(axis=1)).tolist():
+        integers[i] = int.from_bytes(data[size * i : size * (i + 1)], "little", signed=True)
+    return integers

@@ -1,0 +1,114 @@
+"""Records made ready for another summation: cleaned, shifted, or turned into integers on a grid.
+
+Each is done in the environment its theorem assumes (rounding to nearest, subnormals kept), whatever the caller's.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum import native
+from soundsum.arithmetic import models
+from soundsum.arithmetic.grids import Doubles, Grid, as_doubles
+from soundsum.arithmetic.numbers import FloatType, IntType, double, from_double
+from soundsum.arithmetic.rationals import Value
+from soundsum.data.records import Column, Missing, Records, present
+from soundsum.data.runs import Runs
+from soundsum.kernels.arguments import raw_records
+from soundsum.randomness import bernoulli, random_words
+
+
+def cleaned(data: Records, lower: Fraction, upper: Fraction, *, missing: Missing = "zero") -> NDArray[Any]:
+    """An array of the clamped records, missing ones decided."""
+    data = present(data) if missing == "drop" else data
+    if isinstance(data, Runs):
+        return np.asarray(data.clamp(lower, upper))
+    return native.clean(raw_records(data), double(lower), double(upper), 0.0).view(data.values.dtype)
+
+
+def shifted(data: Records, lower: Fraction, upper: Fraction) -> Records:
+    """The clamped records less `lower`, each rounded to the type."""
+    kind = cast(FloatType, data.type)
+    if isinstance(data, Runs):
+        return _mapped(data, lambda x: kind.add(models.clean(x, lower, upper), -lower))
+    moved = native.clean(raw_records(data), double(lower), double(upper), double(lower))
+    return Column(moved.view(data.values.dtype), kind)
+
+
+def numpy_sum(values: NDArray[Any]) -> Fraction:
+    """np.sum of an aligned one-dimensional array, in the environment NumPy means to run in."""
+    with native.Environment():
+        total = np.sum(values)
+    return cast(Fraction, from_double(total.item()))
+
+
+def grid_integers(
+    data: Records, grid: Grid, kind: IntType, *, randomised: bool = False, missing: Missing = "zero"
+) -> Records:
+    """Every record's integer on the grid, as records of an integer type that holds them.
+
+    Randomised, y = (x - offset) / D becomes floor(y) + 1 with probability y - floor(y), else floor(y).
+    """
+    data = present(data) if missing == "drop" else data
+    doubles = as_doubles(grid)
+    if isinstance(data, Runs):
+        if not randomised:
+            return Runs(kind, ((tuple(map(grid.integer, pattern)), count) for pattern, count in data.parts))
+        return Runs(kind, ((_randomly_rounded(grid, x), 1) for x in data))
+    if doubles is None:
+        integers: Any = [_randomly_rounded(grid, x) if randomised else grid.integer(x) for x in data]
+    elif randomised:
+        integers = _randomly_rounded_doubles(as_doubles_array(data), doubles)
+    else:
+        integers = native.grid_integers(raw_records(data), *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
+    return (
+        Column(np.asarray(integers, dtype=kind.dtype), kind)
+        if kind.dtype
+        else Runs(kind, ((int(q), 1) for q in integers))
+    )
+
+
+def _randomly_rounded(grid: Grid, x: Value) -> int:
+    y = (Fraction(models.clean(x, grid.lower, grid.upper)) - grid.offset) / grid.step
+    below = math.floor(y)
+    return max(grid.low, min(grid.high, below + bernoulli(y - below)))
+
+
+def _randomly_rounded_doubles(values: NDArray[np.float64], grid: Doubles) -> NDArray[np.int64]:
+    """The same for many records at once: 64 random bits decide, and exact arithmetic where they are a draw.
+
+    Scaling, floor and remainder are exact, so `digits` are the first 64 bits of the probability. Beyond the bounds y is
+    held one step outside the grid, so that nothing overflows; the last clamp decides there.
+    """
+    with native.Environment(), np.errstate(all="ignore"):  # what overflows is held
+        y = np.where(np.isnan(values), 0.0, values)
+        y = np.clip((y - grid.base) * grid.scale * grid.more_scale, grid.low - 1, grid.high + 1)
+        below = np.floor(y)
+        probability = (y - below) * 2.0**64
+        digits = probability.astype(np.uint64)
+        rest = probability - digits
+    words = random_words(len(values))
+    up = words < digits
+    for i in np.flatnonzero(words == digits).tolist():
+        up[i] = bernoulli(Fraction(float(rest[i])))
+    return np.clip(below.astype(np.int64) + up, grid.low, grid.high) + grid.shift
+
+
+def as_doubles_array(data: Column) -> NDArray[np.float64]:
+    """The column's values as doubles, NaN for missing ones."""
+    if data.type.name == "bfloat16":
+        values = (data.values.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    else:
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            values = data.values.astype(np.float64)
+    values[data.missing()] = np.nan
+    return values
+
+
+def _mapped(data: Runs, f: Any) -> Runs:
+    return Runs(data.type, ((tuple(map(f, pattern)), count) for pattern, count in data.parts))

@@ -1,0 +1,82 @@
+"""The steps in which sums are counted: records as integers q in [low, high], each step of them worth the same.
+
+Floats are put on a grid; integers are themselves, clamped. A sum of unknown size needs steps from 0. A mean or variance
+looks at how far records are from the middle of their bounds, so its steps are counted from near them and can be as fine
+as the bounds are close.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.arithmetic.grids import BITS, Grid, power_of_two_grid
+from soundsum.arithmetic.models import clean
+from soundsum.arithmetic.numbers import FloatType, int64
+from soundsum.data.records import Column
+from soundsum.kernels.preparation import grid_integers
+from soundsum.problem import Problem
+
+
+@dataclass(frozen=True)
+class RecordSteps:
+    """How each record becomes an integer of its own; without a grid it is one already."""
+
+    low: int
+    high: int
+    step: Fraction
+    grid: Grid | None = None
+
+    @classmethod
+    def on_grid(cls, grid: Grid) -> RecordSteps:
+        return cls(grid.low, grid.high, grid.step, grid)
+
+    @property
+    def offset(self) -> Fraction:
+        """What every record is worth beyond its steps."""
+        return Fraction(0) if self.grid is None else self.grid.offset
+
+    @property
+    def width(self) -> int:
+        return self.high - self.low
+
+    @property
+    def ends(self) -> int:
+        return self.low + self.high
+
+    def integers(self, column: Column) -> NDArray[Any]:
+        """The integer of every record."""
+        if self.grid is not None:
+            on_grid = grid_integers(column, self.grid, int64)
+            assert isinstance(on_grid, Column)
+            return on_grid.values
+        clamped: NDArray[Any] = np.clip(column.values, self.low, self.high)
+        clamped[column.missing()] = int(clean(0, self.low, self.high))
+        return clamped
+
+
+def steps_from_zero(problem: Problem) -> RecordSteps:
+    """Steps to add up, whatever the number of records."""
+    return _steps(problem, sized=False, bits=BITS)
+
+
+def steps_from_near(problem: Problem, bits: int = BITS) -> RecordSteps:
+    """Steps that are counted from near the bounds."""
+    return _steps(problem, sized=True, bits=bits)
+
+
+def _steps(problem: Problem, sized: bool, bits: int) -> RecordSteps:
+    if not isinstance(problem.dtype, FloatType):
+        return RecordSteps(*inward(problem), Fraction(1))
+    return RecordSteps.on_grid(power_of_two_grid(problem.dtype, problem.lower, problem.upper, sized, bits))
+
+
+def inward(problem: Problem) -> tuple[int, int]:
+    """The bounds rounded inward to integers of the type; the first is above the second if there are none."""
+    kind = problem.dtype
+    return max(math.ceil(problem.lower), int(kind.min)), min(math.floor(problem.upper), int(kind.max))

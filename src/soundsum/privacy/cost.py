@@ -1,0 +1,75 @@
+"""What a release costs, exactly: all that is proved about it, that it is (epsilon, delta)-DP, or rho-zCDP, or both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from soundsum.arithmetic import words
+from soundsum.arithmetic.rationals import exact, is_special
+
+LONGEST = 1024  # bits of a denominator; longer ones are rounded up to a multiple of 2^-1024
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A release that is (epsilon, delta)-DP, or rho-zCDP, or both. Laplace noise: epsilon alone. Gaussian noise: rho.
+
+    >>> Cost(epsilon="1/3").zcdp, Cost(rho="0.01").zcdp, Cost(epsilon=1, delta="1e-6").zcdp
+    (Fraction(1, 18), Fraction(1, 100), None)
+    >>> print(Cost(epsilon=1, delta="1e-6", rho="1/40"))
+    epsilon = 1, delta = 1e-06, rho = 0.025
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+
+    def __init__(self, epsilon: Any = None, delta: Any = 0, rho: Any = None) -> None:
+        if epsilon is None and rho is None:
+            raise ValueError(
+                "a cost has an epsilon, or a rho, or both; give epsilon= for Laplace, rho= for Gaussian noise"
+            )
+        object.__setattr__(self, "epsilon", None if epsilon is None else _short(amount("epsilon", epsilon)))
+        object.__setattr__(self, "delta", _short(amount("delta", delta)))
+        object.__setattr__(self, "rho", None if rho is None else _short(amount("rho", rho)))
+        if self.delta and epsilon is None:
+            raise ValueError(f"delta={words.amount(self.delta)} without an epsilon; give epsilon= too, or rho= alone")
+
+    @property
+    def zcdp(self) -> Fraction | None:
+        """The release's rho, if one is known: as given, and epsilon^2/2 for pure DP (Bun and Steinke 2016, 1.4)."""
+        if self.epsilon is None or self.delta:
+            return self.rho
+        pure = self.epsilon**2 / 2
+        return pure if self.rho is None else min(self.rho, pure)
+
+    def __str__(self) -> str:
+        given = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
+        return ", ".join(f"{name} = {words.amount(x)}" for name, x in given.items() if x is not None)
+
+    def to_json(self) -> dict[str, str | None]:
+        """Exact numbers as strings."""
+        return {"epsilon": text(self.epsilon), "delta": text(self.delta), "rho": text(self.rho)}
+
+
+def amount(name: str, value: Any) -> Fraction:
+    """A privacy parameter at its exact value: finite and not negative."""
+    x = exact(value, name)
+    if is_special(x) or x < 0:
+        raise ValueError(f"{name}={value}: it is a number, 0 or more")
+    return Fraction(x)
+
+
+def text(x: Fraction | None) -> str | None:
+    """An exact number for files and programs."""
+    return None if x is None else str(x)
+
+
+def _short(x: Fraction) -> Fraction:
+    """x itself, or rounded up, which is the safe side of a cost, where its digits would grow without end."""
+    if x.denominator.bit_length() <= LONGEST:
+        return x
+    return Fraction(math.ceil(x * 2**LONGEST), 2**LONGEST)

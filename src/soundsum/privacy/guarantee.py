@@ -1,0 +1,68 @@
+"""What a release guarantees, and the noise that keeps it.
+
+All exact: epsilon, delta and rho are Fractions, and sensitivities are integers in the steps that the noise lives on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from soundsum.arithmetic import words
+from soundsum.privacy.cost import Cost
+from soundsum.privacy.noise import Noise, NoNoise
+from soundsum.privacy.noises import NOISES
+from soundsum.privacy.units import Norms
+
+LARGEST_SCALE = Fraction(2) ** 4096
+"""A scale beyond this is refused: nothing could be read from such a release."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A kind of noise, and what it is to keep: epsilon alone (pure), rho (zCDP), or epsilon and delta."""
+
+    noise: type[Noise]
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+
+    @property
+    def cost(self) -> Cost:
+        """What a budget is charged for it."""
+        return Cost(self.epsilon, self.delta, self.rho)
+
+    def share(self, part: Fraction) -> Guarantee:
+        """A part of it, for one of several releases that compose to the whole."""
+        return Guarantee(
+            self.noise,
+            None if self.epsilon is None else self.epsilon * part,
+            self.delta * part,
+            None if self.rho is None else self.rho * part,
+        )
+
+    def noise_for(self, norms: Norms[int]) -> Noise:
+        """The noise for an integer, or a vector of them, that one unit can move so far."""
+        if norms.l1 == 0:
+            return NoNoise()
+        fitted = self.noise.fit(norms, self.epsilon, self.delta, self.rho)
+        if fitted.parameter > LARGEST_SCALE:
+            raise ValueError(f"{self} is absurdly small: the noise would be beyond 2^4096 steps; give a larger one")
+        return fitted
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={words.amount(Fraction(x))}" for name, x in self._given().items())
+
+    def to_json(self) -> dict[str, str]:
+        return {name: str(x) for name, x in self._given().items()}
+
+    def _given(self) -> dict[str, Fraction]:
+        named = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
+        return {name: x for name, x in named.items() if x is not None}
+
+
+def guarantee(epsilon: Any = None, delta: Any = None, rho: Any = None, noise: str = "laplace") -> Guarantee:
+    """What is asked for, checked: every parameter positive and finite, and of a kind the noise can keep."""
+    kind = NOISES.find(noise)
+    return Guarantee(kind, *kind.accept(epsilon, delta, rho))

@@ -1,0 +1,88 @@
+"""The unit of privacy: a record, or a person with many rows, in one sum or in one of several groups.
+
+Every statistic lets out integer sums to which each record adds something in [low, high]. How far neighbouring datasets
+move such a vector of sums follows from that range, the relation and the unit alone (docs/theorems/statistics.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from soundsum.data.relations import Relation
+
+N = TypeVar("N", int, Fraction)  # in steps, or in the data's units
+
+
+@dataclass(frozen=True)
+class Norms(Generic[N]):
+    """How far a vector of sums can move: its L1 norm, the square of its L2 norm, and how many entries move at once."""
+
+    l1: N
+    l2_squared: N
+    entries: int = 1
+
+    def times(self, step: Fraction) -> Norms[Fraction]:
+        """The same in other units, in which what was 1 is worth a step."""
+        return Norms(self.l1 * step, self.l2_squared * step**2, self.entries)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One record, or with `max_rows` a person: at most `max_rows` rows in each of at most `max_groups` groups.
+
+    `groups` is the number of groups listed; None means one sum over every row.
+
+    >>> Unit(groups=3).norms(-1, 5, Relation.CHANGE_ONE)
+    Norms(l1=10, l2_squared=50, entries=2)
+    """
+
+    groups: int | None = None
+    max_rows: int | None = None
+    max_groups: int = 1
+
+    def __post_init__(self) -> None:
+        if self.groups == 0:
+            raise ValueError("groups is empty; list at least one group")
+        for name in ("max_rows", "max_groups"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
+                raise ValueError(f"{name}={value!r}: give a whole number, 1 or more")
+            object.__setattr__(self, name, None if value is None else int(value))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is one sum, and each record is its own unit."""
+        return self.groups is None and self.max_rows is None
+
+    def norms(self, low: N, high: N, relation: Relation) -> Norms[N]:
+        """What one unit can move, where a record adds something in [low, high]."""
+        most = max(abs(low), abs(high))
+        if self.max_rows is not None:  # the totals of a person, each held to what max_rows rows can add up to
+            groups = min(self.max_groups, self.groups or 1)
+            return Norms(groups * self.max_rows * most, groups * (self.max_rows * most) ** 2, groups)
+        if not relation.sized:  # a record comes or goes, in one group
+            return Norms(most, most**2)
+        if self.groups is None:  # a record changes its value
+            return Norms(high - low, (high - low) ** 2)
+        if self.groups == 1:  # or comes from or goes to a group that is not listed
+            widest = max(most, high - low)
+            return Norms(widest, widest**2)
+        return Norms(2 * most, max(2 * most**2, (high - low) ** 2), 2)  # or goes from one group to another
+
+    def to_json(self) -> dict[str, int | None]:
+        return {"groups": self.groups, "max_rows": self.max_rows, "max_groups": self.max_groups}
+
+    def __str__(self) -> str:
+        if self.max_rows is None:
+            return "one record" if self.groups is None else f"one record (of {self.groups:,} groups)"
+        rows = f"at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
+        if self.groups is None:
+            return f"one person (with {rows})"
+        kept = f"at most {min(self.max_groups, self.groups):,} of {self.groups:,} groups"
+        return f"one person (with {rows} in each of {kept})"
+
+
+RECORD = Unit()
+"""One record, in one sum over every row."""

@@ -1,0 +1,81 @@
+"""Whatever can be added to soundsum from outside, by name: statistics, noises, methods, attack families, engines.
+
+A registry holds what its own package has (`import_all` finds every file there, so a new one needs no list edited) and
+whatever else registers itself. What is not in it raises with the names that are.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Registry(Mapping[str, T]):
+    """Things by name: in a given order, then as they came.
+
+    >>> registry = Registry[type]("fruit")
+    >>> @registry.register
+    ... class Apple:
+    ...     name = "apple"
+    >>> registry.find("pear")
+    Traceback (most recent call last):
+        ...
+    ValueError: fruit='pear' is not one of apple
+    """
+
+    def __init__(
+        self,
+        what: str,
+        key: str = "name",
+        first: Sequence[str] = (),
+        check: Callable[[T], None] = lambda thing: None,
+    ) -> None:
+        """`key` is the attribute that names a thing; `first` are names that come before others, where they are there.
+
+        `check` refuses what is not complete.
+        """
+        self.what, self._key, self._check = what, key, check
+        self._places = {name: place for place, name in enumerate(first)}
+        self._things: dict[str, T] = {}
+
+    def register(self, thing: R) -> R:
+        """Add a thing; also as a decorator. A name stands for one thing."""
+        name = getattr(thing, self._key, None)
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"{thing!r} has no {self._key}; give it one, a string, to be known by")
+        if name in self._things:
+            raise ValueError(f"{self.what}={name!r} is there already, as {self._things[name]!r}; choose another name")
+        self._check(thing)  # type: ignore[arg-type]
+        things = {**self._things, name: thing}
+        self._things = dict(sorted(things.items(), key=lambda item: self._places.get(item[0], len(self._places))))  # type: ignore[arg-type]
+        return thing
+
+    def forget(self, name: str) -> None:
+        """Take back what was registered, as a test does."""
+        del self._things[name]
+
+    def find(self, name: object) -> T:
+        """The thing of this name, or a ValueError with the names there are."""
+        if not isinstance(name, str) or name not in self._things:
+            raise ValueError(f"{self.what}={name!r} is not one of {', '.join(self._things)}")
+        return self._things[name]
+
+    def __getitem__(self, name: str) -> T:
+        return self._things[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things)
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+
+def import_all(package: str, path: Iterable[str]) -> None:
+    """Import every module of a package, so that each can register what it holds."""
+    for module in pkgutil.iter_modules(path):
+        import_module(f"{package}.{module.name}")

@@ -1,0 +1,281 @@
+"""Private statistics of numbers in one line: sums, means and variances, by group or not, and several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack, overload
+
+from soundsum.budget import Budget
+from soundsum.data.records import Missing
+from soundsum.data.relations import Relation
+from soundsum.methods import Method
+from soundsum.privacy.guarantee import guarantee
+from soundsum.releases.outcome import Release, Releases, Several
+from soundsum.releases.pipeline import carry_out
+from soundsum.releases.setting import Setting, prepare, release_one
+from soundsum.statistics import Mean, Statistic, Sum, Variance
+
+
+def release(
+    data: Any,
+    statistics: Sequence[Statistic],
+    epsilon: Any = None,
+    *,
+    relation: Relation | str = Relation.SYMMETRIC,
+    by: Any = None,
+    groups: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing = "zero",
+    budget: Budget | None = None,
+) -> Several:
+    """Several statistics of a table for one charge, read in one pass; they share epsilon equally.
+
+    data: a data frame (pandas, Polars, Arrow, DuckDB), a dict of columns, or a path to Parquet, CSV or Arrow files.
+    statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`.
+    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
+        "change_one" or "hamming" (one row changed; the number of rows is then public).
+    by: one result for each group: the column the groups are in, or its values beside data that is one column.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
+        column. Rows without an id are left out.
+    max_rows: with privacy_unit=, what a person adds to a group is clamped to what so many rows can add.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
+    delta: with Gaussian noise and epsilon.
+    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
+        number of rows is private). Infinities are clamped.
+    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+
+    >>> table = {"pay": [100.0, 250.0], "age": [41, 29]}
+    >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
+    >>> pay.epsilon, age.statistic
+    (Fraction(1, 2), 'mean')
+    """
+    promised = guarantee(epsilon, delta, rho, noise)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    return Several(carry_out(*prepare(data, statistics, setting), promised, budget))
+
+
+class CommonOptions(TypedDict, total=False):
+    """What every statistic takes beside its own, for type checkers."""
+
+    relation: Relation | str
+    groups: Any
+    privacy_unit: Any
+    max_rows: int
+    max_groups: int
+    noise: str
+    delta: Any
+    rho: Any
+    missing: Missing
+    budget: Budget | None
+
+
+class BoundedOptions(CommonOptions, total=False):
+    """And those of bounded numbers."""
+
+    column: str | None
+    dtype: object
+    size: int | None
+
+
+class SumOptions(BoundedOptions, total=False):
+    """And a sum."""
+
+    max_size: int | None
+    method: str | Method
+
+
+@overload
+def sum(
+    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: None = None, **options: Unpack[SumOptions]
+) -> Release: ...
+@overload
+def sum(
+    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[SumOptions]
+) -> Releases: ...
+def sum(
+    data: Any,
+    lower: Any,
+    upper: Any,
+    epsilon: Any = None,
+    *,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    size: int | None = None,
+    max_size: int | None = None,
+    dtype: object = None,
+    method: str | Method = "auto",
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing = "zero",
+    budget: Budget | None = None,
+) -> Release | Releases:
+    """A private sum: each record clamped to [lower, upper], exact noise for what one record or person can move.
+
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
+        columns, or a path to Parquet, CSV or Arrow files.
+    lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
+    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    column: the column to add up, where the data is a table.
+    by: one sum for each group: the column the groups are in, or its values beside data that is one column.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
+        column. Rows without an id are left out.
+    max_rows: with privacy_unit=, what a person adds to a group is clamped to what so many rows can add.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
+        "change_one" or "hamming" (one row changed; the number of rows is then public).
+    size: under change_one and hamming, the number of rows; checked, and by default that of the data.
+    max_size: for methods that need a limit: how many rows count; those beyond are left out.
+    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    method: how to add. "auto" reaches the ideal sensitivity; `plans` lists the others with what they cost.
+    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
+    delta: with Gaussian noise and epsilon.
+    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
+        number of rows is private). Infinities are clamped.
+    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+
+    Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
+
+    >>> r = sum([1.0, 2.0, 3.0], lower=0, upper=10, epsilon=1)
+    >>> r.plan.method, r.plan.sensitivity, r.epsilon
+    ('grid', Fraction(10, 1), Fraction(1, 1))
+    """
+    statistic = Sum(column, lower, upper, dtype, size, max_size, method)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    return release_one(data, statistic, setting, guarantee(epsilon, delta, rho, noise), budget)
+
+
+@overload
+def mean(
+    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: None = None, **options: Unpack[BoundedOptions]
+) -> Release: ...
+@overload
+def mean(
+    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
+) -> Releases: ...
+def mean(
+    data: Any,
+    lower: Any,
+    upper: Any,
+    epsilon: Any = None,
+    *,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    size: int | None = None,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing = "zero",
+    budget: Budget | None = None,
+) -> Release | Releases:
+    """A private mean, within the bounds; epsilon is shared equally by the sum and, where it is private, the count.
+
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
+        columns, or a path to Parquet, CSV or Arrow files.
+    lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
+    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    column: the column to average, where the data is a table.
+    by: one mean for each group: the column the groups are in, or its values beside data that is one column.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
+        column. Rows without an id are left out.
+    max_rows: with privacy_unit=, whoever has more rows in a group counts as so many of their average row.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
+        "change_one" or "hamming" (one row changed; the number of rows is then public).
+    size: under change_one and hamming, the number of rows; checked, and by default that of the data.
+    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
+    delta: with Gaussian noise and epsilon.
+    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
+        number of rows is private). Infinities are clamped.
+    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+
+    Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
+    """
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    promised = guarantee(epsilon, delta, rho, noise)
+    return release_one(data, Mean(column, lower, upper, dtype, size), setting, promised, budget)
+
+
+@overload
+def variance(
+    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: None = None, **options: Unpack[BoundedOptions]
+) -> Release: ...
+@overload
+def variance(
+    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
+) -> Releases: ...
+def variance(
+    data: Any,
+    lower: Any,
+    upper: Any,
+    epsilon: Any = None,
+    *,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    size: int | None = None,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing = "zero",
+    budget: Budget | None = None,
+) -> Release | Releases:
+    """A private population variance; epsilon is shared equally by two sums and, where it is private, the count.
+
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
+        columns, or a path to Parquet, CSV or Arrow files.
+    lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
+    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    column: the column to look at, where the data is a table.
+    by: one variance for each group: the column the groups are in, or its values beside data that is one column.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
+        column. Rows without an id are left out.
+    max_rows: with privacy_unit=, whoever has more rows in a group counts as so many of their average row.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
+        "change_one" or "hamming" (one row changed; the number of rows is then public).
+    size: under change_one and hamming, the number of rows; checked, and by default that of the data.
+    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
+    delta: with Gaussian noise and epsilon.
+    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
+        number of rows is private). Infinities are clamped.
+    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+
+    Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
+    """
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    promised = guarantee(epsilon, delta, rho, noise)
+    return release_one(data, Variance(column, lower, upper, dtype, size), setting, promised, budget)

@@ -1,0 +1,122 @@
+"""Private counts and histograms in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack, overload
+
+from soundsum.budget import Budget
+from soundsum.data.records import Missing
+from soundsum.data.relations import Relation
+from soundsum.privacy.guarantee import guarantee
+from soundsum.releases.calls import CommonOptions
+from soundsum.releases.outcome import Release, Releases
+from soundsum.releases.setting import Setting, release_one
+from soundsum.statistics import Count, Histogram
+
+
+@overload
+def count(
+    data: Any, epsilon: Any = None, *, column: str | None = None, by: None = None, **options: Unpack[CommonOptions]
+) -> Release: ...
+@overload
+def count(
+    data: Any, epsilon: Any = None, *, column: str | None = None, by: Any, **options: Unpack[CommonOptions]
+) -> Releases: ...
+def count(
+    data: Any,
+    epsilon: Any = None,
+    *,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing = "zero",
+    budget: Budget | None = None,
+) -> Release | Releases:
+    """A private number of rows; with missing="drop", of those with a value in the column.
+
+    Under change_one and hamming the number of all rows is public, so it comes without noise.
+
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
+        columns, or a path to Parquet, CSV or Arrow files.
+    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    column: with missing="drop", the column to look at, where the data is a table.
+    by: one count for each group: the column the groups are in, or its values beside data that is one column.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
+        column. Rows without an id are left out.
+    max_rows: with privacy_unit=, so many rows of a person count in a group.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
+        "change_one" or "hamming" (one row changed; the number of rows is then public).
+    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
+    delta: with Gaussian noise and epsilon.
+    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
+    missing: "zero" counts every row, "drop" only those with a value in the column.
+    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+
+    Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
+    """
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    return release_one(data, Count(column), setting, guarantee(epsilon, delta, rho, noise), budget)
+
+
+def histogram(
+    data: Any,
+    edges: Sequence[Any] | None = None,
+    epsilon: Any = None,
+    *,
+    categories: Sequence[Any] | None = None,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing = "zero",
+    budget: Budget | None = None,
+) -> Releases:
+    """Private counts of records in [edge, next edge), the last cell closed, or of each category; empty cells too.
+
+    Records outside every cell, and missing ones, are left out.
+
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
+        columns, or a path to Parquet, CSV or Arrow files.
+    edges: numbers that go up; or else give categories.
+    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    categories: the categories to count. They are public: list them from what everybody knows.
+    column: the column to look at, where the data is a table.
+    by: one histogram for each group: the column the groups are in, or its values beside data that is one column.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
+        column. Rows without an id are left out.
+    max_rows: with privacy_unit=, so many rows of a person count in a cell.
+    max_groups: with privacy_unit=, how many cells a person counts in: those with most of their rows.
+    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
+        "change_one" or "hamming" (one row changed; the number of rows is then public).
+    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
+    delta: with Gaussian noise and epsilon.
+    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
+    missing: makes no difference here, as a missing value is in no cell.
+    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+
+    Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
+    """
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    promised = guarantee(epsilon, delta, rho, noise)
+    released = release_one(data, Histogram(column, edges, categories, dtype), setting, promised, budget)
+    assert isinstance(released, Releases)
+    return released

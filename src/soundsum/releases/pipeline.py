@@ -1,0 +1,71 @@
+"""From planned statistics to releases: reserve, add up, charge, draw, release.
+
+The order is what the budget's promise rests on: nothing is drawn before it is charged, and a crash can lose a release
+but never let one out unpaid. The table is read once, whatever is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from soundsum.budget import Budget, charged
+from soundsum.data.rows import Rows
+from soundsum.engines import Engine, Totals
+from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.noise import Noise
+from soundsum.releases.certificates import certify
+from soundsum.releases.outcome import LetOut, Release, Releases
+from soundsum.statistics import Task
+
+
+def carry_out(
+    engine: Engine, tasks: Sequence[Task], rows: Rows, promised: Guarantee, budget: Budget | None
+) -> list[Release | Releases]:
+    """Every task's release, for one charge; those that need noise share the guarantee equally."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
+    for task in tasks:
+        task.require(rows)
+    needy = sum(task.claim.needs_noise for task in tasks)
+    share = promised.share(Fraction(1, max(1, needy)))
+    noises = [task.claim.noises(share) for task in tasks]  # refused here if absurd
+    what = "; ".join(task.describe(rows) for task in tasks)
+    sums, n = charged(budget if needy else None, promised.cost, what, lambda: _add_up(engine, tasks, rows))
+    return [
+        _release(task, rows, totals, noise, share, n) for task, totals, noise in zip(tasks, sums, noises, strict=True)
+    ]
+
+
+def _add_up(engine: Engine, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
+    sums, n = engine.add_up(tasks, rows)
+    for task in tasks:
+        task.plan.problem.with_size(n)  # refuses a size that is not the number of records
+    return sums, n
+
+
+def _release(
+    task: Task, rows: Rows, totals: Totals, noises: tuple[Noise, ...], promised: Guarantee, n: int
+) -> Release | Releases:
+    noisy = [
+        [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
+        for sums, noise in zip(totals, noises, strict=True)
+    ]
+    public = n if task.plan.problem.relation.sized else None
+    claim = task.claim if public is None else task.claim.of_size(public)
+    estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises)
+    let_out = LetOut(claim.kind.entry_name(), promised, estimator, noisy, claim.plan, certificate)
+    columns = _name_entries(task, rows)
+    return let_out.release(0) if columns is None else Releases(columns, let_out)
+
+
+def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
+    """What the entries of the vector are called, in one or more columns; None for a single number."""
+    groups = None if rows.groups is None else rows.groups.names
+    if task.cells is None:
+        return None if groups is None else {"group": groups}
+    names = task.cells.names
+    if groups is None:
+        return {task.cells.heading: names}
+    return {"group": [group for group in groups for _ in names], task.cells.heading: names * len(groups)}

@@ -1,0 +1,75 @@
+"""Plans that can be released: the public face of the planner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from soundsum.budget import Budget
+from soundsum.data.records import Missing
+from soundsum.data.rows import Rows
+from soundsum.data.tables import require
+from soundsum.engines import open_engine
+from soundsum.methods import Method
+from soundsum.planner import Scheme, choose, rank
+from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.units import RECORD, Unit
+from soundsum.problem import Problem
+from soundsum.releases.outcome import Release
+from soundsum.releases.pipeline import carry_out
+from soundsum.statistics import Claim, Sum, Task
+
+
+class Plan(Scheme):
+    """A problem and a way to add, with the sensitivity that is proved for the two; it can be explained and released."""
+
+    def release(
+        self,
+        data: Any,
+        epsilon: Any = None,
+        *,
+        noise: str = "laplace",
+        delta: Any = None,
+        rho: Any = None,
+        column: str | None = None,
+        missing: Missing = "zero",
+        budget: Budget | None = None,
+    ) -> Release:
+        """The method's own sum with noise for its sensitivity; the options are those of `soundsum.sum`.
+
+        >>> p = plan(Problem("float64", 0, 10))
+        >>> p.release([1.0, 2.0, 3.0], epsilon="1/2").epsilon
+        Fraction(1, 2)
+        """
+        promised = guarantee(epsilon, delta, rho, noise)
+        if not self.unit.is_plain:
+            raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
+        engine = open_engine(data)
+        require(engine.schema, column)
+        _, worth = engine.schema.type(column, self.problem.dtype)
+        if worth != 1:
+            raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
+        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self))
+        (released,) = carry_out(engine, [task], Rows(missing=missing), promised, budget)
+        assert isinstance(released, Release)
+        return released
+
+
+def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -> Plan:
+    """The plan for one method: "auto", "float" (the best that adds floats as floats), a name, or a method made by hand.
+
+    A ValueError says why a method does not apply, and what to do.
+
+    >>> p = plan(Problem("float64", 0, 1000))
+    >>> p.method, p.sensitivity, p.ratio, p.steps
+    ('grid', Fraction(1000, 1), Fraction(1, 1), ('grid', 'wide'))
+    >>> plan(Problem("float32", 0, 1, "change_one", size=1_000_000), "float").method
+    'toward_zero'
+    """
+    chosen = Plan(problem, choose(problem, method), unit)
+    chosen.require()
+    return chosen
+
+
+def plans(problem: Problem) -> list[Plan]:
+    """A plan for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
+    return rank(problem, Plan)

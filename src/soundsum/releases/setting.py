@@ -1,0 +1,128 @@
+"""What holds for every statistic of a release, and the opening and planning of what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from soundsum.arithmetic.numbers import number_type
+from soundsum.budget import Budget
+from soundsum.data.columns import is_arrow
+from soundsum.data.keys import Groups
+from soundsum.data.records import Missing
+from soundsum.data.relations import Relation
+from soundsum.data.rows import Rows
+from soundsum.data.runs import Runs
+from soundsum.data.tables import is_column, require
+from soundsum.engines import Engine, open_engine
+from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.units import Unit
+from soundsum.releases.outcome import Release, Releases
+from soundsum.releases.pipeline import carry_out
+from soundsum.releases.planning import plan
+from soundsum.statistics import Claim, Statistic, Task
+
+WHY_GROUPS = (
+    "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
+    "there; list the groups to release from public knowledge, such as groups=['a', 'b']"
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What holds for every statistic of a release."""
+
+    relation: Relation
+    missing: Missing = "zero"
+    by: Any = None
+    groups: Any = None
+    privacy_unit: Any = None
+    max_rows: int = 1
+    max_groups: int = 1
+
+    def __post_init__(self) -> None:
+        if self.missing not in ("zero", "drop"):
+            raise ValueError(f'missing={self.missing!r} is neither "zero" nor "drop"')
+        if self.by is not None and self.groups is None:
+            raise ValueError(WHY_GROUPS)
+        if self.by is None and self.groups is not None:
+            raise ValueError("groups= is given without by=, the column the groups are in")
+        if self.max_rows is None or self.max_groups is None:
+            raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
+        if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
+            raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
+
+    def unit(self, groups: int | None) -> Unit:
+        return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
+
+
+def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tuple[Engine, list[Task], Rows]:
+    """The table opened, every statistic planned, and which rows belong together."""
+    _require_statistics(statistics, setting)
+    columns, beside = _separate(data, {"by": setting.by, "privacy_unit": setting.privacy_unit})
+    by, person = columns["by"], columns["privacy_unit"]
+    engine = open_engine(data, beside)
+    schema = engine.schema
+    require(schema, *(s.column for s in statistics if s.needs_column), *(c for c in (by, person) if c is not None))
+    rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing)
+    if rows.groups is not None:
+        schema.expect_groups(by, rows.groups)  # refused now, and not when the first row comes
+    if person is not None:
+        schema.expect_ids(person)
+    dtypes, unit = _types(statistics), setting.unit(rows.group_count)
+    tasks = []
+    for statistic in statistics:
+        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, setting.missing)
+        chosen = plan(problem, statistic.method_wanted, statistic.unit(unit))
+        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth)))
+    return engine, tasks, rows
+
+
+def release_one(
+    data: Any, statistic: Statistic, setting: Setting, promised: Guarantee, budget: Budget | None
+) -> Release | Releases:
+    """One statistic, released."""
+    (released,) = carry_out(*prepare(data, [statistic], setting), promised, budget)
+    return released
+
+
+def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
+    if not isinstance(statistics, list | tuple) or not all(isinstance(one, Statistic) for one in statistics):
+        raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
+    if not statistics:
+        raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
+    if setting.by is None and setting.max_groups != 1 and not any(one.uses_groups for one in statistics):
+        raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
+
+
+def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The names of the columns of keys, and the values of those that were given beside data that is one column."""
+    names, beside = dict(keys), {}
+    for name, key in keys.items():
+        if key is not None and not isinstance(key, str) and is_column(data):
+            names[name], beside[name] = name, _listed(name, key)
+        elif not isinstance(key, Hashable):
+            raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
+    if isinstance(data, Runs) and any(name is not None for name in names.values()):
+        raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
+    return names, beside
+
+
+def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
+    """The type given to each column, which is one for all that is asked of it."""
+    given: dict[str | None, object] = {}
+    for statistic in statistics:
+        own = None if statistic.dtype_wanted is None else number_type(statistic.dtype_wanted)
+        if own is not None and given.setdefault(statistic.column, own) != own:
+            column, one = statistic.column, given[statistic.column]
+            raise ValueError(f"column {column!r} is given two types, {one} and {own}; give one")
+    return given
+
+
+def _listed(name: str, values: Any) -> Any:
+    if is_arrow(values) or hasattr(values, "__len__"):
+        return values
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"{name}={values!r} is neither the name of a column nor its values")
+    return list(values)

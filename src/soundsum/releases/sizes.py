@@ -1,0 +1,26 @@
+"""Where to truncate, when nobody knows how many records there are: from a private count, with its own epsilon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from soundsum.budget import Budget, charged
+from soundsum.data.rows import Rows
+from soundsum.engines import open_engine
+from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.units import Norms
+
+
+def private_max_size(data: Any, epsilon: Any, confidence: float = 0.999, budget: Budget | None = None) -> int:
+    """A limit that keeps all records with the confidence given, chosen by an epsilon-private count of the data.
+
+    One record changes the count by 1 under symmetric and insert_delete, so Laplace noise of scale 1/epsilon is enough;
+    the margin added on top is public. Spend the rest of the budget on the sum.
+    """
+    promised = guarantee(epsilon)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.999")
+    engine = open_engine(data)
+    _, size = charged(budget, promised.cost, "private limit on the size", lambda: engine.add_up([], Rows()))
+    noise = promised.noise_for(Norms(1, 1))
+    return max(1, size + noise.draw(1)[0] + noise.half_width(confidence))

@@ -1,0 +1,14 @@
+"""What can be asked of a table: one file per statistic, each with its parts, its estimate and its words."""
+
+from soundsum.registry import import_all
+from soundsum.statistics.count import Count
+from soundsum.statistics.histogram import Histogram
+from soundsum.statistics.mean import Mean
+from soundsum.statistics.statistic import STATISTICS, Statistic
+from soundsum.statistics.sum import Sum
+from soundsum.statistics.task import Claim, Task
+from soundsum.statistics.variance import Variance
+
+import_all(__name__, __path__)  # whatever else lies in this folder
+
+__all__ = ["STATISTICS", "Claim", "Count", "Histogram", "Mean", "Statistic", "Sum", "Task", "Variance"]

@@ -1,0 +1,66 @@
+"""The number of rows, or of those with a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from soundsum.data.records import Missing, Records
+from soundsum.data.relations import Relation
+from soundsum.data.tables import Batch, Schema, require
+from soundsum.methods.steps import RecordSteps
+from soundsum.planner import Scheme
+from soundsum.privacy.noise import Noise
+from soundsum.problem import Problem
+from soundsum.statistics.additive import Additive
+from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
+
+
+class Counted(Statistic):
+    """A statistic whose parts are counts: each record adds 1, or some of them 0, as the problem says."""
+
+    @classmethod
+    def record_steps(cls, plan: Scheme) -> RecordSteps | None:
+        return plan.record_steps
+
+    @classmethod
+    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+        assert steps is not None
+        return (Part("count", Fraction(1), plan.step_norms, COUNT, (steps.low, steps.high), power=0),)
+
+    @classmethod
+    def estimator(
+        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+    ) -> Additive:
+        return Additive(noises[0], Fraction(1), is_whole=True)
+
+    @classmethod
+    def entry_name(cls) -> str:
+        return "count"
+
+    @classmethod
+    def drops_records(cls) -> bool:
+        return False
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class Count(Counted):
+    """The number of rows; of those with a value in the column, if missing ones are dropped."""
+
+    column: str | None = None
+
+    name = "count"
+
+    @property
+    def needs_column(self) -> bool:
+        return self.column is not None
+
+    def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
+        drops = missing == "drop"
+        if drops:
+            require(schema, self.column)
+        return Problem("uint8", 0 if drops else 1, 1, relation), Fraction(1)  # every record counts 1, or some 0
+
+    def read(self, batch: Batch, missing: Missing) -> Records | None:
+        return batch.presence(self.column) if missing == "drop" else None

@@ -1,0 +1,122 @@
+"""Counts over cells: between edges, the last cell closed, or of categories; empty cells too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from soundsum.data.keys import MOST, Codes, Groups, cell_codes
+from soundsum.data.records import Column, Missing, Records
+from soundsum.data.relations import Relation
+from soundsum.data.tables import Batch, Schema
+from soundsum.kernels.preparation import as_doubles_array
+from soundsum.planner import Scheme
+from soundsum.privacy.units import Unit
+from soundsum.problem import Problem
+from soundsum.statistics.count import Counted
+from soundsum.statistics.statistic import STATISTICS, Cells
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class Histogram(Counted):
+    """Counts over cells [edge, next edge), the last one closed, or of categories."""
+
+    column: str | None
+    edges: Sequence[Any] | None = None
+    categories: Sequence[Any] | None = None
+    dtype: object = None
+
+    name = "histogram"
+
+    @property
+    def dtype_wanted(self) -> object:
+        return self.dtype
+
+    @cached_property
+    def cells(self) -> Cells:
+        if (self.edges is None) == (self.categories is None):
+            raise ValueError("give edges= for numbers or categories= for groups, and not both")
+        return Categories(Groups(self.categories)) if self.edges is None else Edges(tuple(_check_edges(self.edges)))
+
+    @property
+    def uses_groups(self) -> bool:
+        return True
+
+    def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
+        problem = Problem("uint8", 1, 1, relation)
+        if isinstance(self.cells, Categories):
+            schema.expect_groups(self.column, self.cells.groups)
+            return problem, Fraction(1)
+        return problem, schema.type(self.column, dtype)[1]
+
+    def unit(self, unit: Unit) -> Unit:
+        cells = len(self.cells.names)
+        entries = (unit.groups or 1) * cells
+        if entries > MOST:
+            raise ValueError(f"{unit.groups:,} groups of {cells:,} cells are too many; use fewer of either")
+        return replace(unit, groups=entries)
+
+    def read(self, batch: Batch, missing: Missing) -> Records | None:
+        return None
+
+    @classmethod
+    def unmet(cls, plan: Scheme) -> list[str]:
+        return ["a histogram has cells, the groups of its unit"] if plan.unit.groups is None else []
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Cells with a name each."""
+
+    groups: Groups
+    heading = "category"
+
+    @property
+    def names(self) -> list[Any]:
+        return self.groups.names
+
+    def codes(self, batch: Batch, column: str | None, worth: Fraction) -> Codes:
+        return self.groups.codes(batch.keys(column))
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Cells between numbers that go up."""
+
+    edges: tuple[int | float, ...]
+    heading = "cell"
+
+    @property
+    def names(self) -> list[Any]:
+        return list(pairwise(self.edges))
+
+    def codes(self, batch: Batch, column: str | None, worth: Fraction) -> Codes:
+        values = batch.numbers(column)
+        if not isinstance(values, Column):
+            doubles = np.array([float(x) for x in values])
+            return cell_codes(self.edges, doubles, ~np.isnan(doubles))
+        if values.type.is_integer and worth == 1 and all(isinstance(edge, int) for edge in self.edges):
+            return cell_codes(self.edges, values.values, ~values.missing())
+        as_written = as_doubles_array(values) / float(1 / worth)  # of decimals
+        return cell_codes(self.edges, as_written, ~values.missing())
+
+
+def _check_edges(edges: Sequence[Any]) -> list[int | float]:
+    try:
+        points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"edges={edges!r} are not a list of numbers; give them going up, such as [0, 10, 20]"
+        ) from None
+    if any(not a < b for a, b in pairwise(points)):
+        raise ValueError(f"edges={points}: edges go up, without repeats")
+    if len(points) < 2:
+        raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
+    return points

@@ -1,0 +1,180 @@
+"""What every statistic has in common: what it asks, what it lets out with noise, and how that is read.
+
+A statistic is a frozen dataclass of what is asked (a column, bounds, ...). It lets out one or more *parts*: integer
+sums, each the sum over records of an integer that a record adds. Everything that is claimed of it follows from its
+class, the plan and the parts. A new statistic is one file here, or a class registered in STATISTICS from anywhere; the
+proof that its parts have the norms they say belongs to docs/theorems/statistics.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.data.keys import Codes
+from soundsum.data.records import Missing, Records
+from soundsum.data.relations import Relation
+from soundsum.data.tables import Batch, Schema
+from soundsum.methods import Method
+from soundsum.methods.steps import RecordSteps, steps_from_zero
+from soundsum.planner import Scheme
+from soundsum.privacy.noise import Noise
+from soundsum.privacy.units import Norms, Unit
+from soundsum.problem import Problem
+from soundsum.registry import Registry
+
+COUNT, SUM, SQUARES = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+"""Weights of the power sums: the number of records, the sum of their integers, the sum of the squares of these."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """An integer sum (or one for each group) that is let out with noise.
+
+    It is the sum of `weights` times the power sums. A record adds something in `range`, except to the sum of a method
+    that has its own theorem. In the data's units, a step is `step` times the `power` of what 1 in the records is worth.
+    """
+
+    name: str
+    step: Fraction
+    norms: Norms[int]
+    weights: tuple[int, int, int]
+    range: tuple[int, int] | None = None
+    power: int = 1
+
+
+class Cells(Protocol):
+    """Cells that rows fall into, within each group; what is let out is then one sum for each pair of the two."""
+
+    @property
+    def names(self) -> list[Any]: ...
+    @property
+    def heading(self) -> str:
+        """What a table calls them."""
+
+    def codes(self, batch: Batch, column: str | None, worth: Fraction) -> Codes:
+        """The cell of every row, len(names) for none."""
+
+
+class Estimator(Protocol):
+    """Reads what was let out: the numbers people see, and how far noise may have moved them."""
+
+    def exact(self, noisy: tuple[int, ...]) -> int | Fraction:
+        """The statistic, from every part's noisy sum."""
+
+    def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
+        """Where it lies without the noise, with this confidence."""
+
+    def columns(
+        self, noisy: Sequence[Sequence[int]], confidence: float
+    ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
+        """Values of all entries and the ends of their intervals, from every part's vector of noisy sums."""
+
+
+class Statistic(ABC):
+    """One thing to ask of a table."""
+
+    name: ClassVar[str]
+    is_the_sum: ClassVar[bool] = False  # whether what is let out is the sum that the plan is about
+    column: str | None
+
+    # What is asked
+
+    @abstractmethod
+    def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
+        """The problem to plan for, and what 1 in its records is worth (a decimal's last digit, otherwise 1)."""
+
+    @property
+    def method_wanted(self) -> str | Method:
+        return "auto"
+
+    @property
+    def dtype_wanted(self) -> object:
+        """The type the column is said to have, if any."""
+        return None
+
+    @property
+    def needs_column(self) -> bool:
+        return True
+
+    @property
+    def uses_groups(self) -> bool:
+        """Whether max_groups= means something without by=."""
+        return self.cells is not None
+
+    @property
+    def cells(self) -> Cells | None:
+        return None
+
+    def unit(self, unit: Unit) -> Unit:
+        """The unit of privacy, for as many entries as are let out."""
+        return unit
+
+    def read(self, batch: Batch, missing: Missing) -> Records | None:
+        """What it takes of a batch; None if the rows alone are counted."""
+        return batch.numbers(self.column)
+
+    # What is claimed
+
+    @classmethod
+    def unmet(cls, plan: Scheme) -> list[str]:
+        """Why the statistic's proof does not cover a plan, each reason with what to do; empty if it does."""
+        return []
+
+    @classmethod
+    def record_steps(cls, plan: Scheme) -> RecordSteps | None:
+        """How records become integers; None where a method adds in a way of its own."""
+        return steps_from_zero(plan.problem)
+
+    @classmethod
+    @abstractmethod
+    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+        """Everything it lets out."""
+
+    @classmethod
+    @abstractmethod
+    def estimator(
+        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+    ) -> Estimator:
+        """How it is read; n is the number of records where it is public."""
+
+    # Its words
+
+    @classmethod
+    def entry_name(cls) -> str:
+        """What one entry of it is called."""
+        return cls.name
+
+    @classmethod
+    def drops_records(cls) -> bool:
+        """Whether missing="drop" changes the number of records it is about, which a sized relation makes public."""
+        return True
+
+
+STATISTICS: Registry[type[Statistic]] = Registry("statistic", first=("sum", "count", "mean", "variance", "histogram"))
+"""Everything that can be asked."""
+
+
+@dataclass(frozen=True)
+class Bounded(Statistic):
+    """A statistic of numbers clamped to [lower, upper]."""
+
+    column: str | None
+    lower: Any
+    upper: Any
+    dtype: object = None
+    size: int | None = None
+
+    @property
+    def dtype_wanted(self) -> object:
+        return self.dtype
+
+    def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
+        kind, worth = schema.type(self.column, dtype)
+        bounds = [exact(bound, name) for bound, name in ((self.lower, "lower"), (self.upper, "upper"))]
+        low, high = (bound if is_special(bound) else Fraction(bound) / worth for bound in bounds)
+        return Problem(kind, low, high, relation, self.size, getattr(self, "max_size", None)), worth

@@ -1,0 +1,58 @@
+"""The sum of a column: by default the ideal sensitivity, by any method on request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from soundsum.arithmetic.numbers import IntType
+from soundsum.data.records import Missing
+from soundsum.data.relations import Relation
+from soundsum.data.tables import Schema
+from soundsum.methods import Method
+from soundsum.methods.steps import RecordSteps
+from soundsum.planner import Scheme
+from soundsum.privacy.noise import Noise
+from soundsum.problem import Problem
+from soundsum.statistics.additive import Additive
+from soundsum.statistics.statistic import STATISTICS, SUM, Bounded, Part
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class Sum(Bounded):
+    """The sum of a column, each record clamped to [lower, upper]."""
+
+    max_size: int | None = None
+    method: str | Method = "auto"
+
+    name = "sum"
+    is_the_sum = True
+
+    @property
+    def method_wanted(self) -> str | Method:
+        return self.method
+
+    def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
+        problem, worth = super().problem(schema, dtype, relation, missing)
+        if relation.sized and problem.size is None and self.method != "auto":  # which may depend on it
+            problem = problem.with_size(schema.rows())
+        return problem, worth
+
+    @classmethod
+    def record_steps(cls, plan: Scheme) -> RecordSteps | None:
+        return plan.record_steps
+
+    @classmethod
+    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+        reach = None if steps is None else (steps.low, steps.high)
+        return (Part("sum", plan.step, plan.step_norms, SUM, reach),)
+
+    @classmethod
+    def estimator(
+        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+    ) -> Additive:
+        kind, modulus = plan.problem.dtype, plan.modulus
+        public = plan.adder.public_part(plan.problem, n) if plan.unit.is_plain and n is not None else Fraction(0)
+        wraps = None if modulus is None else IntType(modulus.bit_length() - 1, getattr(kind, "signed", True))
+        return Additive(noises[0], plan.step * worth, kind.is_integer and worth == 1, public * worth, wraps)

@@ -1,0 +1,216 @@
+"""What costs add up to, exactly, and that no way of choosing them after seeing releases breaks the promise."""
+
+import math
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from soundsum.budget import Budget, BudgetExceeded, Cost, zcdp_rho
+from soundsum.budget.limit import Promise
+
+DELTA = Fraction(1, 10**6)
+
+
+def spend(budget, cost, times=1):
+    for _ in range(times):
+        with budget.reserve(cost, "a sum") as charge:
+            charge.commit()
+
+
+@pytest.mark.parametrize("tenth", ["0.1", "1/10", Decimal("0.1"), Fraction(1, 10)])
+def test_ten_tenths_are_one(tenth):
+    budget = Budget(epsilon=1)
+    spend(budget, Cost(epsilon=tenth), 10)
+    assert budget.left == Cost(epsilon=0)
+    assert budget.spent == Cost(epsilon=1)
+    with pytest.raises(BudgetExceeded):
+        spend(budget, Cost(epsilon="1e-300"))
+
+
+def test_a_float_counts_at_its_binary_value():
+    budget = Budget(epsilon=1)
+    spend(budget, Cost(epsilon=0.1), 9)
+    with pytest.raises(BudgetExceeded, match=r"over by 5\.55\S*e-17 \(a float counts at its binary value"):
+        spend(budget, Cost(epsilon=0.1))
+    assert budget.spent.epsilon == 9 * Fraction(0.1)
+    spend(budget, Cost(epsilon=budget.left.epsilon))
+
+
+def test_overspending_says_what_was_asked_and_what_is_left():
+    budget = Budget(epsilon="1/3")
+    spend(budget, Cost(epsilon="0.2"))
+    with pytest.raises(BudgetExceeded) as caught:
+        spend(budget, Cost(epsilon=0.5))
+    message = "a sum: asked for epsilon = 0.5, but epsilon = 2/15 is left of epsilon = 1/3; nothing was charged"
+    assert str(caught.value) == message
+    assert (caught.value.asked, caught.value.left) == (Cost(epsilon=0.5), Cost(epsilon="2/15"))
+    assert isinstance(caught.value, ValueError)
+    assert len(budget.entries()) == 1
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.left) == (message, caught.value.left)
+
+
+def test_rhos_add_up_and_laplace_counts_half_its_square():
+    budget = Budget(rho="0.03")
+    spend(budget, Cost(rho="0.01"))
+    spend(budget, Cost(epsilon="0.2"))
+    assert budget.left == Cost(rho=0)
+    assert budget.spent == Cost(rho="0.03")
+    with pytest.raises(BudgetExceeded, match=r"epsilon = 0\.1 \(rho = 0\.005\), but rho = 0 is left of rho = 0\.03"):
+        spend(budget, Cost(epsilon="0.1"))
+
+
+def test_epsilons_and_deltas_add_up():
+    budget = Budget(epsilon=1, delta="1e-6")
+    spend(budget, Cost(epsilon="0.5"))
+    spend(budget, Cost(epsilon="0.25", delta="4e-7", rho="1/500"))
+    assert (budget.left.epsilon, budget.left.delta) == (Fraction(1, 4), Fraction(6, 10**7))
+    with pytest.raises(BudgetExceeded):
+        spend(budget, Cost(epsilon="0.1", delta="6.1e-7"))
+    spend(budget, Cost(epsilon="0.25", delta="6e-7"))
+    assert budget.left == Cost(epsilon=0)
+
+
+def test_one_release_may_cost_the_whole_budget():
+    for total in ({"epsilon": 2}, {"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"}):
+        budget = Budget(**total)
+        spend(budget, Cost(**total))
+        with pytest.raises(BudgetExceeded):
+            spend(budget, Cost(**total))
+
+
+def test_the_first_rho_turns_what_is_left_into_a_rho():
+    budget = Budget(epsilon=1, delta=DELTA)
+    spend(budget, Cost(epsilon="0.15"))
+    spend(budget, Cost(epsilon="0.1", delta=DELTA / 4))
+    room = zcdp_rho(Fraction(3, 4), DELTA * 3 / 4)
+    assert budget.left.rho == room
+    spend(budget, Cost(rho=room / 2))
+    spend(budget, Cost(epsilon="1/100", delta="1e-7", rho=room / 4))
+    spend(budget, Cost(epsilon="1/100"))
+    assert budget.left == Cost(rho=room / 4 - Fraction(1, 20000))
+    assert budget.spent == Cost("0.25", DELTA / 4, room * 3 / 4 + Fraction(1, 20000))
+    with pytest.raises(BudgetExceeded):
+        spend(budget, Cost(rho=room / 4))
+
+
+def test_a_release_of_no_cost_changes_nothing():
+    budget = Budget(epsilon=1, delta=DELTA)
+    spend(budget, Cost(rho=0))
+    spend(budget, Cost(epsilon=1))
+    spend(budget, Cost(epsilon=0))
+    assert len(budget.entries()) == 3
+
+
+@pytest.mark.parametrize(
+    "total, spent, cost, message",
+    [
+        ({"epsilon": 1}, [], Cost(rho="0.1"), "use Laplace noise, or a budget with rho="),
+        ({"epsilon": 1}, [], Cost(epsilon="0.1", delta="1e-9"), "promises delta = 0; use Laplace noise, or"),
+        ({"rho": 1}, [], Cost(epsilon="0.1", delta="1e-9"), "cannot be counted by zCDP as this budget is; give"),
+        ({"epsilon": 1, "delta": DELTA}, [Cost(rho="0.001")], Cost("0.1", "1e-9"), "give the release's rho= instead"),
+    ],
+)
+def test_a_cost_that_cannot_be_counted_is_refused_with_what_to_do(total, spent, cost, message):
+    budget = Budget(**total)
+    for earlier in spent:
+        spend(budget, earlier)
+    with pytest.raises(ValueError, match=message) as caught:
+        spend(budget, cost)
+    assert not isinstance(caught.value, BudgetExceeded)
+    assert "\n" not in str(caught.value)
+    assert len(budget.entries()) == len(spent)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ({}, ValueError, "give epsilon= or rho="),
+        ({"epsilon": 1, "rho": 1}, ValueError, "give epsilon= or rho="),
+        ({"epsilon": 0}, ValueError, "above 0"),
+        ({"rho": 0}, ValueError, "above 0"),
+        ({"epsilon": -1}, ValueError, "0 or more"),
+        ({"epsilon": math.nan}, ValueError, "0 or more"),
+        ({"epsilon": math.inf}, ValueError, "0 or more"),
+        ({"epsilon": 1, "delta": 1}, ValueError, "below 1"),
+        ({"epsilon": 1, "delta": -1}, ValueError, "0 or more"),
+        ({"rho": 1, "delta": "1e-6"}, ValueError, "leave delta out"),
+        ({"epsilon": "one"}, TypeError, "not a number"),
+        ({"epsilon": True}, TypeError, "not a number"),
+        ({"epsilon": Fraction(1, 3**700)}, ValueError, "reasonable length"),
+    ],
+)
+def test_a_bad_total_is_one_line(arguments, error, message):
+    with pytest.raises(error, match=message) as caught:
+        Budget(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({}, "give epsilon= for Laplace, rho= for Gaussian"),
+        ({"delta": "1e-6", "rho": 1}, "without an epsilon"),
+        ({"epsilon": -1}, "0 or more"),
+        ({"rho": math.inf}, "0 or more"),
+    ],
+)
+def test_a_bad_cost_is_one_line(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Cost(**arguments)
+
+
+def test_costs_with_endless_digits_are_rounded_up():
+    tiny = Fraction(1, 3**1000)
+    assert tiny < Cost(epsilon=tiny).epsilon <= tiny + Fraction(1, 2**1024)
+    budget = Budget(epsilon=1)
+    for prime in (10**30 + 57, 10**40 + 121, 10**200 + 357, 10**201 + 223):
+        spend(budget, Cost(epsilon=Fraction(1, prime)))
+    assert budget.spent.epsilon.denominator.bit_length() <= 1025
+
+
+# Mechanisms whose privacy loss is known exactly: (cost, (probability, loss in units of 1/20) ...); None is infinity.
+def randomised_response(cost, units, leak=0.0):
+    e = math.exp(units / 20)
+    return cost, (((1 - leak) * e / (1 + e), units), ((1 - leak) / (1 + e), -units), (leak, None))
+
+
+MENU = [
+    randomised_response(Cost(epsilon="1/4"), 5),
+    randomised_response(Cost(epsilon="1/4", delta="1/200"), 5, leak=1 / 200),
+    randomised_response(Cost(epsilon="1/10", delta="27/1000", rho="9/800"), 3),
+    randomised_response(Cost(rho="9/800"), 3),
+    randomised_response(Cost(rho="1/32"), 5),
+]
+
+
+def worst_delta(promise, epsilon, menu):
+    """The true delta of the worst way to choose from the menu, looking at each outcome, that is let through."""
+
+    @cache
+    def worst(spent, loss):
+        best = max(0.0, 1 - math.exp(epsilon - loss / 20))
+        for cost, outcomes in menu:
+            try:
+                after = promise.after(spent, cost, "the worst")
+            except ValueError:
+                continue
+            best = max(best, sum(p * (1.0 if x is None else worst(after, loss + x)) for p, x in outcomes))
+        return best
+
+    return worst(promise.nothing, 0)
+
+
+@pytest.mark.parametrize("epsilon, delta", [("1", "0.01"), ("0.5", "0.01"), ("0.75", "0.06"), ("0.5", "0.1")])
+def test_no_way_to_choose_costs_by_what_was_seen_breaks_the_promise(epsilon, delta):
+    found = worst_delta(Promise.of(epsilon, delta, None), float(epsilon), MENU)
+    assert 0 < found <= float(delta)
+
+
+@pytest.mark.parametrize("epsilon, delta", [("1", "0.01"), ("0.5", "0.1")])
+def test_nor_does_it_under_a_rho(epsilon, delta):
+    promise = Promise.of(None, 0, zcdp_rho(Fraction(epsilon), Fraction(delta)))
+    assert 0 < worst_delta(promise, float(epsilon), MENU) <= float(delta)

@@ -1,0 +1,81 @@
+"""soundsum reproduce as a person uses it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from soundsum.cli.app import app
+from soundsum.reproduce import SECTIONS, Cell, Part, Section, reproduce
+
+
+def soundsum(*arguments):
+    return CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": "140"})
+
+
+def test_the_verdict_comes_first_and_all_is_well(all_errata):
+    done = soundsum("--only", "roadmap", "--only", "errata")
+    assert done.exit_code == 0
+    first = next(line for line in done.stdout.splitlines() if line.strip())
+    assert first.startswith("reproduced: of ")
+    assert "0 differ" in first
+    assert f"{len(all_errata)} are errata" in first  # one of the roadmap is among them, and counts once
+    assert "47,453,133" in done.stdout
+
+
+def test_json_goes_to_the_screen_or_a_file(tmp_path):
+    on_screen = json.loads(soundsum("--only", "roadmap", "--json", "-").stdout)
+    path = tmp_path / "out.json"
+    assert soundsum("--only", "roadmap", "--json", str(path)).exit_code == 0
+    in_file = json.loads(path.read_text())
+    assert on_screen["sections"][0]["cells"] == in_file["sections"][0]["cells"]
+    assert on_screen["tally"] == {"matches": 3, "erratum": 1, "differs": 0, "checked": 0}
+
+
+def test_a_cell_that_differs_is_exit_code_1(monkeypatch):
+    wrong = Section("roadmap", "", cells=(Cell("the limit", "sec:roadmap", 67, 47),))
+    monkeypatch.setitem(SECTIONS, "roadmap", Part("wrong", lambda full: wrong))
+    done = soundsum("--only", "roadmap")
+    assert done.exit_code == 1
+    assert "1 DIFFER" in done.stdout
+
+
+def test_what_the_paper_did_not_count_is_not_called_a_match():
+    done = soundsum("--only", "libraries")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert any(SECTIONS["libraries"].title in line for line in lines)
+    assert sum(line.strip().startswith("not printed") for line in lines) == 2 * 3
+
+
+@pytest.mark.parametrize(
+    "section", [name for name in SECTIONS if name not in ("verified", "plots", "ours", "libraries", "errata")]
+)
+def test_every_section_prints(section):
+    done = soundsum("--only", section)
+    assert done.exit_code == 0
+    assert SECTIONS[section].title in done.stdout
+
+
+def test_one_erratum_is_shown_by_its_command(all_errata, monkeypatch):
+    found = next(e for e in all_errata if e.label == "kahan")
+    once = Section("errata", "", errata=tuple(all_errata))
+    monkeypatch.setitem(SECTIONS, "errata", Part("Errata", lambda full: once))
+    done = soundsum(*found.command.split()[2:])
+    assert done.exit_code == 0
+    assert "2.219, not <= 2" in done.stdout
+    assert found.command in done.stdout
+    plain = json.loads(soundsum("--only", "errata:pinq", "--json", "-").stdout)
+    (one,) = plain["sections"][0]["errata"]
+    assert (one["label"], one["command"]) == ("pinq", "soundsum reproduce --only errata:pinq")
+    assert "there is no erratum 'nothing'; the labels are kahan" in str(soundsum("--only", "errata:nothing").exception)
+
+
+def test_an_unknown_section_is_wrong_usage():
+    done = soundsum("--only", "nothing")
+    assert "there is no section 'nothing'" in str(done.exception)
+
+
+def test_an_unknown_section_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="there is no section 'tabels'; the sections are lower, upper"):
+        reproduce(only=["tabels"])
