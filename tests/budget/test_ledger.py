@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from soundsum.budget import Budget, BudgetExceeded, Cost, ledger
-from soundsum.budget.limit import Promise
+from soundsum.budget.limit import Limit
 from soundsum.cli.ledgers import ledger_table, ledger_to_json
 
 
@@ -84,14 +84,14 @@ def test_what_others_spend_after_a_reservation_is_no_longer_there(path):
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_threads_never_overspend(tmp_path, monkeypatch, kept):
-    after = Promise.after
+    after = Limit.after
 
     def slow(*arguments):  # so that others run between a decision and what follows from it
         total = after(*arguments)
         time.sleep(0.001)
         return total
 
-    monkeypatch.setattr(Promise, "after", slow)
+    monkeypatch.setattr(Limit, "after", slow)
     budget = Budget(epsilon=1, path=tmp_path / "ledger.db" if kept else None)
     together, won = threading.Barrier(8), []
 
@@ -282,7 +282,7 @@ def test_a_ledger_taken_away_is_not_started_again(path):
 READ_ONLY = """
 import os, sys
 from soundsum.budget import Budget, Cost
-from soundsum.budget.limit import Promise
+from soundsum.budget.limit import Limit
 from soundsum.cli.ledgers import ledger_to_json
 path, started = sys.argv[1:]
 budget = Budget(path=path)

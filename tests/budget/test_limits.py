@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from soundsum.budget import Budget, BudgetExceeded, Cost, zcdp_rho
-from soundsum.budget.limit import Promise
+from soundsum.budget.limit import Limit
 
 DELTA = Fraction(1, 10**6)
 
@@ -206,11 +206,11 @@ def worst_delta(promise, epsilon, menu):
 
 @pytest.mark.parametrize("epsilon, delta", [("1", "0.01"), ("0.5", "0.01"), ("0.75", "0.06"), ("0.5", "0.1")])
 def test_no_way_to_choose_costs_by_what_was_seen_breaks_the_promise(epsilon, delta):
-    found = worst_delta(Promise.of(epsilon, delta, None), float(epsilon), MENU)
+    found = worst_delta(Limit.of(epsilon, delta, None), float(epsilon), MENU)
     assert 0 < found <= float(delta)
 
 
 @pytest.mark.parametrize("epsilon, delta", [("1", "0.01"), ("0.5", "0.1")])
 def test_nor_does_it_under_a_rho(epsilon, delta):
-    promise = Promise.of(None, 0, zcdp_rho(Fraction(epsilon), Fraction(delta)))
+    promise = Limit.of(None, 0, zcdp_rho(Fraction(epsilon), Fraction(delta)))
     assert 0 < worst_delta(promise, float(epsilon), MENU) <= float(delta)

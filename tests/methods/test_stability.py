@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.data.records import records
-from soundsum.methods.stability import MOST_PERMUTED, by_sign, permute, present, truncate
+from soundsum.data.records import present, records
+from soundsum.methods.stability import MOST_PERMUTED, by_sign, permute, truncate
 
 COLUMNS = {
     "array": records(np.array([3.0, -1.0, math.nan, 0.0, -math.inf, 2.0, -0.0])),

@@ -9,6 +9,7 @@ import pytest
 
 from soundsum.privacy import distributions
 from soundsum.privacy.distributions import DOWN, PI, UP
+from soundsum.privacy.zcdp import zcdp_rho
 
 CONFIDENCES = [Fraction(1, 10), 0.5, "0.95", 0.999, Fraction(10**12 - 1, 10**12)]
 
@@ -209,7 +210,7 @@ def test_calibration_is_enough_and_not_much_more(sensitivity, epsilon, delta):
     assert distributions.gaussian_delta(sigma2, sensitivity, epsilon) <= delta
     assert distributions.gaussian_delta(sigma2 * Fraction(9999, 10000), sensitivity, epsilon) > delta
     if epsilon < 100:
-        assert sigma2 < distributions.sigma2_for(sensitivity, distributions.zcdp_rho(epsilon, delta))
+        assert sigma2 < distributions.sigma2_for(sensitivity, zcdp_rho(epsilon, delta))
     p, q = sigma2.numerator, sigma2.denominator
     assert q & (q - 1) == 0
     assert (p // (p & -p)).bit_length() <= 16
@@ -224,7 +225,7 @@ def test_calibration_of_a_large_sensitivity_is_that_of_the_continuous_gaussian()
 def test_a_vector_needs_more_than_its_length_as_one_integer():
     """A record that changes two entries, by 3 and 4, is not hidden like one that changes one by 5; by zCDP it is."""
     epsilon, delta = Fraction(4), Fraction(1, 10**6)
-    by_zcdp = distributions.sigma2_for(5, distributions.zcdp_rho(epsilon, delta))
+    by_zcdp = distributions.sigma2_for(5, zcdp_rho(epsilon, delta))
     for sigma2, hidden in ((distributions.gaussian_sigma2(5, epsilon, delta), False), (by_zcdp, True)):
         p = probabilities(sigma2, reach=60)
         spent = math.fsum(
@@ -236,10 +237,7 @@ def test_a_vector_needs_more_than_its_length_as_one_integer():
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(50)])
 @pytest.mark.parametrize("delta", [Fraction(1, 2), Fraction(1, 10**6), Fraction(1, 10**40)])
 def test_zcdp(epsilon, delta):
-    rho = distributions.zcdp_rho(epsilon, delta)
-    spent = rho + 2 * math.sqrt(rho * math.log(1 / delta))
-    assert epsilon * (1 - 1e-6) < spent < epsilon * (1 + 1e-14)
-    assert rho.numerator.bit_length() <= 24
+    rho = zcdp_rho(epsilon, delta)
     assert distributions.sigma2_for(3, rho) == Fraction(9, 2) / rho
     assert distributions.gaussian_delta(distributions.sigma2_for(3, rho), 3, epsilon) <= delta
 
@@ -260,8 +258,6 @@ def test_wrong_confidences_and_deltas(bad):
         distributions.gaussian_half_width(Fraction(1), bad)
     with pytest.raises((ValueError, TypeError), match="delta="):
         distributions.gaussian_sigma2(1, Fraction(1), bad)
-    with pytest.raises((ValueError, TypeError), match="delta="):
-        distributions.zcdp_rho(Fraction(1), bad)
 
 
 def test_wrong_sensitivities_and_budgets():
@@ -270,6 +266,6 @@ def test_wrong_sensitivities_and_budgets():
             distributions.gaussian_delta(Fraction(1), bad, Fraction(1))
     for bad in (0, -1, math.inf):
         with pytest.raises(ValueError, match="epsilon="):
-            distributions.zcdp_rho(bad, Fraction(1, 10))
+            distributions.gaussian_sigma2(1, bad, Fraction(1, 10))
         with pytest.raises(ValueError, match="rho="):
             distributions.sigma2_for(1, bad)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundsum.budget import conversion, zcdp_epsilon, zcdp_rho
+from soundsum.budget import zcdp_epsilon, zcdp_rho
+from soundsum.privacy import zcdp
 from soundsum.privacy.zcdp import log_bounds
 
 decimal.getcontext().prec = 60
@@ -42,10 +43,10 @@ def log_term(alpha, delta):
 
 @pytest.mark.parametrize("alpha", ["1.001", "2", "17.3", "1e6"])
 def test_for_one_alpha_the_result_is_the_theorem_s_rounded_to_the_safe_side(alpha, monkeypatch):
-    monkeypatch.setattr(conversion, "_guess", lambda *_: Fraction(alpha))
+    monkeypatch.setattr(zcdp, "_guess", lambda *_: Fraction(alpha))
     a, ulp = Decimal(alpha), Decimal(2) ** -62
     for delta in ("0.3", "1e-7"):
-        term = to_decimal(conversion._log_term(Fraction(alpha), Fraction(delta)))
+        term = to_decimal(zcdp._log_term(Fraction(alpha), Fraction(delta)))
         assert -Decimal("1e-28") < term - log_term(a, Decimal(delta)) < Decimal("1e-45")
         for x in ("100000", "1234567.8"):
             rho = to_decimal(zcdp_rho.__wrapped__(Fraction(x), Fraction(delta)))

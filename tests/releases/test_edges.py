@@ -15,7 +15,10 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
+from soundsum.data.rows import Rows
+from soundsum.engines import Memory
 from soundsum.methods import Kahan, Modular, OnGrid
+from soundsum.statistics import Claim, Task
 
 MANY = 300_000  # rows, over a megabyte of CSV, so that the types are guessed from others than the last
 
@@ -112,7 +115,7 @@ class TestWhatIsKept:
             made = ss.sum(table, 0, 1, 1, column="x", by="k", groups=["a", "b"], relation=relation)
             again = pickle.loads(pickle.dumps(made))
             assert again["a"].value == made["a"].value
-            assert (made._make.n == 1_234_567) == seen
+            assert ((1_234_567).to_bytes(4, "little") in pickle.dumps(made)) == seen
             assert (made["a"].plan.problem.size == 1_234_567) == seen
 
 
@@ -218,22 +221,17 @@ class TestNumbers:
     @pytest.mark.parametrize("bounds", [(1e9, 1e9 + 1), (-3, 5), (0.1, 0.3), (-7, -6.5)])
     def test_moments_move_by_no_more_than_they_say(self, bounds):
         """The integers themselves, which the noise is for, at both ends of the bounds and beyond."""
-        from soundsum.data.records import records
-        from soundsum.planner import plan
-        from soundsum.releases.pipeline import Task
-
         low, high = bounds
-        for statistic in ("mean", "variance"):
-            task = Task(statistic, plan(ss.Problem("float64", low, high)), None)
+        for statistic in (ss.Mean(None, low, high), ss.Variance(None, low, high)):
+            task = Task(statistic, Claim(type(statistic), ss.plan(ss.Problem("float64", low, high))))
 
             def totals(values, task=task):
-                tally = task.tally("zero")
-                tally.add(records(np.array(values, float)), len(values), None, None)
-                return [total for (total,) in tally.totals()]
+                (sums,), _ = Memory(np.array(values, float), {}).add_up([task], Rows())
+                return [total for (total,) in sums]
 
             for x in (low, high, (low + high) / 2, -1e300, 1e300, np.nan, np.inf):
                 moved = [abs(a - b) for a, b in zip(totals([low, x]), totals([low]), strict=True)]
-                assert all(m <= part.moved.l1 for m, part in zip(moved, task.parts, strict=True))
+                assert all(m <= part.norms.l1 for m, part in zip(moved, task.parts, strict=True))
 
     def test_booleans_and_decimals_need_no_table(self, silent):
         for data in ([True, False], np.array([True, False]), pa.array([True, False]), pl.Series([True, False]),
@@ -356,9 +354,9 @@ class TestTables:
             (
                 lambda: ss.sum([1.0], 0, 1, 1, privacyunit="x"),
                 TypeError,
-                "no option 'privacyunit'; there are",
+                "unexpected keyword argument 'privacyunit'",
             ),
-            (lambda: ss.mean([1.0], 0, 1, 1, method="grid"), TypeError, "no option 'method'"),
+            (lambda: ss.mean([1.0], 0, 1, 1, method="grid"), TypeError, "unexpected keyword argument 'method'"),
             (lambda: ss.sum([1.0], 0, 1, 1, noise="gaussian"), ValueError, "such as delta=1e-6"),
             (lambda: ss.histogram([1.0], 10, 1), ValueError, "not a list of numbers"),
             (lambda: ss.histogram([1.0], ["a", "b"], 1), ValueError, "not a list of numbers"),

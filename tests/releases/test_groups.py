@@ -58,7 +58,7 @@ class TestGroups:
     @pytest.mark.parametrize("relation", ["symmetric", "insert_delete"])
     def test_a_record_is_in_one_group_so_each_gets_the_full_epsilon(self, recorded, relation):
         r = ss.sum(STAFF, -50, 200, "1/2", relation=relation, **BY_DEPT)
-        assert recorded[0] * r["a"].uncertainty.step == 400
+        assert recorded[0] * r["a"].estimator.step == 400
         assert r["a"].plan.sensitivity == 200
         assert r["b"].epsilon == Fraction(1, 2)
 
@@ -66,8 +66,8 @@ class TestGroups:
     def test_a_changed_record_may_move_between_groups(self, recorded, relation):
         r = ss.sum(STAFF, 190, 200, 1, relation=relation, **BY_DEPT)
         assert r["a"].plan.sensitivity == 400  # 2 max(|L|, |U|), not U - L
-        assert recorded[0] * r["a"].uncertainty.step == 400
-        assert r["a"].plan.moved.l2_squared == 2 * 200**2
+        assert recorded[0] * r["a"].estimator.step == 400
+        assert r["a"].plan.norms.l2_squared == 2 * 200**2
         (released,) = r["a"].certificate["released"]
         assert Fraction(released["sensitivity"]) == 400
         one = ss.sum(STAFF, -50, 200, 1, column="pay", by="dept", groups=["a"], relation=relation)
@@ -83,7 +83,7 @@ class TestGroups:
 
     def test_gaussian_noise_for_several_groups_goes_through_zcdp(self):
         """With L = -U the L2 norm of a move between groups is that of a single change, which is not one here."""
-        from soundsum.privacy.distributions import zcdp_rho
+        from soundsum.privacy.zcdp import zcdp_rho
 
         r = ss.sum(STAFF, -200, 200, 1, noise="gaussian", delta="1e-6", relation="change_one", **BY_DEPT)
         (released,) = r["a"].certificate["released"]
@@ -183,10 +183,10 @@ class TestPersons:
     def test_the_noise_is_for_a_person(self, recorded):
         ss.sum(STAFF, -50, 200, 1, column="pay", privacy_unit="id", max_rows=3)
         r = ss.sum(STAFF, -50, 200, 1, privacy_unit="id", max_rows=3, max_groups=2, **BY_DEPT)
-        step = r["a"].uncertainty.step
+        step = r["a"].estimator.step
         assert [scale * step for scale in recorded] == [600, 1200]
         g = ss.sum(STAFF, -50, 200, noise="gaussian", rho=1, privacy_unit="id", max_rows=3, max_groups=2, **BY_DEPT)
-        assert g["a"].plan.moved.l2_squared == 2 * 600**2
+        assert g["a"].plan.norms.l2_squared == 2 * 600**2
         many = ss.sum(STAFF, -50, 200, 1, privacy_unit="id", max_rows=3, max_groups=99, **BY_DEPT)
         assert many["a"].plan.sensitivity == 1800  # three groups are listed
 
@@ -213,7 +213,7 @@ class TestPersons:
         table = pa.table({"x": values, "id": ids})
         assert ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(5)
         assert ss.variance(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(9)
-        counted = ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).uncertainty.noisy[-1]
+        counted = ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).estimator.noisy[-1]
         assert counted == 4
 
     def test_histograms_of_persons(self, silent):

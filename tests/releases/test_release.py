@@ -9,7 +9,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.privacy import samplers
-from soundsum.privacy.distributions import zcdp_rho
+from soundsum.privacy.zcdp import zcdp_rho
 
 DATA = np.array([1.5, 2.5, 100.0, -7.0, math.nan])
 
@@ -28,7 +28,7 @@ def test_a_sum_is_the_exact_sum_of_clamped_records(silent):
 def test_the_noise_is_scaled_to_the_proved_sensitivity(recorded, relation, ideal):
     r = ss.sum(DATA, -3, 10, "1/2", relation=relation)
     (scale,) = recorded
-    assert scale * r.uncertainty.step == 2 * r.plan.sensitivity
+    assert scale * r.estimator.step == 2 * r.plan.sensitivity
     assert r.plan.sensitivity <= ideal
 
 

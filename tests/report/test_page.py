@@ -5,8 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from soundsum.reproduce.words import chance, text
 
+from soundsum.arithmetic.words import chance, text
 from soundsum.report import write_page
 from soundsum.reproduce import Cell, Plot, Reproduction, Section
 from soundsum.reproduce.plots import Line

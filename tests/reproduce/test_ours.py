@@ -8,7 +8,7 @@ import pytest
 
 from soundsum.attacks import attack
 from soundsum.reproduce import ours
-from soundsum.reproduce.noises import laplace_at_least
+from soundsum.reproduce.mechanisms import laplace_at_least
 from soundsum.reproduce.results import privacy_loss
 
 

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from soundsum.reproduce.words import chance
-
+from soundsum.arithmetic.words import chance
 from soundsum.reproduce import SECTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()

@@ -5,8 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from soundsum.reproduce.words import text
 
+from soundsum.arithmetic.words import text
 from soundsum.reproduce.results import Cell, Check, Count, Erratum, Reproduction, Section, Verdict, privacy_loss
 
 

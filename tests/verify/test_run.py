@@ -2,14 +2,18 @@
 
 import io
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
-from soundsum.cli.verifying import markdown, print_report, run
+import soundsum as ss
+from soundsum.cli import app
+from soundsum.cli.verifying import markdown, print_report
 from soundsum.data.relations import Relation
-from soundsum.methods import METHODS
+from soundsum.methods import METHODS, Method, Wide
 from soundsum.problem import Problem
 from soundsum.verify import Verification, verify
 from soundsum.verify.results import ACCURACY
@@ -85,6 +89,67 @@ def test_as_json_and_as_text(quick):
 
 
 def test_the_exit_code_is_0_without_violations():
-    out = io.StringIO()
-    assert run(Console(file=out), quick=True, as_json=True, only=["wide"]) == 0
-    assert json.loads(out.getvalue())["quick"] is True
+    done = CliRunner().invoke(app, ["verify", "--quick", "--only", "wide", "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["quick"] is True
+
+
+@pytest.fixture
+def registered():
+    """Registers methods for one test."""
+    labels = []
+
+    def register(method):
+        labels.append(METHODS.register(method).label)
+        return method
+
+    yield register
+    for label in labels:
+        METHODS.forget(label)
+
+
+@dataclass(frozen=True)
+class Halved(Wide):
+    """Adds exactly, and claims half of what a record can move."""
+
+    name = "halved"
+
+    def sensitivity(self, problem):
+        return super().sensitivity(problem) / 2
+
+
+@dataclass(frozen=True)
+class Shy(Wide):
+    """Applies to nothing."""
+
+    name = "shy"
+
+    def unmet(self, problem):
+        return ["not today"]
+
+
+def test_a_method_that_claims_half_is_caught(registered):
+    registered(Halved())
+    done = verify(quick=True, only=["halved"], processes=1)
+    assert done.violations > 0
+    assert done.counterexamples
+    with pytest.raises(ValueError, match="no method that adds floats as floats applies"):
+        ss.plan(ss.Problem("int8", 0, 5), "float")  # which would not take it for one
+
+
+def test_a_method_that_nothing_was_checked_of_is_an_error(registered):
+    registered(Shy())
+    for only in (["shy"], ["wide", "shy"]):
+        with pytest.raises(ValueError, match="shy: not one problem on the tiny types meets the conditions"):
+            verify(quick=True, only=only, processes=1)
+
+
+def test_a_method_that_does_not_say_what_it_adds_is_refused():
+    class Silent(Method):
+        name = "silent"
+        theorem = Wide.theorem
+        unmet = sensitivity = model = add = lambda *arguments: None
+
+    with pytest.raises(TypeError, match="silent has no takes"):
+        METHODS.register(Silent())
+    assert "silent" not in METHODS

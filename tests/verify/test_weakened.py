@@ -1,16 +1,15 @@
 """Verification can fail: six bounds or sums, each weakened a little, and the smallest datasets that show it."""
 
-import io
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
-from rich.console import Console
+from typer.testing import CliRunner
 
-import soundsum.cli.verifying as report
 from soundsum.arithmetic import models
 from soundsum.arithmetic.numbers import FloatType, IntType, float64, floor_log2, power_of_two
+from soundsum.cli import app, verifying
 from soundsum.data.relations import Relation
 from soundsum.methods import Checked, Iterated, OnGrid, Saturating, Shifted, TowardZero
 from soundsum.verify import Verification, check, subject
@@ -219,9 +218,9 @@ def test_truncation_with_the_hamming_bound_in_place_of_change_one_is_caught():
 def test_violations_are_printed_and_end_in_exit_code_1(monkeypatch):
     weak = replace(subject(Saturating()), claim=lambda problem: problem.ideal / 2)
     done = Verification(tuple(check(weak, int3, bounds(int3), SIZES)), quick=True, seconds=0.0)
-    monkeypatch.setattr(report, "verify", lambda *_: done)
-    out = io.StringIO()
-    assert report.run(Console(file=out, width=200), quick=True) == 1
-    assert "VIOLATIONS" in out.getvalue()
-    assert "counterexample" in out.getvalue()
-    assert "adds to" in out.getvalue()
+    monkeypatch.setattr(verifying, "verify", lambda *_: done)
+    shown = CliRunner().invoke(app, ["verify", "--quick"])
+    assert shown.exit_code == 1
+    assert "VIOLATIONS" in shown.stdout
+    assert "counterexample" in shown.stdout
+    assert "adds to" in shown.stdout.replace("\n", " ")

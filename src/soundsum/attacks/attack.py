@@ -17,7 +17,7 @@ import numpy as np
 
 from soundsum.arithmetic.rationals import Value, exact, is_special
 from soundsum.arithmetic.words import binary, times
-from soundsum.attacks.arithmetic import our_sum, total_by_name
+from soundsum.attacks.ordinary import our_sum, total_by_name
 from soundsum.attacks.words import dataset, layout
 from soundsum.data.runs import Runs
 from soundsum.problem import Problem

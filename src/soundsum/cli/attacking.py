@@ -16,9 +16,9 @@ from soundsum import Attack, Relation, attack
 from soundsum.arithmetic import words
 from soundsum.arithmetic.rationals import is_special
 from soundsum.attacks import FAMILIES
-from soundsum.attacks.arithmetic import our_sum
 from soundsum.attacks.attack import MOST_WRITTEN_OUT
 from soundsum.attacks.delivery import DELIVERIES
+from soundsum.attacks.ordinary import our_sum
 from soundsum.cli.options import AsJson
 
 attack_app = typer.Typer(no_args_is_help=True, help="What goes wrong with ordinary sums, made executable.")

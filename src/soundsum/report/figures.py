@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from soundsum.attacks import FAMILIES
 from soundsum.report.draw import Axis, Look, histograms, line_plot
-from soundsum.report.pipeline import pipeline
+from soundsum.report.stages import pipeline
 from soundsum.report.svg import markup
 from soundsum.reproduce import Plot, Reproduction
 from soundsum.reproduce.plots import Line

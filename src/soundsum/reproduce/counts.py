@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import comb
 
-from soundsum.reproduce.noises import exponential
+from soundsum.reproduce.mechanisms import exponential
 from soundsum.reproduce.results import DIGITS, Count
 
 OUTSIDE = Decimal("0.001")

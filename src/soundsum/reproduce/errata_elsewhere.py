@@ -19,7 +19,7 @@ from soundsum.reproduce.counts import corrected_edge, printed_edge
 from soundsum.reproduce.errata import of_floats, of_integers
 from soundsum.reproduce.libraries import numpy_sum
 from soundsum.reproduce.matrix import reordered_blocks
-from soundsum.reproduce.noises import exponential
+from soundsum.reproduce.mechanisms import exponential
 from soundsum.reproduce.results import Check, Erratum
 
 

@@ -21,7 +21,7 @@ from soundsum.data.runs import Runs
 from soundsum.reproduce import libraries
 from soundsum.reproduce.counts import OUTSIDE, count, likelihood, log2, printed_edge
 from soundsum.reproduce.libraries import Library
-from soundsum.reproduce.noises import Mechanism
+from soundsum.reproduce.mechanisms import Mechanism
 from soundsum.reproduce.results import DIGITS, Cell, Count, Experiment
 
 HALF = Fraction(1, 2)

@@ -16,7 +16,7 @@ from soundsum.arithmetic.numbers import FloatType, from_double, int64
 from soundsum.data.runs import Runs
 from soundsum.kernels import float_sum
 from soundsum.problem import Problem
-from soundsum.reproduce.noises import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, Mechanism
+from soundsum.reproduce.mechanisms import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, Mechanism
 
 
 def in_order(data: Runs, problem: Problem) -> Fraction:

@@ -16,7 +16,7 @@ from soundsum.data.runs import Runs
 from soundsum.reproduce import libraries
 from soundsum.reproduce.experiments import HALF, of_floats
 from soundsum.reproduce.libraries import CHORUS, DIFFPRIVLIB, GOOGLE, GOOGLE_MEAN, OPENDP, PINQ, Library
-from soundsum.reproduce.noises import IntegerLaplace, Mechanism
+from soundsum.reproduce.mechanisms import IntegerLaplace, Mechanism
 from soundsum.reproduce.results import Cell, privacy_loss
 
 WORKS, DOES_NOT = "works", "does not"

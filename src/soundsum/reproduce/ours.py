@@ -20,7 +20,7 @@ from soundsum.attacks import Attack, attack
 from soundsum.releases.calls import sum as private_sum
 from soundsum.releases.planning import plan
 from soundsum.reproduce.counts import p_value
-from soundsum.reproduce.noises import FloatLaplace, IntegerLaplace, Mechanism, exponential
+from soundsum.reproduce.mechanisms import FloatLaplace, IntegerLaplace, Mechanism, exponential
 from soundsum.reproduce.results import SideBySide, Trial
 
 EPSILON = Fraction(1, 2)

@@ -16,9 +16,9 @@ from typing import Any
 from soundsum.arithmetic import words
 from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
-from soundsum.attacks.arithmetic import total_by_name
 from soundsum.attacks.attack import Attack, as_data
 from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Setting, Unmet, Wish, exponent, index, whole
+from soundsum.attacks.ordinary import total_by_name
 from soundsum.data.runs import Runs
 
 MOST_RECORDS = 1 << 40

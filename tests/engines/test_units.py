@@ -6,29 +6,33 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
-from soundsum.methods.integers import integers
-from soundsum.statistics.parts import integers_for, parts
 
 from soundsum.data.keys import Groups
 from soundsum.data.records import records
 from soundsum.data.relations import Relation
-from soundsum.engines.accumulators import ByGroup
-from soundsum.engines.persons import ByPerson
-from soundsum.planner import plan
+from soundsum.engines.accumulators import GroupSums
+from soundsum.engines.persons import PersonSums
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
+from soundsum.releases.planning import plan
+from soundsum.statistics import Claim, Mean, Sum, Variance
 
 VALUES = (-2, 0, 1, 3)
+
+
+def steps_and_parts(kind, chosen):
+    claim = Claim(kind, chosen)
+    return claim.record_steps, claim.parts
 
 
 def by_group(rows, groups):
     """The sum for each listed group, by the library itself; rows are (group, value)."""
     chosen = plan(Problem("int8", min(VALUES), max(VALUES)), unit=Unit(len(groups)))
-    tally = ByGroup(integers(chosen.problem), parts("sum", chosen), "zero", len(groups))
+    sums = GroupSums(*steps_and_parts(Sum, chosen), "zero", len(groups))
     values = np.array([value for _, value in rows], np.int8)
     codes = Groups(groups).codes(pa.array([group for group, _ in rows], pa.string()))
-    tally.add(records(values), len(rows), codes, None)
-    return np.array(tally.totals()[0])
+    sums.add(records(values), len(rows), codes, None)
+    return np.array(sums.totals()[0])
 
 
 def norms(difference):
@@ -39,7 +43,7 @@ def norms(difference):
 @pytest.mark.parametrize("relation", list(Relation))
 def test_sums_by_group(groups, relation):
     """Rows of groups that are not listed are left out, so under change_one a row can leave what is counted."""
-    claimed = Unit(len(groups)).moved(min(VALUES), max(VALUES), relation)
+    claimed = Unit(len(groups)).norms(min(VALUES), max(VALUES), relation)
     rows = list(itertools.product([*groups, "other"], VALUES))
     seen = []
     for common in ([], [("a", 3), ("other", 1)]):
@@ -65,7 +69,7 @@ def test_the_range_decides(low, high):
             if b is not None:
                 vector[b] -= y
             moves.append(norms(vector))
-        claimed = Unit(groups).moved(low, high, Relation.CHANGE_ONE)
+        claimed = Unit(groups).norms(low, high, Relation.CHANGE_ONE)
         assert (max(m[0] for m in moves), max(m[1] for m in moves)) == (claimed.l1, claimed.l2_squared)
 
 
@@ -85,20 +89,20 @@ def persons_model(rows, groups, low, high, max_rows, max_groups):
 
 def by_person(rows, groups, low, high, max_rows, max_groups, batches=1, kind="int8"):
     chosen = plan(Problem(kind, low, high), unit=Unit(len(groups), max_rows, max_groups))
-    tally = ByPerson(integers_for("sum", chosen), parts("sum", chosen), "zero", chosen.unit)
+    sums = PersonSums(*steps_and_parts(Sum, chosen), "zero", chosen.unit)
     for part in np.array_split(np.arange(len(rows)), batches):
         some = [rows[i] for i in part]
         values = records(np.array([value for *_, value in some], kind))
         codes = Groups(groups).codes(pa.array([group for _, group, _ in some], pa.string()))
-        tally.add(values, len(some), codes, pa.array([person for person, *_ in some], pa.int64()))
-    return tally.totals()[0]
+        sums.add(values, len(some), codes, pa.array([person for person, *_ in some], pa.int64()))
+    return sums.totals()[0]
 
 
 @pytest.mark.parametrize("max_rows, max_groups", [(1, 1), (2, 1), (1, 2), (2, 2), (3, 5)])
 def test_a_person_moves_no_more_than_their_share(max_rows, max_groups):
     groups = ["a", "b"]
     own_rows = list(itertools.product(["a", "b", "other"], (-2, 3)))
-    claimed = Unit(len(groups), max_rows, max_groups).moved(-2, 3, Relation.SYMMETRIC)
+    claimed = Unit(len(groups), max_rows, max_groups).norms(-2, 3, Relation.SYMMETRIC)
     others = [(7, "a", 3), (7, "a", 3), (8, "b", -2), (None, "a", 3)]
     without = np.array(by_person(others, groups, -2, 3, max_rows, max_groups))
     seen = []
@@ -113,17 +117,17 @@ def test_a_person_moves_no_more_than_their_share(max_rows, max_groups):
         assert reached == (claimed.l1, claimed.l2_squared)
 
 
-@pytest.mark.parametrize("statistic", ["mean", "variance"])
+@pytest.mark.parametrize("statistic", [Mean, Variance])
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
 def test_a_person_moves_no_part_of_a_moment_by_more(statistic, max_rows):
     chosen = plan(Problem("int8", -2, 3), unit=Unit(None, max_rows))
-    claimed = parts(statistic, chosen)
+    steps, claimed = steps_and_parts(statistic, chosen)
 
     def totals(rows):
-        tally = ByPerson(integers_for(statistic, chosen), claimed, "zero", chosen.unit)
+        sums = PersonSums(steps, claimed, "zero", chosen.unit)
         values = records(np.array([value for _, value in rows], np.int8))
-        tally.add(values, len(rows), None, [person for person, _ in rows])
-        return np.array([total for (total,) in tally.totals()])
+        sums.add(values, len(rows), None, [person for person, _ in rows])
+        return np.array([total for (total,) in sums.totals()])
 
     others = [("v", 3)] * 5 + [("w", -2)]
     without, reached = totals(others), np.zeros(len(claimed), int)
@@ -131,7 +135,7 @@ def test_a_person_moves_no_part_of_a_moment_by_more(statistic, max_rows):
         for own in itertools.combinations_with_replacement((-2, 0, 3), n):
             moved = np.abs(totals(others + [("u", x) for x in own]) - without)
             reached = np.maximum(reached, moved)
-    assert reached.tolist() == [part.moved.l1 for part in claimed]
+    assert reached.tolist() == [part.norms.l1 for part in claimed]
 
 
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint64"])

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from soundsum.arithmetic.numbers import IntType, float32, float64
-from soundsum.reproduce.noises import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, discrete_laplace_at_least
+from soundsum.reproduce.mechanisms import (
+    FloatLaplace,
+    GoogleMean,
+    GridLaplace,
+    IntegerLaplace,
+    discrete_laplace_at_least,
+)
 from soundsum.reproduce.results import privacy_loss
 
 ULP = Fraction(1, 2**48)
