@@ -1,4 +1,21 @@
+"""What several tests look at is computed once."""
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("soundsum", deadline=None)
 settings.load_profile("soundsum")
+
+
+@pytest.fixture(scope="session")
+def all_errata():
+    from soundsum.reproduce.errata_elsewhere import errata
+
+    return list(errata())
+
+
+@pytest.fixture(scope="session")
+def all_experiments():
+    from soundsum.reproduce.experiments import experiments
+
+    return experiments()

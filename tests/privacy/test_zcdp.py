@@ -110,7 +110,7 @@ def test_gaussian_noise_with_that_rho_keeps_the_promise(epsilon, delta):
 
 def test_absurd_numbers_are_still_on_the_safe_side():
     for epsilon in (Fraction(1, 10**400), Fraction(10**400)):
-        assert 0 <= zcdp_rho(epsilon, Fraction(1, 10**400)) < epsilon
+        assert 0 < zcdp_rho(epsilon, Fraction(1, 10**400)) < epsilon
     assert zcdp_epsilon(Fraction(0), Fraction(1, 2)) == 0
     assert zcdp_epsilon(Fraction(1, 10**400), Fraction(1, 10**6)) >= 0
 

@@ -213,7 +213,7 @@ class TestPersons:
         table = pa.table({"x": values, "id": ids})
         assert ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(5)
         assert ss.variance(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).value == pytest.approx(9)
-        counted = ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).estimator.noisy[-1]
+        counted = ss.mean(table, 0, 10, 1, column="x", privacy_unit="id", max_rows=2).noisy[-1]
         assert counted == 4
 
     def test_histograms_of_persons(self, silent):
@@ -305,12 +305,12 @@ def test_intervals_of_variances_hold_the_whole_box(monkeypatch):
     monkeypatch.setattr(samplers, "discrete_laplace_many", lambda scale, count: [0] * count)
     r = ss.variance(np.array([0.0, 1.0, 9.0, 10.0]), 0, 10, "1/5")
     low, high = r.interval(0.95)
-    m = r.uncertainty
+    m = r.estimator
     each = 1 - 0.05 / 3
-    widths = [samplers.half_width(each) for noise in m.noises]
+    widths = [noise.half_width(each) for noise in m.noises]
     rng = np.random.default_rng(3)
     for _ in range(2000):
-        first, second, n = (x + int(w * u) for x, w, u in zip(m.noisy, widths, rng.uniform(-1, 1, 3), strict=True))
+        first, second, n = (x + int(w * u) for x, w, u in zip(r.noisy, widths, rng.uniform(-1, 1, 3), strict=True))
         n = max(1, n)
         c = (second / n - (first / n) ** 2) / 4 * float(m.records.step) ** 2
         assert low - 1e-6 <= min(max(c, 0), 25) <= high + 1e-6

@@ -77,18 +77,29 @@ class Columns:
         return list(self._columns)
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        numbers = self.numbers(column, dtype)
+        return numbers.records.type, numbers.worth
+
+    def numbers(self, column: str | None, dtype: object = None) -> Numbers:
+        """The column as numbers, read once."""
         try:
             if column not in self._numbers:
                 self._numbers[column] = as_numbers(self._columns[column], dtype)
         except TypeError as error:
             raise TypeError(f"{_say(column)}: {error}") if column is not None else error from None
-        return self._numbers[column].records.type, self._numbers[column].worth
+        return self._numbers[column]
+
+    def keys(self, column: str | None) -> Any:
+        return as_keys(self._columns[column])
+
+    def presence(self, column: str | None) -> Column:
+        return presence(self._columns[column])
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
-        groups.codes(as_keys(self._columns[column])[:0])
+        groups.codes(self.keys(column)[:0])
 
     def expect_ids(self, column: str | None) -> None:
-        require_ids(as_keys(self._columns[column])[:0])
+        require_ids(self.keys(column)[:0])
 
     def rows(self) -> int:
         sizes = {name: _size(column) for name, column in self._columns.items()}
@@ -99,23 +110,24 @@ class Columns:
         return most
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
-        yield _Memory(self.rows(), self._columns, self._numbers)
+        yield _Whole(self.rows(), self)
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _Whole:
+    """All rows of columns in memory."""
+
     rows: int
-    _columns: Mapping[Any, Any]
-    _numbers: Mapping[Any, Numbers]
+    _table: Columns
 
     def numbers(self, column: str | None) -> Records:
-        return self._numbers[column].records
+        return self._table.numbers(column).records
 
     def keys(self, column: str | None) -> Any:
-        return as_keys(self._columns[column])
+        return self._table.keys(column)
 
     def presence(self, column: str | None) -> Column:
-        return presence(self._columns[column])
+        return self._table.presence(column)
 
 
 class Scanned:

@@ -33,6 +33,7 @@ FloatSum: TypeAlias = Literal["iterated", "pairwise", "kahan", "toward_zero"]
 def wide_sum(data: Any, lower: Any, upper: Any, *, missing: Missing = "zero", threads: int | None = None) -> int:
     """The exact sum of integers.
 
+    >>> import numpy as np
     >>> wide_sum(np.array([2**62, 2**62, 2**62]), lower=0, upper=2**63 - 1) == 3 * 2**62
     True
     """
@@ -102,6 +103,7 @@ def float_sum(
 ) -> Fraction | float:
     """The sum of floats as floats: every addition rounded to the data's own type, or to a wider `accumulator`.
 
+    >>> import numpy as np
     >>> float_sum("iterated", np.array([1e16, 1, 1]), -1e17, 1e17)
     Fraction(10000000000000000, 1)
     >>> float_sum("kahan", np.array([1e16, 1, 1]), -1e17, 1e17)
@@ -130,6 +132,7 @@ def grid_sum(
     """The exact sum of the records' integers on a grid.
 
     >>> from soundsum.arithmetic.grids import power_of_two_grid
+    >>> import numpy as np
     >>> grid = power_of_two_grid(number_type("float64"), Fraction(0), Fraction(1), sized=False)
     >>> grid.value(grid_sum(np.full(10, 0.1), grid)), 10 * Fraction(0.1)
     (Fraction(281474976710655, 281474976710656), Fraction(18014398509481985, 18014398509481984))

@@ -168,8 +168,9 @@ def gaussian_delta(sigma2: Fraction, sensitivity: int, epsilon: Fraction) -> Fra
 def gaussian_sigma2(sensitivity: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """A sigma^2 for (epsilon, delta), checked with `gaussian_delta`: the least with a mantissa of 16 bits, as a rule.
 
-    >>> gaussian_sigma2(1, Fraction(1), Fraction(1, 10**6)), sigma2_for(1, zcdp_rho(1, Fraction(1, 10**6)))
-    (Fraction(36659, 2048), Fraction(134217728, 4689273))
+    >>> epsilon, delta = Fraction(1), Fraction(1, 10**6)
+    >>> round(float(gaussian_sigma2(1, epsilon, delta)), 3), round(float(sigma2_for(1, zcdp_rho(epsilon, delta))), 3)
+    (17.9, 20.529)
     """
     delta, epsilon = _between_0_and_1("delta", delta), _above_zero("epsilon", epsilon)
     enough = sigma2_for(sensitivity, zcdp_rho(epsilon, delta))

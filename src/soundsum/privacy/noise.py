@@ -44,7 +44,7 @@ class Noise(ABC):
         """The least w, or one more, with |noise| <= w at this confidence, in steps."""
 
 
-NOISES: Registry[type[Noise]] = Registry("noise")
+NOISES: Registry[type[Noise]] = Registry("noise", first=("laplace", "gaussian"))
 """The kinds of noise that can be asked for."""
 
 

@@ -33,8 +33,8 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     _require(epsilon > 0, f"epsilon={epsilon}: it is above 0")
     slope = _slope(delta)
     alpha = _guess(lambda a: -(_near(epsilon) + slope(a)) / a, _start(epsilon, delta))
-    simple = epsilon**2 / (4 * (epsilon - log_bounds(delta)[0]))
-    return _rounded(max((epsilon + _log_term(alpha, delta)) / alpha, simple), up=False)
+    rho = (epsilon + _log_term(alpha, delta)) / alpha
+    return _rounded(rho if rho > 0 else epsilon**2 / (4 * (epsilon - log_bounds(delta)[0])), up=False)
 
 
 @cache
