@@ -58,12 +58,18 @@ __all__ = [
 ]
 
 
+for _name in __all__:
+    if isinstance(globals().get(_name), type):
+        globals()[_name].__module__ = __name__  # where people find it, whatever room it is made in
+
+
 def __getattr__(name: str) -> Any:
     """The attacks are imported when they are first asked for: most who release a number have no need of them."""
     if name in ("Attack", "attack", "attacks"):
         import importlib
 
         attacks = importlib.import_module("soundsum.attacks")
+        attacks.Attack.__module__ = __name__
         globals().update(attacks=attacks, Attack=attacks.Attack, attack=attacks.attack)
         return globals()[name]
     raise AttributeError(f"module 'soundsum' has no attribute {name!r}")

@@ -1,14 +1,14 @@
-"""Plans in words, for people, and as plain data, for programs."""
+"""Plans in words, for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 from soundsum.arithmetic.words import number, ratio
 from soundsum.methods import Method, Theorem
-from soundsum.privacy.units import Norms, Unit
+from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 
 
@@ -27,8 +27,6 @@ class Explainable(Protocol):
     def theorem(self) -> Theorem: ...
     @property
     def unmet(self) -> tuple[str, ...]: ...
-    @property
-    def norms(self) -> Norms[Fraction]: ...
     @property
     def sensitivity(self) -> Fraction: ...
     @property
@@ -66,37 +64,6 @@ def explain(plan: Explainable, every: Sequence[Explainable]) -> str:
         lines.append("  note         no record can move this sum, so no noise is needed")
     lines += [f"  {'otherwise' if i == 0 else '':<12} {text}" for i, text in enumerate(_alternatives(plan, every))]
     return "\n".join(lines)
-
-
-def plan_to_json(plan: Explainable) -> dict[str, Any]:
-    """The plan as a plain dict, exact numbers as strings."""
-    problem = plan.problem
-    described: dict[str, Any] = {
-        "method": plan.method,
-        "applies": not plan.unmet,
-        "unmet": list(plan.unmet),
-        "theorem": {"name": plan.theorem.name, "reference": plan.theorem.reference},
-        "problem": {
-            "dtype": problem.dtype.name,
-            "lower": str(problem.lower),
-            "upper": str(problem.upper),
-            "relation": str(problem.relation),
-            "size": problem.size,
-            "max_size": problem.max_size,
-        },
-        "unit": plan.unit.to_json(),
-        "ideal": str(plan.ideal),
-    }
-    if not plan.unmet:
-        described |= {
-            "sensitivity": str(plan.sensitivity),
-            "sensitivity_l2_squared": str(plan.norms.l2_squared),
-            "ratio": str(plan.ratio),
-            "steps": list(plan.steps),
-            "modulus": plan.modulus,
-            "randomised": plan.randomised,
-        }
-    return described
 
 
 def _vector(plan: Explainable) -> str:

@@ -7,80 +7,83 @@ that is proved for the three; `rank` lists a scheme for every method, the cheape
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Self, TypeVar
 
 from soundsum.arithmetic.numbers import IntType
 from soundsum.arithmetic.rationals import exact
 from soundsum.data.records import Missing, records
 from soundsum.data.relations import Relation
-from soundsum.explain import explain, plan_to_json
+from soundsum.explain import explain
 from soundsum.methods import METHODS, Method, OnGrid, Theorem, Wide
 from soundsum.methods.steps import RecordSteps, steps_from_zero
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.units import RECORD, Norms, Unit
 from soundsum.problem import Problem
 
+WIDE, GRID = Wide(), OnGrid()
+BY_GROUP = (WIDE, GRID)
+"""The defaults for integers and for floats, which alone add by group and by person."""
+
 
 @dataclass(frozen=True)
 class Scheme:
-    """A problem, a way to add and a unit of privacy, with the sensitivity that is proved for the three."""
+    """A problem, a way to add and a unit of privacy, with the sensitivity that is proved for the three.
+
+    Everything is computed once, when it is made. Where the method does not apply, `unmet` says why, each reason with
+    what to do, and whoever asks for what would be proved is told so.
+    """
 
     problem: Problem
     adder: Method
     unit: Unit = RECORD
+    method: str = field(init=False, repr=False, compare=False)
+    unmet: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    ideal: Fraction = field(
+        init=False, repr=False, compare=False
+    )  # the sensitivity of the same sums over the real numbers
+    steps: tuple[str, ...] = field(init=False, repr=False, compare=False)  # what is done to the records, in order
+    modulus: int | None = field(init=False, repr=False, compare=False)  # 2^w where the sum is only known modulo it
+    randomised: bool = field(init=False, repr=False, compare=False)  # whether two sums of the same data may differ
+    record_steps: RecordSteps | None = field(
+        init=False, repr=False, compare=False
+    )  # each record as an integer; None for a sum that is more than these
+    step: Fraction = field(init=False, repr=False, compare=False)  # what the sum is counted in, and its noise too
+    step_norms: Norms[int] = field(
+        init=False, repr=False, compare=False
+    )  # how far one unit can move the sum, or the sums of all groups, in steps
+    norms: Norms[Fraction] = field(init=False, repr=False, compare=False)  # the same in the data's units
 
-    @property
-    def method(self) -> str:
-        return self.adder.label
+    def __post_init__(self) -> None:
+        problem, adder, unit = self.problem, self.adder, self.unit
+        facts: dict[str, Any] = {"method": adder.label, "unmet": _find_unmet(problem, adder, unit)}
+        if not facts["unmet"]:
+            # By group steps are counted from 0, as the sizes of groups are private; of a private size they always are.
+            from_zero = problem.relation.sized and not unit.is_plain
+            steps = steps_from_zero(problem) if from_zero else adder.record_steps(problem)
+            step = adder.noise_step(problem) if steps is None else steps.step
+            facts |= {"steps": adder.steps(problem), "modulus": adder.modulus(problem)}
+            facts |= {"randomised": adder.is_randomised(problem), "record_steps": steps, "step": step}
+            if unit.is_plain or steps is None:  # by whatever method: what its theorem says
+                sensitivity = adder.sensitivity(problem)
+                most = math.ceil(sensitivity / step)
+                facts |= {"step_norms": Norms(most, most**2), "norms": Norms(sensitivity, sensitivity**2)}
+            else:
+                norms = unit.norms(steps.low, steps.high, problem.relation)
+                facts |= {"step_norms": norms, "norms": norms.times(step)}
+        facts["ideal"] = unit.norms(problem.lower, problem.upper, problem.relation).l1
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:  # asked for what is not there
+        if name in PROVED:
+            self.require()
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
     def theorem(self) -> Theorem:
         return self.adder.theorem
-
-    @cached_property
-    def unmet(self) -> tuple[str, ...]:
-        """Why the method does not apply, each reason with what to do; empty if it does."""
-        reasons = self.adder.unmet(self.problem)
-        if not self.unit.is_plain and self.adder not in (Wide(), OnGrid()):
-            reasons = [*reasons, "sums by group or person are added by wide or grid; leave method out"]
-        if self.unit.max_rows is not None and self.problem.relation != Relation.SYMMETRIC:
-            reasons = [*reasons, f"persons come or go, so privacy_unit= needs symmetric, not {self.problem.relation}"]
-        return tuple(reasons)
-
-    @cached_property
-    def record_steps(self) -> RecordSteps | None:
-        """The integer of each record, where the sum is the sum of these; for groups from 0, as their sizes are private.
-
-        Where it is not, a method's own sum is counted in steps as a whole.
-        """
-        self.require()
-        return self.adder.record_steps(self.problem) if self.unit.is_plain else steps_from_zero(self.problem)
-
-    @cached_property
-    def step(self) -> Fraction:
-        """What the sum is counted in, and its noise too."""
-        return self.adder.noise_step(self.problem) if self.record_steps is None else self.record_steps.step
-
-    @cached_property
-    def step_norms(self) -> Norms[int]:
-        """How far one unit can move the sum, or the sums of all groups, in steps."""
-        if self.unit.is_plain:  # by whatever method: what its theorem says
-            most = math.ceil(self.adder.sensitivity(self.problem) / self.step)
-            return Norms(most, most**2)
-        assert self.record_steps is not None
-        return self.unit.norms(self.record_steps.low, self.record_steps.high, self.problem.relation)
-
-    @cached_property
-    def norms(self) -> Norms[Fraction]:
-        """The same in the data's units."""
-        self.require()
-        if self.unit.is_plain:
-            sensitivity = self.adder.sensitivity(self.problem)
-            return Norms(sensitivity, sensitivity**2)
-        return self.step_norms.times(self.step)
 
     @property
     def sensitivity(self) -> Fraction:
@@ -89,11 +92,6 @@ class Scheme:
         In the data's units; modulo `modulus` if there is one.
         """
         return self.norms.l1
-
-    @cached_property
-    def ideal(self) -> Fraction:
-        """The sensitivity of the same sums over the real numbers."""
-        return self.unit.norms(self.problem.lower, self.problem.upper, self.problem.relation).l1
 
     @property
     def ratio(self) -> Fraction:
@@ -105,30 +103,6 @@ class Scheme:
         """A bound on |sum computed - sum of the clamped records kept|, where one is proved."""
         self.require()
         return self.adder.accuracy(self.problem)
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """What is done to the records, in order."""
-        self.require()
-        return self.adder.steps(self.problem)
-
-    @property
-    def modulus(self) -> int | None:
-        self.require()
-        return self.adder.modulus(self.problem)
-
-    @property
-    def randomised(self) -> bool:
-        self.require()
-        return self.adder.is_randomised(self.problem)
-
-    def value(self, total: int, n: int | None) -> Fraction:
-        """A sum in steps back in the data's units: in the type's range where it is modular, its public part added."""
-        if self.modulus is not None:
-            signed = getattr(self.problem.dtype, "signed", True)
-            total = IntType(self.modulus.bit_length() - 1, signed).wrap(total)
-        public = self.adder.public_part(self.problem, n) if self.unit.is_plain and n is not None else Fraction(0)
-        return total * self.step + public
 
     def sum(self, data: Any, missing: Missing = "zero") -> int | Fraction:
         """The method's own sum, exactly what was computed, without noise: int for integers, otherwise a Fraction."""
@@ -191,7 +165,33 @@ class Scheme:
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict, exact numbers as strings."""
-        return plan_to_json(self)
+        problem = self.problem
+        described: dict[str, Any] = {
+            "method": self.method,
+            "applies": not self.unmet,
+            "unmet": list(self.unmet),
+            "theorem": {"name": self.adder.theorem.name, "reference": self.adder.theorem.reference},
+            "problem": {
+                "dtype": problem.dtype.name,
+                "lower": str(problem.lower),
+                "upper": str(problem.upper),
+                "relation": str(problem.relation),
+                "size": problem.size,
+                "max_size": problem.max_size,
+            },
+            "unit": self.unit.to_json(),
+            "ideal": str(self.ideal),
+        }
+        if not self.unmet:
+            described |= {
+                "sensitivity": str(self.sensitivity),
+                "sensitivity_l2_squared": str(self.norms.l2_squared),
+                "ratio": str(self.ratio),
+                "steps": list(self.steps),
+                "modulus": self.modulus,
+                "randomised": self.randomised,
+            }
+        return described
 
     def require(self) -> None:
         """Refuses a problem the method's theorem is not about."""
@@ -199,7 +199,19 @@ class Scheme:
             raise ValueError(f"{self.method} does not apply: {'; '.join(self.unmet)}")
 
 
+PROVED = ("steps", "modulus", "randomised", "record_steps", "step", "step_norms", "norms")
+"""What is not there where a method does not apply."""
+
 S = TypeVar("S", bound=Scheme)
+
+
+def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
+    reasons = adder.unmet(problem)
+    if not unit.is_plain and adder not in BY_GROUP:
+        reasons = [*reasons, "sums by group or person are added by wide or grid; leave method out"]
+    if unit.max_rows is not None and problem.relation != Relation.SYMMETRIC:
+        reasons = [*reasons, f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}"]
+    return tuple(reasons)
 
 
 def choose(problem: Problem, method: str | Method = "auto") -> Method:
@@ -207,7 +219,7 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
     if isinstance(method, Method):
         return method
     if method == "auto":
-        return Wide() if isinstance(problem.dtype, IntType) else OnGrid()
+        return WIDE if isinstance(problem.dtype, IntType) else GRID
     if method == "float":
         adding = [scheme for scheme in rank(problem, Scheme) if scheme.adder.adds_floats]
         if not adding[0].unmet:

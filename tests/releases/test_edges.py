@@ -231,7 +231,7 @@ class TestNumbers:
 
             for x in (low, high, (low + high) / 2, -1e300, 1e300, np.nan, np.inf):
                 moved = [abs(a - b) for a, b in zip(totals([low, x]), totals([low]), strict=True)]
-                assert all(m <= part.norms.l1 for m, part in zip(moved, task.parts, strict=True))
+                assert all(m <= part.norms.l1 for m, part in zip(moved, task.claim.parts, strict=True))
 
     def test_booleans_and_decimals_need_no_table(self, silent):
         for data in ([True, False], np.array([True, False]), pa.array([True, False]), pl.Series([True, False]),

@@ -109,6 +109,7 @@ class IntType:
 class FloatType:
     """IEEE-shaped floats with k mantissa bits and l exponent bits (`defn:fp`), subnormals, infinities and NaN included.
 
+    >>> from fractions import Fraction
     >>> float16 = FloatType(10, 5)
     >>> float16.max, float16.ulp(Fraction(1)), float16.add(Fraction(2048), Fraction(1))
     (Fraction(65504, 1), Fraction(1, 1024), Fraction(2048, 1))

@@ -71,6 +71,9 @@ def show_attack(
     place: Annotated[int | None, typer.Option(help="tree_rounding: which record is changed.")] = None,
     form: Annotated[str | None, typer.Option(help="special_values: nan, inf or overflow.")] = None,
     drop_last: Annotated[bool | None, typer.Option(help="reordering: 1 apart instead of 0.")] = None,
+    others: Annotated[
+        list[str] | None, typer.Option("--with", help="Any other parameter of the family.", metavar="NAME=VALUE")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """One attack: its datasets, what they should do to a sum, what an ordinary one does, and what ours does.
@@ -86,6 +89,7 @@ def show_attack(
     given: dict[str, Any] = {"j": j, "m": m, "a": a, "d": d, "n": n, "lower": lower, "upper": _number(upper)}
     given |= {"place": place, "form": form, "drop_last": drop_last}
     parameters = {key: value for key, value in given.items() if value is not None}
+    parameters |= {name: _number(value, "--with") for name, _, value in (one.partition("=") for one in others or ())}
     console = Console()
     made = attack(name, dtype, relation=relation, bounds=bounds, ratio=ratio, max_records=max_records, **parameters)
     measured = FAMILIES[name].measured
@@ -167,13 +171,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g}%"
 
 
-def _number(text: str | None) -> int | Fraction | None:
+def _number(text: str | None, option: str = "--upper") -> int | Fraction | None:
     if text is None:
         return None
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"--upper {text} is not a number; give one such as 1024 or 1/2") from None
+        raise ValueError(f"{option} {text} is not a number; give one such as 1024 or 1/2") from None
     return int(value) if value.denominator == 1 else value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from soundsum.data.keys import Groups
 from soundsum.data.records import Missing
@@ -16,8 +16,7 @@ class Rows:
     groups: Groups | None = None
     person: str | None = None
     missing: Missing = "zero"
+    group_count: int | None = field(init=False)  # None for one sum over every row
 
-    @property
-    def group_count(self) -> int | None:
-        """How many groups are listed; None for one sum over every row."""
-        return None if self.groups is None else len(self.groups)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "group_count", None if self.groups is None else len(self.groups.names))

@@ -134,14 +134,14 @@ class Scanned:
     """A stream of Arrow batches, or files; opened once, as a stream may not be there twice."""
 
     def __init__(self, data: Any, advance: Callable[[int], None] | None = None) -> None:
-        self._data, self._advance = data, advance
+        self._data, self._advance, self._is_file = data, advance, files.is_path(data)
         self._as: dict[str, Any] = {}
 
     @cached_property
     def _opened(self) -> Any:
         import pyarrow as pa
 
-        if files.is_path(self._data):
+        if self._is_file:
             return files.dataset(self._data)
         return self._data if isinstance(self._data, pa.Table) else pa.RecordBatchReader.from_stream(self._data)
 
@@ -149,10 +149,10 @@ class Scanned:
     def names(self) -> list[Any]:
         return list(self._opened.schema.names)
 
-    @property
+    @cached_property
     def has_no_types(self) -> bool:
         """Whether a column's type is guessed from its first rows: CSV, unless types are given."""
-        return files.is_path(self._data) and files.file_format(self._opened.files[0]) == "csv"
+        return self._is_file and files.file_format(self._opened.files[0]) == "csv"
 
     def read_as(self, column: str, kind: Any) -> None:
         """Gives a column without a type one, for all that is asked of it."""
@@ -211,7 +211,7 @@ class Scanned:
         import pyarrow as pa
 
         opened, wanted = self._opened, wanted or self.names[:1]
-        if files.is_path(self._data):
+        if self._is_file:
             guessed = self.has_no_types  # such types are for those who asked for them
             kinds = {name: None if guessed and name not in self._as else self.arrow_type(name) for name in wanted}
             yield from files.batches(opened, kinds)

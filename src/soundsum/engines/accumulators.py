@@ -109,7 +109,8 @@ class GroupSums:
         if needs_power(self._parts, 2):
             assert batch is not None
             q = self._record_steps.integers(batch).astype(np.int64)
-            add_integers_by_group(q, codes, first, int64.min, int64.max)
+            if needs_power(self._parts, 1):
+                add_integers_by_group(q, codes, first, int64.min, int64.max)
             add_integers_by_group(q * q, codes, second, int64.min, int64.max)
         elif needs_power(self._parts, 1) and self._record_steps.grid is not None:
             add_floats_by_group(batch, codes, first, self._record_steps.grid)

@@ -27,6 +27,7 @@ class Engine(ABC):
     """Where a table's rows are added up."""
 
     name: ClassVar[str]
+    schema: Schema  # what is public about the table
 
     @abstractmethod
     def __init__(self, data: Any, beside: Mapping[str, Any]) -> None:
@@ -36,11 +37,6 @@ class Engine(ABC):
     @abstractmethod
     def accepts(cls, data: Any) -> bool:
         """Whether the data is this engine's own, by its type alone."""
-
-    @property
-    @abstractmethod
-    def schema(self) -> Schema:
-        """What is public about the table."""
 
     @abstractmethod
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
@@ -52,5 +48,7 @@ ENGINES: Registry[type[Engine]] = Registry("engine", first=("memory",))
 
 def open_engine(data: Any, beside: Mapping[str, Any] | None = None) -> Engine:
     """The engine that holds the data."""
-    kind = next(kind for kind in reversed(list(ENGINES.values())) if kind.accepts(data))
-    return kind(data, beside or {})
+    for kind in reversed(list(ENGINES.values())):
+        if kind.accepts(data):
+            return kind(data, beside or {})
+    raise TypeError(f"{type(data).__name__} is neither a table nor a column; pass a data frame, array or path")

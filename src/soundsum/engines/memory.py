@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from soundsum.data.keys import cross_codes
+from soundsum.data.records import Records
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Table, open_table
+from soundsum.data.tables import Batch, Table, open_table
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
 from soundsum.engines.persons import PersonSums
@@ -18,40 +19,46 @@ from soundsum.statistics import Task
 class Memory(Engine):
     name = "memory"
 
+    schema: Table
+
     def __init__(self, data: Any, beside: Mapping[str, Any]) -> None:
-        self._table: Table = open_table(data, beside)
+        self.schema = open_table(data, beside)
 
     @classmethod
     def accepts(cls, data: Any) -> bool:
         return True
 
-    @property
-    def schema(self) -> Table:
-        return self._table
-
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         sums = [accumulate(task, rows) for task in tasks]
         n = 0
-        for batch in self._table.batches(*(task.column for task in tasks), rows.by, rows.person):
+        for batch in self.schema.batches(*[task.statistic.column for task in tasks], rows.by, rows.person):
             codes = None if rows.groups is None else rows.groups.codes(batch.keys(rows.by))
             ids = None if rows.person is None else batch.keys(rows.person)
             for task, own in zip(tasks, sums, strict=True):
-                places = codes
-                if task.cells is not None:
-                    cell = task.cells.codes(batch, task.column, task.claim.worth)
-                    places = cross_codes(codes, cell, len(task.cells.names), rows.group_count or 0)
-                own.add(task.read(batch, rows.missing), batch.rows, places, ids)
+                places, cells = codes, task.statistic.cells
+                if cells is not None:
+                    cell = cells.codes(batch, task.statistic.column, task.claim.worth)
+                    places = cross_codes(codes, cell, len(cells.names), rows.group_count or 0)
+                own.add(_read(task, batch, rows), batch.rows, places, ids)
             n += batch.rows
         return [own.totals() for own in sums], n
 
 
+def _read(task: Task, batch: Batch, rows: Rows) -> Records | None:
+    """What a task adds up of a batch; None if the rows alone are counted."""
+    if task.statistic.takes == "numbers":
+        return batch.numbers(task.statistic.column)
+    drops = task.statistic.takes == "present rows" and rows.missing == "drop"
+    return batch.presence(task.statistic.column) if drops else None
+
+
 def accumulate(task: Task, rows: Rows) -> Accumulator:
     """An empty accumulator for a task."""
-    steps, unit = task.record_steps, task.unit
+    steps, parts, plan = task.claim.record_steps, task.claim.parts, task.claim.plan
     if steps is None:
-        return WholeSum(task.plan.problem, task.plan.adder, rows.missing)
-    if unit.max_rows is not None:
-        return PersonSums(steps, task.parts, rows.missing, unit)
-    if unit.groups is not None:
-        return GroupSums(steps, task.parts, rows.missing, unit.groups)
-    return PlainSums(steps, task.parts, rows.missing)
+        return WholeSum(plan.problem, plan.adder, rows.missing)
+    if plan.unit.max_rows is not None:
+        return PersonSums(steps, parts, rows.missing, plan.unit)
+    if plan.unit.groups is not None:
+        return GroupSums(steps, parts, rows.missing, plan.unit.groups)
+    return PlainSums(steps, parts, rows.missing)

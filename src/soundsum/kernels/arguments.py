@@ -36,7 +36,7 @@ def clean_records(column: Records, lower: Value, upper: Value, drop: bool) -> It
 
 
 def integer_arguments(data: Any, lower: Any, upper: Any) -> tuple[Records, int, int]:
-    column = records(data)
+    column = data if isinstance(data, Column) else records(data)
     if not isinstance(column.type, IntType):
         raise TypeError(f"the records are {column.type}; this sum adds integers, for floats use grid_sum or float_sum")
     low, high = bounds_of(lower, upper, column.type)
@@ -44,7 +44,7 @@ def integer_arguments(data: Any, lower: Any, upper: Any) -> tuple[Records, int, 
 
 
 def float_arguments(data: Any, dtype: object) -> Records:
-    column = records(data, dtype)
+    column = data if isinstance(data, Column) and dtype is None else records(data, dtype)
     if not isinstance(column.type, FloatType):
         raise TypeError(f"the records are {column.type}; a grid is for floats, for integers use wide_sum")
     return column

@@ -42,9 +42,10 @@ def add_integers_by_group(
     >>> as_integers(sums)
     [6, 12, 0]
     """
-    column, low, high = integer_arguments(array_only(data), lower, upper)
+    column = array_only(data)
+    _, low, high = integer_arguments(column, lower, upper)
     fill = 0 if drops_missing(missing) else int(models.clean(0, low, high))
-    checked, workers = group_codes(codes, column.size), group_threads_for(threads, column.size, len(into))
+    checked, workers = group_codes(codes, len(column.values)), group_threads_for(threads, len(column.values), len(into))
     native.grouped_wide_sum(raw_records(column), checked, into, low, high, fill, workers)
 
 
@@ -59,9 +60,10 @@ def add_floats_by_group(
     threads: int | None = None,
 ) -> None:
     """Adds every record's integer on the grid to the sum of its group: record i to row codes[i] of `into`, exactly."""
-    column = float_arguments(array_only(data, dtype), None)
+    column = array_only(data, dtype)
+    float_arguments(column, None)
     fill = 0 if drops_missing(missing) else grid.missing
-    checked, workers = group_codes(codes, column.size), group_threads_for(threads, column.size, len(into))
+    checked, workers = group_codes(codes, len(column.values)), group_threads_for(threads, len(column.values), len(into))
     doubles = as_doubles(grid)
     if doubles is None or doubles.shift:
         # Beyond what doubles compute exactly; a given step may be so fine that the integers need more than 64 bits.

@@ -5,6 +5,7 @@ All exact: epsilon, delta and rho are Fractions, and sensitivities are integers 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -41,6 +42,17 @@ class Guarantee:
             self.delta * part,
             None if self.rho is None else self.rho * part,
         )
+
+    def divide(self, tasks: Sequence[Sequence[Norms[int]]]) -> tuple[Guarantee, list[tuple[Noise, ...]]]:
+        """What each of several tasks guarantees, and the noise of its parts: equal shares for those that need any."""
+        needy = sum(any(norms.l1 for norms in parts) for parts in tasks)
+        share = self.share(Fraction(1, max(1, needy)))
+        return share, [share.noises_for(parts) for parts in tasks]
+
+    def noises_for(self, several: Sequence[Norms[int]]) -> tuple[Noise, ...]:
+        """The noise of each of several that are released together: equal shares for those that need any."""
+        share = self.share(Fraction(1, max(1, sum([norms.l1 > 0 for norms in several]))))
+        return tuple([share.noise_for(norms) for norms in several])
 
     def noise_for(self, norms: Norms[int]) -> Noise:
         """The noise for an integer, or a vector of them, that one unit can move so far."""

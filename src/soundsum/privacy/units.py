@@ -6,7 +6,7 @@ move such a vector of sums follows from that range, the relation and the unit al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -41,6 +41,7 @@ class Unit:
     groups: int | None = None
     max_rows: int | None = None
     max_groups: int = 1
+    is_plain: bool = field(init=False, repr=False, compare=False)  # whether there is one sum, and records are units
 
     def __post_init__(self) -> None:
         if self.groups == 0:
@@ -50,11 +51,7 @@ class Unit:
             if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
                 raise ValueError(f"{name}={value!r}: give a whole number, 1 or more")
             object.__setattr__(self, name, None if value is None else int(value))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is one sum, and each record is its own unit."""
-        return self.groups is None and self.max_rows is None
+        object.__setattr__(self, "is_plain", self.groups is None and self.max_rows is None)
 
     def norms(self, low: N, high: N, relation: Relation) -> Norms[N]:
         """What one unit can move, where a record adds something in [low, high]."""

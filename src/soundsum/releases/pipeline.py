@@ -7,7 +7,6 @@ but never let one out unpaid. The table is read once, whatever is asked of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from soundsum.budget import Budget, charged
@@ -17,7 +16,7 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.certificates import certify
 from soundsum.releases.outcome import LetOut, Release, Releases
-from soundsum.statistics import Task
+from soundsum.statistics import Task, describe
 
 
 def carry_out(
@@ -26,13 +25,11 @@ def carry_out(
     """Every task's release, for one charge; those that need noise share the guarantee equally."""
     if budget is not None and not isinstance(budget, Budget):
         raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
-    for task in tasks:
-        task.require(rows)
-    needy = sum(task.claim.needs_noise for task in tasks)
-    share = promised.share(Fraction(1, max(1, needy)))
-    noises = [task.claim.noises(share) for task in tasks]  # refused here if absurd
-    what = "; ".join(task.describe(rows) for task in tasks)
-    sums, n = charged(budget if needy else None, promised.cost, what, lambda: _add_up(engine, tasks, rows))
+    what = describe(tasks, rows)
+    norms = [[part.norms for part in task.claim.parts] for task in tasks]
+    share, noises = promised.divide(norms)  # refused here if absurd
+    needs_noise = any(part.l1 for parts in norms for part in parts)
+    sums, n = charged(budget if needs_noise else None, promised.cost, what, lambda: _add_up(engine, tasks, rows))
     return [
         _release(task, rows, totals, noise, share, n) for task, totals, noise in zip(tasks, sums, noises, strict=True)
     ]
@@ -40,8 +37,9 @@ def carry_out(
 
 def _add_up(engine: Engine, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
     sums, n = engine.add_up(tasks, rows)
-    for task in tasks:
-        task.plan.problem.with_size(n)  # refuses a size that is not the number of records
+    for problem in [task.claim.plan.problem for task in tasks]:
+        if problem.size is not None:
+            problem.with_size(n)  # refuses a size that is not the number of records
     return sums, n
 
 
@@ -52,10 +50,10 @@ def _release(
         [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
         for sums, noise in zip(totals, noises, strict=True)
     ]
-    public = n if task.plan.problem.relation.sized else None
+    public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
     estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises)
-    let_out = LetOut(claim.kind.entry_name(), promised, estimator, noisy, claim.plan, certificate)
+    let_out = LetOut(claim.kind.entry_name or claim.kind.name, promised, estimator, noisy, claim.plan, certificate)
     columns = _name_entries(task, rows)
     return let_out.release(0) if columns is None else Releases(columns, let_out)
 
@@ -63,9 +61,10 @@ def _release(
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
     """What the entries of the vector are called, in one or more columns; None for a single number."""
     groups = None if rows.groups is None else rows.groups.names
-    if task.cells is None:
+    cells = task.statistic.cells
+    if cells is None:
         return None if groups is None else {"group": groups}
-    names = task.cells.names
+    names = cells.names
     if groups is None:
-        return {task.cells.heading: names}
-    return {"group": [group for group in groups for _ in names], task.cells.heading: names * len(groups)}
+        return {cells.heading: names}
+    return {"group": [group for group in groups for _ in names], cells.heading: names * len(groups)}

@@ -66,7 +66,8 @@ def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -
     'toward_zero'
     """
     chosen = Plan(problem, choose(problem, method), unit)
-    chosen.require()
+    if chosen.unmet:
+        chosen.require()
     return chosen
 
 

@@ -64,7 +64,8 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     by, person = columns["by"], columns["privacy_unit"]
     engine = open_engine(data, beside)
     schema = engine.schema
-    require(schema, *(s.column for s in statistics if s.needs_column), *(c for c in (by, person) if c is not None))
+    asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
+    require(schema, *asked, *[name for name in (by, person) if name is not None])
     rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing)
     if rows.groups is not None:
         schema.expect_groups(by, rows.groups)  # refused now, and not when the first row comes
@@ -74,7 +75,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     tasks = []
     for statistic in statistics:
         problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, setting.missing)
-        chosen = plan(problem, statistic.method_wanted, statistic.unit(unit))
+        chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
         tasks.append(Task(statistic, Claim(type(statistic), chosen, worth)))
     return engine, tasks, rows
 
@@ -92,7 +93,7 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
         raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
     if not statistics:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
-    if setting.by is None and setting.max_groups != 1 and not any(one.uses_groups for one in statistics):
+    if setting.by is None and setting.max_groups != 1 and all(one.cells is None for one in statistics):
         raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
 
 
@@ -113,7 +114,7 @@ def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
     """The type given to each column, which is one for all that is asked of it."""
     given: dict[str | None, object] = {}
     for statistic in statistics:
-        own = None if statistic.dtype_wanted is None else number_type(statistic.dtype_wanted)
+        own = None if statistic.dtype is None else number_type(statistic.dtype)
         if own is not None and given.setdefault(statistic.column, own) != own:
             column, one = statistic.column, given[statistic.column]
             raise ValueError(f"column {column!r} is given two types, {one} and {own}; give one")

@@ -6,9 +6,20 @@ from soundsum.statistics.histogram import Histogram
 from soundsum.statistics.mean import Mean
 from soundsum.statistics.statistic import STATISTICS, Statistic
 from soundsum.statistics.sum import Sum
-from soundsum.statistics.task import Claim, Task
+from soundsum.statistics.task import Claim, Task, describe
 from soundsum.statistics.variance import Variance
 
 import_all(__name__, __path__)  # whatever else lies in this folder
 
-__all__ = ["STATISTICS", "Claim", "Count", "Histogram", "Mean", "Statistic", "Sum", "Task", "Variance"]
+__all__ = [
+    "STATISTICS",
+    "Claim",
+    "Count",
+    "Histogram",
+    "Mean",
+    "Statistic",
+    "Sum",
+    "Task",
+    "Variance",
+    "describe",
+]

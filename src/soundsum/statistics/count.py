@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.data.records import Missing, Records
+from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.tables import Batch, Schema, require
+from soundsum.data.tables import Schema, require
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
@@ -18,6 +18,9 @@ from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
 
 class Counted(Statistic):
     """A statistic whose parts are counts: each record adds 1, or some of them 0, as the problem says."""
+
+    entry_name = "count"
+    drops_records = False
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps | None:
@@ -34,14 +37,6 @@ class Counted(Statistic):
     ) -> Additive:
         return Additive(noises[0], Fraction(1), is_whole=True)
 
-    @classmethod
-    def entry_name(cls) -> str:
-        return "count"
-
-    @classmethod
-    def drops_records(cls) -> bool:
-        return False
-
 
 @STATISTICS.register
 @dataclass(frozen=True)
@@ -51,16 +46,11 @@ class Count(Counted):
     column: str | None = None
 
     name = "count"
-
-    @property
-    def needs_column(self) -> bool:
-        return self.column is not None
+    takes = "present rows"  # if missing ones are dropped
+    needs_column = False
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         drops = missing == "drop"
         if drops:
             require(schema, self.column)
         return Problem("uint8", 0 if drops else 1, 1, relation), Fraction(1)  # every record counts 1, or some 0
-
-    def read(self, batch: Batch, missing: Missing) -> Records | None:
-        return batch.presence(self.column) if missing == "drop" else None

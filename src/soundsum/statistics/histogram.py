@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from soundsum.data.keys import MOST, Codes, Groups, cell_codes
-from soundsum.data.records import Column, Missing, Records
+from soundsum.data.records import Column, Missing
 from soundsum.data.relations import Relation
 from soundsum.data.tables import Batch, Schema
 from soundsum.kernels.preparation import as_doubles_array
@@ -20,7 +19,7 @@ from soundsum.planner import Scheme
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 from soundsum.statistics.count import Counted
-from soundsum.statistics.statistic import STATISTICS, Cells
+from soundsum.statistics.statistic import STATISTICS
 
 
 @STATISTICS.register
@@ -32,22 +31,16 @@ class Histogram(Counted):
     edges: Sequence[Any] | None = None
     categories: Sequence[Any] | None = None
     dtype: object = None
+    cells: Categories | Edges = field(init=False, repr=False, compare=False)
 
     name = "histogram"
+    takes = "rows"
 
-    @property
-    def dtype_wanted(self) -> object:
-        return self.dtype
-
-    @cached_property
-    def cells(self) -> Cells:
+    def __post_init__(self) -> None:
         if (self.edges is None) == (self.categories is None):
             raise ValueError("give edges= for numbers or categories= for groups, and not both")
-        return Categories(Groups(self.categories)) if self.edges is None else Edges(tuple(_check_edges(self.edges)))
-
-    @property
-    def uses_groups(self) -> bool:
-        return True
+        cells = Categories(Groups(self.categories)) if self.edges is None else Edges(tuple(_check_edges(self.edges)))
+        object.__setattr__(self, "cells", cells)
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         problem = Problem("uint8", 1, 1, relation)
@@ -62,9 +55,6 @@ class Histogram(Counted):
         if entries > MOST:
             raise ValueError(f"{unit.groups:,} groups of {cells:,} cells are too many; use fewer of either")
         return replace(unit, groups=entries)
-
-    def read(self, batch: Batch, missing: Missing) -> Records | None:
-        return None
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:

@@ -12,11 +12,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from soundsum.arithmetic.rationals import exact, is_special
 from soundsum.data.keys import Codes
-from soundsum.data.records import Missing, Records
+from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.tables import Batch, Schema
 from soundsum.methods import Method
@@ -79,44 +79,26 @@ class Statistic(ABC):
     """One thing to ask of a table."""
 
     name: ClassVar[str]
+    entry_name: ClassVar[str | None] = None  # what one entry of it is called, where that is something else
     is_the_sum: ClassVar[bool] = False  # whether what is let out is the sum that the plan is about
-    column: str | None
+    drops_records: ClassVar[bool] = True  # whether missing="drop" changes the number of records it is about
+    takes: ClassVar[Literal["numbers", "present rows", "rows"]] = "numbers"  # of a table, to add up
+    needs_column: ClassVar[bool] = True
 
-    # What is asked
+    # What is asked; fields of those that let people say it
+
+    column: str | None
+    dtype: object = None  # the type the column is said to have
+    method: str | Method = "auto"
+    cells: Cells | None = None  # which rows fall into, within each group
 
     @abstractmethod
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         """The problem to plan for, and what 1 in its records is worth (a decimal's last digit, otherwise 1)."""
 
-    @property
-    def method_wanted(self) -> str | Method:
-        return "auto"
-
-    @property
-    def dtype_wanted(self) -> object:
-        """The type the column is said to have, if any."""
-        return None
-
-    @property
-    def needs_column(self) -> bool:
-        return True
-
-    @property
-    def uses_groups(self) -> bool:
-        """Whether max_groups= means something without by=."""
-        return self.cells is not None
-
-    @property
-    def cells(self) -> Cells | None:
-        return None
-
     def unit(self, unit: Unit) -> Unit:
         """The unit of privacy, for as many entries as are let out."""
         return unit
-
-    def read(self, batch: Batch, missing: Missing) -> Records | None:
-        """What it takes of a batch; None if the rows alone are counted."""
-        return batch.numbers(self.column)
 
     # What is claimed
 
@@ -142,18 +124,6 @@ class Statistic(ABC):
     ) -> Estimator:
         """How it is read; n is the number of records where it is public."""
 
-    # Its words
-
-    @classmethod
-    def entry_name(cls) -> str:
-        """What one entry of it is called."""
-        return cls.name
-
-    @classmethod
-    def drops_records(cls) -> bool:
-        """Whether missing="drop" changes the number of records it is about, which a sized relation makes public."""
-        return True
-
 
 STATISTICS: Registry[type[Statistic]] = Registry("statistic", first=("sum", "count", "mean", "variance", "histogram"))
 """Everything that can be asked."""
@@ -168,10 +138,6 @@ class Bounded(Statistic):
     upper: Any
     dtype: object = None
     size: int | None = None
-
-    @property
-    def dtype_wanted(self) -> object:
-        return self.dtype
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         kind, worth = schema.type(self.column, dtype)

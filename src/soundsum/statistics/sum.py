@@ -29,10 +29,6 @@ class Sum(Bounded):
     name = "sum"
     is_the_sum = True
 
-    @property
-    def method_wanted(self) -> str | Method:
-        return self.method
-
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         problem, worth = super().problem(schema, dtype, relation, missing)
         if relation.sized and problem.size is None and self.method != "auto":  # which may depend on it
