@@ -199,8 +199,8 @@ def test_an_unknown_method_is_refused():
 
 
 def test_a_family_of_attacks(registered):
-    def build(setting, copies=None):
-        made = rounding.build(setting, j=copies)
+    def build(situation, copies=None):
+        made = rounding.build(situation, j=copies)
         return replace(made, name="one_tie", parameters={"copies": made.parameters["j"]})
 
     registered(
@@ -210,7 +210,7 @@ def test_a_family_of_attacks(registered):
             name="one_tie",
             parameters={"copies": "2^copies records"},
             build=build,
-            candidates=lambda setting, wish, fixed: ({"copies": j} for j in range(2, setting.floats.k)),
+            candidates=lambda situation, wish, fixed: ({"copies": j} for j in range(2, situation.floats.k)),
         ),
     )
     a = ss.attack("one_tie", copies=5)

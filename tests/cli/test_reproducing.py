@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli.app import app
-from soundsum.reproduce import SECTIONS, Cell, Part, Section, reproduce
+from soundsum.reproduce import SECTIONS, Cell, Draft, Section, reproduce
 
 
 def soundsum(*arguments):
@@ -34,7 +34,7 @@ def test_json_goes_to_the_screen_or_a_file(tmp_path):
 
 def test_a_cell_that_differs_is_exit_code_1(monkeypatch):
     wrong = Section("roadmap", "", cells=(Cell("the limit", "sec:roadmap", 67, 47),))
-    monkeypatch.setitem(SECTIONS, "roadmap", Part("wrong", lambda full: wrong))
+    monkeypatch.setitem(SECTIONS, "roadmap", Draft("wrong", lambda full: wrong))
     done = soundsum("--only", "roadmap")
     assert done.exit_code == 1
     assert "1 DIFFER" in done.stdout
@@ -60,7 +60,7 @@ def test_every_section_prints(section):
 def test_one_erratum_is_shown_by_its_command(all_errata, monkeypatch):
     found = next(e for e in all_errata if e.label == "kahan")
     once = Section("errata", "", errata=tuple(all_errata))
-    monkeypatch.setitem(SECTIONS, "errata", Part("Errata", lambda full: once))
+    monkeypatch.setitem(SECTIONS, "errata", Draft("Errata", lambda full: once))
     done = soundsum(*found.command.split()[2:])
     assert done.exit_code == 0
     assert "2.219, not <= 2" in done.stdout

@@ -12,7 +12,7 @@ from soundsum.report import figures, page, write_page
 from soundsum.report.draw import Axis, Label, Look, line_plot, spread
 from soundsum.report.figures import apart
 from soundsum.report.svg import Scale, coordinate, markup
-from soundsum.report.tables import checked, count_rows
+from soundsum.report.tables import count_rows, describe_check
 from soundsum.reproduce import Plot, Reproduction, reproduce
 from soundsum.reproduce.experiments import experiments
 from soundsum.reproduce.plots import Line
@@ -122,5 +122,5 @@ def test_a_count_outside_the_interval_differs_and_one_that_is_not_printed_has_no
 
 
 def test_a_statement_that_fails_is_told_from_one_that_holds():
-    assert checked(Check(Fraction(5, 2), "<", 2)) == "2.5, not < 2"
-    assert checked(Check(3, "=", 3)) == "3"
+    assert describe_check(Check(Fraction(5, 2), "<", 2)) == "2.5, not < 2"
+    assert describe_check(Check(3, "=", 3)) == "3"

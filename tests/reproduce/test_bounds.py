@@ -20,7 +20,7 @@ def test_upper_bounds_hold_but_for_one_ratio():
 
 
 def test_verification_finds_no_violation_and_reaches_the_integer_bounds():
-    cells = list(bounds.verified())
+    cells = list(bounds.verify_bounds())
     assert {cell.verdict for cell in cells} == {Verdict.CHECKED}  # the paper verified nothing
     closest = {c.what.split(":")[0]: (c.found, dict(c.also)["largest true / claimed"]) for c in cells}
     assert all(violations == 0 for violations, _ in closest.values())

@@ -14,7 +14,7 @@ from soundsum.reproduce.results import privacy_loss
 
 @pytest.mark.parametrize("pair", ours.pairs(), ids=lambda pair: pair.name)
 def test_the_ordinary_mechanism_is_told_apart_and_ours_is_not(pair):
-    found = ours.compared(pair, 400)
+    found = ours.compare(pair, 400)
     assert found.naive.distinguished
     assert not found.release.distinguished
     assert all(60 < guesses < 340 for guesses in (found.release.left, found.release.right))  # a test that might tell
@@ -24,7 +24,7 @@ def test_the_ordinary_mechanism_is_told_apart_and_ours_is_not(pair):
 
 def test_a_release_that_gave_the_ordinary_sum_would_be_told_apart():
     pair = attack("rounding", dtype="float64", relation="change_one", j=5, m=-1)
-    found = ours.compared(pair, 400)
+    found = ours.compare(pair, 400)
     swapped = type(found)(**{**vars(found), "release": found.naive})
     assert swapped.verdict == "differs"
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from soundsum.arithmetic.words import text
-from soundsum.reproduce.results import Cell, Check, Count, Erratum, Reproduction, Section, Verdict, privacy_loss
+from soundsum.reproduce.results import Cell, Check, Erratum, EventCount, Reproduction, Section, Verdict, privacy_loss
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_erratum_that_shows_in_several_places_counts_once():
 
 def test_a_printed_count_is_inside_or_not_and_a_missing_one_is_no_contradiction():
     for printed, inside in ((7, True), (8, False), (None, True)):
-        assert Count(printed, 9, Decimal("0.5"), 2, 7).inside is inside
+        assert EventCount(printed, 9, Decimal("0.5"), 2, 7).inside is inside
 
 
 def test_the_loss_of_a_guess_looks_at_both_answers():

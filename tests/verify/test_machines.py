@@ -13,7 +13,7 @@ from soundsum.data.relations import Relation
 from soundsum.methods import Checked, Iterated, Kahan, OnGrid, Pairwise, Saturating, Shifted, Split, TowardZero
 from soundsum.problem import Problem
 from soundsum.verify.kahan import exhaustive
-from soundsum.verify.machines import INFINITE, Multiples, counted
+from soundsum.verify.machines import INFINITE, Multiples, count_units
 from soundsum.verify.subjects import subject
 from soundsum.verify.truth import Truth
 
@@ -26,14 +26,14 @@ quarter = Fraction(1, 4)
 def test_adding_multiples_is_adding(kind, mode):
     values = list(kind.values())[:: 1 if kind.l == 3 else 3]
     unit = kind.smallest_subnormal
-    multiples = np.array([counted(x, unit) for x in values])
+    multiples = np.array([count_units(x, unit) for x in values])
     sums = Multiples(kind.k, kind.l).add(multiples[:, None], multiples[None, :], mode)
     expected = [[abs(s) if abs(s) == INFINITE else s for s in row] for row in added(kind, values, mode, unit)]
     assert np.array_equal(sums, expected)
 
 
 def added(kind, values, mode, unit):
-    return [[counted(kind.add(x, y, mode), unit) for y in values] for x in values]
+    return [[count_units(kind.add(x, y, mode), unit) for y in values] for x in values]
 
 
 # Differences found by closure, against every pair of short datasets

@@ -219,7 +219,7 @@ class FloatType:
 
     def round_up(self, x: Fraction | int) -> Fraction | float:
         """The least float at or above x."""
-        lower = self._truncated(x)
+        lower = self._truncate(x)
         return lower if lower >= x else self.next_up(lower)
 
     def round_down(self, x: Fraction | int) -> Fraction | float:
@@ -265,7 +265,7 @@ class FloatType:
         """Whether every finite value of `other` is one of this type's."""
         return self.k >= other.k and other.max in self and other.smallest_subnormal in self
 
-    def _truncated(self, x: Fraction | int) -> Fraction:
+    def _truncate(self, x: Fraction | int) -> Fraction:
         rounded = self.round(x, Rounding.TOWARD_ZERO)
         assert isinstance(rounded, Fraction)  # toward zero never gives an infinity
         return rounded

@@ -222,7 +222,7 @@ class Attack:
         problem, predicted = self.problem, self.predicted
         return {
             "name": self.name,
-            "parameters": {name: _typed(x) for name, x in self.parameters.items()},
+            "parameters": {name: _as_json_value(x) for name, x in self.parameters.items()},
             "dtype": problem.dtype.name,
             "relation": str(problem.relation),
             "lower": str(problem.lower),
@@ -256,6 +256,6 @@ def as_data(runs: Runs) -> Any:
     return runs if runs.type.dtype is None or runs.size > MOST_WRITTEN_OUT else np.asarray(runs)
 
 
-def _typed(x: Any) -> Any:
+def _as_json_value(x: Any) -> Any:
     """A parameter as JSON has it: whole numbers, truths and words as they are, other fractions as strings."""
     return x if isinstance(x, int | str) else int(x) if x == int(x) else str(x)

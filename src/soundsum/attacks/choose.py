@@ -12,7 +12,7 @@ from soundsum.arithmetic.rationals import exact, is_special
 from soundsum.arithmetic.words import number
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.families import FAMILIES, path
-from soundsum.attacks.family import Family, Setting, Unmet, Wish, index, shown
+from soundsum.attacks.family import Family, Situation, Unmet, Wish, index, show_parameter
 from soundsum.data.relations import Relation
 from soundsum.data.runs import Runs
 from soundsum.problem import Problem
@@ -45,20 +45,20 @@ def attack(
     """
     family = _family(name)
     kind = family.default if dtype is None else number_type(dtype)
-    setting = Setting(kind, _relation(family, relation), _bounds(bounds), target)
-    _check(family, setting, parameters)
+    situation = Situation(kind, _relation(family, relation), _bounds(bounds), target)
+    _check(family, situation, parameters)
     wish = Wish(_ratio(ratio), _size(max_records))
-    turned = setting
-    if _to_mirror(family, setting):
-        assert setting.bounds
-        lower, upper = setting.bounds
-        turned = replace(setting, bounds=(-upper, -lower), turned=True)
+    turned = situation
+    if _to_mirror(family, situation):
+        assert situation.bounds
+        lower, upper = situation.bounds
+        turned = replace(situation, bounds=(-upper, -lower), turned=True)
     try:
-        found = _chosen(family, turned, wish, parameters)
+        found = _choose(family, turned, wish, parameters)
     except Unmet as unmet:
         raise ValueError(f"{unmet}{_nearest(family, turned, parameters, unmet)}") from None
     except ValueError as error:
-        raise ValueError(f"{error}{_or_path(family, setting)}") from None
+        raise ValueError(f"{error}{_or_path(family, situation)}") from None
     return _mirror(found) if turned.turned else found
 
 
@@ -66,56 +66,56 @@ def families_for(kind: NumberType) -> list[str]:
     return [name for name, family in FAMILIES.items() if family.unmet(kind) is None]
 
 
-def _chosen(family: Family, setting: Setting, wish: Wish, parameters: dict[str, Any]) -> Attack:
+def _choose(family: Family, situation: Situation, wish: Wish, parameters: dict[str, Any]) -> Attack:
     if wish == Wish():
         try:
-            return _built(family, setting, parameters)
+            return _build(family, situation, parameters)
         except ValueError as error:
             by_default = isinstance(error, Unmet) and error.name not in parameters
-            if setting.bounds is None and not by_default:
+            if situation.bounds is None and not by_default:
                 raise
             # What was not given does not suit the bounds or the type; something else may.
-            reached, _ = _reached(family, setting, Wish(max_records=USUAL_RECORDS), parameters)
+            reached, _ = _try_candidates(family, situation, Wish(max_records=USUAL_RECORDS), parameters)
             small = [a for a in reached if a.records <= USUAL_RECORDS]
             if not reached:
                 raise
             return max(small, key=lambda a: (a.ratio, -a.records)) if small else min(reached, key=lambda a: a.records)
-    reached, reasons = _reached(family, setting, wish, parameters)
+    reached, reasons = _try_candidates(family, situation, wish, parameters)
     if not reached:
         raise reasons[0]
-    return _best(reached, wish, family, setting)
+    return _best(reached, wish, family, situation)
 
 
-def _reached(
-    family: Family, setting: Setting, wish: Wish, parameters: dict[str, Any]
+def _try_candidates(
+    family: Family, situation: Situation, wish: Wish, parameters: dict[str, Any]
 ) -> tuple[list[Attack], list[ValueError]]:
     """The family's candidates beside the given parameters: those that can be built, and why the others cannot."""
     reached: list[Attack] = []
     reasons: list[ValueError] = []
     tried: list[dict[str, Any]] = []
-    for candidate in family.candidates(setting, wish, parameters):
+    for candidate in family.candidates(situation, wish, parameters):
         together = {**candidate, **parameters}
         if together not in tried:
             tried.append(together)
             try:
-                reached.append(_built(family, setting, together))
+                reached.append(_build(family, situation, together))
             except ValueError as error:
                 reasons.append(error)
     return reached, reasons
 
 
-def _built(family: Family, setting: Setting, parameters: dict[str, Any]) -> Attack:
-    return _useful(family.build(setting, **parameters), setting)
+def _build(family: Family, situation: Situation, parameters: dict[str, Any]) -> Attack:
+    return _useful(family.build(situation, **parameters), situation)
 
 
-def _nearest(family: Family, setting: Setting, parameters: dict[str, Any], unmet: Unmet) -> str:
+def _nearest(family: Family, situation: Situation, parameters: dict[str, Any], unmet: Unmet) -> str:
     """The nearest parameter that really works: within the condition if that is enough, else as far as sums fit."""
 
     reasons: list[str] = []
 
     def works(number: int) -> bool:
         try:
-            _built(family, setting, {**parameters, unmet.name: unmet.value(number)})
+            _build(family, situation, {**parameters, unmet.name: unmet.value(number)})
         except ValueError as error:
             reasons.append(str(error))
             return False
@@ -134,21 +134,21 @@ def _nearest(family: Family, setting: Setting, parameters: dict[str, Any], unmet
     while abs(near - far) > 1:  # far works and near does not
         middle = (near + far) // 2
         near, far = (near, middle) if works(middle) else (middle, far)
-    return f"; the nearest that works is {unmet.name}={shown(unmet.value(far))}"
+    return f"; the nearest that works is {unmet.name}={show_parameter(unmet.value(far))}"
 
 
-def _or_path(family: Family, setting: Setting) -> str:
+def _or_path(family: Family, situation: Situation) -> str:
     """What to use on bounds that a family of floats cannot attack, if the path can."""
-    if setting.bounds is None or family is path.FAMILY or setting.relation not in path.FAMILY.relations:
+    if situation.bounds is None or family is path.FAMILY or situation.relation not in path.FAMILY.relations:
         return ""
     try:
-        attack(path.FAMILY.name, setting.kind, relation=setting.relation, bounds=setting.bounds)
+        attack(path.FAMILY.name, situation.kind, relation=situation.relation, bounds=situation.bounds)
     except ValueError:
         return ""
     return "; path attacks these bounds"
 
 
-def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -> Attack:
+def _best(reached: list[Attack], wish: Wish, family: Family, situation: Situation) -> Attack:
     if wish.ratio is None:
         assert wish.max_records is not None
         useful = [a for a in reached if a.ratio > 1 or a.target is not None]
@@ -157,7 +157,7 @@ def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -
             least = min((a.records for a in useful), default=None)
             hint = "" if least is None else f"; the smallest that does has {least:,} records"
             raise ValueError(
-                f"max_records={wish.max_records:,}: no {family.name} attack on {setting.kind} that small "
+                f"max_records={wish.max_records:,}: no {family.name} attack on {situation.kind} that small "
                 f"moves the sum by more than the ideal{hint}"
             )
         return max(fitting, key=lambda a: (a.ratio, -a.records))
@@ -165,13 +165,13 @@ def _best(reached: list[Attack], wish: Wish, family: Family, setting: Setting) -
     if not strong:
         most = max(reached, key=lambda a: a.ratio)
         raise ValueError(
-            f"ratio={number(wish.ratio)}: the largest of {family.name} attacks on {setting.kind} is "
+            f"ratio={number(wish.ratio)}: the largest of {family.name} attacks on {situation.kind} is "
             f"{_exactly(Fraction(most.ratio))}, with {most.records:,} records; give a ratio up to that"
         )
     smallest = min(strong, key=lambda a: a.records)
     if wish.max_records is not None and smallest.records > wish.max_records:
         raise ValueError(
-            f"ratio={number(wish.ratio)} takes {smallest.records:,} records on {setting.kind}, "
+            f"ratio={number(wish.ratio)} takes {smallest.records:,} records on {situation.kind}, "
             f"and max_records={wish.max_records:,}; give a smaller ratio or more records"
         )
     return smallest
@@ -182,16 +182,16 @@ def _exactly(ratio: Fraction) -> str:
     return f"{int(ratio):,}" if ratio.denominator == 1 else str(ratio)
 
 
-def _useful(found: Attack, setting: Setting) -> Attack:
+def _useful(found: Attack, situation: Situation) -> Attack:
     """An attack that moves the sum by less than one record may within the given bounds is none.
 
     Except where a target was asked, whose answer is the finding.
     """
-    if setting.bounds is not None and found.ratio <= 1 and found.target is None:
+    if situation.bounds is not None and found.ratio <= 1 and found.target is None:
         problem = found.problem
-        remedy = "nearer each other" if setting.relation.sized else "nearer zero"
+        remedy = "nearer each other" if situation.relation.sized else "nearer zero"
         raise ValueError(
-            f"bounds={setting.as_given(problem.lower, problem.upper)}: {found.name} moves the sum by "
+            f"bounds={situation.as_given(problem.lower, problem.upper)}: {found.name} moves the sum by "
             f"{found.predicted}, no more than the ideal, {found.ideal}; give bounds {remedy}, or other parameters"
         )
     return found
@@ -200,9 +200,9 @@ def _useful(found: Attack, setting: Setting) -> Attack:
 # Bounds below zero
 
 
-def _to_mirror(family: Family, setting: Setting) -> bool:
+def _to_mirror(family: Family, situation: Situation) -> bool:
     """Whether the bounds reach further below zero than above: floats are symmetric, so an attack can be turned over."""
-    return family.mirrors and setting.bounds is not None and -setting.bounds[0] > setting.bounds[1]
+    return family.mirrors and situation.bounds is not None and -situation.bounds[0] > situation.bounds[1]
 
 
 def _mirror(found: Attack) -> Attack:
@@ -229,26 +229,30 @@ def _family(name: str) -> Family:
     return FAMILIES[name]
 
 
-def _check(family: Family, setting: Setting, parameters: dict[str, Any]) -> None:
-    if reason := family.unmet(setting.kind):
-        others = ", ".join(families_for(setting.kind)) or "none"
+def _check(family: Family, situation: Situation, parameters: dict[str, Any]) -> None:
+    if reason := family.unmet(situation.kind):
+        others = ", ".join(families_for(situation.kind)) or "none"
         raise ValueError(
-            f"{family.name} does not apply to {setting.kind}: {reason}; the attacks on {setting.kind} are {others}"
+            f"{family.name} does not apply to {situation.kind}: {reason}; the attacks on {situation.kind} are {others}"
         )
     for name in parameters:
         if name not in family.parameters:
             raise ValueError(
                 f"{name}={parameters[name]!r}: {family.name} takes {', '.join(family.parameters)}, and not {name}"
             )
-    if setting.target is not None and not family.asks_target:
+    if situation.target is not None and not family.asks_target:
         raise ValueError(f"target: {family.name} does not ask the sum it attacks; leave target out, or use path")
-    if setting.bounds and setting.bounds[0] == setting.bounds[1] and (setting.relation.sized or not setting.bounds[0]):
-        never = "no record can change" if setting.relation.sized else "no record moves a sum"
-        raise ValueError(f"bounds: both are {setting.bounds[0]}, so {never}; give bounds that differ")
-    for bound in setting.bounds or ():
-        if bound not in setting.kind:
-            nearest = setting.kind.round(bound)
-            raise ValueError(f"bounds: {bound} is not a value of {setting.kind}; the nearest is {nearest}")
+    if (
+        situation.bounds
+        and situation.bounds[0] == situation.bounds[1]
+        and (situation.relation.sized or not situation.bounds[0])
+    ):
+        never = "no record can change" if situation.relation.sized else "no record moves a sum"
+        raise ValueError(f"bounds: both are {situation.bounds[0]}, so {never}; give bounds that differ")
+    for bound in situation.bounds or ():
+        if bound not in situation.kind:
+            nearest = situation.kind.round(bound)
+            raise ValueError(f"bounds: {bound} is not a value of {situation.kind}; the nearest is {nearest}")
 
 
 def _relation(family: Family, relation: Relation | str | None) -> Relation:

@@ -33,7 +33,7 @@ ANY_SIZED_FIRST = (Relation.CHANGE_ONE, Relation.HAMMING, Relation.INSERT_DELETE
 
 
 @dataclass(frozen=True)
-class Setting:
+class Situation:
     """What is not the theorem's choice: the type, the relation, bounds and a target where they are given."""
 
     kind: NumberType
@@ -88,7 +88,7 @@ class Family:
     relations: tuple[Relation, ...]
     parameters: Mapping[str, str]  # name and what it is, for people
     build: Callable[..., Attack]
-    candidates: Callable[[Setting, Wish, Mapping[str, Any]], Iterable[dict[str, Any]]]
+    candidates: Callable[[Situation, Wish, Mapping[str, Any]], Iterable[dict[str, Any]]]
     least_k: int | None = None  # None: for integers
     signed_only: bool = False
     mirrors: bool = False  # whether it may be turned over for bounds below zero
@@ -114,11 +114,11 @@ class Unmet(ValueError):
     def __init__(
         self, name: str, given: int, low: int, high: int, condition: str, value: Callable[[int], Any] = int
     ) -> None:
-        super().__init__(f"{name}={shown(value(given))}: the condition is {condition}")
+        super().__init__(f"{name}={show_parameter(value(given))}: the condition is {condition}")
         self.name, self.given, self.low, self.high, self.value = name, given, low, high, value
 
 
-def shown(x: int | Fraction) -> str:
+def show_parameter(x: int | Fraction) -> str:
     """A parameter as it can be given again, but for large powers of two, which are written as such."""
     return str(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else words.binary(x)
 
@@ -142,7 +142,7 @@ def whole(name: str, given: Any, low: int, high: int, condition: str) -> int:
 
 
 def exponent(
-    setting: Setting,
+    situation: Situation,
     name: str,
     given: Any,
     *,
@@ -160,12 +160,12 @@ def exponent(
     `least` its records are not representable. `size` is the parameter that decides how large sums are, and the least
     there is of it. `value` makes the exponent what is given by that name.
     """
-    kind = setting.floats
+    kind = situation.floats
     most = floor_log2(kind.max / total)
     if least > most:
         sizes, used, fewest = size
         raise Unmet(sizes, used, fewest, used - 1, f"that the sums fit {kind}, which ends at {words.binary(kind.max)}")
-    lower, upper = setting.bounds or (None, None)
+    lower, upper = situation.bounds or (None, None)
     if given is not None:
         e = index(name, given)
     elif upper is not None:
@@ -173,13 +173,13 @@ def exponent(
     else:
         e = max(least, min(most, preferred))
     if not least <= e <= most:
-        ends = f"{shown(value(least))} <= {name} <= {shown(value(most))}"
+        ends = f"{show_parameter(value(least))} <= {name} <= {show_parameter(value(most))}"
         raise Unmet(name, e, least, most, f"{ends}, so that records and sums are values of {kind}", value)
     low, high = low * power_of_two(e), high * power_of_two(e)
     if lower is not None and upper is not None and not (lower <= low and high <= upper):
         raise ValueError(
-            f"bounds={setting.as_given(lower, upper)} do not hold this attack's records, which reach over "
-            f"{setting.as_given(low, high)}; give bounds that do, or other parameters"
+            f"bounds={situation.as_given(lower, upper)} do not hold this attack's records, which reach over "
+            f"{situation.as_given(low, high)}; give bounds that do, or other parameters"
         )
     return e
 

@@ -45,7 +45,7 @@ def _float_sum(how: str) -> Callable[[Runs, Problem], Value]:
     return total
 
 
-def _rounded(data: Runs, problem: Problem) -> Value:
+def _round_once(data: Runs, problem: Problem) -> Value:
     """The exact sum, rounded once: the best a sum that returns a float can do, and what `math.fsum` does."""
     if has_specials(data):
         return sum(float(x) for x in data.counts() if is_special(x))
@@ -70,6 +70,6 @@ INTEGER_SUMS: dict[str, Callable[[Runs, Problem], Value]] = {
 }
 FLOAT_SUMS: dict[str, Callable[[Runs, Problem], Value]] = {
     **{how: _float_sum(how) for how in models.FLOAT_SUMS},
-    "rounded": _rounded,
+    "rounded": _round_once,
     "grid": _grid,
 }

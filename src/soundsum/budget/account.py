@@ -79,7 +79,7 @@ class Budget:
         rho: Any = None,
         path: str | os.PathLike[str] | None = None,
     ) -> None:
-        from soundsum.budget.ledger import Ledger, Memory
+        from soundsum.budget.ledger import Ledger, MemoryStore
 
         self.path = None if path is None else os.path.abspath(path)
         self._store: Store
@@ -87,7 +87,7 @@ class Budget:
             self._store = Ledger(self.path, None)
         else:
             limit = Limit.of(epsilon, delta, rho)
-            self._store = Memory(limit) if self.path is None else Ledger(self.path, limit)
+            self._store = MemoryStore(limit) if self.path is None else Ledger(self.path, limit)
 
     @contextmanager
     def reserve(self, cost: Cost, what: str) -> Iterator[Charge]:
@@ -126,7 +126,7 @@ class Budget:
         return self._store.entries()
 
     def __repr__(self) -> str:
-        return self._described(self.entries())
+        return self._describe(self.entries())
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -137,9 +137,9 @@ class Budget:
             for entry in entries
         )
         head = "<tr><th>when (UTC)</th><th>what</th><th>cost</th></tr>"
-        return f"<p>{escape(self._described(entries))}</p><table>{head}{rows}</table>"
+        return f"<p>{escape(self._describe(entries))}</p><table>{head}{rows}</table>"
 
-    def _described(self, entries: list[Entry]) -> str:
+    def _describe(self, entries: list[Entry]) -> str:
         at = "" if self.path is None else f" in {self.path}"
         releases = f"{len(entries):,} release{'s' * (len(entries) != 1)}"
         return f"Budget({self._store.limit}: {releases}, {self.left} left{at})"

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from soundsum.arithmetic import words
-from soundsum.privacy.cost import Cost, amount
+from soundsum.privacy.cost import Cost, parse_amount
 
 MARGIN = Fraction(1, 1000)  # the delta asked for is this part smaller, the epsilon given this part larger
 FAINTEST = Fraction(1, 10**10)  # MARGIN of a smaller delta would come near what the floats lose, some 10^-15
@@ -28,7 +28,7 @@ def together(costs: Iterable[Cost], delta: Any) -> Cost:
 
     `together([Cost("0.1")] * 50, delta="1e-6")` has epsilon 3.2, where epsilons add up to 5.
     """
-    d, planned = amount("delta", delta), Counter(costs)
+    d, planned = parse_amount("delta", delta), Counter(costs)
     if not FAINTEST <= d < 1:
         raise ValueError(f"delta={delta}: it is {words.amount(FAINTEST)} or more, and below 1, for floats to see")
     if not planned or not all(cost.epsilon for cost in planned):

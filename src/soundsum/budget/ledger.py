@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from soundsum.budget.limit import Limit
-from soundsum.privacy.cost import Cost, text
+from soundsum.privacy.cost import Cost, exact_text
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
 APPLICATION = int.from_bytes(b"ssum")  # marks the file's header as a ledger
@@ -46,7 +46,7 @@ class Entry:
     cost: Cost
 
 
-class Memory:
+class MemoryStore:
     """Charges of one process, which its threads share."""
 
     def __init__(self, limit: Limit) -> None:
@@ -87,7 +87,7 @@ class Ledger:
         if limit is not None and not os.path.lexists(self.path):
             _create(self.path, limit)
         with _transaction(self.path) as db:
-            self.limit = _checked(db, self.path)[0]
+            self.limit = _check(db, self.path)[0]
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             raise _unwritable(self.path)  # now, rather than after the first sum
         if limit not in (None, self.limit):
@@ -117,7 +117,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Limit, Cost, list[Entry]]:
     """A ledger's limit, what is spent of it, and the charges, checked; the file may be read-only."""
     where = Path(os.path.abspath(path))
     with _transaction(where, "DEFERRED") as db:
-        return _checked(db, where)
+        return _check(db, where)
 
 
 @contextmanager
@@ -135,7 +135,7 @@ def _transaction(path: Path, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connec
             yield db
             db.execute("COMMIT")
     except sqlite3.Error as error:
-        raise _explained(path, error) from error
+        raise _explain(path, error) from error
 
 
 def _create(path: Path, limit: Limit) -> None:
@@ -166,7 +166,7 @@ def _create(path: Path, limit: Limit) -> None:
             draft.unlink()
 
 
-def _checked(db: sqlite3.Connection, path: Path) -> tuple[Limit, Cost, list[Entry]]:
+def _check(db: sqlite3.Connection, path: Path) -> tuple[Limit, Cost, list[Entry]]:
     """What the ledger says, once the file is known to be a ledger, whole, and adding up."""
     if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise ValueError(f"{path} is not a soundsum ledger; give the path of one, or of a file that does not exist yet")
@@ -185,7 +185,7 @@ def _checked(db: sqlite3.Connection, path: Path) -> tuple[Limit, Cost, list[Entr
             return limit, spent, entries
     except (ValueError, TypeError, ZeroDivisionError):
         pass  # what is written there is no number, or no date
-    raise _damaged(path)
+    raise _damage_error(path)
 
 
 def _limit(db: sqlite3.Connection) -> Limit:
@@ -205,10 +205,10 @@ def _entries(db: sqlite3.Connection) -> list[Entry]:
 
 
 def _texts(amounts: Cost | Limit) -> list[str | None]:
-    return [text(amounts.epsilon), text(amounts.delta), text(amounts.rho)]
+    return [exact_text(amounts.epsilon), exact_text(amounts.delta), exact_text(amounts.rho)]
 
 
-def _damaged(path: Path) -> ValueError:
+def _damage_error(path: Path) -> ValueError:
     return ValueError(
         f"{path} is not a soundsum ledger, or is damaged; nothing was charged: keep the file, "
         "and treat its budget as spent unless a copy shows every charge"
@@ -221,7 +221,7 @@ def _unwritable(path: Path) -> PermissionError:
     )
 
 
-def _explained(path: Path, error: sqlite3.Error) -> Exception:
+def _explain(path: Path, error: sqlite3.Error) -> Exception:
     """What SQLite said, as one line with the remedy."""
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -240,5 +240,5 @@ def _explained(path: Path, error: sqlite3.Error) -> Exception:
             f"{path} cannot be opened; nothing was charged: it must be a file, writable like its directory"
         )
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_ERROR", "SQLITE_MISMATCH")):
-        return _damaged(path)
+        return _damage_error(path)
     return OSError(f"{path}: {error}; nothing was released: mend that and look at the ledger before trying again")

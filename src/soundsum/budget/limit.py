@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from soundsum.arithmetic import words
-from soundsum.privacy.cost import LONGEST, Cost, amount, text
+from soundsum.privacy.cost import LONGEST, Cost, exact_text, parse_amount
 from soundsum.privacy.zcdp import zcdp_rho
 
 
@@ -72,7 +72,7 @@ class Limit:
             limits = [(total.epsilon or Fraction(0), self.epsilon or Fraction(0)), (total.delta, self.delta)]
         for reached, limit in limits:
             if reached > limit:
-                raise self._exceeded(spent, cost, what, reached - limit, limit)
+                raise self._refusal(spent, cost, what, reached - limit, limit)
         return total
 
     def left(self, spent: Cost) -> Cost:
@@ -85,7 +85,7 @@ class Limit:
 
     def to_json(self) -> dict[str, str | None]:
         """Exact numbers as strings."""
-        return {"epsilon": text(self.epsilon), "delta": text(self.delta), "rho": text(self.rho)}
+        return {"epsilon": exact_text(self.epsilon), "delta": exact_text(self.delta), "rho": exact_text(self.rho)}
 
     def __str__(self) -> str:
         return str(Cost(self.epsilon, self.delta, self.rho))
@@ -112,7 +112,7 @@ class Limit:
             return f"{cost}, but the budget promises delta = 0; use Laplace noise, or a budget with delta="
         return None
 
-    def _exceeded(self, spent: Cost, cost: Cost, what: str, over: Fraction, limit: Fraction) -> BudgetExceeded:
+    def _refusal(self, spent: Cost, cost: Cost, what: str, over: Fraction, limit: Fraction) -> BudgetExceeded:
         left = self.left(spent)
         converted = left.epsilon is None and cost.rho is None
         asked = f"{cost} (rho = {words.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
@@ -126,7 +126,7 @@ class Limit:
 
 
 def _total(name: str, value: Any) -> Fraction | None:
-    x = None if value is None else amount(name, value)
+    x = None if value is None else parse_amount(name, value)
     if x is not None and max(x.denominator, x.numerator).bit_length() > LONGEST:
         raise ValueError(f"{name} has more than {LONGEST} bits; a budget is a number of reasonable length")
     return x

@@ -32,7 +32,7 @@ def list_attacks(as_json: AsJson = False) -> None:
     """Every family of attacks, with its default."""
     defaults = {name: attack(name) for name in FAMILIES}
     if as_json:
-        typer.echo(json.dumps([_listed(name, made) for name, made in defaults.items()], indent=2))
+        typer.echo(json.dumps([_describe_family(name, made) for name, made in defaults.items()], indent=2))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("attack", "what goes wrong", "types"):
@@ -107,7 +107,7 @@ def show_attack(
     console.print(f"\n  really added, left and right move{each}")
     for how, moved in seen.items():
         how = f"{how} (ours)" if how == our_sum(made.problem) else how
-        console.print(f"    {how:<14}{_moved(made, moved)}", highlight=False, soft_wrap=True)
+        console.print(f"    {how:<14}{_describe_move(made, moved)}", highlight=False, soft_wrap=True)
 
 
 @attack_app.command("deliver")
@@ -157,7 +157,7 @@ def deliver(
     console.print(table, highlight=False)
 
 
-def _moved(made: Attack, moved: Fraction | float | None) -> str:
+def _describe_move(made: Attack, moved: Fraction | float | None) -> str:
     if moved is None:
         return "[dim]too many records to add one by one; another --dtype or --max-records has fewer[/dim]"
     if is_special(moved):
@@ -181,7 +181,7 @@ def _number(text: str | None, option: str = "--upper") -> int | Fraction | None:
     return int(value) if value.denominator == 1 else value
 
 
-def _listed(name: str, made: Attack) -> dict[str, Any]:
+def _describe_family(name: str, made: Attack) -> dict[str, Any]:
     family = FAMILIES[name]
     return {
         "name": name,

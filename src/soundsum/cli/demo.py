@@ -47,7 +47,7 @@ def run(console: Console) -> None:
         "On a computer these neighbouring datasets move an ordinary float64 sum by far more, and so are told apart:\n"
     )
     for title, made in (("One rounding", attack("rounding")), ("Repeated rounding", attack("repeated_rounding_2"))):
-        console.print(_compared(title, made))
+        console.print(_compare(title, made))
     console.print(
         "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n\n"
         "Go on with: soundsum attack list, soundsum reproduce, soundsum verify --quick, soundsum sum --help\n"
@@ -70,7 +70,7 @@ def _ways(problem: Problem) -> Table:
     return table
 
 
-def _compared(title: str, made: Attack) -> Table:
+def _compare(title: str, made: Attack) -> Table:
     plain, ours = Fraction(made.measure()), Fraction(made.measure("grid"))
     table = Table(box=None, pad_edge=False, show_header=False, title=f"[bold]{title}[/bold]", title_justify="left")
     sizes, relation = f"{made.left.size:,} and {made.right.size:,}", made.problem.relation

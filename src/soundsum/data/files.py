@@ -138,7 +138,7 @@ def _csv(opened: CsvFiles, kinds: Mapping[str, Any]) -> Iterator[Any]:
     for path in opened.files:
         with _csv_reader(path, kinds) as reader:
             for batch in reader:
-                columns = [_parsed(batch.column(name), kind) for name, kind in kinds.items()]
+                columns = [_parse(batch.column(name), kind) for name, kind in kinds.items()]
                 yield pa.record_batch(columns, names=list(kinds))
 
 
@@ -165,7 +165,7 @@ def _skip(row: Any) -> str:
     return "skip"
 
 
-def _parsed(cells: Any, kind: Any) -> Any:
+def _parse(cells: Any, kind: Any) -> Any:
     """Cells as numbers or text; whatever is none, or beyond 64 bits, is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -193,10 +193,10 @@ def _as_text(cells: Any) -> Any:
     try:
         return cells.cast(pa.string())
     except pa.ArrowInvalid:  # some cell is not UTF-8
-        return pa.array([_decoded(cell) for cell in cells.to_pylist()], pa.string())
+        return pa.array([_decode(cell) for cell in cells.to_pylist()], pa.string())
 
 
-def _decoded(cell: bytes | None) -> str | None:
+def _decode(cell: bytes | None) -> str | None:
     try:
         return None if cell is None else cell.decode()
     except UnicodeDecodeError:

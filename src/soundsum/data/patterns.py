@@ -14,7 +14,7 @@ MOST_RUN_PAIRS = 1_000_000
 """How many pairs of runs an insert-delete distance may look at before it is refused."""
 
 
-def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
+def merge(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Patterns shortened to one period, equal neighbours joined, empty parts gone."""
     merged: list[Part] = []
     for pattern, count in parts:

@@ -139,20 +139,20 @@ def _doubles(data: Any) -> NDArray[np.float64]:
     without showing it.
     """
     try:
-        values = data if hasattr(data, "__array__") else [_checked(record) for record in data]
+        values = data if hasattr(data, "__array__") else [_require_number(record) for record in data]
         return np.array(values, dtype=np.float64)
     except OverflowError:
-        return np.array([_held(x) for x in values], dtype=np.float64)
+        return np.array([_clamp_to_floats(x) for x in values], dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError("data is not a column of numbers; pass an array or an iterable of numbers") from None
 
 
-def _held(x: Any) -> Any:
+def _clamp_to_floats(x: Any) -> Any:
     """x, or an infinity of its sign where it is a number beyond the floats."""
     return x if x is None or not abs(x) > sys.float_info.max else math.inf if x > 0 else -math.inf
 
 
-def _checked(record: Any) -> Any:
+def _require_number(record: Any) -> Any:
     if isinstance(record, str | bytes | bool | np.bool_):
         raise TypeError
     return record

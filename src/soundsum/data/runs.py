@@ -27,7 +27,7 @@ from soundsum.data.patterns import (
     common_subsequence,
     cut,
     differences,
-    merged,
+    merge,
     same,
     side_by_side,
 )
@@ -54,7 +54,7 @@ class Runs:
     def __init__(self, dtype: object, parts: Iterable[tuple[Any, int]] = ()) -> None:
         kind = number_type(dtype)
         checked = [_checked_part(kind, pattern, count) for pattern, count in parts]
-        self._set(kind, merged(checked))
+        self._set(kind, merge(checked))
 
     def _set(self, kind: NumberType, parts: tuple[Part, ...]) -> None:
         object.__setattr__(self, "type", kind)
@@ -63,7 +63,7 @@ class Runs:
     def _with(self, parts: Iterable[Part]) -> Runs:
         """The same type with other parts, whose values are known to be of the type."""
         made = object.__new__(Runs)
-        made._set(self.type, merged(parts))
+        made._set(self.type, merge(parts))
         return made
 
     @classmethod
@@ -149,7 +149,7 @@ class Runs:
 
     def arrays(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
         """The patterns one after another, the length of each, and how often each repeats: what kernels read."""
-        values = _stored(self.type, list(chain.from_iterable(pattern for pattern, _ in self.parts)))
+        values = _store(self.type, list(chain.from_iterable(pattern for pattern, _ in self.parts)))
         lengths = np.array([len(pattern) for pattern, _ in self.parts], dtype=np.int64)
         return values, lengths, np.array([count for _, count in self.parts], dtype=np.int64)
 
@@ -158,13 +158,13 @@ class Runs:
         start = 0
         while start < self.size:
             parts = cut(self.parts, start, min(start + records, self.size))
-            yield np.concatenate([np.tile(_stored(self.type, list(pattern)), count) for pattern, count in parts])
+            yield np.concatenate([np.tile(_store(self.type, list(pattern)), count) for pattern, count in parts])
             start += records
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("runs are written out into a new array; leave copy unset")
-        own = _bfloat16_dtype() if self.type.name == "bfloat16" else _stored(self.type, []).dtype
+        own = _bfloat16_dtype() if self.type.name == "bfloat16" else _store(self.type, []).dtype
         wanted = own if dtype is None else np.dtype(dtype)
         if self.size * wanted.itemsize > MOST_BYTES:
             raise ValueError(
@@ -220,10 +220,10 @@ class Runs:
         for _ in range(2):  # strip the beginning, turn round, strip the end, turn back
             start = left._first_difference(right)
             start = min(left.size, right.size) if start is None else start
-            left, right = left[start:]._reversed(), right[start:]._reversed()
+            left, right = left[start:]._reverse(), right[start:]._reverse()
         return left, right
 
-    def _reversed(self) -> Runs:
+    def _reverse(self) -> Runs:
         return self._with((pattern[::-1], count) for pattern, count in reversed(self.parts))
 
     def _plain_runs(self) -> list[tuple[Value, int]]:
@@ -277,7 +277,7 @@ def _checked_part(kind: NumberType, pattern: Any, count: Any) -> Part:
     return tuple(canonical), int(count)
 
 
-def _stored(kind: NumberType, values: list[Value]) -> NDArray[Any]:
+def _store(kind: NumberType, values: list[Value]) -> NDArray[Any]:
     """Exact values as an array of the dtype that stores their type."""
     if kind.dtype is None:
         raise ValueError(f"{kind} has no NumPy dtype; iterate over the exact values instead")

@@ -23,7 +23,7 @@ from soundsum.kernels.arguments import raw_records
 from soundsum.randomness import bernoulli, random_words
 
 
-def cleaned(data: Records, lower: Fraction, upper: Fraction, *, missing: Missing = "zero") -> NDArray[Any]:
+def clean_array(data: Records, lower: Fraction, upper: Fraction, *, missing: Missing = "zero") -> NDArray[Any]:
     """An array of the clamped records, missing ones decided."""
     data = present(data) if missing == "drop" else data
     if isinstance(data, Runs):
@@ -31,11 +31,11 @@ def cleaned(data: Records, lower: Fraction, upper: Fraction, *, missing: Missing
     return native.clean(raw_records(data), double(lower), double(upper), 0.0).view(data.values.dtype)
 
 
-def shifted(data: Records, lower: Fraction, upper: Fraction) -> Records:
+def shift_records(data: Records, lower: Fraction, upper: Fraction) -> Records:
     """The clamped records less `lower`, each rounded to the type."""
     kind = cast(FloatType, data.type)
     if isinstance(data, Runs):
-        return _mapped(data, lambda x: kind.add(models.clean(x, lower, upper), -lower))
+        return _map_runs(data, lambda x: kind.add(models.clean(x, lower, upper), -lower))
     moved = native.clean(raw_records(data), double(lower), double(upper), double(lower))
     return Column(moved.view(data.values.dtype), kind)
 
@@ -59,11 +59,11 @@ def grid_integers(
     if isinstance(data, Runs):
         if not randomised:
             return Runs(kind, ((tuple(map(grid.integer, pattern)), count) for pattern, count in data.parts))
-        return Runs(kind, ((_randomly_rounded(grid, x), 1) for x in data))
+        return Runs(kind, ((_round_randomly(grid, x), 1) for x in data))
     if doubles is None:
-        integers: Any = [_randomly_rounded(grid, x) if randomised else grid.integer(x) for x in data]
+        integers: Any = [_round_randomly(grid, x) if randomised else grid.integer(x) for x in data]
     elif randomised:
-        integers = _randomly_rounded_doubles(as_doubles_array(data), doubles)
+        integers = _round_doubles_randomly(as_doubles_array(data), doubles)
     else:
         integers = native.grid_integers(raw_records(data), *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
     return (
@@ -73,13 +73,13 @@ def grid_integers(
     )
 
 
-def _randomly_rounded(grid: Grid, x: Value) -> int:
+def _round_randomly(grid: Grid, x: Value) -> int:
     y = (Fraction(models.clean(x, grid.lower, grid.upper)) - grid.offset) / grid.step
     below = math.floor(y)
     return max(grid.low, min(grid.high, below + bernoulli(y - below)))
 
 
-def _randomly_rounded_doubles(values: NDArray[np.float64], grid: Doubles) -> NDArray[np.int64]:
+def _round_doubles_randomly(values: NDArray[np.float64], grid: Doubles) -> NDArray[np.int64]:
     """The same for many records at once: 64 random bits decide, and exact arithmetic where they are a draw.
 
     Scaling, floor and remainder are exact, so `digits` are the first 64 bits of the probability. Beyond the bounds y is
@@ -110,5 +110,5 @@ def as_doubles_array(data: Column) -> NDArray[np.float64]:
     return values
 
 
-def _mapped(data: Runs, f: Any) -> Runs:
+def _map_runs(data: Runs, f: Any) -> Runs:
     return Runs(data.type, ((tuple(map(f, pattern)), count) for pattern, count in data.parts))

@@ -31,7 +31,7 @@ def parameters(method: Method) -> dict[str, Any]:
 
 def make_method(label: str, given: dict[str, Any]) -> Method | str:
     """The method of this label, or one made with these parameters."""
-    return _made(given) if given else label
+    return _make(given) if given else label
 
 
 def _fields(method: Method) -> dict[str, Any]:
@@ -44,9 +44,9 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-def _made(given: dict[str, Any]) -> Method:
+def _make(given: dict[str, Any]) -> Method:
     kinds = {method.name: type(method) for method in METHODS.values()}
-    made = {name: _made(value) if isinstance(value, dict) else value for name, value in given.items() if name != "name"}
+    made = {name: _make(value) if isinstance(value, dict) else value for name, value in given.items() if name != "name"}
     if made.get("accumulator") is not None:
         made["accumulator"] = number_type(made["accumulator"])
     return kinds[given["name"]](**made)

@@ -118,7 +118,7 @@ class FromAccuracy(Method):
 
     def add(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
         halves = by_sign(data) if self.split else (data,)
-        return sum((self._one(problem, self.truncated(problem, half), missing) for half in halves), Fraction(0))
+        return sum((self._one(problem, self.truncate_to_limit(problem, half), missing) for half in halves), Fraction(0))
 
     def _one(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
         total = float_sum(

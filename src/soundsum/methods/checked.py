@@ -67,7 +67,7 @@ class Checked(Method):
         return modular(problem.dtype)  # or saturating: where the check holds, no addition overflows
 
     def add(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
-        data = self.truncated(problem, data)
+        data = self.truncate_to_limit(problem, data)
         return Fraction(wide_sum(data, problem.lower, problem.upper, missing=missing))
 
 

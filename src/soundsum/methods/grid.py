@@ -101,9 +101,9 @@ class OnGrid(Method):
             return None
         if self.integers is not None and self.integers.accuracy(self.integer_problem(problem)) is None:
             return None
-        return self._most_kept(problem) * self.accuracy_per_record(problem)
+        return self._most_records(problem) * self.accuracy_per_record(problem)
 
-    def _most_kept(self, problem: Problem) -> int:
+    def _most_records(self, problem: Problem) -> int:
         """How many records may be added: two halves are truncated each on its own."""
         halves = 2 if {"split", "truncate"} <= set(self.steps(problem)) else 1
         return halves * cast(int, problem.limit)
@@ -113,7 +113,7 @@ class OnGrid(Method):
         if self.rounding == "nearest" or problem.limit is None or self.accuracy(problem) is None:
             return self.accuracy(problem)
         c = Fraction(math.nextafter(math.sqrt(math.log(2 / (1 - confidence)) / 2), math.inf))
-        grid, n = self.grid(problem), self._most_kept(problem)
+        grid, n = self.grid(problem), self._most_records(problem)
         return c * (math.isqrt(n) + 1) * grid.step + n * _clamp_error(grid)
 
     def overflow_chance(self, problem: Problem, epsilon: Fraction) -> float:

@@ -130,7 +130,7 @@ class Method(ABC):
             column = permute(column)
         return self.add(problem, column, missing)
 
-    def truncated(self, problem: Problem, data: Records) -> Records:
+    def truncate_to_limit(self, problem: Problem, data: Records) -> Records:
         return data if problem.max_size is None else truncate(data, problem.max_size)
 
 

@@ -14,7 +14,7 @@ from typing import cast
 from soundsum.arithmetic.models import Tree, numpy_pairwise
 from soundsum.arithmetic.numbers import FloatType, float32, float64
 from soundsum.data.records import Missing, Records
-from soundsum.kernels.preparation import cleaned, numpy_sum
+from soundsum.kernels.preparation import clean_array, numpy_sum
 from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.method import METHODS, Theorem
 from soundsum.methods.pairwise import too_high, tree_error
@@ -78,7 +78,7 @@ class NumpyPairwise(FromAccuracy):
         return numpy_pairwise(self.arithmetic(problem))
 
     def _one(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
-        return numpy_sum(cleaned(data, problem.lower, problem.upper, missing=missing))
+        return numpy_sum(clean_array(data, problem.lower, problem.upper, missing=missing))
 
 
 METHODS.register(NumpyPairwise())

@@ -13,7 +13,7 @@ from typing import cast
 from soundsum.arithmetic.models import Fold, Tree
 from soundsum.arithmetic.numbers import FloatType
 from soundsum.data.records import Missing, Records
-from soundsum.kernels.preparation import shifted
+from soundsum.kernels.preparation import shift_records
 from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.iterated import Iterated
 from soundsum.methods.kahan import Kahan
@@ -76,7 +76,7 @@ class Shifted(Method):
         return self.inner.model(self.inner_problem(problem))
 
     def add(self, problem: Problem, data: Records, missing: Missing) -> Fraction:
-        moved = shifted(data, problem.lower, problem.upper)
+        moved = shift_records(data, problem.lower, problem.upper)
         return self.inner.add(self.inner_problem(problem), moved, missing) + self.public_part(problem, data.size)
 
     def public_part(self, problem: Problem, n: int) -> Fraction:

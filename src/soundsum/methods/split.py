@@ -79,7 +79,7 @@ class Split(Method):
             return Fraction(split_saturating_sum(data, lower, upper, missing=missing))
         if self.halves == "modular":
             return Fraction(modular_sum(data, lower, upper, missing=missing))
-        negative, positive = (self.truncated(problem, half) for half in by_sign(data))
+        negative, positive = (self.truncate_to_limit(problem, half) for half in by_sign(data))
         return Fraction(wide_sum(negative, lower, 0) + wide_sum(positive, 0, upper))
 
     def _permutes(self, problem: Problem) -> bool:

@@ -32,9 +32,9 @@ class Cost:
             raise ValueError(
                 "a cost has an epsilon, or a rho, or both; give epsilon= for Laplace, rho= for Gaussian noise"
             )
-        object.__setattr__(self, "epsilon", None if epsilon is None else _short(amount("epsilon", epsilon)))
-        object.__setattr__(self, "delta", _short(amount("delta", delta)))
-        object.__setattr__(self, "rho", None if rho is None else _short(amount("rho", rho)))
+        object.__setattr__(self, "epsilon", None if epsilon is None else _short(parse_amount("epsilon", epsilon)))
+        object.__setattr__(self, "delta", _short(parse_amount("delta", delta)))
+        object.__setattr__(self, "rho", None if rho is None else _short(parse_amount("rho", rho)))
         if self.delta and epsilon is None:
             raise ValueError(f"delta={words.amount(self.delta)} without an epsilon; give epsilon= too, or rho= alone")
 
@@ -52,10 +52,10 @@ class Cost:
 
     def to_json(self) -> dict[str, str | None]:
         """Exact numbers as strings."""
-        return {"epsilon": text(self.epsilon), "delta": text(self.delta), "rho": text(self.rho)}
+        return {"epsilon": exact_text(self.epsilon), "delta": exact_text(self.delta), "rho": exact_text(self.rho)}
 
 
-def amount(name: str, value: Any) -> Fraction:
+def parse_amount(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and not negative."""
     x = exact(value, name)
     if is_special(x) or x < 0:
@@ -63,7 +63,7 @@ def amount(name: str, value: Any) -> Fraction:
     return Fraction(x)
 
 
-def text(x: Fraction | None) -> str | None:
+def exact_text(x: Fraction | None) -> str | None:
     """An exact number for files and programs."""
     return None if x is None else str(x)
 

@@ -34,7 +34,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     slope = _slope(delta)
     alpha = _guess(lambda a: -(_near(epsilon) + slope(a)) / a, _start(epsilon, delta))
     rho = (epsilon + _log_term(alpha, delta)) / alpha
-    return _rounded(rho if rho > 0 else epsilon**2 / (4 * (epsilon - log_bounds(delta)[0])), up=False)
+    return _round(rho if rho > 0 else epsilon**2 / (4 * (epsilon - log_bounds(delta)[0])), up=False)
 
 
 @cache
@@ -49,7 +49,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
         return Fraction(0)
     slope = _slope(delta)
     alpha = _guess(lambda a: a * _near(rho) - slope(a), 1 + math.sqrt(-_log(delta) / _near(rho)))
-    return max(_rounded(alpha * rho - _log_term(alpha, delta), up=True), Fraction(0))
+    return max(_round(alpha * rho - _log_term(alpha, delta), up=True), Fraction(0))
 
 
 def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
@@ -114,7 +114,7 @@ def _guess(f: Callable[[float], float], start: float) -> Fraction:
     return Fraction(1 + math.exp((low + high) / 2))
 
 
-def _rounded(x: Fraction, up: bool) -> Fraction:
+def _round(x: Fraction, up: bool) -> Fraction:
     """x to 64 significant bits, upward or downward."""
     if not x:
         return x

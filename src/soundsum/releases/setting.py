@@ -102,7 +102,7 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     names, beside = dict(keys), {}
     for name, key in keys.items():
         if key is not None and not isinstance(key, str) and is_column(data):
-            names[name], beside[name] = name, _listed(name, key)
+            names[name], beside[name] = name, _as_column(name, key)
         elif not isinstance(key, Hashable):
             raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
@@ -121,7 +121,7 @@ def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
     return given
 
 
-def _listed(name: str, values: Any) -> Any:
+def _as_column(name: str, values: Any) -> Any:
     if is_arrow(values) or hasattr(values, "__len__"):
         return values
     if not hasattr(values, "__iter__"):

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from soundsum.arithmetic.words import chance, text
 from soundsum.reproduce import Cell, Experiment, Section, SideBySide
-from soundsum.reproduce.results import Check, Count
+from soundsum.reproduce.results import Check, EventCount
 
 ON = " on "
 """Between an attack and a library, in the statements of the matrix."""
@@ -33,9 +33,9 @@ def cell_row(cell: Cell) -> CellRow:
         cell.verdict.value,
         cell.what,
         tuple(part for part in (cell.at, cell.note) if part),
-        signed(cell.sign, text(cell.printed)),
+        with_sign(cell.sign, text(cell.printed)),
         text(cell.found),
-        "" if cell.corrected is None else signed(cell.sign, text(cell.corrected)),
+        "" if cell.corrected is None else with_sign(cell.sign, text(cell.corrected)),
         tuple((name, text(value)) for name, value in cell.also),
         cell.reference,
     )
@@ -46,22 +46,22 @@ def by_reference(cells: Iterable[Cell]) -> list[tuple[str, list[CellRow]]]:
     return [(reference, list(rows)) for reference, rows in groupby(map(cell_row, cells), key=lambda row: row.reference)]
 
 
-def signed(sign: str, words: str) -> str:
+def with_sign(sign: str, words: str) -> str:
     """A number with its relation in front, except equality.
 
-    >>> signed("<=", "2"), signed("=", "2")
+    >>> with_sign("<=", "2"), with_sign("=", "2")
     ('≤ 2', '2')
     """
     return words if sign == "=" else f"{ {'<=': '≤', '>=': '≥'}.get(sign, sign) } {words}"
 
 
-def checked(check: Check) -> str:
+def describe_check(check: Check) -> str:
     """What was computed, and how it stands to what is stated.
 
-    >>> checked(Check(8, "<=", 2)), checked(Check(1, "<=", 2)), checked(Check(0, "=", 3))
+    >>> describe_check(Check(8, "<=", 2)), describe_check(Check(1, "<=", 2)), describe_check(Check(0, "=", 3))
     ('8, not ≤ 2', '1 ≤ 2', '0, not 3')
     """
-    found, stated = text(check.found), signed(check.sign, text(check.stated))
+    found, stated = text(check.found), with_sign(check.sign, text(check.stated))
     if not check.holds:
         return f"{found}, not {stated}"
     return found if check.sign == "=" else f"{found} {stated}"
@@ -102,7 +102,7 @@ class CountRow:
 
 
 def count_rows(experiment: Experiment) -> tuple[CountRow, ...]:
-    def row(truth: str, count: Count) -> CountRow:
+    def row(truth: str, count: EventCount) -> CountRow:
         printed = ("–", "–")
         verdict = ""
         if count.printed is not None:

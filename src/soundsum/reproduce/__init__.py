@@ -18,9 +18,9 @@ from soundsum.reproduce.results import Cell, Erratum, Experiment, Reproduction, 
 __all__ = [
     "SECTIONS",
     "Cell",
+    "Draft",
     "Erratum",
     "Experiment",
-    "Part",
     "Plot",
     "Reproduction",
     "Section",
@@ -31,7 +31,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Part:
+class Draft:
     """A section in the making; `make` gets `full`."""
 
     title: str
@@ -42,23 +42,25 @@ def _cells(name: str, make: Callable[[bool], Iterable[Cell]]) -> Callable[[bool]
     return lambda full: Section(name, "", cells=tuple(make(full)))
 
 
-SECTIONS: dict[str, Part] = {
-    "lower": Part("Table 1: lower bounds, measured", _cells("lower", lambda full: bounds.lower_bounds())),
-    "upper": Part("Table 2: upper bounds, recomputed", _cells("upper", lambda full: bounds.upper_bounds())),
-    "verified": Part("Table 2: its bounds checked exhaustively", _cells("verified", lambda full: bounds.verified())),
-    "roadmap": Part("1.7: the roadmap's figures", _cells("roadmap", lambda full: bounds.roadmap())),
-    "examples": Part("The numbered Example Attacks", _cells("examples", examples.examples)),
-    "matrix": Part("1.5: which attack works on which library", _cells("matrix", matrix.matrix)),
-    "libraries": Part(
+SECTIONS: dict[str, Draft] = {
+    "lower": Draft("Table 1: lower bounds, measured", _cells("lower", lambda full: bounds.lower_bounds())),
+    "upper": Draft("Table 2: upper bounds, recomputed", _cells("upper", lambda full: bounds.upper_bounds())),
+    "verified": Draft(
+        "Table 2: its bounds checked exhaustively", _cells("verified", lambda full: bounds.verify_bounds())
+    ),
+    "roadmap": Draft("1.7: the roadmap's figures", _cells("roadmap", lambda full: bounds.roadmap())),
+    "examples": Draft("The numbered Example Attacks", _cells("examples", examples.examples)),
+    "matrix": Draft("1.5: which attack works on which library", _cells("matrix", matrix.matrix)),
+    "libraries": Draft(
         "5.7: the attacks on libraries, as models",
         lambda full: Section("libraries", "", experiments=tuple(experiments.experiments())),
     ),
-    "errata": Part("Errata", lambda full: Section("errata", "", errata=tuple(errata()))),
-    "ours": Part(
+    "errata": Draft("Errata", lambda full: Section("errata", "", errata=tuple(errata()))),
+    "ours": Draft(
         "The same neighbours, through ss.sum",
         lambda full: Section("ours", "", side_by_side=tuple(ours.side_by_side(full))),
     ),
-    "plots": Part("Series to plot", lambda full: Section("plots", "", plots=series.plots(full))),
+    "plots": Draft("Series to plot", lambda full: Section("plots", "", plots=series.plots(full))),
 }
 """The sections by name, in the order they run."""
 

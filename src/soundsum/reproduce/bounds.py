@@ -212,7 +212,7 @@ def toward_zero_one_sign() -> Cell:
 VERIFIED = ("checked", "modular", "saturating", "split", "grid", "iterated", "pairwise", "kahan", "toward_zero")
 
 
-def verified() -> Iterator[Cell]:
+def verify_bounds() -> Iterator[Cell]:
     """The exhaustive figures: violations on the smallest types, and how close the truth comes to the claim."""
     for method in VERIFIED:
         done = verify(quick=True, only=[method], processes=1)

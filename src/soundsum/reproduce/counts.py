@@ -14,7 +14,7 @@ from itertools import accumulate
 from math import comb
 
 from soundsum.reproduce.mechanisms import exponential
-from soundsum.reproduce.results import DIGITS, Count
+from soundsum.reproduce.results import DIGITS, EventCount
 
 OUTSIDE = Decimal("0.001")
 """The probability with which a count may lie outside a model's interval, half on each side."""
@@ -70,8 +70,8 @@ def interval(runs: int, p: Decimal) -> tuple[int, int]:
     return lowest or 0, runs
 
 
-def count(printed: int | None, simulated: int, probability: Decimal, runs: int) -> Count:
-    return Count(printed, simulated, probability, *interval(runs, probability))
+def count(printed: int | None, simulated: int, probability: Decimal, runs: int) -> EventCount:
+    return EventCount(printed, simulated, probability, *interval(runs, probability))
 
 
 Edge = Callable[[Decimal, Decimal], Decimal]

@@ -22,7 +22,7 @@ from soundsum.reproduce import libraries
 from soundsum.reproduce.counts import OUTSIDE, count, likelihood, log2, printed_edge
 from soundsum.reproduce.libraries import Library
 from soundsum.reproduce.mechanisms import Mechanism
-from soundsum.reproduce.results import DIGITS, Cell, Count, Experiment
+from soundsum.reproduce.results import DIGITS, Cell, EventCount, Experiment
 
 HALF = Fraction(1, 2)
 
@@ -63,14 +63,14 @@ class Setup:
             threshold=self.threshold,
             sums=self.sums,
             ideal=self.ideal,
-            left=self._counted(0),
-            right=self._counted(1),
+            left=self._count(0),
+            right=self._count(1),
             cells=cells,
             note=self.note,
             source=self.source,
         )
 
-    def _counted(self, side: int) -> Count:
+    def _count(self, side: int) -> EventCount:
         total, limit = self.sums[side], double(self.threshold)
         chance = (self.mechanism.above if self.strict else self.mechanism.at_least)(total, self.threshold)
         outputs = self.mechanism.draw(total, self.runs, np.random.default_rng())
@@ -237,7 +237,7 @@ def google_mean_rounding() -> Experiment:
     )
 
 
-def repeated(library: Library, j: int, reference: str, note: str) -> Experiment:
+def repeat(library: Library, j: int, reference: str, note: str) -> Experiment:
     """Repeated rounding II on doubles, n = 2^j; for a public size a 0 is appended, as the paper did for Chorus."""
     pair = attack("repeated_rounding_2", dtype="float64", relation="insert_delete", j=j, upper=1)
     v = pair.right + Runs("float64", [(0, 1)]) if library.sized else pair.right
@@ -266,10 +266,10 @@ def experiments() -> list[Experiment]:
         ibm_rounding(),
         google_mean_rounding(),
         chorus_rounding(),
-        repeated(
+        repeat(
             libraries.CHORUS, 28, "sec:attacks", "a 0 is appended to the right dataset, so that both have n records"
         ),
-        repeated(
+        repeat(
             libraries.PINQ,
             28,
             "fig:pinq-code",

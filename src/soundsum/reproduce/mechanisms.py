@@ -129,11 +129,11 @@ class GridLaplace:
     def rate(self) -> Fraction:
         return self.granularity * self.epsilon * self.share / (self.sensitivity + self.granularity)
 
-    def snapped(self, total: Fraction) -> Fraction:
+    def snap(self, total: Fraction) -> Fraction:
         return round_half_even(total / self.granularity) * self.granularity
 
     def at_least(self, total: Fraction, threshold: Fraction) -> Decimal:
-        start, step = self.snapped(total), self.granularity
+        start, step = self.snap(total), self.granularity
         half_way = (Fraction(float64.next_down(threshold)) + threshold) / 2
         least = math.ceil((half_way - start) / step)
         if float64.round(start + least * step) < threshold:  # a tie that goes down
@@ -150,7 +150,7 @@ class GridLaplace:
         return np.asarray((one - other) * double(self.granularity))
 
     def draw(self, total: Fraction, runs: int, random: Generator) -> NDArray[Any]:
-        return np.asarray(double(self.snapped(total)) + self.noise(runs, random))
+        return np.asarray(double(self.snap(total)) + self.noise(runs, random))
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class GoogleMean:
     def counts(self) -> GridLaplace:
         return GridLaplace(Fraction(1), self.epsilon, Fraction(1, 2))
 
-    def normalized(self, total: Fraction) -> Fraction:
+    def normalise(self, total: Fraction) -> Fraction:
         return Fraction(float64.add(total, -Fraction(float64.round(self.n * self.middle))))
 
     def at_least(self, total: Fraction, threshold: Fraction) -> Decimal:
@@ -231,14 +231,14 @@ class GoogleMean:
             return Decimal(0)
         below = Fraction(float64.next_down(threshold))
         needed = (below + threshold) / 2 - self.middle  # of the quotient; a tie is a matter of one grid step
-        scale, start = self.counts.granularity / self.counts.rate, self.normalized(total)
+        scale, start = self.counts.granularity / self.counts.rate, self.normalise(total)
         sums, result = self.sums, Decimal(0)
         reach = math.ceil(150 * scale)
         for z in range(-reach, reach + 1):  # the count's noise, rounded: beyond 150 scales it weighs nothing
             weight = DIGITS.subtract(
                 laplace_at_least(scale, z - Fraction(1, 2)), laplace_at_least(scale, z + Fraction(1, 2))
             )
-            least = math.ceil((max(1, self.n + z) * needed - sums.snapped(start)) / sums.granularity)
+            least = math.ceil((max(1, self.n + z) * needed - sums.snap(start)) / sums.granularity)
             result = DIGITS.fma(weight, discrete_laplace_at_least(sums.rate, least), result)
         return result
 
@@ -247,5 +247,5 @@ class GoogleMean:
 
     def draw(self, total: Fraction, runs: int, random: Generator) -> NDArray[Any]:
         count = np.maximum(1.0, self.n + np.round(self.counts.noise(runs, random)))
-        noisy = self.sums.draw(self.normalized(total), runs, random)
+        noisy = self.sums.draw(self.normalise(total), runs, random)
         return np.clip(noisy / count + double(self.middle), double(self.lower), double(self.upper))

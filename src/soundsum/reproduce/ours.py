@@ -37,7 +37,7 @@ def pairs() -> list[Attack]:
 
 
 def side_by_side(full: bool = False) -> Iterator[SideBySide]:
-    yield from (compared(pair, 3_000 if full else 500) for pair in pairs())
+    yield from (compare(pair, 3_000 if full else 500) for pair in pairs())
 
 
 def naive(pair: Attack) -> Mechanism:
@@ -46,7 +46,7 @@ def naive(pair: Attack) -> Mechanism:
     return FloatLaplace(scale) if isinstance(pair.problem.dtype, FloatType) else IntegerLaplace(scale)
 
 
-def compared(pair: Attack, runs: int) -> SideBySide:
+def compare(pair: Attack, runs: int) -> SideBySide:
     sums = [Fraction(x) for x in pair.sums()]
     high, low = (0, 1) if sums[0] > sums[1] else (1, 0)  # "left" is the dataset with the larger sum
     sides = (pair.left, pair.right)

@@ -125,7 +125,7 @@ class Erratum:
 
 
 @dataclass(frozen=True)
-class Count:
+class EventCount:
     """How often one event happened in `runs` runs: in the paper, in a fresh simulation, and what the model allows."""
 
     printed: int | None
@@ -161,8 +161,8 @@ class Experiment:
     threshold: Fraction
     sums: tuple[Fraction, Fraction]
     ideal: Fraction
-    left: Count
-    right: Count
+    left: EventCount
+    right: EventCount
     cells: tuple[Cell, ...] = ()
     note: str = ""
     source: str = ""

@@ -13,10 +13,10 @@ from multiprocessing import get_context
 
 from soundsum.methods import METHODS
 from soundsum.verify import kahan
-from soundsum.verify.cases import Task, tasks
+from soundsum.verify.cases import Turn, turns
 from soundsum.verify.check import check
-from soundsum.verify.kahan import KahanTask
-from soundsum.verify.results import Case, Counterexample, Result, Verification, joined
+from soundsum.verify.kahan import KahanTurn
+from soundsum.verify.results import Case, Counterexample, Result, Verification, join
 from soundsum.verify.subjects import Subject, subject
 
 __all__ = ["Case", "Counterexample", "Result", "Subject", "Verification", "check", "subject", "verify"]
@@ -38,9 +38,9 @@ def verify(
     """
     start = time.monotonic()
     wanted = None if only is None else frozenset(only)
-    todo: list[Task | KahanTask] = [*tasks(quick, wanted)]
+    todo: list[Turn | KahanTurn] = [*turns(quick, wanted)]
     if wanted is None or "kahan" in wanted:
-        todo += kahan.tasks(quick)
+        todo += kahan.turns(quick)
     if not todo:
         raise ValueError(f"only={sorted(wanted or ())}: no such method; see soundsum.methods.METHODS")
     results: list[list[Result]] = [[] for _ in todo]
@@ -58,7 +58,7 @@ def verify(
             for done, (i, found) in enumerate(pool.imap_unordered(_work, enumerate(todo)), 1):
                 results[i] = found
                 note(done)
-    every = joined(result for found in results for result in found)
+    every = join(result for found in results for result in found)
     _require_cases(every, METHODS if wanted is None else wanted)
     return Verification(tuple(every), quick, time.monotonic() - start)
 
@@ -72,5 +72,5 @@ def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
         )
 
 
-def _work(numbered: tuple[int, Task | KahanTask]) -> tuple[int, list[Result]]:
+def _work(numbered: tuple[int, Turn | KahanTurn]) -> tuple[int, list[Result]]:
     return numbered[0], numbered[1].results()

@@ -56,11 +56,11 @@ TREE_SIZES = (*SIZES, 8, 9)  # where the height of a pairwise tree changes
 NUMPY_SIZES = (*SIZES, 7, 8, 9, 10)  # NumPy's own changes at 8 and then with every record
 QUICK_SIZES = (0, 1, 2, 3, 4)
 
-BOUNDS_PER_TASK = 400
+BOUNDS_PER_TURN = 400
 
 
 @dataclass(frozen=True)
-class Task:
+class Turn:
     """Some bounds of one method on one type, small enough to be one worker's turn."""
 
     method: Method
@@ -139,7 +139,7 @@ def all_bounds(kind: NumberType, quick: bool) -> list[tuple[Value, Value]]:
     return [(L, U) for L, U in bounds if abs(L) <= U and L in lowest]
 
 
-def tasks(quick: bool, only: frozenset[str] | None = None) -> list[Task]:
+def turns(quick: bool, only: frozenset[str] | None = None) -> list[Turn]:
     """Everything to do, in the order of the methods."""
     todo = []
     for chosen in subjects(quick):
@@ -148,7 +148,7 @@ def tasks(quick: bool, only: frozenset[str] | None = None) -> list[Task]:
         for kind in kinds(chosen, quick):
             count = len(all_bounds(kind, quick))
             todo += [
-                Task(chosen.method, chosen.variant, kind, first, min(first + BOUNDS_PER_TASK, count), quick)
-                for first in range(0, count, BOUNDS_PER_TASK)
+                Turn(chosen.method, chosen.variant, kind, first, min(first + BOUNDS_PER_TURN, count), quick)
+                for first in range(0, count, BOUNDS_PER_TURN)
             ]
     return todo

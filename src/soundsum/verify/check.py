@@ -61,7 +61,7 @@ class Tally:
         self.certified += 1
         self.violations += bound > claimed
 
-    def violated(self, n: int, make: Callable[[], Counterexample]) -> None:
+    def note_violation(self, n: int, make: Callable[[], Counterexample]) -> None:
         """Keep the example with the fewest records."""
         if n > self.fewest:
             return
@@ -140,7 +140,7 @@ def _compare_in_any_order(truth: Truth, problem: Problem, tally: Tally) -> None:
         if (orders := truth.two_orders(problem)) is not None:
             reordered = Found(0, 0, lambda: orders)
             make = partial(truth.example, problem, len(orders[0]), reordered, Fraction(0), "reordered")
-            tally.violated(MOST_SOUGHT, make)
+            tally.note_violation(MOST_SOUGHT, make)
 
 
 def _show_shortest(
@@ -160,7 +160,7 @@ def _show_shortest(
             break
         farthest, examined = max(farthest, found, key=lambda f: f.difference), examined + found.examined
         if found.difference * unit > claimed:
-            tally.violated(n, partial(truth.example, problem, n, found, claimed, meaning))
+            tally.note_violation(n, partial(truth.example, problem, n, found, claimed, meaning))
             break
     return farthest._replace(examined=examined)
 
@@ -175,7 +175,7 @@ def _compare_size(truth: Truth, problem: Problem, n: int, tally: Tally) -> None:
         tally.certify(case, form.bound(columns.numbers, truth.kind(problem), n) * unit, claimed)
     elif not tally.compare(case, found.difference * unit, claimed, found.examined):
         meaning = "neighbours" if ordered else "neighbours in any order"
-        tally.violated(n, partial(truth.example, problem, n, found, claimed, meaning))
+        tally.note_violation(n, partial(truth.example, problem, n, found, claimed, meaning))
 
 
 def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction, tally: Tally) -> None:
@@ -191,7 +191,7 @@ def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction,
     if not tally.compare(case, true, claimed, looked_at[-1].examined):
         example = _inaccurate(truth, problem, n, claimed, columns.records, case, tally.fewest)
         if example is not None:
-            tally.violated(len(example.left), lambda: example)
+            tally.note_violation(len(example.left), lambda: example)
 
 
 def _inaccurate(

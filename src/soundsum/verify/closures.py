@@ -93,14 +93,14 @@ def next_layer(machine: Machine, columns: Ints, layer: Layer, kind: Kind) -> Lay
     if kind == "changed":
         rows = [distinct(row) for row in after]
         codes = [row[:, None] * size + row[None, :] for row in rows]
-        changed = _unordered(size, [*codes, *_advanced(machine, columns, layer.changed)])
+        changed = _unordered(size, [*codes, *_advance(machine, columns, layer.changed)])
     else:
         codes = [layer.equal[:, None] * size + after]
-        inserted = _collected(size, [*codes, *_advanced(machine, columns, layer.inserted)])
+        inserted = _collect(size, [*codes, *_advance(machine, columns, layer.inserted)])
     return Layer(np.flatnonzero(reached), inserted, changed)
 
 
-def _advanced(machine: Machine, columns: Ints, pairs: Ints) -> Iterator[NDArray[np.int32]]:
+def _advance(machine: Machine, columns: Ints, pairs: Ints) -> Iterator[NDArray[np.int32]]:
     """Where the pairs can be after one common record, a chunk at a time."""
     size = len(machine.sums)
     assert size * size < 1 << 31
@@ -114,7 +114,7 @@ def _advanced(machine: Machine, columns: Ints, pairs: Ints) -> Iterator[NDArray[
         yield codes
 
 
-def _collected(size: int, parts: Sequence[NDArray[Any]]) -> Ints:
+def _collect(size: int, parts: Sequence[NDArray[Any]]) -> Ints:
     """All the pairs once, ascending: by sorting where they are few, otherwise by marks."""
     if 16 * sum(part.size for part in parts) < size * size:
         return distinct(np.concatenate([NOTHING, *(part.ravel() for part in parts)]))
@@ -126,7 +126,7 @@ def _collected(size: int, parts: Sequence[NDArray[Any]]) -> Ints:
 
 def _unordered(size: int, parts: Sequence[NDArray[Any]]) -> Ints:
     """All the pairs of two different states once, the smaller state first."""
-    s, t = np.divmod(_collected(size, parts), size)
+    s, t = np.divmod(_collect(size, parts), size)
     low, high = np.minimum(s, t), np.maximum(s, t)
     return distinct((low * size + high)[low < high])
 
@@ -159,12 +159,12 @@ def by_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = N
             yield found
             continue
         so_far = max(so_far, found, key=lambda f: f.difference)
-        exchanged = _exchanged(machine, columns, pairs, modulus, tuple(history))
+        exchanged = _exchange(machine, columns, pairs, modulus, tuple(history))
         worst = max(so_far, exchanged, key=lambda f: f.difference)
         yield worst._replace(examined=len(pairs) + exchanged.examined)
 
 
-def _exchanged(machine: Machine, columns: Ints, pairs: Ints, modulus: int | None, history: tuple[Layer, ...]) -> Found:
+def _exchange(machine: Machine, columns: Ints, pairs: Ints, modulus: int | None, history: tuple[Layer, ...]) -> Found:
     """An insertion that pushes the last record out: the shorter dataset, n - 1 records so far, gets one more."""
     if not len(pairs):
         return Found(0, 0)

@@ -20,7 +20,7 @@ from soundsum.verify import closures, errors
 from soundsum.verify.closures import BySize, Datasets, Found, Kind
 from soundsum.verify.errors import Errors, Extremes
 from soundsum.verify.halves import Halves
-from soundsum.verify.machines import Ints, Joins, Machine, counted
+from soundsum.verify.machines import Ints, Joins, Machine, count_units
 from soundsum.verify.orders import Sequences
 from soundsum.verify.trees import ChangedInTree
 
@@ -32,7 +32,7 @@ class Form(ABC):
 
     def columns(self, values: Iterable[Value]) -> Ints:
         """The numbers of the inputs with these values."""
-        wanted = np.array([counted(x, self.unit) for x in values], dtype=np.int64)
+        wanted = np.array([count_units(x, self.unit) for x in values], dtype=np.int64)
         found = np.searchsorted(self.inputs, wanted)
         assert np.array_equal(self.inputs[np.minimum(found, len(self.inputs) - 1)], wanted), "not an input"
         return found
@@ -97,7 +97,7 @@ class ExactForm(Form):
         self.unit = Fraction(1)
 
     def columns(self, values: Iterable[Value]) -> Ints:
-        return np.array([counted(x, self.unit) for x in values], dtype=np.int64)
+        return np.array([count_units(x, self.unit) for x in values], dtype=np.int64)
 
     def amounts(self, columns: Ints) -> Ints:
         return columns
@@ -260,7 +260,7 @@ class ApartForm(Form):
             if not all(founds):
                 return
             (one,), (other,) = founds
-            worse = one if one.difference > other.difference else _shifted(other, self.negatives)
+            worse = one if one.difference > other.difference else _shift(other, self.negatives)
             yield worse._replace(examined=one.examined + other.examined)
 
     def _half(self, half: Form, columns: Ints) -> BySize[Found]:
@@ -284,7 +284,7 @@ class ApartForm(Form):
         return max(half.bound(own, kind, n) for half, own, _ in self._halves(columns))
 
 
-def _shifted(found: Found, by: int) -> Found:
+def _shift(found: Found, by: int) -> Found:
     trace = found.trace
     if trace is None:
         return found

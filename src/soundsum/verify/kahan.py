@@ -33,7 +33,7 @@ SEED = 20_250_101
 
 
 @dataclass(frozen=True)
-class KahanTask:
+class KahanTurn:
     """Some of the bounds M > 0 of one type."""
 
     kind: FloatType
@@ -46,16 +46,16 @@ class KahanTask:
         for M in self.magnitudes:
             sizes = list(_applicable(self.kind, M))
             for problem, (worst, pairs) in zip(sizes, errors_of(self.kind, M, len(sizes)), strict=True):
-                total = total.joined(_result(problem, worst, pairs, not self.search))
+                total = total.join(_result(problem, worst, pairs, not self.search))
         return [total]
 
 
-def tasks(quick: bool) -> list[KahanTask]:
+def turns(quick: bool) -> list[KahanTurn]:
     """With 4 mantissa bits the full run takes every M; otherwise a few of all magnitudes."""
     if quick:
-        return [KahanTask(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False)]
-    todo = [KahanTask(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
-    return todo + [KahanTask(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
+        return [KahanTurn(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False)]
+    todo = [KahanTurn(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
+    return todo + [KahanTurn(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
 
 
 def positive(kind: FloatType) -> tuple[Fraction, ...]:
@@ -82,7 +82,7 @@ def _result(problem: Problem, worst: Fraction, pairs: int, exhaustive: bool) -> 
     claimed = cast(Fraction, Kahan().accuracy(problem))
     case = Case(problem, f"n = {problem.size}")
     result = Result("kahan", ACCURACY, problem.dtype.name, 1, pairs, 0, int(worst > claimed), worst / claimed, case)
-    return result if exhaustive else result.joined(Result("kahan", ACCURACY, problem.dtype.name, exhaustive=False))
+    return result if exhaustive else result.join(Result("kahan", ACCURACY, problem.dtype.name, exhaustive=False))
 
 
 def exhaustive(kind: FloatType, M: Fraction, sizes: int) -> Iterator[tuple[Fraction, int]]:

@@ -89,8 +89,8 @@ def of_fold(fold: Fold, inputs: Sequence[Value], unit: Fraction) -> Machine:
                 states.append(after)
             row.append(number[after])
         rows.append(row)
-    sums = np.array([counted(fold.finish(state), unit) for state in states], dtype=np.int64)
-    return _ascending(_counted_all(inputs, unit), np.array(rows, dtype=np.int32), sums, 0, unit)
+    sums = np.array([count_units(fold.finish(state), unit) for state in states], dtype=np.int64)
+    return _ascending(_count_all(inputs, unit), np.array(rows, dtype=np.int32), sums, 0, unit)
 
 
 def of_fold_on_arrays(fold: Fold, kind: Multiples, inputs: Sequence[Value], depth: int | None = None) -> Machine:
@@ -98,26 +98,26 @@ def of_fold_on_arrays(fold: Fold, kind: Multiples, inputs: Sequence[Value], dept
 
     States are numbers or tuples of numbers; each component is coded by its place among the type's values.
     """
-    xs = _counted_all(inputs, kind.smallest_subnormal)
+    xs = _count_all(inputs, kind.smallest_subnormal)
     places = np.append(kind.values_as_multiples(), INFINITE)
     parts = len(fold.start) if isinstance(fold.start, tuple) else 1
 
-    def stepped(keys: Ints) -> Ints:
+    def step_all(keys: Ints) -> Ints:
         decoded = [places[keys // len(places) ** (parts - 1 - i) % len(places)][:, None] for i in range(parts)]
         after = fold.step(tuple(decoded) if parts > 1 else decoded[0], xs[None, :])
-        return encoded(after if parts > 1 else (after,))
+        return encode(after if parts > 1 else (after,))
 
-    def encoded(components: Sequence[Any]) -> Ints:
+    def encode(components: Sequence[Any]) -> Ints:
         key = np.zeros(1, dtype=np.int64)
         for component in components:
             key = key * len(places) + np.searchsorted(places, np.asarray(component, dtype=np.int64))
         return key
 
-    start = encoded(fold.start if isinstance(fold.start, tuple) else (fold.start,))
+    start = encode(fold.start if isinstance(fold.start, tuple) else (fold.start,))
     known, frontier, layers = start, start, 0
     expanded: list[tuple[Ints, Ints]] = []
     while len(frontier) and (depth is None or layers < depth):
-        after = stepped(frontier)
+        after = step_all(frontier)
         expanded.append((frontier, after))
         frontier = np.setdiff1d(after, known)
         known, layers = np.union1d(known, frontier), layers + 1
@@ -149,7 +149,7 @@ def of_halves(fold: Fold, inputs: Sequence[Value], unit: Fraction) -> Joined:
     negative = of_fold(Fold(q0, lambda q, x: fold.step((q, p0), x)[0]), [x for x in inputs if x < 0], unit)
     positive = of_fold(Fold(p0, lambda p, x: fold.step((q0, p), x)[1]), [x for x in inputs if not x < 0], unit)
     qs, ps = ([Fraction(int(s)) * unit for s in half.sums] for half in (negative, positive))
-    finish = np.array([[counted(fold.finish((q, p)), unit) for p in ps] for q in qs], dtype=np.int64)
+    finish = np.array([[count_units(fold.finish((q, p)), unit) for p in ps] for q in qs], dtype=np.int64)
     # Pairs of pairs are compared by their extremes, which is exact for a finish that grows with both sums.
     assert (np.diff(finish, axis=0) >= 0).all(), "the last addition is not monotone"
     assert (np.diff(finish, axis=1) >= 0).all(), "the last addition is not monotone"
@@ -181,10 +181,10 @@ def of_tree(tree: Tree, kind: Multiples, inputs: Sequence[Value]) -> Joins:
     sums = np.append(kind.values_as_multiples(), INFINITE)
     join = np.searchsorted(sums, tree.join(sums[:, None], sums[None, :])).astype(np.int32)
     unit = kind.smallest_subnormal
-    return Joins(tree.shape, join, sums, _counted_all(inputs, unit), unit)
+    return Joins(tree.shape, join, sums, _count_all(inputs, unit), unit)
 
 
-def counted(x: Value, unit: Fraction) -> int:
+def count_units(x: Value, unit: Fraction) -> int:
     """How many units x is; INFINITE for what is no number."""
     if is_special(x):
         return -INFINITE if x == -math.inf else INFINITE
@@ -193,8 +193,8 @@ def counted(x: Value, unit: Fraction) -> int:
     return int(units)
 
 
-def _counted_all(values: Iterable[Value], unit: Fraction) -> Ints:
-    return np.array([counted(x, unit) for x in values], dtype=np.int64)
+def _count_all(values: Iterable[Value], unit: Fraction) -> Ints:
+    return np.array([count_units(x, unit) for x in values], dtype=np.int64)
 
 
 def _canonical(state: Any) -> Any:

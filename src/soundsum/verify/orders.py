@@ -123,7 +123,7 @@ class Sequences:
                 at = np.unravel_index(np.argmax(apart), apart.shape)
                 if apart[at] > best.difference:
                     kept = [int(columns[c]) for c in at]
-                    best = Found(int(apart[at]), best.examined, partial(_dropped, kept, i, []))
+                    best = Found(int(apart[at]), best.examined, partial(_drop, kept, i, []))
                 best = best._replace(examined=best.examined + apart.size)
         if n == 0:
             return best
@@ -136,7 +136,7 @@ class Sequences:
                     rest = tuple(c for j, c in enumerate(at) if j != i)
                     last = int((sign * kept_sums[rest]).argmax())
                     kept = [int(columns[c]) for c in at]
-                    best = Found(int(apart[at]), best.examined, partial(_dropped, kept, i, [int(columns[last])]))
+                    best = Found(int(apart[at]), best.examined, partial(_drop, kept, i, [int(columns[last])]))
                 best = best._replace(examined=best.examined + apart.size * len(columns))
         return best
 
@@ -154,5 +154,5 @@ def _part(sums: Ints, columns: Ints) -> Ints:
     return sums[np.ix_(*[columns] * sums.ndim)] if sums.ndim else sums
 
 
-def _dropped(kept: list[int], i: int, last: list[int]) -> Datasets:
+def _drop(kept: list[int], i: int, last: list[int]) -> Datasets:
     return kept, kept[:i] + kept[i + 1 :] + last

@@ -87,7 +87,7 @@ class Result:
     counterexample: Counterexample | None = None
     exhaustive: bool = True
 
-    def joined(self, other: Result) -> Result:
+    def join(self, other: Result) -> Result:
         """Both results as one."""
         closer = max((self, other), key=lambda r: -1 if r.ratio is None else r.ratio)
         found = [r.counterexample for r in (self, other) if r.counterexample]
@@ -146,7 +146,7 @@ class Verification:
 
     def by_method(self) -> list[Result]:
         """One result per method and relation, all types together."""
-        return joined(replace(result, dtype="all") for result in self.results)
+        return join(replace(result, dtype="all") for result in self.results)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -159,13 +159,13 @@ class Verification:
         }
 
 
-def joined(results: Iterable[Result]) -> list[Result]:
+def join(results: Iterable[Result]) -> list[Result]:
     """Results of the same method, relation and type as one each, in a fixed order of relations."""
     order = [*Relation, ACCURACY]
     known: dict[tuple[str, int, str], Result] = {}
     for result in results:
         key = result.method, order.index(result.relation), result.dtype
-        known[key] = known[key].joined(result) if key in known else result
+        known[key] = known[key].join(result) if key in known else result
     methods = list(dict.fromkeys(method for method, _, _ in known))
     return [known[key] for key in sorted(known, key=lambda key: (methods.index(key[0]), *key[1:]))]
 

@@ -133,7 +133,7 @@ def subject(method: Method, variant: str = "") -> Subject:
         method=method,
         claim=method.sensitivity,
         model=plain.model,
-        added=lru_cache(maxsize=64)(partial(_added, method)),
+        added=lru_cache(maxsize=64)(partial(_find_added, method)),
         prepare=lru_cache(maxsize=64)(partial(_preparation, method)),
         unmet=method.unmet,
         accuracy=method.accuracy,
@@ -154,14 +154,14 @@ def _adder(method: Method) -> Method:
     return method
 
 
-def _added(method: Method, problem: Problem) -> Problem:
+def _find_added(method: Method, problem: Problem) -> Problem:
     """The problem of what is added, in the type of the additions."""
     if isinstance(method, OnGrid):
         return method.integer_problem(problem)
     if isinstance(method, Shifted):
-        return _added(method.inner, method.inner_problem(problem))
+        return _find_added(method.inner, method.inner_problem(problem))
     if isinstance(method, FromAccuracy) and method.accumulator is not None:
-        return replaced(problem, method.accumulator)
+        return replace_type(problem, method.accumulator)
     return problem
 
 
@@ -236,6 +236,6 @@ def _form_of_fold(subject: Subject, added: NumberType, inputs: list[Value], apar
     return JoinedForm(Halves(joined))
 
 
-def replaced(problem: Problem, kind: NumberType) -> Problem:
+def replace_type(problem: Problem, kind: NumberType) -> Problem:
     """The same problem in another type."""
     return Problem(kind, problem.lower, problem.upper, problem.relation, problem.size, problem.max_size)

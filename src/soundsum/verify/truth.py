@@ -24,7 +24,7 @@ from soundsum.verify.subjects import Preparation, Subject
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class Inputs:
     """The records within the bounds as a form's inputs: each once, and a record that becomes it."""
 
     numbers: Ints
@@ -42,7 +42,7 @@ class Truth:
         self._sizes: dict[tuple[bytes, Kind], BySize[Found]] = {}
         self._orders: dict[bytes, Datasets | None] = {}
 
-    def columns(self, problem: Problem) -> tuple[Form, Columns, Preparation]:
+    def columns(self, problem: Problem) -> tuple[Form, Inputs, Preparation]:
         form, prepare = self.subject.form(problem), self.subject.prepare(problem)
         return form, _columns(form, prepare, problem.dtype, problem.lower, problem.upper), prepare
 
@@ -108,16 +108,16 @@ class Truth:
 
 
 @lru_cache(maxsize=32)
-def _columns(form: Form, prepare: Preparation, kind: NumberType, lower: Fraction, upper: Fraction) -> Columns:
+def _columns(form: Form, prepare: Preparation, kind: NumberType, lower: Fraction, upper: Fraction) -> Inputs:
     records = [x for x in _values(kind) if lower <= x <= upper]
     become = [(x, y) for x in records for y in prepare(x)]
     every = form.columns([y for _, y in become])
     origin = {int(column): x for column, (x, _) in reversed(list(zip(every, become, strict=True)))}
-    return Columns(np.unique(every), origin, every, tuple(x for x, _ in become))
+    return Inputs(np.unique(every), origin, every, tuple(x for x, _ in become))
 
 
 @lru_cache(maxsize=32)
-def amounts_of(columns: Columns, unit: Fraction, offset: Fraction) -> tuple[Ints, int]:
+def amounts_of(columns: Inputs, unit: Fraction, offset: Fraction) -> tuple[Ints, int]:
     """What the entries of `every` are worth, less the offset, in units / finer; and that finer."""
     worth = [(Fraction(x) - offset) / unit for x in columns.records]
     finer = math.lcm(*(w.denominator for w in worth))

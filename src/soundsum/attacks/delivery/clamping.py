@@ -89,8 +89,8 @@ def top_salary(targets: int = 8, epsilon: Any = "1/10") -> Delivery:
             return our_release(pay, problem, eps)
 
         secrets.append(top)
-        found.append(_bisected(second, ordinary, _tipping_clamp))
-        from_ours.append(_bisected(second, ours, _any_clamp))
+        found.append(_bisect(second, ordinary, _tipping_clamp))
+        from_ours.append(_bisect(second, ours, _any_clamp))
     return Delivery(
         name="top_salary",
         story=(
@@ -115,7 +115,7 @@ def _company() -> tuple[Any, int, int]:
     return np.append(draws[:-2], [second * 1000.0, top * 1000.0]), second, top
 
 
-def _bisected(second: int, ask: Callable[[Problem], Fraction], clamp: Callable[[float], Clamp]) -> int:
+def _bisect(second: int, ask: Callable[[Problem], Fraction], clamp: Callable[[float], Clamp]) -> int:
     """The highest salary in thousands, by asking whether it is at least X for one X after another."""
     low, high = second, second + 2**ROUNDS
     while high - low > 1:

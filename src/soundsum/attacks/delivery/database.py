@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def connected() -> Any:
+def connect() -> Any:
     try:
         import duckdb
     except ImportError:
@@ -19,7 +19,7 @@ def table(name: str, columns: dict[str, Any]) -> Any:
     """A database with one table of these columns, in this order."""
     import pyarrow as pa
 
-    database = connected()
+    database = connect()
     database.register("columns", pa.table(columns))
     database.execute(f"CREATE TABLE {name} AS SELECT * FROM columns")
     return database

@@ -65,8 +65,8 @@ def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
             + Runs("float32", [(up, (ROWS - person) % 2)])
             for bit in (1, 0)
         ]
-        plain = [_added(tail, problem) for tail in tails]
-        output = ordinary_release(_added(column, problem), problem.ideal, eps)
+        plain = [_add(tail, problem) for tail in tails]
+        output = ordinary_release(_add(column, problem), problem.ideal, eps)
         found.append(int(Event.between(*plain)(output)))
         real = Event.between(*(tail.total() for tail in tails))
         from_ours.append(int(real(our_release(column, problem, eps))))
@@ -77,7 +77,7 @@ def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
     return of_bits("microquery", story, QUERY, eps, [int(val[person - 1]) for person in people], found, from_ours)
 
 
-def _added(data: Any, problem: Problem) -> Fraction:
+def _add(data: Any, problem: Problem) -> Fraction:
     return Fraction(float_sum("iterated", data, problem.lower, problem.upper))
 
 

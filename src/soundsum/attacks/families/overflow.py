@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from soundsum.arithmetic.numbers import IntType, uint64
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Setting, Wish, whole
+from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Situation, Wish, whole
 
 Parts: TypeAlias = list[tuple[int, int]]
 
@@ -27,12 +27,12 @@ def default_upper(kind: IntType) -> int:
     return 1 << max(0, kind.bits - 1 - min(16, kind.bits // 2))
 
 
-def build(setting: Setting, upper: int | None = None) -> Attack:
-    kind, sized = setting.integers, setting.relation.sized
-    lower, bound = (int(b) for b in setting.bounds or (0, kind.max))
+def build(situation: Situation, upper: int | None = None) -> Attack:
+    kind, sized = situation.integers, situation.relation.sized
+    lower, bound = (int(b) for b in situation.bounds or (0, kind.max))
     sign = -1 if lower < 0 and bound <= 0 else 1
     if upper is None:
-        upper = default_upper(kind) if not setting.bounds else bound if sign > 0 else lower
+        upper = default_upper(kind) if not situation.bounds else bound if sign > 0 else lower
     if sign > 0:
         nearest = max(1, lower + sized)  # of a public size one record must be able to change
         U = whole("upper", upper, nearest, bound, f"{nearest} <= upper <= {bound}")
@@ -41,15 +41,15 @@ def build(setting: Setting, upper: int | None = None) -> Attack:
         nearest = min(-1, bound - sized)
         U = whole("upper", upper, lower, nearest, f"{lower} <= upper <= {nearest}, for bounds below zero")
         common, before, after = _around(-kind.min, kind, -bound, -U, sized)
-    left = setting.runs(*((sign * x, n) for x, n in [*common, *before]))
-    right = setting.runs(*((sign * x, n) for x, n in [*common, *after]))
+    left = situation.runs(*((sign * x, n) for x, n in [*common, *before]))
+    right = situation.runs(*((sign * x, n) for x, n in [*common, *after]))
     end = kind.max if sign > 0 else kind.min
     ends = ("largest", "smallest")[::sign]
     return Attack(
         name="overflow",
         left=left,
         right=right,
-        problem=setting.problem(0, U, right.size),
+        problem=situation.problem(0, U, right.size),
         totals=(end, kind.wrap(end + sign * (sum(x for x, _ in after) - sum(x for x, _ in before)))),
         parameters={"upper": U},
         aimed_at="modular",
@@ -88,12 +88,12 @@ def _multiple(end: int, kind: IntType, x: int) -> int:
     return end // shared * pow(x // shared, -1, kind.modulus // shared) % (kind.modulus // shared)
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Fewer records need a larger U, a larger ratio a smaller one: each wish is met best by one U."""
-    if setting.bounds or fixed:
+    if situation.bounds or fixed:
         yield {}
         return
-    kind = setting.integers
+    kind = situation.integers
     if wish.ratio is not None:
         # The ideal is U both for a private and for a public size, as L = 0.
         yield {"upper": max(1, min(kind.max, int((kind.modulus - 1) / wish.ratio)))}

@@ -17,7 +17,7 @@ from soundsum.arithmetic import words
 from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.attacks.attack import Attack, as_data
-from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Setting, Unmet, Wish, exponent, index, whole
+from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Unmet, Wish, exponent, index, whole
 from soundsum.attacks.ordinary import total_by_name
 from soundsum.data.runs import Runs
 
@@ -27,30 +27,32 @@ MOST_ASKED = 1 << 20
 """The most records a target is asked to add, unless more are wished for."""
 
 
-def build(setting: Setting, n: int | None = None, m: int | None = None) -> Attack:
-    kind = setting.floats
-    n = min(2**16 + 1, _most(setting, m)) if n is None else n
+def build(situation: Situation, n: int | None = None, m: int | None = None) -> Attack:
+    kind = situation.floats
+    n = min(2**16 + 1, _most(situation, m)) if n is None else n
     n = whole("n", n, 2, MOST_RECORDS, f"2 <= n <= {MOST_RECORDS:,}")
-    if setting.bounds:
-        L, U = setting.bounds
+    if situation.bounds:
+        L, U = situation.bounds
         given: dict[str, Any] = {"n": n}
         if m is not None:
             raise ValueError(f"m={m}: with bounds= the records are the bounds; leave m out")
         if n * max(abs(L), abs(U)) > kind.max:
-            raise Unmet("n", n, 2, _most(setting), f"that the sums fit {kind}, which ends at {words.binary(kind.max)}")
+            raise Unmet(
+                "n", n, 2, _most(situation), f"that the sums fit {kind}, which ends at {words.binary(kind.max)}"
+            )
     else:
         lower, upper = Fraction(1), 1 + power_of_two(-kind.k)
         least, size = kind.min_exponent, ("n", n, 2)
-        m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=least, size=size)
+        m = exponent(situation, "m", m, low=lower, high=upper, total=n * upper, least=least, size=size)
         L, U = lower * power_of_two(m), upper * power_of_two(m)
         given = {"n": n, "m": m}
-    problem = setting.problem(L, U, n)
+    problem = situation.problem(L, U, n)
 
     def walk(i: int) -> Runs:
-        return setting.runs((U, i), (L, n - i))
+        return situation.runs((U, i), (L, n - i))
 
     def total(i: int) -> Fraction:
-        data, how = walk(i), setting.target or "rounded"
+        data, how = walk(i), situation.target or "rounded"
         result = exact(how(as_data(data)) if callable(how) else total_by_name(how, data, problem), "the target's sum")
         if is_special(result):
             raise ValueError(f"the target's sum of {n:,} records in [{L}, {U}] is {result}; give a smaller n")
@@ -69,11 +71,11 @@ def build(setting: Setting, n: int | None = None, m: int | None = None) -> Attac
         problem=problem,
         totals=(after, before),
         parameters={**given, "step": step},
-        aimed_at=setting.target if isinstance(setting.target, str) else "rounded",
+        aimed_at=situation.target if isinstance(situation.target, str) else "rounded",
         reference="rem:resist-kahan-thesis, made general",
         statement="One record at a time from all L to all U the sum must jump from one float to the next somewhere. "
         "Where depends on the sum: each has its own step, which target= finds.",
-        target=setting.target if callable(setting.target) else None,
+        target=situation.target if callable(situation.target) else None,
     )
 
 
@@ -102,28 +104,28 @@ def own_steps(made: Attack) -> dict[str, Fraction | float | None]:
     problem = made.problem
     if made.records > MOST_ASKED:
         return made.measured()
-    setting = Setting(problem.dtype, problem.relation, (problem.lower, problem.upper))
+    situation = Situation(problem.dtype, problem.relation, (problem.lower, problem.upper))
     ways = dict.fromkeys([made.aimed_at, *made.measured()])
-    return {how: build(replace(setting, target=how), n=made.records).measure(how) for how in ways}
+    return {how: build(replace(situation, target=how), n=made.records).measure(how) for how in ways}
 
 
-def _most(setting: Setting, m: int | None = None) -> int:
+def _most(situation: Situation, m: int | None = None) -> int:
     """The most records, or with no bounds the largest power of two of them, whose sums fit the type."""
-    kind = setting.floats
-    if setting.bounds:
-        return int(kind.max / max(map(abs, setting.bounds)))
+    kind = situation.floats
+    if situation.bounds:
+        return int(kind.max / max(map(abs, situation.bounds)))
     start = kind.min_exponent if m is None else max(kind.min_exponent, index("m", m))
     return 1 << max(1, floor_log2(kind.max) - start)
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """With n = 2^p and neighbouring bounds the ends are one ulp of the sum apart, which is n (U - L)."""
-    most = wish.max_records or (MOST_RECORDS if setting.target is None else MOST_ASKED)
-    most = max(2, min(most, MOST_RECORDS, _most(setting, fixed.get("m"))))
+    most = wish.max_records or (MOST_RECORDS if situation.target is None else MOST_ASKED)
+    most = max(2, min(most, MOST_RECORDS, _most(situation, fixed.get("m"))))
     powers = [2**p for p in range(1, most.bit_length())]
     if "n" in fixed:
         yield {}
-    elif setting.bounds:  # wider than neighbouring floats: the ulp of the sum has to grow beyond U - L first
+    elif situation.bounds:  # wider than neighbouring floats: the ulp of the sum has to grow beyond U - L first
         yield from ({"n": n} for n in powers)
     elif wish.ratio is None:
         yield from ({"n": n} for n in powers[-1:])

@@ -14,13 +14,13 @@ from typing import Any
 from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import power_of_two
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Setting, Wish, exponent, index, whole
+from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Situation, Wish, exponent, index, whole
 
 
 def build(
-    setting: Setting, a: int | None = None, d: int | None = None, j: int | None = None, drop_last: bool = False
+    situation: Situation, a: int | None = None, d: int | None = None, j: int | None = None, drop_last: bool = False
 ) -> Attack:
-    kind = setting.floats
+    kind = situation.floats
     k = kind.k
     # A given one leaves the other what remains of k, for a ratio of 2; with neither, both are near k/2: the fewest
     # records.
@@ -29,16 +29,16 @@ def build(
     d = whole("d", d, 1, k + 1, f"1 <= d <= k + 1 = {k + 1}")
     a = max(0, min(k // 2, k - d)) if a is None else a
     a = whole("a", a, 0, k + 1 - d, f"0 <= a <= k + 1 - d = {k + 1 - d}")
-    if drop_last and setting.relation.sized:
-        raise ValueError(f"drop_last=True changes the number of records, which {setting.relation} makes public")
+    if drop_last and situation.relation.sized:
+        raise ValueError(f"drop_last=True changes the number of records, which {situation.relation} makes public")
     b, c = 2 ** (k + 1 - a), 2 ** (k + 1 - d)
-    j = _scale(setting, a, d, j)
+    j = _scale(situation, a, d, j)
     L, U = power_of_two(j), power_of_two(j + d)
     return Attack(
         name="reordering",
-        left=setting.runs((L, b), (U, c)),
-        right=setting.runs((U, c), (L, b - 1 if drop_last else b)),
-        problem=setting.problem(L, U, b + c),
+        left=situation.runs((L, b), (U, c)),
+        right=situation.runs((U, c), (L, b - 1 if drop_last else b)),
+        problem=situation.problem(L, U, b + c),
         totals=(b * L + c * U, c * U),
         parameters={"a": a, "d": d, "j": j, "drop_last": drop_last},
         aimed_at="iterated",
@@ -47,28 +47,28 @@ def build(
     )
 
 
-def _scale(setting: Setting, a: int, d: int, j: int | None) -> int:
-    kind = setting.floats
+def _scale(situation: Situation, a: int, d: int, j: int | None) -> int:
+    kind = situation.floats
     step, size = power_of_two(d), ("d", d, 1)
     total = power_of_two(kind.k + 1 - a) + power_of_two(kind.k + 1)
     least = kind.min_exponent - kind.k
-    return exponent(setting, "j", j, low=power_of_two(0), high=step, total=total, least=least, size=size)
+    return exponent(situation, "j", j, low=power_of_two(0), high=step, total=total, least=least, size=size)
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Of all pairs of exponents those that may be best: the smallest that is strong enough, the strongest that fits."""
-    k = setting.floats.k
+    k = situation.floats.k
     first, second = (index(name, fixed[name]) if name in fixed else None for name in ("a", "d"))
     ratios: dict[tuple[int, int], Fraction] = {}
     for d in range(1, k + 2) if second is None else [second]:
         for a in range(k + 2 - d) if first is None else [first]:
             try:
-                j = _scale(setting, a, d, fixed.get("j"))
+                j = _scale(situation, a, d, fixed.get("j"))
             except ValueError:
                 continue
             if a >= 0 and d >= 1 and a + d <= k + 1:
                 L, U = power_of_two(j), power_of_two(j + d)
-                ratios[a, d] = L * 2 ** (k + 1 - a) / setting.ideal(L, U)
+                ratios[a, d] = L * 2 ** (k + 1 - a) / situation.ideal(L, U)
 
     def records(pair: tuple[int, int]) -> int:
         return sum(1 << (k + 1 - e) for e in pair)

@@ -12,24 +12,24 @@ from typing import Any
 from soundsum.arithmetic.numbers import float16
 from soundsum.arithmetic.rationals import power_of_two
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import ANY_UNSIZED_FIRST, FAMILIES, Family, Setting, Wish, exponent, whole
+from soundsum.attacks.family import ANY_UNSIZED_FIRST, FAMILIES, Family, Situation, Wish, exponent, whole
 
 
-def build(setting: Setting, j: int | None = None, m: int | None = None) -> Attack:
-    kind = setting.floats
+def build(situation: Situation, j: int | None = None, m: int | None = None) -> Attack:
+    kind = situation.floats
     k = kind.k
     j = whole("j", min(4, k) if j is None else j, 1, k, f"1 <= j <= k = {k}")
     zero, one = power_of_two(0) * 0, power_of_two(k)
     total, size = power_of_two(k + j + 1), ("j", j, 1)
-    m = exponent(setting, "m", m, low=zero, high=one, total=total, least=kind.min_exponent, size=size)
+    m = exponent(situation, "m", m, low=zero, high=one, total=total, least=kind.min_exponent, size=size)
     U = power_of_two(k + m)
     tail = [((power_of_two(i) + power_of_two(i - k)) * power_of_two(m), 2**k) for i in range(j)]
-    start = [(0, 1)] if setting.relation.sized else []
+    start = [(0, 1)] if situation.relation.sized else []
     return Attack(
         name="repeated_rounding_1",
-        left=setting.runs((U, 2), *tail),
-        right=setting.runs(*start, (U, 1), *tail),
-        problem=setting.problem(0, U, j * 2**k + 2),
+        left=situation.runs((U, 2), *tail),
+        right=situation.runs(*start, (U, 1), *tail),
+        problem=situation.problem(0, U, j * 2**k + 2),
         totals=(power_of_two(j + 1) * U, power_of_two(j) * U),
         parameters={"j": j, "m": m},
         aimed_at="iterated",
@@ -38,8 +38,8 @@ def build(setting: Setting, j: int | None = None, m: int | None = None) -> Attac
     )
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    return ({"j": j} for j in range(1, setting.floats.k + 1))
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    return ({"j": j} for j in range(1, situation.floats.k + 1))
 
 
 FAMILY = FAMILIES.register(

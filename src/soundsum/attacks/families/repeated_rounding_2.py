@@ -14,11 +14,20 @@ from typing import Any
 from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import ANY_UNSIZED_FIRST, FAMILIES, Family, Setting, Wish, exponent, shown, whole
+from soundsum.attacks.family import (
+    ANY_UNSIZED_FIRST,
+    FAMILIES,
+    Family,
+    Situation,
+    Wish,
+    exponent,
+    show_parameter,
+    whole,
+)
 
 
-def build(setting: Setting, j: int | None = None, upper: Any = None) -> Attack:
-    kind = setting.floats
+def build(situation: Situation, j: int | None = None, upper: Any = None) -> Attack:
+    kind = situation.floats
     k = kind.k
     # n = 2^((k+8)/2) makes the ratio about 33, as in the paper's example for 64 bits.
     j = whole("j", min(k - 1, (k + 8) // 2) if j is None else j, 2, k - 1, f"2 <= j < k = {k}")
@@ -30,16 +39,16 @@ def build(setting: Setting, j: int | None = None, upper: Any = None) -> Attack:
     grown = half + Fraction(half * half, 2 ** (k + 1))
     size, e = ("j", j, 2), _power(upper)
     a = exponent(
-        setting, "upper", e, low=low, high=Fraction(1), total=grown, least=least, size=size, value=power_of_two
+        situation, "upper", e, low=low, high=Fraction(1), total=grown, least=least, size=size, value=power_of_two
     )
     U = power_of_two(a)
     x, low = x * U, low * U
-    kept = [(U, half - 1), (0, 1)] if setting.relation.sized else [(U, half - 1)]
+    kept = [(U, half - 1), (0, 1)] if situation.relation.sized else [(U, half - 1)]
     return Attack(
         name="repeated_rounding_2",
-        left=setting.runs((U, half), ((x, low), half // 2)),
-        right=setting.runs(*kept, ((x, low), half // 2)),
-        problem=setting.problem(low, U, 2 * half),
+        left=situation.runs((U, half), ((x, low), half // 2)),
+        right=situation.runs(*kept, ((x, low), half // 2)),
+        problem=situation.problem(low, U, 2 * half),
         totals=(grown * U, (half - 1) * U),
         parameters={"j": j, "upper": U},
         aimed_at="iterated",
@@ -57,14 +66,13 @@ def _power(upper: Any) -> int | None:
         raise ValueError(f"upper={upper}: the condition is that U is a power of two; 1 is one")
     e = floor_log2(Fraction(U))
     if power_of_two(e) != U:
-        raise ValueError(
-            f"upper={upper}: the condition is that U is a power of two; the nearest below is {shown(power_of_two(e))}"
-        )
+        below = show_parameter(power_of_two(e))
+        raise ValueError(f"upper={upper}: the condition is that U is a power of two; the nearest below is {below}")
     return e
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    return ({"j": j} for j in range(2, setting.floats.k))
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    return ({"j": j} for j in range(2, situation.floats.k))
 
 
 FAMILY = FAMILIES.register(

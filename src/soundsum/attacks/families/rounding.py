@@ -15,11 +15,11 @@ from typing import Any
 from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import power_of_two, round_half_even
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Setting, Wish, exponent, whole
+from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Wish, exponent, whole
 
 
-def build(setting: Setting, j: int | None = None, m: int | None = None) -> Attack:
-    kind = setting.floats
+def build(situation: Situation, j: int | None = None, m: int | None = None) -> Attack:
+    kind = situation.floats
     k = kind.k
     j = whole("j", min(4, k - 1) if j is None else j, 2, k - 1, f"1 < j < k = {k}")
     copies = 2**j
@@ -28,14 +28,16 @@ def build(setting: Setting, j: int | None = None, m: int | None = None) -> Attac
     ulp = power_of_two(j - k)  # of the sum
     down = _sum_of_copies(k, j, lower) + 2 ** (k - j)
     total, size = (down + 1) * ulp, ("j", j, 2)
-    m = exponent(setting, "m", m, low=lower, high=upper, total=total, least=kind.min_exponent, size=size, preferred=-1)
+    m = exponent(
+        situation, "m", m, low=lower, high=upper, total=total, least=kind.min_exponent, size=size, preferred=-1
+    )
     scale = power_of_two(m)
     L, U = lower * scale, upper * scale
     return Attack(
         name="rounding",
-        left=setting.runs((L, copies), (U, 1)),
-        right=setting.runs((L, copies + 1)),
-        problem=setting.problem(L, U, copies + 1),
+        left=situation.runs((L, copies), (U, 1)),
+        right=situation.runs((L, copies + 1)),
+        problem=situation.problem(L, U, copies + 1),
         totals=((down + 1) * ulp * scale, down * ulp * scale),
         parameters={"j": j, "m": m},
         aimed_at="iterated",
@@ -56,8 +58,8 @@ def _sum_of_copies(k: int, j: int, lower: Fraction) -> int:
     return reached + int(left * 2 ** (k - j)) + (reached % 2 if left else 0)
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    return ({"j": j} for j in range(2, setting.floats.k))
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    return ({"j": j} for j in range(2, situation.floats.k))
 
 
 FAMILY = FAMILIES.register(

@@ -12,26 +12,26 @@ from typing import Any
 from soundsum.arithmetic.numbers import int32
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.families.overflow import default_upper
-from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Setting, Wish, index, whole
+from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Situation, Wish, index, whole
 
 
-def build(setting: Setting, lower: int | None = None, upper: int | None = None) -> Attack:
-    kind = setting.integers
-    bottom, top = (int(b) for b in setting.bounds or (kind.min, kind.max))
+def build(situation: Situation, lower: int | None = None, upper: int | None = None) -> Attack:
+    kind = situation.integers
+    bottom, top = (int(b) for b in situation.bounds or (kind.min, kind.max))
     if not bottom < 0 < top:
         raise ValueError(f"bounds=({bottom}, {top}): the condition is L < 0 < U; give bounds of both signs")
     if upper is None:
-        upper = top if setting.bounds else default_upper(kind)
+        upper = top if situation.bounds else default_upper(kind)
     U = whole("upper", upper, 1, top, f"0 < upper <= {top}")
     if lower is None:
-        lower = bottom if setting.bounds else -max(1, U // 2)
+        lower = bottom if situation.bounds else -max(1, U // 2)
     L = whole("lower", lower, bottom, -1, f"{bottom} <= lower < 0")
     b, c = -(-(kind.max - kind.min) // -L), -(-(kind.max - kind.min) // U)
     return Attack(
         name="saturation_reordering",
-        left=setting.runs((L, b), (U, c)),
-        right=setting.runs((U, c), (L, b)),
-        problem=setting.problem(L, U, b + c),
+        left=situation.runs((L, b), (U, c)),
+        right=situation.runs((U, c), (L, b)),
+        problem=situation.problem(L, U, b + c),
         totals=(kind.max, kind.min),
         parameters={"lower": L, "upper": U},
         aimed_at="saturating",
@@ -40,11 +40,11 @@ def build(setting: Setting, lower: int | None = None, upper: int | None = None) 
     )
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """For a private size max(|L|, U) counts, so |L| = U; for a public one U - L, so about that."""
-    kind = setting.integers
-    reach, sized = kind.max - kind.min, setting.relation.sized
-    if setting.bounds or len(fixed) == 2:
+    kind = situation.integers
+    reach, sized = kind.max - kind.min, situation.relation.sized
+    if situation.bounds or len(fixed) == 2:
         yield {}
         return
     if fixed:

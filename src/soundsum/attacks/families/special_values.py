@@ -16,7 +16,7 @@ from soundsum.arithmetic import models
 from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import Value
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Setting, Wish
+from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Situation, Wish
 
 FORMS = {
     "nan": "One NaN makes the sum NaN, through a clamp that compares.",
@@ -25,29 +25,29 @@ FORMS = {
 }
 
 
-def build(setting: Setting, form: str = "nan") -> Attack:
+def build(situation: Situation, form: str = "nan") -> Attack:
     if form not in FORMS:
         raise ValueError(f"form={form!r} is not one of {', '.join(FORMS)}")
-    kind = setting.floats
-    lower, upper = setting.bounds or (Fraction(0), kind.max if form == "overflow" else Fraction(1))
+    kind = situation.floats
+    lower, upper = situation.bounds or (Fraction(0), kind.max if form == "overflow" else Fraction(1))
     plain = max(lower, min(Fraction(0), upper))
-    sized = setting.relation.sized
+    sized = situation.relation.sized
     if form == "overflow" and (kind.add(upper, upper) != math.inf or (sized and kind.add(upper, plain) == math.inf)):
         besides = ", and U and the record nearest zero add up to a number" if sized else ""
         raise ValueError(
-            f"bounds={setting.as_given(lower, upper)}: the condition is that 2 U is infinite in {kind}{besides}; "
-            f"bounds={setting.as_given(Fraction(0), kind.max)} work"
+            f"bounds={situation.as_given(lower, upper)}: the condition is that 2 U is infinite in {kind}{besides}; "
+            f"bounds={situation.as_given(Fraction(0), kind.max)} work"
         )
     odd: Value = upper if form == "overflow" else math.nan if form == "nan" else math.inf
     common = [(upper, 1) if form == "overflow" else (plain, 3)]
-    left = setting.runs(*common, (odd, 1))
-    right = setting.runs(*common, *([(plain, 1)] if sized else []))
+    left = situation.runs(*common, (odd, 1))
+    right = situation.runs(*common, *([(plain, 1)] if sized else []))
     total = models.iterated(kind).sum
     return Attack(
         name="special_values",
         left=left,
         right=right,
-        problem=setting.problem(lower, upper, left.size),
+        problem=situation.problem(lower, upper, left.size),
         totals=(total(left), total(right)),
         parameters={"form": form},
         aimed_at="iterated",
@@ -57,7 +57,7 @@ def build(setting: Setting, form: str = "nan") -> Attack:
     )
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {}
 
 

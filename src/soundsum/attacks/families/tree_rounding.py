@@ -15,22 +15,22 @@ from typing import Any
 from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import floor_log2, power_of_two
 from soundsum.attacks.attack import Attack
-from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Setting, Wish, exponent, index, whole
+from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Wish, exponent, index, whole
 
 MOST_LEVELS = 60
 """Records are counted in 64 bits."""
 
 
-def build(setting: Setting, j: int = 4, m: int | None = None, place: int | None = None) -> Attack:
+def build(situation: Situation, j: int = 4, m: int | None = None, place: int | None = None) -> Attack:
     j = whole("j", j, 1, MOST_LEVELS, f"1 <= j <= {MOST_LEVELS}")
     n = 2**j
     place = whole("place", n - 1 if place is None else place, 0, n - 1, f"0 <= place < n = {n}")
-    L, U, m = _neighbours(setting, j, m)
+    L, U, m = _neighbours(situation, j, m)
     return Attack(
         name="tree_rounding",
-        left=setting.runs((L, place), (U, 1), (L, n - 1 - place)),
-        right=setting.runs((L, n)),
-        problem=setting.problem(L, U, n),
+        left=situation.runs((L, place), (U, 1), (L, n - 1 - place)),
+        right=situation.runs((L, n)),
+        problem=situation.problem(L, U, n),
         totals=(n * U, n * L),
         parameters={"j": j, "m": m, "place": place},
         aimed_at="pairwise",
@@ -39,15 +39,15 @@ def build(setting: Setting, j: int = 4, m: int | None = None, place: int | None 
     )
 
 
-def _neighbours(setting: Setting, j: int, m: int | None) -> tuple[Fraction, Fraction, int]:
+def _neighbours(situation: Situation, j: int, m: int | None) -> tuple[Fraction, Fraction, int]:
     """L, the next float U, and the exponent of L: the largest that fit the bounds, or (1 + 2^-k) 2^m without any."""
-    kind, n = setting.floats, 2**j
+    kind, n = situation.floats, 2**j
     lower, upper = 1 + power_of_two(-kind.k), 1 + 2 * power_of_two(-kind.k)
     size, least = ("j", j, 1), kind.min_exponent
-    if setting.bounds is None:
-        m = exponent(setting, "m", m, low=lower, high=upper, total=n * upper, least=least, size=size, preferred=-1)
+    if situation.bounds is None:
+        m = exponent(situation, "m", m, low=lower, high=upper, total=n * upper, least=least, size=size, preferred=-1)
         return lower * power_of_two(m), upper * power_of_two(m), m
-    least_bound, bound = setting.bounds
+    least_bound, bound = situation.bounds
     top = min(bound, kind.max / n)
     if m is not None:
         top = min(top, power_of_two(index("m", m) + 1))
@@ -57,14 +57,15 @@ def _neighbours(setting: Setting, j: int, m: int | None) -> tuple[Fraction, Frac
     L = Fraction(kind.next_down(U))
     nearest_zero = max(least_bound, kind.smallest_normal if m is None else power_of_two(m))
     if nearest_zero > L:
+        given = situation.as_given(*situation.bounds)
         raise ValueError(
-            f"bounds={setting.as_given(*setting.bounds)} hold no two neighbouring normal floats, the one nearer zero "
+            f"bounds={given} hold no two neighbouring normal floats, the one nearer zero "
             f"with an odd last bit, that {n:,} can be added of; give bounds that do, or other parameters"
         )
     return L, U, floor_log2(L)
 
 
-def candidates(setting: Setting, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     return ({"j": j} for j in range(1, MOST_LEVELS + 1))
 
 
