@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING, Any
 from soundsum._version import __version__
 from soundsum.arithmetic.numbers import FloatType, IntType
 from soundsum.arithmetic.rationals import Rounding
-from soundsum.budget import Budget, BudgetExceeded, Cost
+from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
 from soundsum.data.relations import Relation
 from soundsum.data.runs import Runs
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
+from soundsum.releases.boundary import ReadFailed
 from soundsum.releases.calls import mean, release, sum, variance
 from soundsum.releases.certificates import check
 from soundsum.releases.counting import count, histogram
 from soundsum.releases.outcome import Release, Releases, Several
 from soundsum.releases.planning import Plan, plan, plans
+from soundsum.releases.private import Private
 from soundsum.releases.sizes import private_max_size
 from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
 
@@ -26,6 +28,7 @@ __all__ = [
     "Attack",
     "Budget",
     "BudgetExceeded",
+    "BudgetMismatch",
     "Cost",
     "Count",
     "FloatType",
@@ -33,7 +36,9 @@ __all__ = [
     "IntType",
     "Mean",
     "Plan",
+    "Private",
     "Problem",
+    "ReadFailed",
     "Relation",
     "Release",
     "Releases",

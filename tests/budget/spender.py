@@ -2,7 +2,7 @@
 
 The release is a line appended to RELEASED and synced, after the commit. HOOK is what happens on the way: nothing,
 "slow" (a pause between reading the ledger and writing to it), or "kill before|after STATEMENT" (SIGKILL at that point,
-where `release` is the release itself and `sum` the work inside the reservation).
+where `release` is the release itself and `sum` the reading and adding up before it).
 """
 
 import os
@@ -25,10 +25,10 @@ class Watched(sqlite3.Connection):
 
 def reached(when, where):
     global charging
-    charging = charging or where.startswith("INSERT INTO charges")
+    charging = charging or where.startswith("INSERT INTO lines")
     if where == "COMMIT" and not charging:
         return  # of the reservation, which only reads
-    if hook == "slow" and when == "before" and where.startswith("INSERT INTO charges"):
+    if hook == "slow" and when == "before" and where.startswith("INSERT INTO lines"):
         time.sleep(0.3)
     if hook.startswith(f"kill {when} ") and where.startswith(hook.split(maxsplit=2)[2]):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -36,9 +36,8 @@ def reached(when, where):
 
 def release(budget, released, cost):
     """One release, in the order of DESIGN.md."""
-    with budget.reserve(cost, f"by {os.getpid()}") as charge:
-        reached("before", "sum")
-        charge.commit()
+    budget.charge(cost, f"by {os.getpid()}")
+    reached("before", "sum")
     reached("before", "release")
     os.write(released, b"released\n")
     os.fsync(released)

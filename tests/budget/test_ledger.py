@@ -21,8 +21,7 @@ from soundsum.cli.ledgers import ledger_table, ledger_to_json
 
 
 def spend(budget, cost, what="a sum"):
-    with budget.reserve(cost, what) as charge:
-        charge.commit()
+    return budget.charge(cost, what)
 
 
 @pytest.fixture
@@ -49,37 +48,6 @@ def test_every_kind_of_cost_comes_back_as_it_was(tmp_path):
     again = Budget(path=tmp_path / "ledger.db")
     assert [entry.cost for entry in again.entries()] == [entry.cost for entry in memory.entries()] == costs
     assert (again.spent, again.left) == (memory.spent, memory.left)
-
-
-def test_nothing_is_charged_without_a_commit(path):
-    budget = Budget(path=path)
-    with budget.reserve(Cost(epsilon="1/2"), "given up"):
-        pass
-    with pytest.raises(ZeroDivisionError), budget.reserve(Cost(epsilon="1/2"), "failed") as charge:
-        charge.commit() if 1 / 0 else None
-    assert len(budget.entries()) == 1
-
-
-def test_a_charge_is_committed_once_and_inside_its_block(path):
-    budget = Budget(path=path)
-    with budget.reserve(Cost(epsilon="1/4"), "once") as charge:
-        charge.commit()
-        with pytest.raises(RuntimeError, match="reserve another"):
-            charge.commit()
-    with budget.reserve(Cost(epsilon="1/4"), "late") as charge:
-        pass
-    with pytest.raises(RuntimeError, match="reserve another"):
-        charge.commit()
-    assert len(budget.entries()) == 2
-
-
-def test_what_others_spend_after_a_reservation_is_no_longer_there(path):
-    for budget in (Budget(path=path), Budget(epsilon="3/4")):
-        with budget.reserve(Cost(epsilon="1/2"), "slow") as slow:
-            spend(budget, Cost(epsilon="1/2"), "fast")
-            with pytest.raises(BudgetExceeded, match=r"slow: asked for epsilon = 0\.5, but epsilon = 0\.25 is"):
-                slow.commit()
-        assert budget.entries()[-1].what == "fast"
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -116,7 +84,7 @@ def test_threads_never_overspend(tmp_path, monkeypatch, kept):
 def test_of_many_that_start_a_ledger_one_does(tmp_path):
     def start(n):
         try:
-            return spend(Budget(epsilon=1 + n % 2, path=tmp_path / "ledger.db"), Cost(epsilon="1/100"))
+            spend(Budget(epsilon=1 + n % 2, path=tmp_path / "ledger.db"), Cost(epsilon="1/100"))
         except ValueError as error:
             return str(error)
 
@@ -194,14 +162,14 @@ def test_somebody_else_s_database(tmp_path):
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE charges SET epsilon = '1/5'",
-        "UPDATE charges SET total_epsilon = '0'",
-        "UPDATE charges SET total_epsilon = 'none'",
-        "UPDATE charges SET at = 'yesterday'",
+        "UPDATE lines SET epsilon = '1/5'",
+        "UPDATE lines SET total_epsilon = '0'",
+        "UPDATE lines SET total_epsilon = 'none'",
+        "UPDATE lines SET at = 'yesterday'",
         "UPDATE promise SET epsilon = '-1'",
         "UPDATE promise SET epsilon = NULL",
         "DELETE FROM promise",
-        "DROP TABLE charges",
+        "DROP TABLE lines",
         "DROP TABLE promise",
     ],
 )
@@ -228,9 +196,9 @@ def test_a_damaged_ledger(path, damage):
 
 def test_a_ledger_of_a_later_soundsum(path):
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute("PRAGMA user_version = 3")
     db.close()
-    refused(path, ValueError, "format 2, this soundsum knows 1; use the newer soundsum")
+    refused(path, ValueError, "format 3, this soundsum knows 2; use the newer soundsum")
 
 
 def test_a_locked_ledger(path, monkeypatch):
@@ -243,8 +211,8 @@ def test_a_locked_ledger(path, monkeypatch):
     holder.execute("ROLLBACK")
     holder.execute("BEGIN IMMEDIATE")  # others may read now, not write
     assert ledger_to_json(path)["left"]["epsilon"] == "3/4"
-    with budget.reserve(Cost(epsilon="1/4"), "a sum") as charge, pytest.raises(TimeoutError):
-        charge.commit()
+    with pytest.raises(TimeoutError):
+        spend(budget, Cost(epsilon="1/4"))
     holder.close()
     assert len(budget.entries()) == 1
 
@@ -271,10 +239,9 @@ def test_no_directory_and_no_ledger(tmp_path):
 
 def test_a_ledger_taken_away_is_not_started_again(path):
     budget = Budget(path=path)
-    with budget.reserve(Cost(epsilon="1/4"), "a sum") as charge:
-        path.rename(path.with_name("elsewhere.db"))
-        with pytest.raises(FileNotFoundError, match="there is no ledger"):
-            charge.commit()
+    path.rename(path.with_name("elsewhere.db"))
+    with pytest.raises(FileNotFoundError, match="there is no ledger"):
+        spend(budget, Cost(epsilon="1/4"))
     assert not path.exists()
     assert len(Budget(path=path.with_name("elsewhere.db")).entries()) == 1
 
@@ -292,7 +259,7 @@ def attempt(act):
     try: act()
     except OSError as error: print(type(error).__name__, error)
 def spend():
-    with budget.reserve(Cost(epsilon="1/4"), "a sum") as charge: charge.commit()
+    budget.charge(Cost(epsilon="1/4"), "a sum")
 attempt(lambda: Budget(path=path))
 attempt(spend)
 attempt(lambda: Budget(epsilon=1, path=started))

@@ -70,6 +70,22 @@ def exact(value: Any, name: str = "value") -> Value:
         raise TypeError(f"{name}={value!r} is not a number; give an int, a float, a Fraction or a string") from None
 
 
+def decimal(value: Any, name: str = "value") -> Value:
+    """The same, but a float means the decimal it prints as: what a person who writes 0.1 has in mind.
+
+    >>> decimal(0.1), decimal(np.float32(0.1)), decimal("1/3")
+    (Fraction(1, 10), Fraction(1, 10), Fraction(1, 3))
+    """
+    own = isinstance(value, float) or (isinstance(value, np.generic) and value.dtype.kind in "fV")  # bfloat16 is a V
+    return Fraction(str(value)) if own and math.isfinite(float(value)) else exact(value, name)
+
+
+def as_printed(x: Fraction) -> Fraction:
+    """The decimal that a float prints as, where x is the binary value of one; otherwise x."""
+    near = nearest_float(x)
+    return Fraction(repr(near)) if math.isfinite(near) and Fraction(near) == x else x
+
+
 def nearest_float(x: Fraction | int | float) -> float:
     """x as a float to show, an infinity where it is beyond them. Nothing is decided by it."""
     try:

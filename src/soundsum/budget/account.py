@@ -1,26 +1,23 @@
-"""Budget: a total that releases are charged to, which refuses to be overspent.
+"""Budget: a total that releases are charged to, which refuses to be overspent, and knows whom it protects.
 
-The order of a release is reserve, sum, charge, draw, release. A reservation only finds out early what cannot be paid;
-the charge alone counts, and it is on disk before any noise is drawn. A crash may lose a charge's release and can never
-release without a charge.
+The order of a release is charge, read and add up, draw, release. The charge is on disk before any data is read, so a
+crash may lose a charge's release and can never release without a charge. A charge whose read fails stays, is counted,
+and can be given back by the owner (book.py).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
+from soundsum.budget.binding import Binding
 from soundsum.budget.limit import Limit
+from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
 
-if TYPE_CHECKING:
-    from soundsum.budget.ledger import Entry
-
-
-T = TypeVar("T")
+if TYPE_CHECKING:  # SQLite is loaded when a ledger is
+    from soundsum.budget.book import Entry, Kind
 
 
 class Store(Protocol):
@@ -28,34 +25,15 @@ class Store(Protocol):
 
     @property
     def limit(self) -> Limit: ...
+    @property
+    def binding(self) -> Binding | None: ...
+    @property
+    def max_failures(self) -> int: ...
     def spent(self) -> Cost: ...
     def entries(self) -> list[Entry]: ...
-    def charge(self, cost: Cost, what: str) -> None: ...
-
-
-class Charge:
-    """A release on its way: nothing is charged until `commit`, after which its noise may be drawn."""
-
-    def __init__(self, store: Store, cost: Cost, what: str) -> None:
-        self.cost, self.what = cost, what
-        self._store: Store | None = store
-
-    def commit(self) -> None:
-        """Charge the cost for good, once. Raises BudgetExceeded if others have spent what was left."""
-        if self._store is None:
-            raise RuntimeError(f"{self.what}: a charge is committed once, inside its `with` block; reserve another")
-        store, self._store = self._store, None
-        store.charge(self.cost, self.what)
-
-
-def charged(budget: Budget | None, cost: Cost, what: str, add_up: Callable[[], T]) -> T:
-    """What add_up gives, with the budget charged in between: reserved before, charged after, drawn by the caller."""
-    if budget is None:
-        return add_up()
-    with budget.reserve(cost, what) as charge:
-        result = add_up()
-        charge.commit()
-    return result
+    def failures(self) -> int: ...
+    def charge(self, cost: Cost, what: str, binding: Binding) -> int: ...
+    def note(self, kind: Kind, about: int | None, what: str) -> None: ...
 
 
 class Budget:
@@ -64,12 +42,21 @@ class Budget:
     In memory for this process, or with `path` in a file that any number of processes share and that outlives them.
     `Budget(path=...)` goes on with a ledger there is.
 
+    epsilon, delta, rho: the total. A float means the decimal it prints as: 0.1 is 1/10.
+    path: the file of the ledger.
+    privacy_unit: whom it protects: persons, by the column of their ids; by default records.
+    relation: when two tables are neighbours.
+    data: what the data is called, if it has a name; releases then give the same name=.
+    max_failures: after so many reads that fail the budget is closed, until `reopen`.
+
+    A ledger is bound to unit, relation and data when it is made; a budget in memory, unless they are given, by its
+    first charge. A charge for others is refused with BudgetMismatch: costs for other neighbours do not add up.
+
     >>> budget = Budget(epsilon=1)
     >>> for _ in range(10):
-    ...     with budget.reserve(Cost(epsilon="0.1"), "a sum") as charge:
-    ...         charge.commit()
+    ...     _ = budget.charge(Cost(epsilon=0.1), "a sum")
     >>> budget
-    Budget(epsilon = 1: 10 releases, epsilon = 0 left)
+    Budget(epsilon = 1: 10 releases, epsilon = 0 left; records, symmetric neighbours)
     """
 
     def __init__(
@@ -78,26 +65,53 @@ class Budget:
         delta: Any = 0,
         rho: Any = None,
         path: str | os.PathLike[str] | None = None,
+        *,
+        privacy_unit: str | None = None,
+        relation: Relation | str = Relation.SYMMETRIC,
+        data: str | None = None,
+        max_failures: int = 1,
     ) -> None:
-        from soundsum.budget.ledger import Ledger, MemoryStore
-
         self.path = None if path is None else os.path.abspath(path)
+        binding = Binding(privacy_unit, Relation(relation), data)
+        said = binding if binding != Binding() else None
+        if isinstance(max_failures, bool) or not isinstance(max_failures, int) or max_failures < 1:
+            raise ValueError(f"max_failures={max_failures!r}: give a whole number, 1 or more")
+        no_total = epsilon is None and rho is None and not delta
+        limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
         self._store: Store
-        if self.path is not None and epsilon is None and rho is None and not delta:
-            self._store = Ledger(self.path, None)
-        else:
-            limit = Limit.of(epsilon, delta, rho)
-            self._store = MemoryStore(limit) if self.path is None else Ledger(self.path, limit)
+        if self.path is None:
+            from soundsum.budget.memory import MemoryStore
 
-    @contextmanager
-    def reserve(self, cost: Cost, what: str) -> Iterator[Charge]:
-        """The start of a release: raises BudgetExceeded if it cannot be paid now; charges only on `charge.commit()`."""
-        self._store.limit.after(self._store.spent(), cost, what)
-        charge = Charge(self._store, cost, what)
-        try:
-            yield charge
-        finally:
-            charge._store = None
+            assert limit is not None
+            self._store = MemoryStore(limit, said, max_failures)
+        else:
+            from soundsum.budget.ledger import Ledger, Terms
+
+            self._store = Ledger(self.path, None if limit is None else Terms(limit, binding, max_failures), said)
+
+    def charge(self, cost: Cost, what: str, binding: Binding | None = None) -> int:
+        """Charge a cost for good, before any data is read; the number of the charge.
+
+        Raises BudgetExceeded if it does not fit, BudgetMismatch if `binding` is not the budget's, and then charges
+        nothing. Without a binding, the charge is about whatever the budget is bound to.
+        """
+        return self._store.charge(cost, what, binding or self._store.binding or Binding())
+
+    def fail(self, number: int) -> None:
+        """Note that the read a charge paid for went wrong, so that nothing was let out for it."""
+        self._store.note("failure", number, "the read failed")
+
+    def withdraw(self, number: int) -> None:
+        """Take a charge back whose release was refused for reasons that are public, before anything was let out."""
+        self._store.note("withdrawal", number, "refused, and taken back")
+
+    def refund(self, number: int) -> None:
+        """Give a failed charge back; for the owner, who knows why it failed."""
+        self._store.note("refund", number, "given back")
+
+    def reopen(self) -> None:
+        """Open a budget that failed reads have closed; for the owner."""
+        self._store.note("reopen", None, "reopened")
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -112,6 +126,11 @@ class Budget:
         return self._store.limit.rho
 
     @property
+    def binding(self) -> Binding | None:
+        """Whom it protects; None for a budget in memory before its first charge."""
+        return self._store.binding
+
+    @property
     def spent(self) -> Cost:
         """All charges together: an epsilon and a delta, or a rho, or the first two and the rho of what came after."""
         return self._store.spent()
@@ -121,8 +140,18 @@ class Budget:
         """What one more release may cost, in each measure that can still be used."""
         return self._store.limit.left(self._store.spent())
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether so many reads have failed that nothing can be charged until `reopen`."""
+        return self._store.failures() >= self._store.max_failures
+
+    @property
+    def no_cost(self) -> Cost:
+        """What a release that needs no noise is written down with."""
+        return self._store.limit.nothing
+
     def entries(self) -> list[Entry]:
-        """Every charge: when, for what, how much."""
+        """Every charge: when, for what, how much, and whether its read failed."""
         return self._store.entries()
 
     def __repr__(self) -> str:
@@ -133,13 +162,16 @@ class Budget:
 
         entries = self.entries()
         rows = "".join(
-            f"<tr><td>{entry.at:%Y-%m-%d %H:%M:%S}</td><td>{escape(entry.what)}</td><td>{entry.cost}</td></tr>"
+            f"<tr><td>{entry.at:%Y-%m-%d %H:%M:%S}</td><td>{escape(entry.what)}</td><td>{entry.cost}</td>"
+            f"<td>{'' if entry.state == 'charged' else entry.state}</td></tr>"
             for entry in entries
         )
-        head = "<tr><th>when (UTC)</th><th>what</th><th>cost</th></tr>"
+        head = "<tr><th>when (UTC)</th><th>what</th><th>cost</th><th></th></tr>"
         return f"<p>{escape(self._describe(entries))}</p><table>{head}{rows}</table>"
 
     def _describe(self, entries: list[Entry]) -> str:
         at = "" if self.path is None else f" in {self.path}"
+        whom = "" if self.binding is None else f"; {self.binding}"
+        closed = "; closed after failed reads" if self.is_closed else ""
         releases = f"{len(entries):,} release{'s' * (len(entries) != 1)}"
-        return f"Budget({self._store.limit}: {releases}, {self.left} left{at})"
+        return f"Budget({self._store.limit}: {releases}, {self.left} left{at}{whom}{closed})"

@@ -1,6 +1,6 @@
-"""Where charges are written down: in memory for one process, or in an SQLite file for many.
+"""A ledger: a budget in an SQLite file, which any number of processes share and which outlives them.
 
-The file is only ever appended to, each charge in one BEGIN IMMEDIATE transaction that reads the sum so far, decides and
+The file is only ever appended to, each line in one BEGIN IMMEDIATE transaction that reads the sum so far, decides and
 writes; there is no other state, so nothing has to be taken back when a process dies. Every operation opens the file
 afresh: a connection must not survive a fork, and a ledger that was moved away must not be written to.
 """
@@ -10,91 +10,66 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
+from soundsum.arithmetic.rationals import as_printed
+from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
+from soundsum.budget.book import Book, Entry, Kind, Line, require_open
 from soundsum.budget.limit import Limit
 from soundsum.privacy.cost import Cost, exact_text
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
 APPLICATION = int.from_bytes(b"ssum")  # marks the file's header as a ledger
-VERSION = 1
+VERSION = 2  # 1 did not know whom it protects
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
-CREATE TABLE promise (epsilon TEXT, delta TEXT NOT NULL, rho TEXT);
-CREATE TABLE charges (
-    number INTEGER PRIMARY KEY, at TEXT NOT NULL, what TEXT NOT NULL,
+CREATE TABLE promise (
     epsilon TEXT, delta TEXT NOT NULL, rho TEXT,
-    total_epsilon TEXT, total_delta TEXT NOT NULL, total_rho TEXT  -- of this charge and all before it
+    privacy_unit TEXT, relation TEXT NOT NULL, data TEXT, max_failures INTEGER NOT NULL
+);
+CREATE TABLE lines (
+    number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, about INTEGER, what TEXT NOT NULL,
+    epsilon TEXT, delta TEXT, rho TEXT,
+    total_epsilon TEXT, total_delta TEXT NOT NULL, total_rho TEXT  -- spent after this line
 );
 """
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One charge: when, for what, how much."""
+class Terms:
+    """What a ledger was made for."""
 
-    at: datetime
-    what: str
-    cost: Cost
-
-
-class MemoryStore:
-    """Charges of one process, which its threads share."""
-
-    def __init__(self, limit: Limit) -> None:
-        self.limit = limit
-        self._entries: list[Entry] = []
-        self._spent = limit.nothing
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-
-    def spent(self) -> Cost:
-        return self._spent
-
-    def entries(self) -> list[Entry]:
-        return list(self._entries)
-
-    def charge(self, cost: Cost, what: str) -> None:
-        """Write the charge down, or raise and write nothing."""
-        if os.getpid() != self._process:  # a fork
-            raise _second_process()
-        with self._lock:
-            self._spent = self.limit.after(self._spent, cost, what)
-            self._entries.append(Entry(datetime.now(UTC), what, cost))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise _second_process()
-
-
-def _second_process() -> TypeError:
-    return TypeError("a budget in memory is for one process, a copy could be spent twice; give the budget a path=")
+    limit: Limit
+    binding: Binding
+    max_failures: int
 
 
 class Ledger:
     """Charges in a file, which processes share."""
 
-    def __init__(self, path: str | os.PathLike[str], limit: Limit | None) -> None:
-        """Open the ledger, or start it where there is none and the limit is given."""
+    def __init__(self, path: str | os.PathLike[str], terms: Terms | None, binding: Binding | None) -> None:
+        """Open the ledger, or start it where there is none and its terms are given; `binding` is one to insist on."""
         self.path = Path(os.path.abspath(path))
-        if limit is not None and not os.path.lexists(self.path):
-            _create(self.path, limit)
+        if terms is not None and not os.path.lexists(self.path):
+            _create(self.path, terms)
         with _transaction(self.path) as db:
-            self.limit = _check(db, self.path)[0]
+            own, _ = _check(db, self.path)
+        self.limit, self.binding, self.max_failures = own.limit, own.binding, own.max_failures
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             raise _unwritable(self.path)  # now, rather than after the first sum
-        if limit not in (None, self.limit):
+        if terms is not None and not _same(terms.limit, self.limit):
             raise ValueError(
-                f"{self.path} promises {self.limit}, not {limit}; leave the total out to go on with it, "
+                f"{self.path} promises {self.limit}, not {terms.limit}; leave the total out to go on with it, "
                 "or give another path"
             )
+        if binding is not None and binding != self.binding:
+            raise BudgetMismatch(f"{self.path} is for {self.binding}, not for {binding}; give another path")
 
     def spent(self) -> Cost:
         with _transaction(self.path, "DEFERRED") as db:
@@ -102,22 +77,70 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         with _transaction(self.path, "DEFERRED") as db:
-            return _entries(db)
+            return list(_read_book(db, _terms(db)).entries.values())
 
-    def charge(self, cost: Cost, what: str) -> None:
-        """Write the charge down for good, or raise and write nothing. Once this returns, noise may be drawn."""
+    def failures(self) -> int:
+        with _transaction(self.path, "DEFERRED") as db:
+            return _failures(db)
+
+    def charge(self, cost: Cost, what: str, binding: Binding) -> int:
+        """Write the charge down for good, or raise and write nothing. Once this returns, data may be read."""
         with _transaction(self.path) as db:
-            limit = _limit(db)
-            total = limit.after(_spent(db, limit), cost, what)
-            row = (datetime.now(UTC).isoformat(), what, *_texts(cost), *_texts(total))
-            db.execute("INSERT INTO charges VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            terms, spent = _terms(db), _spent(db, self.limit)
+            if binding.privacy_unit == VALUES:
+                raise BudgetMismatch(
+                    f"{what}: ids given as values have no name that a ledger could know again; nothing was charged: "
+                    "name the column of ids, or use a budget in memory"
+                )
+            terms.binding.require(binding, what)
+            require_open(_failures(db), terms.max_failures, what, cost, terms.limit.left(spent))
+            return _write(db, "charge", None, what, cost, terms.limit.after(spent, cost, what))
+
+    def note(self, kind: Kind, about: int | None, what: str) -> None:
+        """Write down what became of a charge, or that the ledger is open again."""
+        with _transaction(self.path) as db:
+            book = _read_book(db, _terms(db))
+            book.add(Line(0, datetime.now(UTC), kind, about, what, None))
+            _write(db, kind, about, what, None, book.spent)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Limit, Cost, list[Entry]]:
-    """A ledger's limit, what is spent of it, and the charges, checked; the file may be read-only."""
+@dataclass(frozen=True)
+class Reading:
+    """A ledger, read: what it was made for, what is spent, every charge, and how many reads failed since reopening."""
+
+    terms: Terms
+    spent: Cost
+    entries: list[Entry]
+    failures: int
+
+
+def read(path: str | os.PathLike[str]) -> Reading:
+    """Everything in a ledger, checked; the file may be read-only."""
     where = Path(os.path.abspath(path))
     with _transaction(where, "DEFERRED") as db:
-        return _check(db, where)
+        terms, book = _check(db, where)
+    return Reading(terms, book.spent, list(book.entries.values()), book.failures)
+
+
+def bind(path: str | os.PathLike[str], binding: Binding, max_failures: int = 1) -> None:
+    """Say what an old ledger, which does not know it, was for; its charges are kept."""
+    where = Path(os.path.abspath(path))
+    with _transaction(where) as db:
+        if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
+            raise _not_a_ledger(where)
+        if db.execute("PRAGMA user_version").fetchone() != (1,):
+            raise ValueError(f"{where} is bound already, to {_terms(db).binding}; a ledger is bound once")
+        ((epsilon, delta, rho),) = db.execute("SELECT epsilon, delta, rho FROM promise")
+        charges = db.execute("SELECT number, at, what, epsilon, delta, rho FROM charges ORDER BY number").fetchall()
+        totals = db.execute("SELECT total_epsilon, total_delta, total_rho FROM charges ORDER BY number").fetchall()
+        for table in ("promise", "charges"):
+            db.execute(f"DROP TABLE {table}")
+        terms = Terms(Limit.of(epsilon, Fraction(delta), rho), binding, max_failures)
+        _lay_out(db, terms)
+        for (number, at, what, *cost), total in zip(charges, totals, strict=True):
+            row = (number, at, "charge", None, what, *cost, *total)
+            db.execute("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        _check(db, where)
 
 
 @contextmanager
@@ -138,7 +161,7 @@ def _transaction(path: Path, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connec
         raise _explain(path, error) from error
 
 
-def _create(path: Path, limit: Limit) -> None:
+def _create(path: Path, terms: Terms) -> None:
     """Start a ledger, whole or not at all: written beside its place, then linked there unless another came first."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a directory; make it first, then start {path.name} in it")
@@ -146,9 +169,7 @@ def _create(path: Path, limit: Limit) -> None:
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
         with _transaction(draft) as db:
-            for statement in SCHEMA.split(";\n")[:-1]:
-                db.execute(statement)
-            db.execute("INSERT INTO promise VALUES (?, ?, ?)", _texts(limit))
+            _lay_out(db, terms)
         with suppress(FileExistsError):
             os.link(draft, path)
         directory = os.open(path.parent, os.O_RDONLY)
@@ -166,46 +187,88 @@ def _create(path: Path, limit: Limit) -> None:
             draft.unlink()
 
 
-def _check(db: sqlite3.Connection, path: Path) -> tuple[Limit, Cost, list[Entry]]:
+def _lay_out(db: sqlite3.Connection, terms: Terms) -> None:
+    """The tables of an empty ledger."""
+    for statement in SCHEMA.split(";\n")[:-1]:
+        db.execute(statement)
+    binding = terms.binding
+    row = (*_texts(terms.limit), binding.privacy_unit, str(binding.relation), binding.data, terms.max_failures)
+    db.execute("INSERT INTO promise VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _check(db: sqlite3.Connection, path: Path) -> tuple[Terms, Book]:
     """What the ledger says, once the file is known to be a ledger, whole, and adding up."""
     if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
-        raise ValueError(f"{path} is not a soundsum ledger; give the path of one, or of a file that does not exist yet")
+        raise _not_a_ledger(path)
     (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == 1:
+        raise ValueError(
+            f"{path} is of a format that does not say whom it protects; say it once with soundsum budget bind "
+            f"{path.name} --privacy-unit COLUMN (or without, for records), --relation and --data"
+        )
     if version != VERSION:
         raise ValueError(
             f"{path} has the ledger format {version}, this soundsum knows {VERSION}; use the newer soundsum"
         )
     whole = db.execute("PRAGMA quick_check").fetchone() == ("ok",)
     try:
-        limit, entries = _limit(db), _entries(db)
-        spent = limit.nothing
-        for entry in entries:
-            spent = limit.plus(spent, entry.cost)
-        if whole and spent == _spent(db, limit):
-            return limit, spent, entries
-    except (ValueError, TypeError, ZeroDivisionError):
-        pass  # what is written there is no number, or no date
+        terms = _terms(db)
+        book = _read_book(db, terms)
+        if whole and book.spent == _spent(db, terms.limit):
+            return terms, book
+    except (ValueError, TypeError, ZeroDivisionError, AssertionError):
+        pass  # what is written there is no number, or no date, or cannot follow what is before it
     raise _damage_error(path)
 
 
-def _limit(db: sqlite3.Connection) -> Limit:
-    ((epsilon, delta, rho),) = db.execute("SELECT epsilon, delta, rho FROM promise")
-    return Limit.of(epsilon, Fraction(delta), rho)
+def _terms(db: sqlite3.Connection) -> Terms:
+    columns = "epsilon, delta, rho, privacy_unit, relation, data, max_failures"
+    ((epsilon, delta, rho, *binding, most),) = db.execute(f"SELECT {columns} FROM promise")
+    return Terms(Limit.of(epsilon, Fraction(delta), rho), Binding(*binding), most)
+
+
+def _read_book(db: sqlite3.Connection, terms: Terms) -> Book:
+    book = Book(terms.limit, terms.max_failures)
+    rows = db.execute("SELECT number, at, kind, about, what, epsilon, delta, rho FROM lines ORDER BY number")
+    for number, at, kind, about, what, *cost in rows:
+        own = None if kind != "charge" else Cost(*cost)
+        book.add(Line(number, datetime.fromisoformat(at), kind, about, what, own))
+    return book
 
 
 def _spent(db: sqlite3.Connection, limit: Limit) -> Cost:
-    last = "SELECT total_epsilon, total_delta, total_rho FROM charges ORDER BY number DESC LIMIT 1"
+    last = "SELECT total_epsilon, total_delta, total_rho FROM lines ORDER BY number DESC LIMIT 1"
     row = db.execute(last).fetchone()
     return Cost(*row) if row else limit.nothing
 
 
-def _entries(db: sqlite3.Connection) -> list[Entry]:
-    rows = db.execute("SELECT at, what, epsilon, delta, rho FROM charges ORDER BY number")
-    return [Entry(datetime.fromisoformat(at), what, Cost(*cost)) for at, what, *cost in rows]
+def _failures(db: sqlite3.Connection) -> int:
+    """How many reads failed since the ledger was last reopened."""
+    reopened = "SELECT coalesce(max(number), 0) FROM lines WHERE kind = 'reopen'"
+    query = f"SELECT count(*) FROM lines WHERE kind = 'failure' AND number > ({reopened})"
+    return int(db.execute(query).fetchone()[0])
+
+
+def _write(db: sqlite3.Connection, kind: Kind, about: int | None, what: str, cost: Cost | None, total: Cost) -> int:
+    costs = [None, None, None] if cost is None else _texts(cost)
+    row = (datetime.now(UTC).isoformat(), kind, about, what, *costs, *_texts(total))
+    number = db.execute("INSERT INTO lines VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
+    assert number is not None
+    return number
+
+
+def _same(one: Limit, other: Limit) -> bool:
+    """Whether two totals are the same, one perhaps written with a float's binary value."""
+    pairs = ((one.epsilon, other.epsilon), (one.delta, other.delta), (one.rho, other.rho))
+    return all(a == b or (a is not None and b is not None and as_printed(a) == as_printed(b)) for a, b in pairs)
 
 
 def _texts(amounts: Cost | Limit) -> list[str | None]:
     return [exact_text(amounts.epsilon), exact_text(amounts.delta), exact_text(amounts.rho)]
+
+
+def _not_a_ledger(path: Path) -> ValueError:
+    return ValueError(f"{path} is not a soundsum ledger; give the path of one, or of a file that does not exist yet")
 
 
 def _damage_error(path: Path) -> ValueError:

@@ -116,7 +116,7 @@ class Limit:
         left = self.left(spent)
         converted = left.epsilon is None and cost.rho is None
         asked = f"{cost} (rho = {words.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
-        close = f", over by {words.amount(over)} (a float counts at its binary value, a string as written)"
+        close = f", over by {words.amount(over)}"
         return BudgetExceeded(
             f"{what}: asked for {asked}, but {left} is left of {self}"
             f"{close if over * 10**6 < limit else ''}; nothing was charged",

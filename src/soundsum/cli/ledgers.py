@@ -1,4 +1,4 @@
-"""The commands about budgets: a ledger made, and shown to people and to programs."""
+"""The commands about budgets: a ledger made, shown to people and to programs, and what its owner may do to it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from soundsum import Budget
-from soundsum.budget.ledger import read
+from soundsum import Budget, Relation
+from soundsum.budget import Binding
+from soundsum.budget.ledger import bind, read
 from soundsum.cli.options import AsJson, Epsilon, Rho
 
 budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: what may be spent, and what has been.")
+
+LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger.")]
+Unit = Annotated[str | None, typer.Option(help="Whom it protects: the column of persons' ids. Without: records.")]
+Neighbours = Annotated[Relation, typer.Option(help="When two tables are neighbours.")]
+Data = Annotated[str | None, typer.Option(help="What the data is called; releases then say it too.")]
+Failures = Annotated[int, typer.Option(help="After so many failed reads the ledger is closed until reopened.")]
 
 
 @budget_app.command("create")
@@ -25,13 +32,21 @@ def create_budget(
     epsilon: Epsilon = None,
     delta: Annotated[str, typer.Option(help="With --epsilon.")] = "0",
     rho: Rho = None,
+    privacy_unit: Unit = None,
+    relation: Neighbours = Relation.SYMMETRIC,
+    data: Data = None,
+    max_failures: Failures = 1,
 ) -> None:
-    """Make a ledger with the most that may ever be let out."""
-    typer.echo(repr(Budget(epsilon, delta, rho, path=ledger)))
+    """Make a ledger with the most that may ever be let out, bound to one unit, one relation and one name of data.
+
+    Example: soundsum budget create ledger.db --epsilon 3 --privacy-unit patient --data visits
+    """
+    whom: dict[str, Any] = {"privacy_unit": privacy_unit, "relation": relation, "data": data}
+    typer.echo(repr(Budget(epsilon, delta, rho, path=ledger, max_failures=max_failures, **whom)))
 
 
 @budget_app.command("show")
-def show_budget(ledger: Annotated[str, typer.Argument(help="The ledger.")], as_json: AsJson = False) -> None:
+def show_budget(ledger: LedgerFile, as_json: AsJson = False) -> None:
     """What has been spent, on what, and what is left."""
     if as_json:
         typer.echo(json.dumps(ledger_to_json(ledger), indent=2))
@@ -39,28 +54,79 @@ def show_budget(ledger: Annotated[str, typer.Argument(help="The ledger.")], as_j
         Console().print(ledger_table(ledger))
 
 
+@budget_app.command("bind")
+def bind_budget(
+    ledger: LedgerFile,
+    privacy_unit: Unit = None,
+    relation: Neighbours = Relation.SYMMETRIC,
+    data: Data = None,
+    max_failures: Failures = 1,
+) -> None:
+    """Say what an old ledger, which does not know it, was for; its charges are kept.
+
+    Example: soundsum budget bind ledger.db --privacy-unit patient --data visits
+    """
+    bind(ledger, Binding(privacy_unit, relation, data), max_failures)
+    typer.echo(repr(Budget(path=ledger)))
+
+
+@budget_app.command("refund")
+def refund_charge(
+    ledger: LedgerFile,
+    number: Annotated[int, typer.Argument(help="The number of the charge, as show lists it.")],
+) -> None:
+    """Give a charge back whose read failed, so that nothing was let out for it. For the owner of the data."""
+    budget = Budget(path=ledger)
+    budget.refund(number)
+    typer.echo(repr(budget))
+
+
+@budget_app.command("reopen")
+def reopen_budget(ledger: LedgerFile) -> None:
+    """Open a ledger that failed reads have closed. For the owner of the data, who has looked into why they failed."""
+    budget = Budget(path=ledger)
+    budget.reopen()
+    typer.echo(repr(budget))
+
+
 def ledger_table(path: str | os.PathLike[str]) -> Table:
-    """Every charge, with the limit and what is left above them."""
-    limit, spent, entries = read(path)
-    table = Table(title=f"{limit.left(spent)} left of {limit}", title_justify="left", box=SIMPLE_HEAD)
+    """Every charge, with the limit, whom it protects and what is left above them."""
+    found = read(path)
+    limit = found.terms.limit
+    closed = "; closed after failed reads" if found.failures >= found.terms.max_failures else ""
+    title = f"{limit.left(found.spent)} left of {limit}{closed}\nfor {escape(str(found.terms.binding))}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("", justify="right", no_wrap=True)
     table.add_column("when (UTC)", no_wrap=True)
     table.add_column("what")
     table.add_column("cost", justify="right")
-    for entry in entries:
-        table.add_row(f"{entry.at:%Y-%m-%d %H:%M:%S}", escape(entry.what), str(entry.cost))
+    for entry in found.entries:
+        cost = str(entry.cost) if entry.state == "charged" else f"{entry.cost} ({entry.state})"
+        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M:%S}", escape(entry.what), cost)
     return table
 
 
 def ledger_to_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The same as a plain dict, exact numbers as strings."""
-    limit, spent, entries = read(path)
+    found = read(path)
+    limit = found.terms.limit
     return {
         "path": os.path.abspath(path),
         "promised": limit.to_json(),
-        "spent": spent.to_json(),
-        "left": limit.left(spent).to_json(),
+        "bound": found.terms.binding.to_json(),
+        "max_failures": found.terms.max_failures,
+        "failures": found.failures,
+        "spent": found.spent.to_json(),
+        "left": limit.left(found.spent).to_json(),
         "charges": [
-            {"at": entry.at.isoformat(), "what": entry.what, "cost": entry.cost.to_json()} for entry in entries
+            {
+                "number": entry.number,
+                "at": entry.at.isoformat(),
+                "what": entry.what,
+                "cost": entry.cost.to_json(),
+                "state": entry.state,
+            }
+            for entry in found.entries
         ],
     }
 

@@ -55,6 +55,9 @@ def _common(
         Missing, typer.Option(help="A missing record counts as the value nearest 0, or is left out.")
     ] = Missing.zero,
     budget: Annotated[str | None, typer.Option(help="Charge this ledger; soundsum budget create makes one.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="What the data is called, if the ledger is for data with a name.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What every release takes."""
@@ -69,7 +72,7 @@ def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], d
     named = [p.name for p in own]
 
     def run(**given: Any) -> None:
-        as_json, ledger = given.pop("as_json"), given.pop("budget")
+        as_json, ledger, given["name"] = given.pop("as_json"), given.pop("budget"), given.pop("data")
         with _on_disk(given.pop("file")) as file:
             function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
             given["groups"] = _list_groups(given["groups"], file, given["by"])

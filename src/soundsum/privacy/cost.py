@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from soundsum.arithmetic import words
-from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.arithmetic.rationals import decimal, is_special
 
 LONGEST = 1024  # bits of a denominator; longer ones are rounded up to a multiple of 2^-1024
 
@@ -57,7 +57,7 @@ class Cost:
 
 def parse_amount(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and not negative."""
-    x = exact(value, name)
+    x = decimal(value, name)
     if is_special(x) or x < 0:
         raise ValueError(f"{name}={value}: it is a number, 0 or more")
     return Fraction(x)

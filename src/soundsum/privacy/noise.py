@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.privacy.units import Norms
 from soundsum.registry import Registry
 
@@ -76,7 +76,7 @@ def positive(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and above 0."""
     if value is None:
         raise ValueError(f"{name} is missing; give a number above 0, such as {name}={'1e-6' if name == 'delta' else 1}")
-    number = exact(value, name)
+    number = decimal(value, name)
     if is_special(number) or number <= 0:
         raise ValueError(f"{name}={value}: a privacy parameter is a finite number above 0")
     return Fraction(number)

@@ -32,6 +32,7 @@ def release(
     rho: Any = None,
     missing: Missing = "zero",
     budget: Budget | None = None,
+    name: str | None = None,
 ) -> Several:
     """Several statistics of a table for one charge, read in one pass; they share epsilon equally.
 
@@ -51,7 +52,8 @@ def release(
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
         number of rows is private). Infinities are clamped.
-    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    name: what the data is called, if the budget is for data with a name.
 
     >>> table = {"pay": [100.0, 250.0], "age": [41, 29]}
     >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
@@ -59,8 +61,8 @@ def release(
     (Fraction(1, 2), 'mean')
     """
     promised = guarantee(epsilon, delta, rho, noise)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
-    return Several(carry_out(*prepare(data, statistics, setting), promised, budget))
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
+    return Several(carry_out(*prepare(data, statistics, setting), promised, budget, setting.binding))
 
 
 class CommonOptions(TypedDict, total=False):
@@ -76,6 +78,7 @@ class CommonOptions(TypedDict, total=False):
     rho: Any
     missing: Missing
     budget: Budget | None
+    name: str | None
 
 
 class BoundedOptions(CommonOptions, total=False):
@@ -123,6 +126,7 @@ def sum(
     rho: Any = None,
     missing: Missing = "zero",
     budget: Budget | None = None,
+    name: str | None = None,
 ) -> Release | Releases:
     """A private sum: each record clamped to [lower, upper], exact noise for what one record or person can move.
 
@@ -148,7 +152,8 @@ def sum(
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
         number of rows is private). Infinities are clamped.
-    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    name: what the data is called, if the budget is for data with a name.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
 
@@ -157,7 +162,7 @@ def sum(
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
     statistic = Sum(column, lower, upper, dtype, size, max_size, method)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
     return release_one(data, statistic, setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -189,6 +194,7 @@ def mean(
     rho: Any = None,
     missing: Missing = "zero",
     budget: Budget | None = None,
+    name: str | None = None,
 ) -> Release | Releases:
     """A private mean, within the bounds; epsilon is shared equally by the sum and, where it is private, the count.
 
@@ -212,11 +218,12 @@ def mean(
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
         number of rows is private). Infinities are clamped.
-    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    name: what the data is called, if the budget is for data with a name.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Mean(column, lower, upper, dtype, size), setting, promised, budget)
 
@@ -249,6 +256,7 @@ def variance(
     rho: Any = None,
     missing: Missing = "zero",
     budget: Budget | None = None,
+    name: str | None = None,
 ) -> Release | Releases:
     """A private population variance; epsilon is shared equally by two sums and, where it is private, the count.
 
@@ -272,10 +280,11 @@ def variance(
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
         number of rows is private). Infinities are clamped.
-    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    name: what the data is called, if the budget is for data with a name.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Variance(column, lower, upper, dtype, size), setting, promised, budget)

@@ -39,6 +39,7 @@ def count(
     rho: Any = None,
     missing: Missing = "zero",
     budget: Budget | None = None,
+    name: str | None = None,
 ) -> Release | Releases:
     """A private number of rows; with missing="drop", of those with a value in the column.
 
@@ -60,11 +61,12 @@ def count(
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: "zero" counts every row, "drop" only those with a value in the column.
-    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    name: what the data is called, if the budget is for data with a name.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
     return release_one(data, Count(column), setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -87,6 +89,7 @@ def histogram(
     rho: Any = None,
     missing: Missing = "zero",
     budget: Budget | None = None,
+    name: str | None = None,
 ) -> Releases:
     """Private counts of records in [edge, next edge), the last cell closed, or of each category; empty cells too.
 
@@ -111,11 +114,12 @@ def histogram(
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: makes no difference here, as a missing value is in no cell.
-    budget: a `Budget` that is charged before any noise is drawn, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    name: what the data is called, if the budget is for data with a name.
 
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
     promised = guarantee(epsilon, delta, rho, noise)
     released = release_one(data, Histogram(column, edges, categories, dtype), setting, promised, budget)
     assert isinstance(released, Releases)

@@ -1,26 +1,34 @@
-"""From planned statistics to releases: reserve, add up, charge, draw, release.
+"""From planned statistics to releases: charge, read and add up, draw, release.
 
-The order is what the budget's promise rests on: nothing is drawn before it is charged, and a crash can lose a release
+The order is what the budget's promise rests on: nothing is read before it is charged, and a crash can lose a release
 but never let one out unpaid. The table is read once, whatever is asked of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from soundsum.budget import Budget, charged
+from soundsum.budget import Binding, Budget, Cost
 from soundsum.data.rows import Rows
-from soundsum.engines import Engine, Totals
+from soundsum.engines import Totals
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
+from soundsum.releases.boundary import read_within
 from soundsum.releases.certificates import certify
 from soundsum.releases.outcome import LetOut, Release, Releases
 from soundsum.statistics import Task, describe
 
 
+class Adder(Protocol):
+    """Whoever adds up: an engine."""
+
+    def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]: ...
+
+
 def carry_out(
-    engine: Engine, tasks: Sequence[Task], rows: Rows, promised: Guarantee, budget: Budget | None
+    engine: Adder, tasks: Sequence[Task], rows: Rows, promised: Guarantee, budget: Budget | None, whom: Binding
 ) -> list[Release | Releases]:
     """Every task's release, for one charge; those that need noise share the guarantee equally."""
     if budget is not None and not isinstance(budget, Budget):
@@ -29,18 +37,43 @@ def carry_out(
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     share, noises = promised.divide(norms)  # refused here if absurd
     needs_noise = any(part.l1 for parts in norms for part in parts)
-    sums, n = charged(budget if needs_noise else None, promised.cost, what, lambda: _add_up(engine, tasks, rows))
+    charge = make_charge(budget, promised.cost if needs_noise else None, what, whom)
+    sums, n = read_within(lambda: engine.add_up(tasks, rows), charge.fail)
+    _require_size(tasks, n, charge)
     return [
         _release(task, rows, totals, noise, share, n) for task, totals, noise in zip(tasks, sums, noises, strict=True)
     ]
 
 
-def _add_up(engine: Engine, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-    sums, n = engine.add_up(tasks, rows)
+@dataclass(frozen=True)
+class Charge:
+    """A charge that has been written down, if there is a budget."""
+
+    budget: Budget | None
+    number: int
+
+    def fail(self) -> None:
+        if self.budget is not None:
+            self.budget.fail(self.number)
+
+    def withdraw(self) -> None:
+        if self.budget is not None:
+            self.budget.withdraw(self.number)
+
+
+def make_charge(budget: Budget | None, cost: Cost | None, what: str, whom: Binding) -> Charge:
+    """Charged before anything is read; what needs no noise is written down at no cost."""
+    if budget is None:
+        return Charge(None, 0)
+    return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, whom))
+
+
+def _require_size(tasks: Sequence[Task], n: int, charge: Charge) -> None:
+    """Refuses a size that is not the number of records; both are public, so the charge is taken back."""
     for problem in [task.claim.plan.problem for task in tasks]:
-        if problem.size is not None:
-            problem.with_size(n)  # refuses a size that is not the number of records
-    return sums, n
+        if problem.size is not None and problem.size != n:
+            charge.withdraw()
+            problem.with_size(n)
 
 
 def _release(

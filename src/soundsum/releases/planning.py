@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from soundsum.budget import Budget
+from soundsum.budget import Binding, Budget
 from soundsum.data.records import Missing
 from soundsum.data.rows import Rows
 from soundsum.data.tables import require
@@ -33,6 +33,7 @@ class Plan(Scheme):
         column: str | None = None,
         missing: Missing = "zero",
         budget: Budget | None = None,
+        name: str | None = None,
     ) -> Release:
         """The method's own sum with noise for its sensitivity; the options are those of `soundsum.sum`.
 
@@ -49,7 +50,8 @@ class Plan(Scheme):
         if worth != 1:
             raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
         task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self))
-        (released,) = carry_out(engine, [task], Rows(missing=missing), promised, budget)
+        whom = Binding(relation=self.problem.relation, data=name)
+        (released,) = carry_out(engine, [task], Rows(missing=missing), promised, budget, whom)
         assert isinstance(released, Release)
         return released
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
-from soundsum.budget import Budget
+from soundsum.budget import Binding, Budget
+from soundsum.budget.binding import VALUES
 from soundsum.data.columns import is_arrow
 from soundsum.data.keys import Groups
 from soundsum.data.records import Missing
@@ -40,6 +41,7 @@ class Setting:
     privacy_unit: Any = None
     max_rows: int = 1
     max_groups: int = 1
+    name: str | None = None  # of the data
 
     def __post_init__(self) -> None:
         if self.missing not in ("zero", "drop"):
@@ -52,6 +54,14 @@ class Setting:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
+
+    @property
+    def binding(self) -> Binding:
+        """Whom it protects, for a budget to compare with its own."""
+        column = self.privacy_unit
+        if column is not None and not isinstance(column, str):  # a name that is no text, or values
+            column = VALUES if hasattr(column, "__iter__") else str(column)
+        return Binding(column, self.relation, self.name)
 
     def unit(self, groups: int | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
@@ -84,7 +94,7 @@ def release_one(
     data: Any, statistic: Statistic, setting: Setting, promised: Guarantee, budget: Budget | None
 ) -> Release | Releases:
     """One statistic, released."""
-    (released,) = carry_out(*prepare(data, [statistic], setting), promised, budget)
+    (released,) = carry_out(*prepare(data, [statistic], setting), promised, budget, setting.binding)
     return released
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from soundsum.budget import Budget, charged
+from soundsum.budget import Binding, Budget
 from soundsum.data.rows import Rows
 from soundsum.engines import open_engine
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
+from soundsum.releases.boundary import read_within
+from soundsum.releases.pipeline import make_charge
 
 
-def private_max_size(data: Any, epsilon: Any, confidence: float = 0.999, budget: Budget | None = None) -> int:
+def private_max_size(
+    data: Any, epsilon: Any, confidence: float = 0.999, budget: Budget | None = None, name: str | None = None
+) -> int:
     """A limit that keeps all records with the confidence given, chosen by an epsilon-private count of the data.
 
     One record changes the count by 1 under symmetric and insert_delete, so Laplace noise of scale 1/epsilon is enough;
@@ -20,7 +24,8 @@ def private_max_size(data: Any, epsilon: Any, confidence: float = 0.999, budget:
     promised = guarantee(epsilon)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.999")
-    engine = open_engine(data)
-    _, size = charged(budget, promised.cost, "private limit on the size", lambda: engine.add_up([], Rows()))
+    engine, whom = open_engine(data), Binding(data=name)
+    charge = make_charge(budget, promised.cost, "private limit on the size", whom)
+    _, size = read_within(lambda: engine.add_up([], Rows()), charge.fail)
     noise = promised.noise_for(Norms(1, 1))
     return max(1, size + noise.draw(1)[0] + noise.half_width(confidence))

@@ -1,0 +1,65 @@
+"""Whom a budget protects: its unit of privacy, the relation of neighbours, and the name of the data.
+
+Costs compose only if they speak of the same neighbours. An epsilon for records says little about a person with a
+thousand of them, and one for tables of the same size says nothing about being in the table. So a ledger is bound when
+it is made, and refuses every charge that speaks of others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soundsum.data.relations import Relation
+
+VALUES = "(ids given as values)"
+"""Stands for a column of ids that has no name, which no ledger in a file can know again."""
+
+
+class BudgetMismatch(ValueError):
+    """A release protects another unit, relation or data than its budget is for. Nothing was charged, nothing drawn."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The column of the persons' ids (None: each record is a unit), the relation, and what the data is called."""
+
+    privacy_unit: str | None = None
+    relation: Relation = Relation.SYMMETRIC
+    data: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation(self.relation))
+        for name in ("privacy_unit", "data"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value):
+                raise TypeError(f"{name}={value!r} is not a name; give a string, or leave it out")
+        if self.privacy_unit is not None and self.relation != Relation.SYMMETRIC:
+            raise ValueError(f"persons come or go, so privacy_unit= needs symmetric, not {self.relation}")
+
+    def require(self, asked: Binding, what: str) -> None:
+        """Refuses a charge for anything else, naming both and the remedy."""
+        for name, theirs, ours, option in (
+            ("unit", asked.unit, self.unit, "privacy_unit="),
+            ("relation", asked.relation, self.relation, "relation="),
+            ("data", asked.data_name, self.data_name, "name="),
+        ):
+            if theirs != ours:
+                raise BudgetMismatch(
+                    f"{what}: it is about {theirs}, and the budget about {ours}: costs for another {name} do not add "
+                    f"up; nothing was charged. Ask with the budget's {option}, or give a budget of its own"
+                )
+
+    @property
+    def unit(self) -> str:
+        return "records" if self.privacy_unit is None else f"persons, by {self.privacy_unit}"
+
+    @property
+    def data_name(self) -> str:
+        return "data without a name" if self.data is None else f"the data {self.data!r}"
+
+    def __str__(self) -> str:
+        data = "" if self.data is None else f" of {self.data!r}"
+        return f"{self.unit}{data}, {self.relation} neighbours"
+
+    def to_json(self) -> dict[str, str | None]:
+        return {"privacy_unit": self.privacy_unit, "relation": str(self.relation), "data": self.data}

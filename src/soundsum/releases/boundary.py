@@ -1,0 +1,37 @@
+"""The boundary around reading: whatever goes wrong inside says nothing about a record to whoever asked.
+
+What can be refused without looking at a value (a file that is not there, a column, a type) is refused before it, in its
+own words. Inside, every error becomes ReadFailed with one constant sentence: a reader's words may hold a record
+("could not convert 'HIV positive'"), and so may its traceback. The details go to the operator's log alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SENTENCE = (
+    "the data could not be read to its end, or not be added up; what went wrong is in the operator's log "
+    "(the logger soundsum.operator), and a charge for it stays until the owner gives it back"
+)
+
+OPERATOR = logging.getLogger("soundsum.operator")
+OPERATOR.addHandler(logging.NullHandler())
+OPERATOR.propagate = False  # an unconfigured logger would print to the screen, which the analyst may see
+
+
+class ReadFailed(RuntimeError):
+    """Reading or adding up went wrong. Nothing was let out; the charge stays, and is counted as failed."""
+
+
+def read_within(read: Callable[[], T], on_failure: Callable[[], None] = lambda: None) -> T:
+    """What `read` gives; or ReadFailed, raised where nothing of the reader is in sight any more."""
+    try:
+        return read()
+    except Exception:
+        OPERATOR.exception("a read failed")
+    on_failure()
+    raise ReadFailed(SENTENCE)

@@ -1,0 +1,307 @@
+"""The owner's table: data, unit of privacy, relation, budget and schema, bound together once by whoever owns the data.
+
+A query chooses a statistic and what it may cost, and cannot change the rest. This guards against mistakes, and behind a
+server that holds the object against analysts; code in the same process can reach the data whatever this class does.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from threading import Thread
+from typing import Any, TypeVar
+
+from soundsum.arithmetic.numbers import number_type
+from soundsum.budget import Binding, Budget, BudgetMismatch
+from soundsum.data.records import Missing
+from soundsum.data.relations import Relation
+from soundsum.data.rows import Rows
+from soundsum.engines import Engine, Totals
+from soundsum.methods import Method
+from soundsum.privacy.guarantee import guarantee
+from soundsum.releases.boundary import SENTENCE, ReadFailed
+from soundsum.releases.outcome import Release, Releases, Several
+from soundsum.releases.pipeline import carry_out
+from soundsum.releases.planning import Plan
+from soundsum.releases.setting import Setting, prepare
+from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """What is public about a column: its type, its categories, its bounds; None where nothing was said."""
+
+    type: str | None = None
+    categories: tuple[Any, ...] | None = None
+    lower: Any = None
+    upper: Any = None
+
+    @classmethod
+    def of(cls, column: str, said: Any) -> ColumnSchema:
+        """As the owner writes it: "float64", ["a", "b"], ("float64", 0, 100), or a dict of these by name."""
+        if isinstance(said, Mapping):
+            unknown = said.keys() - {"type", "categories", "lower", "upper"}
+            if unknown:
+                raise ValueError(f"schema: {column!r} has {min(unknown)!r}; give type, categories, lower and upper")
+            made = cls(said.get("type"), said.get("categories"), said.get("lower"), said.get("upper"))
+            made = replace(made, categories=None if made.categories is None else tuple(made.categories))
+        elif isinstance(said, tuple) and len(said) == 3 and isinstance(said[0], str):
+            made = cls(said[0], None, said[1], said[2])
+        elif isinstance(said, list):
+            made = cls(categories=tuple(said))
+        else:
+            made = cls(said)
+        if made.type is not None:
+            number_type(made.type)  # refuses what is none
+        return made
+
+
+class Private:
+    """A table with its owner's terms.
+
+    data: a data frame, a dict of columns, or a path to Parquet, CSV or Arrow files.
+    privacy_unit: protect persons: the column of their ids. Without it, each record is protected on its own.
+    relation: when two tables are neighbours.
+    max_rows, max_groups: how much of a person counts, unless a query says otherwise; its noise follows.
+    name: what the data is called; the budget is bound to it.
+    budget: what everything together may cost. It is bound to the same unit, relation and name.
+    schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
+        of type, categories, lower and upper. What is not given comes from the data's own types, never from values.
+    pad: a time, such as "0.5s": every answer, refusals too, then comes just so late; one that would take longer is
+        ReadFailed.
+
+    >>> visits = {"cost": [12.5, 80.0, 41.0], "ward": ["a", "b", "a"], "patient": [1, 1, 2]}
+    >>> budget = Budget(epsilon=1, privacy_unit="patient", data="visits")
+    >>> terms = {"name": "visits", "budget": budget, "schema": {"ward": ["a", "b"]}}
+    >>> owner = Private(visits, privacy_unit="patient", max_rows=2, **terms)
+    >>> list(owner.sum("cost", 0, 100, epsilon="1/2", by="ward"))
+    ['a', 'b']
+    >>> owner.budget.left.epsilon
+    Fraction(1, 2)
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        budget: Budget,
+        privacy_unit: str | None = None,
+        relation: Relation | str = Relation.SYMMETRIC,
+        max_rows: int = 1,
+        max_groups: int = 1,
+        name: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        pad: str | None = None,
+    ) -> None:
+        if not isinstance(budget, Budget):
+            raise TypeError(f"budget={budget!r}: a private table has a budget; give ss.Budget(epsilon=...)")
+        if privacy_unit is not None and not isinstance(privacy_unit, str):
+            raise TypeError("privacy_unit= names the column of ids; an owner's table has one for every query")
+        self._data = data
+        self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, max_rows, max_groups, name)
+        self._setting.unit(None)  # refuses caps that are none
+        self._binding = Binding(privacy_unit, Relation(relation), name)
+        if budget.binding not in (None, self._binding):
+            raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
+        self._budget = budget
+        self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
+        self._pad = None if pad is None else _seconds(pad)
+
+    @property
+    def budget(self) -> Budget:
+        return self._budget
+
+    @property
+    def schema(self) -> dict[str, ColumnSchema]:
+        """What the owner said about columns."""
+        return dict(self._schema)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name}: {_show(column)}" for name, column in self._schema.items())
+        return f"Private({self._binding}; {{{columns}}}; {self._budget!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a private table is not copied or pickled: its data stays where it is")
+
+    # What can be asked
+
+    def sum(
+        self,
+        column: str,
+        lower: Any = None,
+        upper: Any = None,
+        epsilon: Any = None,
+        *,
+        method: str | Method = "auto",
+        **options: Any,
+    ) -> Release | Releases:
+        """A private sum; bounds come from the schema where it has them. Options: those of `release`."""
+        low, high = self._bounds(column, lower, upper)
+        return self._one(Sum(column, low, high, self._type(column), method=method), epsilon, options)
+
+    def mean(
+        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
+    ) -> Release | Releases:
+        """A private mean; bounds come from the schema where it has them. Options: those of `release`."""
+        return self._one(Mean(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
+
+    def variance(
+        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
+    ) -> Release | Releases:
+        """A private variance; bounds come from the schema where it has them. Options: those of `release`."""
+        return self._one(Variance(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
+
+    def count(self, epsilon: Any = None, *, column: str | None = None, **options: Any) -> Release | Releases:
+        """A private number of rows. Options: those of `release`."""
+        return self._one(Count(column), epsilon, options)
+
+    def histogram(
+        self,
+        column: str,
+        edges: Sequence[Any] | None = None,
+        epsilon: Any = None,
+        *,
+        categories: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> Releases:
+        """Private counts between edges or of categories, which come from the schema where it lists them."""
+        if edges is None and categories is None:
+            categories = self._said(column).categories
+        kind = self._type(column) if edges is not None else None
+        made = self._one(Histogram(column, edges, categories, kind), epsilon, options)
+        assert isinstance(made, Releases)
+        return made
+
+    def release(
+        self,
+        statistics: Sequence[Statistic],
+        epsilon: Any = None,
+        *,
+        by: str | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        noise: str = "laplace",
+        delta: Any = None,
+        rho: Any = None,
+        missing: Missing = "zero",
+    ) -> Several:
+        """Several statistics for one charge; they share epsilon equally.
+
+        by: one result for each group in this column; groups: which, by default those the schema lists.
+        max_rows, max_groups: how much of a person counts, by default the owner's caps.
+        noise, delta, rho, missing: as for `soundsum.sum`.
+        """
+
+        def carry() -> Several:
+            promised = guarantee(epsilon, delta, rho, noise)
+            has_cells = any(getattr(statistic, "cells", None) is not None for statistic in statistics)
+            setting = self._ask(by, groups, max_rows, max_groups, missing, has_cells)
+            engine, tasks, rows = prepare(self._data, statistics, setting)
+            return Several(carry_out(_Timed(engine, until), tasks, rows, promised, self._budget, self._binding))
+
+        until = None if self._pad is None else time.monotonic() + self._pad
+        return carry() if until is None else _answer_at(until, carry)
+
+    def plan(
+        self, column: str, lower: Any = None, upper: Any = None, *, method: str | Method = "auto", **options: Any
+    ) -> Plan:
+        """What a sum would cost; nothing is read and nothing charged. Options: by, groups, max_rows, max_groups."""
+        low, high = self._bounds(column, lower, upper)
+        asked = Sum(column, low, high, self._type(column), method=method)
+        _, (task,), _ = prepare(self._data, [asked], self._ask(**options))
+        assert isinstance(task.claim.plan, Plan)
+        return task.claim.plan
+
+    # How
+
+    def _one(self, statistic: Statistic, epsilon: Any, options: dict[str, Any]) -> Release | Releases:
+        (made,) = self.release([statistic], epsilon, **options)
+        return made
+
+    def _ask(
+        self,
+        by: str | None = None,
+        groups: Any = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        missing: Missing = "zero",
+        has_cells: bool = False,
+    ) -> Setting:
+        if by is not None and not isinstance(by, str):
+            raise TypeError("by= names a column of the private table")
+        if by is not None and groups is None:
+            groups = self._said(by).categories
+        own = self._setting
+        rows, most = (
+            own.max_rows if max_rows is None else max_rows,
+            own.max_groups if max_groups is None else max_groups,
+        )
+        if by is None and max_groups is None and not has_cells:
+            most = 1  # the owner's cap is about groups and cells, of which there are none
+        return replace(own, by=by, groups=groups, max_rows=rows, max_groups=most, missing=missing)
+
+    def _said(self, column: str) -> ColumnSchema:
+        return self._schema.get(column, ColumnSchema())
+
+    def _type(self, column: str) -> str | None:
+        return self._said(column).type
+
+    def _bounds(self, column: str, lower: Any, upper: Any) -> tuple[Any, Any]:
+        said = self._said(column)
+        bounds = said.lower if lower is None else lower, said.upper if upper is None else upper
+        if None in bounds:
+            raise ValueError(
+                f"column {column!r} has no bounds in the schema; give lower and upper, from public knowledge"
+            )
+        return bounds
+
+
+class _Timed:
+    """An engine whose answer counts only if it comes in time."""
+
+    def __init__(self, engine: Engine, until: float | None) -> None:
+        self._engine, self._until, self.schema = engine, until, engine.schema
+
+    def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
+        added = self._engine.add_up(tasks, rows)
+        if self._until is not None and time.monotonic() > self._until:
+            raise TimeoutError("the read took longer than the pad")
+        return added
+
+
+def _answer_at(until: float, ask: Callable[[], T]) -> T:
+    """What `ask` gives or raises, at just this time; ReadFailed if it is not there by then."""
+    answers: list[T] = []
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            answers.append(ask())
+        except Exception as error:
+            errors.append(error)
+
+    Thread(target=work, daemon=True).start()
+    time.sleep(max(0.0, until - time.monotonic()))
+    if answers:
+        return answers[0]
+    raise errors[0] if errors else ReadFailed(SENTENCE)
+
+
+def _seconds(pad: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", pad) if isinstance(pad, str) else None
+    if found is None or not Fraction(found[1]):
+        raise ValueError(f"pad={pad!r} is not a time; give one such as '0.5s' or '200ms'")
+    return float(Fraction(found[1]) / (1000 if found[2] == "ms" else 1))
+
+
+def _show(column: ColumnSchema) -> str:
+    if column.categories is not None:
+        return f"{len(column.categories):,} categories"
+    bounds = "" if column.lower is None else f" in [{column.lower}, {column.upper}]"
+    return f"{column.type or 'as in the data'}{bounds}"

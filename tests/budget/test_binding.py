@@ -1,0 +1,235 @@
+"""Whom a budget protects: costs for another unit, relation or data are refused, and failed reads are counted."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+import soundsum as ss
+from soundsum.budget import Binding, BudgetClosed, BudgetMismatch, Cost
+from soundsum.budget.ledger import read
+from soundsum.cli import app
+
+VISITS = {"cost": np.array([10.0, 20.0, 30.0]), "patient": [1, 1, 2], "ward": ["a", "b", "a"]}
+BY_PATIENT = {"column": "cost", "privacy_unit": "patient", "max_rows": 2}
+
+
+@pytest.fixture(params=[True, False], ids=["ledger", "memory"])
+def kept(request, tmp_path):
+    """Options for a budget in a file or in memory."""
+    return {"path": tmp_path / "ledger.db"} if request.param else {}
+
+
+def soundsum(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+class TestBinding:
+    def test_epsilons_for_persons_and_for_records_do_not_add_up(self, kept):
+        """A victim with many rows shows in a release for records at the same epsilon; so it has its own budget."""
+        budget = ss.Budget(epsilon=2, privacy_unit="patient", **kept)
+        ss.sum(VISITS, 0, 100, 1, budget=budget, **BY_PATIENT)
+        with pytest.raises(BudgetMismatch, match="it is about records, and the budget about persons, by patient"):
+            ss.sum(VISITS, 0, 100, 1, column="cost", budget=budget)
+        assert len(budget.entries()) == 1
+        assert budget.left.epsilon == 1
+
+    def test_a_ledger_is_for_records_under_symmetric_unless_it_says_otherwise(self, kept):
+        budget = ss.Budget(epsilon=2, **kept)
+        ss.sum([1.0], 0, 1, 1, budget=budget)
+        assert budget.binding == Binding()
+        for asked in (
+            lambda: ss.sum(VISITS, 0, 1, 1, budget=budget, **BY_PATIENT),
+            lambda: ss.sum([1.0], 0, 1, 1, relation="change_one", budget=budget),
+            lambda: ss.sum([1.0], 0, 1, 1, budget=budget, name="visits"),
+            lambda: ss.count([1.0], 1, relation="change_one", budget=budget),
+            lambda: ss.plan(ss.Problem("float64", 0, 1, "hamming", size=1)).release([1.0], 1, budget=budget),
+            lambda: ss.private_max_size([1.0], 1, budget=budget, name="other"),
+        ):
+            with pytest.raises(BudgetMismatch, match="nothing was charged"):
+                asked()
+        assert len(budget.entries()) == 1
+
+    def test_a_budget_in_memory_is_bound_by_its_first_charge(self):
+        budget = ss.Budget(epsilon=3)
+        assert budget.binding is None
+        ss.sum([1.0], 0, 1, 1, relation="change_one", name="a", budget=budget)
+        assert budget.binding == Binding(None, ss.Relation.CHANGE_ONE, "a")
+        with pytest.raises(BudgetMismatch, match="the data 'a'"):
+            ss.sum([1.0], 0, 1, 1, relation="change_one", name="b", budget=budget)
+
+    def test_ids_given_as_values_need_a_budget_in_memory(self, tmp_path):
+        column, ids = np.array([1.0, 2.0]), [7, 8]
+        ss.sum(column, 0, 1, 1, privacy_unit=ids, budget=ss.Budget(epsilon=1))
+        ledger = ss.Budget(epsilon=1, path=tmp_path / "ledger.db", privacy_unit="id")
+        with pytest.raises(BudgetMismatch, match="name the column of ids, or use a budget in memory"):
+            ss.sum(column, 0, 1, 1, privacy_unit=ids, budget=ledger)
+        assert ledger.entries() == []
+
+    def test_what_needs_no_noise_is_written_down_at_no_cost(self, kept):
+        budget = ss.Budget(epsilon=1, relation="change_one", **kept)
+        ss.sum([1.0], 0, 1, 1, relation="change_one", budget=budget)
+        assert ss.count([1.0, 2.0], 1, relation="change_one", budget=budget).value == 2
+        assert [entry.cost.epsilon for entry in budget.entries()] == [1, 0]
+        assert "count" in budget.entries()[-1].what
+        rho = ss.Budget(rho=1, relation="change_one")
+        ss.count([1.0], 1, relation="change_one", budget=rho)
+        assert rho.spent == Cost(rho=0)
+
+    def test_another_binding_for_a_ledger_there_is(self, tmp_path):
+        path = tmp_path / "ledger.db"
+        ss.Budget(epsilon=1, path=path, privacy_unit="patient", data="visits")
+        assert ss.Budget(path=path).binding == ss.Budget(epsilon=1, path=path).binding
+        for other in ({"privacy_unit": "doctor"}, {"data": "other"}, {"relation": "hamming"}):
+            with pytest.raises(BudgetMismatch, match="is for persons, by patient of 'visits'"):
+                ss.Budget(path=path, **other)
+
+    def test_nonsense(self):
+        with pytest.raises(ValueError, match="persons come or go"):
+            ss.Budget(epsilon=1, privacy_unit="id", relation="change_one")
+        with pytest.raises(TypeError, match="data=5 is not a name"):
+            ss.Budget(epsilon=1, data=5)
+        for bad in (0, -1, True, 1.5):
+            with pytest.raises(ValueError, match="max_failures="):
+                ss.Budget(epsilon=1, max_failures=bad)
+
+
+class TestOldLedgers:
+    @pytest.fixture
+    def old(self, tmp_path):
+        """A ledger as the first format wrote it, with one charge."""
+        path = tmp_path / "old.db"
+        db = sqlite3.connect(path)
+        db.executescript(
+            """
+            PRAGMA application_id = 1936946541; PRAGMA user_version = 1;
+            CREATE TABLE promise (epsilon TEXT, delta TEXT NOT NULL, rho TEXT);
+            CREATE TABLE charges (number INTEGER PRIMARY KEY, at TEXT NOT NULL, what TEXT NOT NULL, epsilon TEXT,
+                delta TEXT NOT NULL, rho TEXT, total_epsilon TEXT, total_delta TEXT NOT NULL, total_rho TEXT);
+            INSERT INTO promise VALUES ('1', '0', NULL);
+            INSERT INTO charges VALUES
+                (1, '2025-01-01T00:00:00+00:00', 'sum of pay', '1/4', '0', NULL, '1/4', '0', NULL);
+            """
+        )
+        db.close()
+        return path
+
+    def test_an_old_ledger_is_refused_until_it_is_said_what_it_was_for(self, old):
+        with pytest.raises(ValueError, match="say it once with soundsum budget bind"):
+            ss.Budget(path=old)
+        bound = soundsum("budget", "bind", old, "--privacy-unit", "patient", "--data", "visits")
+        assert bound.exit_code == 0, bound.output
+        budget = ss.Budget(path=old)
+        assert budget.binding == Binding("patient", ss.Relation.SYMMETRIC, "visits")
+        assert (budget.left.epsilon, budget.entries()[0].what) == (0.75, "sum of pay")
+        ss.sum(VISITS, 0, 1, "1/4", budget=budget, name="visits", **BY_PATIENT)
+        assert budget.left.epsilon == 0.5
+        again = soundsum("budget", "bind", old)
+        assert again.exit_code != 0
+        assert "bound once" in str(again.exception)
+
+    def test_the_application_s_mark(self):
+        from soundsum.budget.ledger import APPLICATION
+
+        assert APPLICATION == 1936946541
+
+
+class TestFailures:
+    def test_a_failed_read_stays_charged_and_closes_the_budget(self, kept):
+        budget = ss.Budget(epsilon=1, **kept)
+        number = budget.charge(Cost(epsilon="1/4"), "a sum")
+        budget.fail(number)
+        assert (budget.left.epsilon, budget.is_closed) == (0.75, True)
+        with pytest.raises(BudgetClosed, match=r"closed after 1 failed read; nothing was charged: its owner"):
+            budget.charge(Cost(epsilon="1/4"), "another")
+        budget.reopen()
+        budget.charge(Cost(epsilon="1/4"), "another")
+        assert [entry.state for entry in budget.entries()] == ["failed", "charged"]
+
+    def test_only_what_failed_is_given_back(self, kept):
+        budget = ss.Budget(epsilon=1, max_failures=2, **kept)
+        good, bad = (budget.charge(Cost(epsilon="1/4"), what) for what in ("good", "bad"))
+        with pytest.raises(ValueError, match=f"charge {good} is charged; only a charge whose read failed"):
+            budget.refund(good)
+        budget.fail(bad)
+        assert not budget.is_closed
+        budget.refund(bad)
+        assert budget.left.epsilon == 0.75
+        with pytest.raises(ValueError, match="is refunded"):
+            budget.refund(bad)
+        with pytest.raises(ValueError, match="there is no charge 99"):
+            budget.refund(99)
+        budget.charge(Cost(epsilon="3/4"), "the rest")
+        assert budget.left.epsilon == 0
+
+    def test_a_refund_of_a_rho_is_as_if_it_had_not_been(self, kept):
+        budget = ss.Budget(epsilon=1, delta="1e-6", max_failures=5, **kept)
+        budget.charge(Cost(epsilon="1/4"), "first")
+        left = budget.left
+        budget.fail(number := budget.charge(Cost(rho="1/1000"), "by rho"))
+        assert budget.left != left
+        budget.refund(number)
+        assert budget.left == left
+
+    def test_commands_for_the_owner(self, tmp_path):
+        path = tmp_path / "ledger.db"
+        made = soundsum(
+            "budget", "create", path, "--epsilon", 3, "--privacy-unit", "patient", "--data", "visits",
+            "--max-failures", 2,
+        )  # fmt: skip
+        assert made.exit_code == 0, made.output
+        budget = ss.Budget(path=path)
+        for _ in range(2):
+            budget.fail(budget.charge(Cost(epsilon="1/2"), "a sum", Binding("patient", data="visits")))
+        shown = json.loads(soundsum("budget", "show", path, "--json").stdout)
+        assert shown["bound"] == {"privacy_unit": "patient", "relation": "symmetric", "data": "visits"}
+        assert (shown["failures"], shown["max_failures"]) == (2, 2)
+        assert "closed after failed reads" in soundsum("budget", "show", path).stdout
+        first = shown["charges"][0]["number"]
+        assert soundsum("budget", "refund", path, first).exit_code == 0
+        assert soundsum("budget", "reopen", path).exit_code == 0
+        found = read(path)
+        assert [entry.state for entry in found.entries] == ["refunded", "failed"]
+        assert (found.spent.epsilon, found.failures) == (0.5, 0)
+
+    def test_a_size_that_is_not_the_public_one_takes_its_charge_back(self, kept):
+        budget = ss.Budget(epsilon=1, relation="change_one", **kept)
+        with pytest.raises(ValueError, match="size=5 but the data has 2 records"):
+            ss.sum([1.0, 2.0], 0, 1, 1, relation="change_one", size=5, budget=budget)
+        assert (budget.left.epsilon, budget.is_closed) == (1, False)
+
+
+class TestDecimals:
+    def test_ten_tenths_are_one(self, kept):
+        budget = ss.Budget(epsilon=1, **kept)
+        for _ in range(10):
+            ss.count([1.0], 0.1, budget=budget)
+        assert budget.left.epsilon == 0
+        assert ss.sum([1.0], 0, 1, 0.1).epsilon == ss.Cost(epsilon=np.float32(0.1)).epsilon == ss.Cost("1/10").epsilon
+        assert "epsilon=0.1" in repr(ss.sum([1.0], 0, 1, 0.1))
+
+    def test_bounds_stay_at_their_binary_value(self):
+        assert ss.Problem("float64", 0, 0.1).upper == ss.Problem("float64", 0, np.float64(0.1)).upper != 0.1 * 10 / 100
+
+    def test_a_ledger_made_with_a_float_s_binary_value_is_the_same(self, tmp_path):
+        from fractions import Fraction
+
+        path = tmp_path / "ledger.db"
+        ss.Budget(epsilon=Fraction(0.1), path=path)
+        assert ss.Budget(epsilon=0.1, path=path).epsilon == Fraction(0.1)
+        with pytest.raises(ValueError, match="promises"):
+            ss.Budget(epsilon=0.2, path=path)
+
+
+def test_a_table_by_its_name(tmp_path):
+    pa.parquet.write_table(pa.table({"x": [1.0]}), tmp_path / "x.parquet")
+    ledger = tmp_path / "ledger.db"
+    soundsum("budget", "create", ledger, "--epsilon", 1, "--data", "visits")
+    options = ("--column", "x", "--bounds", 0, 1, "--epsilon", "1/2", "--budget", ledger)
+    refused = soundsum("sum", tmp_path / "x.parquet", *options)
+    assert isinstance(refused.exception, BudgetMismatch)
+    assert soundsum("sum", tmp_path / "x.parquet", *options, "--data", "visits").exit_code == 0

@@ -1,0 +1,146 @@
+"""The owner's table: queries choose a statistic and its cost, and nothing else."""
+
+import pickle
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import soundsum as ss
+from soundsum.budget import BudgetMismatch
+
+VISITS = pa.table(
+    {
+        "cost": [10.0, 20.0, 30.0, 99.0],
+        "age": [41, 41, 29, 77],
+        "ward": ["a", "b", "a", "z"],
+        "patient": [1, 1, 2, 3],
+    }
+)
+SCHEMA = {"cost": ("float64", 0, 50), "ward": ["a", "b", "c"], "age": {"lower": 0, "upper": 120}}
+
+
+def own(data=VISITS, epsilon=10, **options):
+    options = {"privacy_unit": "patient", "max_rows": 12, "max_groups": 4, "name": "visits", **options}
+    budget = ss.Budget(epsilon=epsilon, privacy_unit=options["privacy_unit"], data=options["name"])
+    return ss.Private(data, budget=budget, schema=SCHEMA, **options)
+
+
+@pytest.fixture
+def visits(silent):
+    return own()
+
+
+def test_every_statistic(visits):
+    assert visits.sum("cost", epsilon=1).value == 10 + 20 + 30 + 50
+    assert visits.sum("cost", 0, 25, epsilon=1).value == 10 + 20 + 25 + 25
+    assert visits.mean("age", epsilon=1).value == pytest.approx(47)
+    assert visits.variance("age", epsilon=1).value == pytest.approx(np.var([41, 41, 29, 77]), rel=1e-6)
+    assert visits.count(1).value == 4
+    assert {k: r.value for k, r in visits.histogram("ward", epsilon=1).items()} == {"a": 2, "b": 1, "c": 0}
+    assert [r.value for r in visits.histogram("age", [0, 40, 80], 1).values()] == [1, 3]
+    total, n = visits.release([ss.Sum("cost", 0, 50), ss.Count()], epsilon=1)
+    assert (total.value, n.value) == (110, 4)
+    assert visits.budget.left.epsilon == 2
+
+
+def test_groups_come_from_the_schema(visits):
+    by_ward = visits.sum("cost", epsilon=1, by="ward")
+    assert {k: r.value for k, r in by_ward.items()} == {"a": 40, "b": 20, "c": 0}
+    assert by_ward["a"].plan.unit == ss.Unit(3, 12, 4)
+    with pytest.raises(ValueError, match="groups= is missing"):
+        visits.sum("cost", epsilon=1, by="age")
+    assert list(visits.sum("cost", epsilon=1, by="age", groups=[41])) == [41]
+
+
+def test_a_plan_costs_nothing(visits):
+    p = visits.plan("cost", by="ward")
+    assert p.unit == ss.Unit(3, 12, 4)
+    assert p.sensitivity == 3 * 12 * 50
+    assert visits.plan("cost").unit == ss.Unit(None, 12)
+    assert visits.budget.entries() == []
+
+
+def test_caps_are_the_owner_s_defaults_and_noise_follows_a_query_s_own(visits):
+    assert visits.sum("cost", epsilon=1, max_rows=1).plan.sensitivity == 50
+    assert visits.sum("cost", epsilon=1).plan.sensitivity == 600
+
+
+def test_a_query_cannot_change_the_terms(visits):
+    for name in ("privacy_unit", "relation", "budget", "name", "data"):
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            visits.sum("cost", epsilon=1, **{name: None})
+    with pytest.raises(AttributeError):
+        visits.budget = ss.Budget(epsilon=100)
+    with pytest.raises(ss.BudgetExceeded):
+        visits.sum("cost", epsilon=11)
+
+
+def test_the_budget_is_bound_to_the_same():
+    for budget in (
+        ss.Budget(epsilon=1, privacy_unit="doctor", data="visits"),
+        ss.Budget(epsilon=1, data="visits"),
+        ss.Budget(epsilon=1, privacy_unit="patient"),
+    ):
+        if budget.binding is not None:
+            with pytest.raises(BudgetMismatch, match="and the table for persons, by patient of 'visits'"):
+                ss.Private(VISITS, privacy_unit="patient", name="visits", budget=budget)
+    with pytest.raises(TypeError, match="a private table has a budget"):
+        ss.Private(VISITS, budget=None)
+
+
+def test_it_shows_schema_and_budget_and_none_of_the_data():
+    shown = repr(own(pa.table({"secret": ["HIV positive"], "patient": ["Jane Doe"]})))
+    assert "ward: 3 categories" in shown
+    assert "epsilon = 10 left" in shown
+    assert "secret" not in shown
+    assert "Jane" not in shown
+    with pytest.raises(TypeError, match="its data stays where it is"):
+        pickle.dumps(own())
+
+
+def test_mistakes_are_named():
+    visits = own()
+    with pytest.raises(ValueError, match="column 'patient' has no bounds in the schema"):
+        visits.sum("patient", epsilon=1)
+    with pytest.raises(TypeError, match="privacy_unit= names the column of ids"):
+        ss.Private(VISITS, privacy_unit=[1, 2, 3], budget=ss.Budget(epsilon=1))
+    with pytest.raises(ValueError, match="give type, categories, lower and upper"):
+        ss.Private(VISITS, budget=ss.Budget(epsilon=1), schema={"cost": {"kind": "float64"}})
+    for bad in ("half a second", 5, "0s"):
+        with pytest.raises(ValueError, match="is not a time"):
+            ss.Private(VISITS, budget=ss.Budget(epsilon=1), pad=bad)
+    for bad in ({"max_rows": 0}, {"max_groups": -1}):
+        with pytest.raises(ValueError, match="give a whole number, 1 or more"):
+            own(**bad)
+
+
+def test_every_answer_comes_at_the_same_time():
+    visits = own(pad="0.3s")
+    start = time.monotonic()
+    visits.sum("cost", epsilon=1)
+    answered = time.monotonic()
+    with pytest.raises(ValueError, match="is not in the table"):
+        visits.sum("nothing", 0, 1, 1)
+    refused = time.monotonic()
+    assert answered - start >= 0.3
+    assert refused - answered >= 0.3
+
+
+def test_an_answer_that_would_take_longer_is_a_failed_read():
+    class Slow:
+        def __arrow_c_stream__(self, requested_schema=None):
+            time.sleep(0.3)
+            return VISITS.__arrow_c_stream__(requested_schema)
+
+        columns = VISITS.column_names
+
+    visits = own(Slow(), pad="100ms")
+    with pytest.raises(ss.ReadFailed):
+        visits.count(1)
+    deadline = time.monotonic() + 5
+    while not visits.budget.is_closed and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (entry,) = visits.budget.entries()
+    assert entry.state == "failed"
