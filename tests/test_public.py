@@ -34,7 +34,7 @@ COMMANDS = {
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--categories", "--dtype"},
-    "check": {"file"},
+    "check": {"file", "--budget"},
     "budget create": {"ledger", "--epsilon", "--delta", "--rho", *WHOM},
     "budget show": {"ledger", "--json"},
     "budget bind": {"ledger", *WHOM},

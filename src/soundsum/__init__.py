@@ -6,11 +6,11 @@ from soundsum._version import __version__
 from soundsum.arithmetic.numbers import FloatType, IntType
 from soundsum.arithmetic.rationals import Rounding
 from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
+from soundsum.data.boundary import ReadFailed
 from soundsum.data.relations import Relation
 from soundsum.data.runs import Runs
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
-from soundsum.releases.boundary import ReadFailed
 from soundsum.releases.calls import mean, release, sum, variance
 from soundsum.releases.certificates import check
 from soundsum.releases.counting import count, histogram

@@ -67,19 +67,58 @@ def test_every_release_by_group_can_be_checked(soundsum):
         done = soundsum(command, *SUM[1:], "--by", "dept", "--groups", "a,b", "--json")
         (soundsum.folder / "r.json").write_text(done.stdout)
         assert soundsum("check", "r.json").stdout.startswith("holds")
-        (soundsum.folder / "r.json").write_text(done.stdout.replace('"epsilon": "1"', '"epsilon": "2"', 1))
+        releases = json.loads(done.stdout)
+        releases[1]["certificate"]["privacy"]["epsilon"] = "2"
+        (soundsum.folder / "r.json").write_text(json.dumps(releases))
         assert soundsum("check", "r.json").returncode == 1
 
 
+def test_a_ledger_bears_a_release_out(soundsum):
+    for name in ("ours.db", "other.db"):
+        soundsum("budget", "create", name, "--epsilon", "3", "--data", "pay")
+    done = soundsum(*SUM, "--budget", "ours.db", "--data", "pay", "--json")
+    (soundsum.folder / "r.json").write_text(done.stdout)
+    held = soundsum("check", "r.json", "--budget", "ours.db")
+    assert held.returncode == 0
+    assert "this ledger was charged for it" in held.stdout
+    assert "cannot be checked" in held.stdout
+    other = soundsum("check", "r.json", "--budget", "other.db")
+    assert (other.returncode, "the ledger has no charge 1" in other.stdout) == (1, True)
+    for path, value, message in (
+        (["ledger", "cost", "epsilon"], "1/100", "charge 1 was"),
+        (["ledger", "what"], "something small", "the release says 'something small'"),
+        (["ledger", "entry"], 7, "no charge 7"),
+        (["data"], "other", "the ledger is for 'pay'"),
+        (["privacy_unit"], "person", "the ledger is for None"),
+        (["relation"], "hamming", "relation"),
+        (["bounds"], ["0", "1"], "bounds"),
+    ):
+        release = json.loads(done.stdout)
+        inner = release
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = value
+        (soundsum.folder / "r.json").write_text(json.dumps(release))
+        wrong = soundsum("check", "r.json", "--budget", "ours.db")
+        assert wrong.returncode == 1, path
+        assert message in wrong.stdout.replace("\n", " "), path
+    (soundsum.folder / "r.json").write_text(json.dumps({"certificate": {"format": 1}}))
+    assert soundsum("check", "r.json").returncode == 2
+    (soundsum.folder / "r.json").write_text(json.dumps(json.loads(done.stdout)["certificate"]))
+    assert soundsum("check", "r.json").returncode == 0
+    assert soundsum("check", "r.json", "--budget", "ours.db").returncode == 2
+
+
 def test_stdin_and_types_of_csv_columns(soundsum):
-    done = soundsum("sum", "-", "--column", "x", "--bounds", "0", "9", "--epsilon", "1000000", input="x\n1\n2\n")
+    options = ("--column", "x", "--bounds", "0", "9", "--epsilon", "1000000", "--dtype", "int64")
+    done = soundsum("sum", "-", *options, input="x\n1\n2\n")
     assert done.stdout.splitlines()[1].split()[0] == "3"
-    typed = soundsum(*SUM, "--dtype", "float64", "--json")
-    assert json.loads(typed.stdout)["certificate"]["problem"]["dtype"] == "float64"
+    plain = soundsum(*SUM, "--json")
+    assert json.loads(plain.stdout)["certificate"]["problem"]["dtype"] == "float64"
 
 
 def test_gaussian_noise(soundsum):
-    done = soundsum("sum", "t.csv", *PAY, "--noise", "gaussian", "--rho", "1/2", "--json")
+    done = soundsum("sum", "t.csv", *PAY, "--dtype", "int64", "--noise", "gaussian", "--rho", "1/2", "--json")
     assert json.loads(done.stdout)["certificate"]["released"][0]["sigma_squared"] == "36"
 
 
@@ -95,10 +134,10 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
         ([*SUM, "--groups", "a"], "without by="),
         (
             [*SUM, "--by", "floor", "--groups", "a"],
-            "column 'floor' is not in the table; it has pay, dept, person, year",
+            "column 'floor' is not in the table; its names are the cells of the first line",
         ),
         ([*SUM, "--relation", "hamming", "--privacy-unit", "person"], "needs symmetric"),
-        ([*SUM, "--relation", "hamming", "--size", "5"], "size=5 but the data has 1,000 records"),
+        ([*SUM, "--relation", "hamming", "--size", "5"], "it is about hamming, and the budget about symmetric"),
         ([*SUM, "--method", "magic"], "method='magic' is not one of auto"),
         (["sum", "t.csv", *PAY, "--epsilon", "nan"], "epsilon='nan' is not a number"),
         (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "absurdly small"),

@@ -182,7 +182,8 @@ class TestBudget:
         budget = ss.Budget(epsilon=1)
         with pytest.raises(ValueError, match="size=3 but the data has 5 records"):
             ss.sum(DATA, 0, 1, 1, relation="change_one", size=3, budget=budget)
-        assert not budget.entries()
+        assert budget.left.epsilon == 1
+        assert not budget.is_closed
 
 
 @pytest.mark.parametrize(

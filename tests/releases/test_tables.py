@@ -113,20 +113,22 @@ class TestFiles:
         assert ss.sum(folder / "*.parquet", 0, 10, 1, column="pay").value == 18
 
     def test_a_cell_of_a_csv_file_that_is_no_number_is_missing(self, silent, tmp_path):
-        """Whatever one record holds, nothing raises; here far below the rows the types are guessed from."""
+        """Whatever one record holds, nothing raises, and no type is guessed from what records hold."""
         rows = ["x,k", *["1,2"] * 600_000, "oops,2", "2.5,no", "99999999999999999999999,2", "1e5,2", " 3 ,2"]
         (tmp_path / "t.csv").write_text("\n".join(rows))
         path = tmp_path / "t.csv"
-        assert ss.sum(path, 0, 10, 1, column="x").value == 600_003
-        assert ss.sum(path, 0, 10, 1, column="x", dtype="float64").value == 600_000 + 2.5 + 10 + 10 + 3
-        assert ss.sum(path, 0, 10, 1, column="x", by="k", groups=[2])[2].value == 600_003
+        assert ss.sum(path, 0, 10, 1, column="x", dtype="int64").value == 600_003
+        assert ss.sum(path, 0, 10, 1, column="x").value == 600_000 + 2.5 + 10 + 10 + 3
+        assert ss.sum(path, 0, 10, 1, column="x", dtype="int64", by="k", groups=[2])[2].value == 600_003
 
     def test_csv_columns_may_be_given_a_type(self, silent, tmp_path):
         (tmp_path / "t.csv").write_text("x\n1\n2\n")
-        r = ss.sum(tmp_path / "t.csv", 0, 10, 1, column="x", dtype="float64")
-        assert isinstance(r.value, float)
-        assert r.plan.method == "grid"
-        assert isinstance(ss.sum(tmp_path / "t.csv", 0, 10, 1, column="x").value, int)
+        for rows in ("1\n2", "1\n1.5", "1\nfoo"):  # which decide nothing
+            (tmp_path / "t.csv").write_text(f"x\n{rows}\n")
+            r = ss.sum(tmp_path / "t.csv", 0, 10, 1, column="x")
+            assert isinstance(r.value, float)
+            assert r.plan.method == "grid"
+        assert isinstance(ss.sum(tmp_path / "t.csv", 0, 10, 1, column="x", dtype="int64").value, int)
 
     def test_what_cannot_be_read_is_named(self, folder):
         with pytest.raises(FileNotFoundError, match="no such file; check the path"):

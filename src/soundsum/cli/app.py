@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from soundsum import __version__
+from soundsum import ReadFailed, __version__
 from soundsum.cli import attacking, ledgers, planning, releasing, reproducing, verifying
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -46,7 +46,7 @@ def main() -> None:
     """The entry point: errors a person can mend are one line and exit code 2, others 3."""
     try:
         app()
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ReadFailed) as error:
         Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except Exception:

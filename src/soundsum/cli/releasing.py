@@ -21,9 +21,11 @@ from rich.table import Table
 
 import soundsum as ss
 from soundsum.arithmetic.words import readable
+from soundsum.budget.ledger import read
 from soundsum.cli.options import AsJson, Epsilon, Rho
 from soundsum.data import files
 from soundsum.data.tables import Scanned, Watched, require
+from soundsum.releases.certificates import compare_release, compare_with_ledger
 from soundsum.releases.outcome import Release, Releases
 
 Noise = StrEnum("Noise", ["laplace", "gaussian"])
@@ -162,8 +164,14 @@ def private_histogram(
     )
 
 
-def check_certificate(file: Annotated[Path, typer.Argument(help="A certificate, or a release, as JSON.")]) -> None:
+def check_certificate(
+    file: Annotated[Path, typer.Argument(help="A certificate, or a release, as JSON.")],
+    budget: Annotated[str | None, typer.Option(help="Look in this ledger for the charge of the release.")] = None,
+) -> None:
     """Check that a certificate's sensitivity and noise follow from its problem, method and promise.
+
+    With --budget, also that this ledger was charged for the same query, cost and unit. The value itself cannot be
+    checked by anybody: it is the sum of the data and of noise that nobody knows.
 
     Example: soundsum sum pay.csv --column pay --bounds 0 9 --epsilon 1 --json > r.json; soundsum check r.json
     """
@@ -174,12 +182,19 @@ def check_certificate(file: Annotated[Path, typer.Argument(help="A certificate, 
     outcomes = written if isinstance(written, list) else [written]
     if not outcomes or not all(isinstance(one, dict) for one in outcomes):
         raise ValueError(f"{file} holds no certificate; give what --json printed")
-    problems = [problem for one in outcomes for problem in ss.check(one.get("certificate", one))]
+    problems = [problem for one in outcomes for problem in compare_release(one)]
+    if budget is not None:
+        problems += [problem for one in outcomes for problem in compare_with_ledger(one, read(budget))]
     console = Console()
     if problems:
         console.print("[red]does not hold[/red]", *(f"\n  {escape(problem)}" for problem in problems), highlight=False)
         raise typer.Exit(1)
-    console.print("[green]holds[/green]: sensitivity and noise follow from the problem, the method and the promise")
+    paid = "" if budget is None else "; this ledger was charged for it"
+    console.print(
+        f"[green]holds[/green]: sensitivity and noise follow from the problem, the method and the promise{paid}. "
+        "The value itself cannot be checked: it is the data's, with noise that nobody knows",
+        soft_wrap=True,
+    )
 
 
 @contextmanager
@@ -235,7 +250,7 @@ def _number(text: str) -> float:
 def _show(outcome: Release | Releases, as_json: bool) -> None:
     releases = outcome if isinstance(outcome, Releases) else {None: outcome}
     if as_json:
-        listed = [_to_json(group, release) for group, release in releases.items()]
+        listed = [release.to_dict() for release in releases.values()]
         typer.echo(json.dumps(listed if isinstance(outcome, Releases) else listed[0], indent=2))
         return
     first = next(iter(releases.values()))
@@ -262,13 +277,6 @@ def _group(group: Any) -> str:
     if all(isinstance(edge, int | float) for edge in group):
         return " to ".join(f"{edge:g}" for edge in group)
     return ", ".join(_group(part) for part in group)
-
-
-def _to_json(group: Any, release: Release) -> dict[str, Any]:
-    low, high = release.interval(0.95)
-    shown = {"value": release.value, "exact": str(release.exact), "interval_95": [low, high]}
-    named = {} if group is None else {"group": group if isinstance(group, str | int | float | tuple) else str(group)}
-    return named | shown | {"certificate": release.certificate}
 
 
 def register(app: typer.Typer) -> None:

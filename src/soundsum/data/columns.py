@@ -41,8 +41,26 @@ def is_arrow(data: Any) -> bool:
     return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
 
 
+def empty_like(data: Any) -> Any:
+    """None of the column's records, in its type: what can be asked about before anything is read."""
+    if isinstance(data, Runs | Column) or is_untyped(data):
+        return data.__class__(data.type, ()) if isinstance(data, Runs) else data if isinstance(data, Column) else []
+    return data.iloc[:0] if hasattr(data, "iloc") else data[:0]
+
+
+def write_out_categories(data: Any) -> Any:
+    """A pandas categorical as its values, Python objects: its categories may be of types Arrow has no word for."""
+    if not hasattr(data, "cat") or not hasattr(data.cat, "categories"):
+        return data
+    categories = np.empty(len(data.cat.categories) + 1, object)
+    categories[:-1] = list(data.cat.categories)
+    categories[-1] = None  # for the code -1
+    return categories[data.cat.codes.to_numpy()]
+
+
 def as_numbers(data: Any, dtype: object = None) -> Numbers:
     """The column as records of its own type, or of `dtype` where that is the same."""
+    data = write_out_categories(data)
     if isinstance(data, Runs | Column):
         return Numbers(records(data, dtype), Fraction(1))
     if is_untyped(data):
@@ -57,13 +75,16 @@ def as_numbers(data: Any, dtype: object = None) -> Numbers:
 
 def as_keys(data: Any) -> Any:
     """The column as an Arrow array, or as a list of Python objects."""
-    if isinstance(data, Runs | Column) or is_untyped(data):
+    data = write_out_categories(data)
+    is_text = getattr(getattr(data, "dtype", None), "kind", "") == "U"  # which may hold what is not Unicode
+    if isinstance(data, Runs | Column) or is_untyped(data) or is_text:
         return list(data)
     return plain_keys(as_arrow(data))
 
 
 def presence(data: Any) -> Column:
     """1 for every record, missing where it is null, None or NaN."""
+    data = write_out_categories(data)
     if isinstance(data, Runs | Column) or is_untyped(data):
         there = np.array([not is_missing(x) for x in data], bool)
     elif is_arrow(data):
@@ -82,9 +103,28 @@ def as_arrow(data: Any) -> Any:
     try:
         if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
             return pa.array(data)
-        return pa.chunked_array(data).combine_chunks()
+        chunks = pa.chunked_array(data)
+        if pa.types.is_dictionary(chunks.type):  # whose indices may be too narrow for all chunks together
+            chunks = pa.chunked_array(
+                [plain_keys(chunk) for chunk in chunks.chunks] or [plain_keys(_none(chunks.type))]
+            )
+        return _widen(chunks).combine_chunks()
     except pa.ArrowNotImplementedError:  # because of its type, which is not in a value
         raise TypeError(f"a column of {data.dtype} is neither numbers nor keys; cast it") from None
+
+
+def _widen(array: Any) -> Any:
+    """Text and bytes with 64-bit offsets, as those of 32 bits end at 2 GiB."""
+    import pyarrow as pa
+
+    wider = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(array.type)
+    return array if wider is None else array.cast(wider)
+
+
+def _none(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array([], kind)
 
 
 def plain_keys(array: Any) -> Any:
@@ -146,7 +186,7 @@ def _last_digits(array: Any) -> Any:
 
 def _as_float(x: Any) -> float:
     """Numbers as doubles, those beyond them as infinities; what is none as NaN."""
-    if isinstance(x, str | bytes | complex) or x is np.ma.masked:
+    if isinstance(x, str | bytes | complex | np.complexfloating | np.ndarray) or x is np.ma.masked:
         return math.nan
     try:
         return float(x)

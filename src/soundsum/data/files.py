@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from soundsum.arithmetic.numbers import NumberType, float64, int64
+from soundsum.arithmetic.numbers import NumberType, int64
 
 BATCH = 1 << 18
 """Rows read at a time."""
@@ -64,23 +64,22 @@ class CsvFiles:
     """CSV files with the column names and the types that the first one begins with."""
 
     def __init__(self, files: list[str]) -> None:
-        self.files = files
-        with _csv_reader(files[0], {}) as reader:
+        import pyarrow as pa
+
+        self.files = [file for file in files if not _is_header_alone(file)]
+        if not self.files:
+            self.files, self.schema = files[:1], pa.schema({name: pa.null() for name in _read_header(files[0])})
+            return
+        with _csv_reader(self.files[0], {}) as reader:
             self.schema = reader.schema
 
 
 def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
-    import pyarrow as pa
 
     kind = file_format(opened.files[0])
     reader = {"parquet": _parquet, "csv": _csv, "ipc": _ipc}[kind]
-    if kind != "csv":
-        _require_one_type(opened, kinds)
-    try:
-        yield from reader(opened, kinds)
-    except pa.ArrowInvalid:  # whose words may hold a record
-        raise ValueError(f"{opened.files[0]} cannot be read to its end as {kind}; it is broken") from None
+    yield from reader(opened, kinds)
 
 
 def rows(path: Path) -> int | None:
@@ -89,16 +88,14 @@ def rows(path: Path) -> int | None:
     return int(opened.count_rows()) if file_format(opened.files[0]) == "parquet" else None
 
 
-def number_type_of(guessed: Any, wanted: NumberType | None) -> Any:
+def number_type_of(wanted: NumberType | None) -> Any:
     """The Arrow type in which numbers are read from CSV."""
     import pyarrow as pa
 
-    if wanted in (int64, float64):
-        return pa.int64() if wanted == int64 else pa.float64()
-    return pa.float64() if pa.types.is_null(guessed) else guessed
+    return pa.int64() if wanted == int64 else pa.float64()
 
 
-def _require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
+def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
     """Files of a glob may have narrower types than the first, and no others: a cast must not depend on a value."""
     import pyarrow as pa
 
@@ -106,12 +103,12 @@ def _require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
         schema = fragment.physical_schema
         for name, kind in kinds.items():
             if name not in schema.names:
-                raise ValueError(f"{fragment.path} has no column {name!r}, which {opened.files[0]} has; leave it out")
+                raise ValueError(f"one of the files has no column {name!r}, which the first has; leave it out")
             own = schema.field(name).type
             same_family = any(f(own) and f(kind) for f in (pa.types.is_signed_integer, pa.types.is_floating))
             if own != kind and not (same_family and own.bit_width <= kind.bit_width):
                 raise ValueError(
-                    f"column {name!r} is {own} in {fragment.path} and {kind} in {opened.files[0]}; cast one of them"
+                    f"column {name!r} is {own} in one of the files and {kind} in the first; cast one of them"
                 )
 
 
@@ -136,10 +133,26 @@ def _csv(opened: CsvFiles, kinds: Mapping[str, Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     for path in opened.files:
+        if _is_header_alone(path):
+            continue
         with _csv_reader(path, kinds) as reader:
             for batch in reader:
                 columns = [_parse(batch.column(name), kind) for name, kind in kinds.items()]
                 yield pa.record_batch(columns, names=list(kinds))
+
+
+def _is_header_alone(path: str) -> bool:
+    """Whether the file is one line without an end, which Arrow takes for no table at all."""
+    with open(path, "rb") as file:
+        line = file.readline(CSV_BLOCK)
+        return bool(line.strip()) and not line.endswith((b"\n", b"\r")) and b"\r" not in line and not file.read(1)
+
+
+def _read_header(path: str) -> list[str]:
+    import csv
+
+    with open(path, newline="", errors="replace") as file:
+        return next(csv.reader(file))
 
 
 def _csv_reader(path: str, kinds: Mapping[str, Any]) -> Any:

@@ -63,7 +63,7 @@ class Groups:
     def _place(self, key: Any) -> int:
         try:
             return self._places.get(key, len(self))
-        except TypeError:  # not hashable, so not listed
+        except (TypeError, ValueError):  # not hashable, so not listed
             return len(self)
 
     def _encoder(self, kind: Any) -> Callable[[Any], Codes]:

@@ -14,7 +14,18 @@ from typing import Any, Protocol
 
 from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data import files
-from soundsum.data.columns import Numbers, arrow_type, as_keys, as_numbers, in_storage, is_arrow, plain_keys, presence
+from soundsum.data.boundary import read_within
+from soundsum.data.columns import (
+    Numbers,
+    arrow_type,
+    as_keys,
+    as_numbers,
+    empty_like,
+    in_storage,
+    is_arrow,
+    plain_keys,
+    presence,
+)
 from soundsum.data.keys import Groups, require_ids
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
@@ -69,7 +80,7 @@ class Columns:
     """Columns in memory, each with its own type or none; the batch is the table."""
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
-        self._columns = {name: _keep(column) for name, column in columns.items()}
+        self._columns = {name: _require_column(column) for name, column in columns.items()}
         self._numbers: dict[Any, Numbers] = {}
 
     @property
@@ -77,32 +88,38 @@ class Columns:
         return list(self._columns)
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        numbers = self.numbers(column, dtype)
-        return numbers.records.type, numbers.worth
-
-    def numbers(self, column: str | None, dtype: object = None) -> Numbers:
-        """The column as numbers, read once."""
         try:
-            if column not in self._numbers:
-                self._numbers[column] = as_numbers(self._columns[column], dtype)
+            numbers = as_numbers(empty_like(self._columns[column]), dtype)
         except TypeError as error:
             raise TypeError(f"{_say(column)}: {error}") if column is not None else error from None
+        return numbers.records.type, numbers.worth
+
+    def numbers(self, column: str | None) -> Numbers:
+        """The column as numbers, read once."""
+        if column not in self._numbers:
+            self._numbers[column] = as_numbers(self._read(column))
         return self._numbers[column]
 
     def keys(self, column: str | None) -> Any:
-        return as_keys(self._columns[column])
+        return as_keys(self._read(column))
 
     def presence(self, column: str | None) -> Column:
-        return presence(self._columns[column])
+        return presence(self._read(column))
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
-        groups.codes(self.keys(column)[:0])
+        groups.codes(as_keys(empty_like(self._columns[column])))
 
     def expect_ids(self, column: str | None) -> None:
-        require_ids(self.keys(column)[:0])
+        require_ids(as_keys(empty_like(self._columns[column])))
+
+    def _read(self, column: str | None) -> Any:
+        """The column; what can be looked at only once is written down now."""
+        if not _can_be_read_twice(self._columns[column]):
+            self._columns[column] = list(self._columns[column])
+        return self._columns[column]
 
     def rows(self) -> int:
-        sizes = {name: _size(column) for name, column in self._columns.items()}
+        sizes = {name: _size(self._read(name)) for name in self._columns}
         most = max(sizes.values(), default=0)
         for name, size in sizes.items():
             if size != most:
@@ -143,7 +160,9 @@ class Scanned:
 
         if self._is_file:
             return files.dataset(self._data)
-        return self._data if isinstance(self._data, pa.Table) else pa.RecordBatchReader.from_stream(self._data)
+        if isinstance(self._data, pa.Table):
+            return self._data
+        return read_within(lambda: pa.RecordBatchReader.from_stream(self._data))  # which may run a query
 
     @property
     def names(self) -> list[Any]:
@@ -166,7 +185,8 @@ class Scanned:
         assert column is not None
         wanted = None if dtype is None else number_type(dtype)
         if self.has_no_types:
-            self.read_as(column, files.number_type_of(self.arrow_type(column), wanted))
+            self.read_as(column, files.number_type_of(wanted))
+        self._require_one_type(column)
         kind, worth = arrow_type(self.arrow_type(column), _say(column))
         if wanted is not None and wanted != kind:
             raise TypeError(f"dtype={wanted} but {_say(column)} is {kind}; cast it, or leave dtype out")
@@ -176,6 +196,7 @@ class Scanned:
         assert column is not None
         if self.has_no_types:
             self.read_as(column, groups.read_from_text())
+        self._require_one_type(column)
         groups.codes(self._no_keys(column))
 
     def expect_ids(self, column: str | None) -> None:
@@ -184,7 +205,12 @@ class Scanned:
         assert column is not None
         if self.has_no_types:
             self.read_as(column, pa.string())  # as numbers, "7" and "07" would be one person
+        self._require_one_type(column)
         require_ids(self._no_keys(column))
+
+    def _require_one_type(self, column: str) -> None:
+        if self._is_file and not self.has_no_types:
+            files.require_one_type(self._opened, {column: self.arrow_type(column)})
 
     def _no_keys(self, column: str) -> Any:
         """What the column's keys look like, without any."""
@@ -198,8 +224,9 @@ class Scanned:
         if isinstance(self._opened, pa.RecordBatchReader):
             raise ValueError("size= is missing: the number of rows in a stream shows only at its end")
         if self.has_no_types:  # some lines may be no rows
-            return sum(batch.rows for batch in Scanned(self._data).batches())
-        return int(self._opened.num_rows if isinstance(self._opened, pa.Table) else self._opened.count_rows())
+            return read_within(lambda: sum(batch.rows for batch in Scanned(self._data).batches()))
+        opened = self._opened
+        return int(opened.num_rows if isinstance(opened, pa.Table) else read_within(opened.count_rows))
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
         for batch in self._record_batches([name for name in dict.fromkeys(columns) if name is not None]):
@@ -260,9 +287,14 @@ def require(where: Schema, *columns: str | None) -> None:
     names = where.names
     for name in columns:
         if name is None and None not in names:
-            raise ValueError(f"column= is missing; it names what to read: {', '.join(map(str, names))}")
+            hidden = getattr(where, "has_no_types", False)
+            raise ValueError(
+                f"column= is missing; it names what to read{'' if hidden else ': ' + ', '.join(map(str, names))}"
+            )
         if name not in names:
             there = "the data is a single column" if None in names else f"it has {', '.join(map(str, names))}"
+            if getattr(where, "has_no_types", False):  # the first line of a file may be a record
+                there = "its names are the cells of the first line"
             raise ValueError(f"{_say(name)} is not in the table; {there}")
         _require_unique([other for other in names if other == name])
 
@@ -293,14 +325,14 @@ def is_column(data: Any) -> bool:
     return not (hasattr(data, "columns") or hasattr(data, "fetch_arrow_table"))  # a series has a name, not columns
 
 
-def _keep(column: Any) -> Any:
-    """A column that can be looked at twice."""
-    sized = hasattr(column, "__len__") and not isinstance(column, str | bytes)
-    if isinstance(column, Runs | Column) or is_arrow(column) or sized:
-        return column
-    if not isinstance(column, Iterable) or isinstance(column, str | bytes):
+def _can_be_read_twice(column: Any) -> bool:
+    return isinstance(column, Runs | Column) or is_arrow(column) or hasattr(column, "__len__")
+
+
+def _require_column(column: Any) -> Any:
+    if isinstance(column, str | bytes) or not (_can_be_read_twice(column) or isinstance(column, Iterable)):
         raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
-    return list(column)
+    return column
 
 
 def _size(column: Any) -> int:

@@ -44,9 +44,9 @@ class Unit:
     is_plain: bool = field(init=False, repr=False, compare=False)  # whether there is one sum, and records are units
 
     def __post_init__(self) -> None:
-        if self.groups == 0:
+        if self.groups == 0 and self.groups is not False:
             raise ValueError("groups is empty; list at least one group")
-        for name in ("max_rows", "max_groups"):
+        for name in ("groups", "max_rows", "max_groups"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
                 raise ValueError(f"{name}={value!r}: give a whole number, 1 or more")

@@ -6,9 +6,10 @@ is making it again, without any data.
 
 from __future__ import annotations
 
+import json
 import platform
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 from soundsum.statistics import STATISTICS, Claim
+
+if TYPE_CHECKING:  # SQLite is loaded when a ledger is
+    from soundsum.budget.ledger import Reading
 
 FORMAT = 1
 
@@ -61,31 +65,105 @@ def _describe(claim: Claim) -> dict[str, Any]:
     return described | {"parameters": parameters(claim.plan.adder)}
 
 
+class Unreadable(ValueError):
+    """What was given is no certificate."""
+
+
 def check(certificate: dict[str, Any]) -> list[str]:
     """What does not follow from the rest of the certificate; empty if all of it does.
 
-    Everything in it is made again from the little it rests on, without any data.
+    Everything in it is made again from the little it rests on (statistic, problem, unit, method, privacy, worth),
+    without any data, and compared to the last digit and type. Nothing may be missing and nothing be there besides.
     """
+    try:
+        return compare(certificate)
+    except Unreadable as error:
+        return [str(error)]
+
+
+def compare(certificate: Any) -> list[str]:
+    """The same, but what cannot be read raises Unreadable."""
     try:
         again = _make_again(certificate)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        return [f"the certificate cannot be read: {error or type(error).__name__}"]
+        raise Unreadable(f"the certificate cannot be read: {error or type(error).__name__}") from None
     names = [name for name in again if name != "versions"] + [name for name in certificate if name not in again]
     return [
         f"{name}: {again.get(name)!r} follows, {certificate.get(name)!r} is claimed"
         for name in names
-        if again.get(name) != certificate.get(name)
+        if _text(again.get(name)) != _text(certificate.get(name))
     ]
 
 
-def _make_again(certificate: dict[str, Any]) -> dict[str, Any]:
-    kind = STATISTICS.find(certificate["statistic"])
+def _text(value: Any) -> str:
+    """JSON, in which 1, 1.0 and true differ."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _make_again(certificate: Any) -> dict[str, Any]:
+    if not isinstance(certificate, dict) or not all(isinstance(name, str) for name in certificate):
+        raise TypeError("it is not a JSON object")
+    _text(certificate)  # refuses what JSON cannot hold
+    versions = certificate["versions"]
+    if set(versions) != {"soundsum", "python", "numpy"} or not all(isinstance(v, str) for v in versions.values()):
+        raise ValueError("its versions are those of soundsum, python and numpy")
     privacy = certificate["privacy"]
     drawn = [part["noise"] for part in certificate["released"] if part["noise"] != NoNoise.name]
     noise = drawn[0] if drawn else "gaussian" if "delta" in privacy or "rho" in privacy else "laplace"
     promised = guarantee(**privacy, noise=noise)
+    claim = _claim(certificate)
+    return certify(claim, promised, claim.noises(promised))
+
+
+def _claim(certificate: dict[str, Any]) -> Claim:
+    kind = STATISTICS.find(certificate["statistic"])
     method = make_method(certificate["method"], certificate["parameters"])
     problem = Problem(**certificate["problem"])
     scheme = Scheme(problem, choose(problem, method), Unit(**certificate["unit"]))
-    claim = Claim(kind, scheme, Fraction(certificate["worth"]))
-    return certify(claim, promised, claim.noises(promised))
+    return Claim(kind, scheme, Fraction(certificate["worth"]))
+
+
+def compare_release(release: dict[str, Any]) -> list[str]:
+    """What of a release (as `Release.to_dict` writes it) does not follow from its certificate, or that from itself."""
+    certificate = release.get("certificate", release)
+    problems = compare(certificate)
+    if certificate is release or problems:
+        return problems
+    claim = _claim(certificate)
+    follows = {
+        "bounds": [str(bound) for bound in claim.bounds],
+        "unit": str(claim.plan.unit),
+        "relation": certificate["problem"]["relation"],
+        "version": certificate["versions"]["soundsum"],
+    }
+    return [
+        f"{name}: {value!r} follows, {release.get(name)!r} is claimed"
+        for name, value in follows.items()
+        if release.get(name) != value
+    ]
+
+
+def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
+    """Where a ledger does not bear out that it was charged for a release (as `Release.to_dict` writes it)."""
+    try:
+        said = release["ledger"]
+        number, what, cost = said["entry"], said["what"], said["cost"]
+        whom = {name: release[name] for name in ("privacy_unit", "relation", "data")}
+    except (LookupError, TypeError):
+        raise Unreadable("a certificate alone names no charge; give the whole release, as --json printed it") from None
+    bound = ledger.terms.binding.to_json()
+    problems = [
+        f"{name}: the ledger is for {bound[name]!r}, the release says {value!r}"
+        for name, value in whom.items()
+        if bound[name] != value
+    ]
+    entry = next((entry for entry in ledger.entries if entry.number == number), None)
+    if entry is None:
+        return [*problems, f"the ledger has no charge {number}"]
+    if entry.state != "charged":
+        problems.append(f"charge {number} is {entry.state}, so nothing was let out for it")
+    if entry.what != what:
+        problems.append(f"charge {number} was for {entry.what!r}, the release says {what!r}")
+    if entry.cost.to_json() != cost:
+        problems.append(f"charge {number} was {entry.cost.to_json()}, the release says {cost}")
+    return problems

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -11,8 +13,22 @@ from typing import Any
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import number, readable
 from soundsum.planner import Scheme
+from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.statistics.statistic import Estimator
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a release comes from: the column, what the data is called, when, and the charge it was paid with."""
+
+    column: str | None
+    data: str | None
+    privacy_unit: str | None
+    at: datetime
+    what: str
+    cost: Cost
+    entry: int | None  # of the budget; None without one
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,9 @@ class Release:
     noisy: tuple[int, ...]  # every part that was let out, in its steps
     plan: Scheme
     certificate: dict[str, Any] = field(repr=False)
+    origin: Origin = field(repr=False)
+    bounds: tuple[Fraction, Fraction] = field(repr=False)  # what records were really clamped to
+    group: Any = None
 
     @property
     def value(self) -> int | float:
@@ -50,6 +69,32 @@ class Release:
         """How far one record or person can move each number that was let out, to read."""
         moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
         return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it."""
+        origin, unit = self.origin, self.plan.unit
+        group = self.group if isinstance(self.group, str | int | float | tuple | None) else str(self.group)
+        return {
+            "statistic": self.statistic,
+            "column": origin.column,
+            **({} if self.group is None else {"group": group}),
+            "value": self.value,
+            "exact": str(self.exact),
+            "interval_95": list(self.interval(0.95)),
+            "bounds": [str(bound) for bound in self.bounds],
+            "unit": str(unit),
+            "privacy_unit": origin.privacy_unit,
+            "relation": str(self.plan.problem.relation),
+            "data": origin.data,
+            "at": origin.at.isoformat(),
+            "ledger": {"entry": origin.entry, "what": origin.what, "cost": origin.cost.to_json()},
+            "version": self.certificate["versions"]["soundsum"],
+            "certificate": self.certificate,
+        }
+
+    def to_json(self) -> str:
+        """The same as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
 
     def __float__(self) -> float:
         return float(self.value)
@@ -86,12 +131,14 @@ class LetOut:
     noisy: list[list[int]]
     plan: Scheme
     certificate: dict[str, Any]
+    origin: Origin
+    bounds: tuple[Fraction, Fraction]
 
-    def release(self, place: int) -> Release:
+    def release(self, place: int, group: Any = None) -> Release:
         """One entry."""
         noisy = tuple(sums[place] for sums in self.noisy)
-        exact = self.estimator.exact(noisy)
-        return Release(exact, self.statistic, self.guarantee, self.estimator, noisy, self.plan, self.certificate)
+        whole = (self.statistic, self.guarantee, self.estimator, noisy, self.plan, self.certificate, self.origin)
+        return Release(self.estimator.exact(noisy), *whole, self.bounds, group)
 
 
 class Releases(Mapping[Any, Release]):
@@ -104,7 +151,7 @@ class Releases(Mapping[Any, Release]):
         self._places = {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, group: Any) -> Release:
-        return self._let_out.release(self._places[group])
+        return self._let_out.release(self._places[group], group)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._places)

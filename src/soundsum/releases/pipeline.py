@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from soundsum.budget import Binding, Budget, Cost
+from soundsum.data.boundary import read_within
 from soundsum.data.rows import Rows
 from soundsum.engines import Totals
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.releases.boundary import read_within
 from soundsum.releases.certificates import certify
-from soundsum.releases.outcome import LetOut, Release, Releases
+from soundsum.releases.outcome import LetOut, Origin, Release, Releases
 from soundsum.statistics import Task, describe
 
 
@@ -37,11 +38,17 @@ def carry_out(
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     share, noises = promised.divide(norms)  # refused here if absurd
     needs_noise = any(part.l1 for parts in norms for part in parts)
+    cost = promised.cost if needs_noise else Cost(epsilon=0)
     charge = make_charge(budget, promised.cost if needs_noise else None, what, whom)
+    at = datetime.now(UTC)
     sums, n = read_within(lambda: engine.add_up(tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
+    origins = [
+        Origin(task.statistic.column, whom.data, whom.privacy_unit, at, what, cost, charge.number) for task in tasks
+    ]
     return [
-        _release(task, rows, totals, noise, share, n) for task, totals, noise in zip(tasks, sums, noises, strict=True)
+        _release(task, rows, totals, noise, share, n, origin)
+        for task, totals, noise, origin in zip(tasks, sums, noises, origins, strict=True)
     ]
 
 
@@ -50,21 +57,21 @@ class Charge:
     """A charge that has been written down, if there is a budget."""
 
     budget: Budget | None
-    number: int
+    number: int | None
 
     def fail(self) -> None:
-        if self.budget is not None:
+        if self.budget is not None and self.number is not None:
             self.budget.fail(self.number)
 
     def withdraw(self) -> None:
-        if self.budget is not None:
+        if self.budget is not None and self.number is not None:
             self.budget.withdraw(self.number)
 
 
 def make_charge(budget: Budget | None, cost: Cost | None, what: str, whom: Binding) -> Charge:
     """Charged before anything is read; what needs no noise is written down at no cost."""
     if budget is None:
-        return Charge(None, 0)
+        return Charge(None, None)
     return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, whom))
 
 
@@ -77,7 +84,7 @@ def _require_size(tasks: Sequence[Task], n: int, charge: Charge) -> None:
 
 
 def _release(
-    task: Task, rows: Rows, totals: Totals, noises: tuple[Noise, ...], promised: Guarantee, n: int
+    task: Task, rows: Rows, totals: Totals, noises: tuple[Noise, ...], promised: Guarantee, n: int, origin: Origin
 ) -> Release | Releases:
     noisy = [
         [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
@@ -86,7 +93,9 @@ def _release(
     public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
     estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises)
-    let_out = LetOut(claim.kind.entry_name or claim.kind.name, promised, estimator, noisy, claim.plan, certificate)
+    let_out = LetOut(
+        claim.kind.entry_name or claim.kind.name, promised, estimator, noisy, claim.plan, certificate, origin
+    )
     columns = _name_entries(task, rows)
     return let_out.release(0) if columns is None else Releases(columns, let_out)
 

@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
+from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.engines import Engine, Totals
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
-from soundsum.releases.boundary import SENTENCE, ReadFailed
 from soundsum.releases.outcome import Release, Releases, Several
 from soundsum.releases.pipeline import carry_out
 from soundsum.releases.planning import Plan

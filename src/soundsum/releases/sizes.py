@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from soundsum.budget import Binding, Budget
+from soundsum.data.boundary import read_within
 from soundsum.data.rows import Rows
 from soundsum.engines import open_engine
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
-from soundsum.releases.boundary import read_within
 from soundsum.releases.pipeline import make_charge
 
 

@@ -46,6 +46,15 @@ class Claim:
     def estimator(self, noises: tuple[Noise, ...], n: int | None) -> Estimator:
         return self.kind.estimator(self.plan, self.record_steps, noises, n, self.worth)
 
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """What records are really clamped to: the bounds given, rounded inward to what can be added exactly."""
+        problem, steps = self.plan.problem, self.record_steps
+        if steps is None:
+            return problem.lower * self.worth, problem.upper * self.worth
+        low, high = ((q * steps.step + steps.offset) * self.worth for q in (steps.low, steps.high))
+        return low, high
+
     def of_size(self, n: int) -> Claim:
         """The same where the number of records is public, and known by now."""
         return Claim(self.kind, self.plan.of_size(n), self.worth)
