@@ -87,11 +87,10 @@ def compare(certificate: Any) -> list[str]:
         again = _make_again(certificate)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise Unreadable(f"the certificate cannot be read: {error or type(error).__name__}") from None
-    names = [name for name in again if name != "versions"] + [name for name in certificate if name not in again]
+    wrong = [name for name in again if name != "versions" and _text(again[name]) != _text(certificate.get(name))]
     return [
-        f"{name}: {again.get(name)!r} follows, {certificate.get(name)!r} is claimed"
-        for name in names
-        if _text(again.get(name)) != _text(certificate.get(name))
+        *(f"{name}: {again[name]!r} follows, {certificate.get(name)!r} is claimed" for name in wrong),
+        *(f"{name}: there is no such thing in a certificate" for name in certificate if name not in again),
     ]
 
 
