@@ -166,7 +166,10 @@ template <class F> auto released(F&& f) {
 
 }  // namespace
 
+void bind_persons(nb::module_&);  // module_persons.cpp
+
 NB_MODULE(_kernels, m) {
+    bind_persons(m);
     m.doc() = "Summation kernels. Use soundsum.kernels, which checks its arguments.";
     nb::class_<PyRecords>(m, "Records")
         .def_static("of_array", &from_array, nb::arg("values"), nb::arg("type"), nb::arg("validity").none(), nb::arg("first_bit"))

@@ -47,3 +47,43 @@ class Places:
 
 def discrete_laplace(t: NDArray[np.uint64], s: int, bytes: bytes, out: NDArray[np.uint64]) -> tuple[int, int]: ...
 def discrete_gaussian(parameters: NDArray[np.uint64], bytes: bytes, out: NDArray[np.uint64]) -> tuple[int, int]: ...
+
+SEED_SIZE: int
+
+class PersonSums:
+    def __init__(self, groups: int, powers: int, seed: bytes) -> None: ...
+    def add(
+        self,
+        persons: NDArray[np.uint64],
+        counts: NDArray[np.uint8],
+        codes: NDArray[np.int32] | None,
+        integers: NDArray[np.int64] | None,
+        is_unsigned: bool,
+        threads: int,
+    ) -> None: ...
+    def total(
+        self,
+        parts: NDArray[np.uint64],
+        max_rows: int,
+        max_groups: int,
+        in_proportion: bool,
+        out: NDArray[np.uint64],
+        threads: int,
+    ) -> None: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class Texts:
+    def __init__(self, seed: bytes) -> None: ...
+    def number(
+        self,
+        offsets: NDArray[np.int64],
+        data: NDArray[np.uint8],
+        counts: NDArray[np.uint8],
+        out: NDArray[np.uint64],
+        threads: int,
+    ) -> None: ...
+    @property
+    def bytes(self) -> int: ...

@@ -4,9 +4,12 @@ Arguments are not checked here: everybody but the rooms that do so goes through 
 """
 
 from soundsum._kernels import (
+    SEED_SIZE,
     Environment,
+    PersonSums,
     Places,
     Records,
+    Texts,
     clean,
     discrete_gaussian,
     discrete_laplace,
@@ -22,9 +25,12 @@ from soundsum._kernels import (
 )
 
 __all__ = [
+    "SEED_SIZE",
     "Environment",
+    "PersonSums",
     "Places",
     "Records",
+    "Texts",
     "clean",
     "discrete_gaussian",
     "discrete_laplace",

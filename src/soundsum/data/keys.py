@@ -138,6 +138,15 @@ def _list(groups: Any) -> list[Any]:
     return list(groups.tolist() if hasattr(groups, "tolist") else groups)
 
 
+def bits_of(array: Any) -> NDArray[np.bool_]:
+    """Which entries of an Arrow array are there."""
+    bitmap, size = array.buffers()[0], len(array)
+    if bitmap is None:
+        return np.ones(size, bool)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=array.offset + size, bitorder="little")
+    return bits[array.offset :].view(bool)
+
+
 def _as_int64(keys: Any) -> NDArray[np.int64]:
     return np.asarray(keys.to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
 

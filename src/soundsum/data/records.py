@@ -132,6 +132,11 @@ def keep(data: Column, which: NDArray[Any]) -> Column:
     return Column(data.values[which], data.type, validity)
 
 
+def stretch(data: Column, rows: slice) -> Column:
+    """Rows of a column one after another, in place."""
+    return Column(data.values[rows], data.type, data.validity, data.first_bit + rows.start)
+
+
 def _doubles(data: Any) -> NDArray[np.float64]:
     """Any iterable of numbers as float64, None as NaN; numbers beyond its range as infinities, which clamp.
 
