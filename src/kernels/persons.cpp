@@ -39,6 +39,12 @@ template <bool Grouped, int Powers> struct Slot {
     }
 };
 
+struct Dealt {
+    std::uint64_t hash, person;
+    std::int64_t integer;
+    std::uint64_t group;
+};
+
 template <class S> struct Shard {
     Slots<S> slots;
     std::size_t pairs = 0;
@@ -56,14 +62,18 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     Sharded(std::size_t groups, const std::uint8_t* seed) : groups_(groups), hashing_(seed), shards_(shard_count) {}
 
     void add(const PersonRows& rows, unsigned threads) override {
-        deal_.out(rows.size, threads, [&](std::size_t i) {
+        const auto look = [&](std::size_t i) {
             const std::uint64_t person = hashing_.person(rows.persons[i]), group = rows.codes ? code(rows, i) : 0;
             const std::uint64_t hash = Grouped ? person ^ hashing_.group(group) : person;
-            return Deal::Looked{(rows.counts[i] != 0) & (group < groups_), shard_of(person), hash};
-        });
+            return Looked{rows.counts[i] != 0 && group < groups_, shard_of(person), hash};
+        };
+        const auto make = [&](std::size_t i, std::uint64_t hash) {
+            return Dealt{hash, rows.persons[i], Powers > 0 ? rows.integers[i] : 0, Grouped ? code(rows, i) : 0};
+        };
+        deal_.out(rows.size, threads, look, make);
         deal_.each(threads, [&](std::size_t shard, const Dealt* dealt, std::size_t count) {
             for (std::size_t at = 0; at < count; at += stretch)
-                add_some(shards_[shard], rows, dealt + at, std::min(stretch, count - at));
+                add_some(shards_[shard], dealt + at, std::min(stretch, count - at), rows.is_unsigned);
         });
     }
 
@@ -104,21 +114,21 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         return Grouped ? hashing_.person(slot.person()) ^ hashing_.group(slot.group()) : hashing_.person(slot.person());
     }
 
-    void add_some(Shard<S>& shard, const PersonRows& rows, const Dealt* dealt, std::size_t count) {
+    void add_some(Shard<S>& shard, const Dealt* dealt, std::size_t count, bool is_unsigned) {
         if (too_few_slots(shard.slots.size(), shard.pairs + count)) grow(shard, count);
         Slots<S>& slots = shard.slots;
+        for (std::size_t k = 0; k < std::min(ahead, count); ++k) slots.fetch(dealt[k].hash);
         for (std::size_t k = 0; k < count; ++k) {
-            if (k + ahead < count) __builtin_prefetch(&slots[slots.home(dealt[k + ahead].hash)], 1);
-            const std::size_t i = dealt[k].row;
-            const std::uint64_t person = rows.persons[i], group = Grouped ? code(rows, i) : 0;
-            std::size_t at = slots.home(dealt[k].hash);
-            while (slots[at].rows() && !slots[at].is_of(person, group)) at = slots.after(at);
+            if (k + ahead < count) slots.fetch(dealt[k + ahead].hash);
+            const Dealt& row = dealt[k];
+            std::size_t at = slots.home(row.hash);
+            while (!slots[at].is_of(row.person, row.group) && slots[at].rows()) at = slots.after(at);
             S& slot = slots[at];
             shard.pairs += slot.rows() == 0;
-            slot.begin(person, group);
+            slot.begin(row.person, row.group);
             ++slot.words[1];
             if constexpr (Powers > 0) {
-                const i128 q = rows.is_unsigned ? i128{static_cast<std::uint64_t>(rows.integers[i])} : i128{rows.integers[i]};
+                const i128 q = is_unsigned ? i128{static_cast<std::uint64_t>(row.integer)} : i128{row.integer};
                 slot.add(1, q);
                 if constexpr (Powers > 1) slot.add(2, q * q);
             }
@@ -176,7 +186,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     std::size_t groups_;
     Hashing hashing_;
     std::vector<Shard<S>> shards_;
-    Deal deal_;
+    Deal<Dealt> deal_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <new>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -21,24 +21,18 @@ namespace soundsum {
 constexpr std::size_t shard_count = 16;
 inline std::size_t shard_of(std::uint64_t person_hash) { return person_hash % shard_count; }
 
-struct Dealt {
-    std::uint64_t hash;  // where to look in the shard's table
-    std::uint32_t row;
+struct Looked {
+    bool counts;
+    std::size_t shard;
+    std::uint64_t hash;
 };
 
 // The rows of a batch by shard. Those that do not count are dealt out too, to a shard of their own that nobody looks at, so
 // that it makes no difference how many there are.
-class Deal {
+template <class Dealt> class Deal {
   public:
-    struct Looked {
-        bool counts;
-        std::size_t shard;
-        std::uint64_t hash;
-    };
-
-    // `look(row)` says whether a row counts, and its shard and hash.
-    template <class Look> void out(std::size_t size, unsigned threads, Look&& look) {
-        if (size >= std::size_t{1} << 32) throw std::length_error("at most 2^32 rows at a time");
+    // `look(row)` says whether a row counts, and its shard and hash; `make(row, hash)` is what the shard gets of it.
+    template <class Look, class Make> void out(std::size_t size, unsigned threads, Look&& look, Make&& make) {
         parts_.resize(threads);
         in_parallel(size, threads, [&](unsigned thread, std::size_t begin, std::size_t end) {
             Part& part = parts_[thread];
@@ -53,7 +47,7 @@ class Deal {
             for (std::size_t s = 0; s <= shard_count; ++s) next[s + 1] += next[s];
             part.starts = next;
             for (std::size_t i = begin; i < end; ++i)
-                part.rows[next[part.shards[i - begin]]++] = {part.hashes[i - begin], static_cast<std::uint32_t>(i)};
+                part.rows[next[part.shards[i - begin]]++] = make(i, part.hashes[i - begin]);
         });
     }
 
@@ -81,14 +75,15 @@ template <class Slot> class Slots {
   public:
     explicit Slots(std::size_t count = 0) : data_(nullptr), size_(count) {
         if (count == 0) return;
-        data_ = static_cast<Slot*>(std::calloc(count, sizeof(Slot)));
+        constexpr std::size_t line = 64, page = 1 << 21;
+        const std::size_t unit = count * sizeof(Slot) < page ? line : page;
+        const std::size_t bytes = (count * sizeof(Slot) + unit - 1) / unit * unit;
+        data_ = static_cast<Slot*>(std::aligned_alloc(unit, bytes));
         if (data_ == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
-        constexpr std::uintptr_t page = 1 << 21;
-        const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(data_) + page - 1) / page * page;
-        const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(data_) + count * sizeof(Slot)) / page * page;
-        if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish: it may be refused
+        if (unit == page) madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: it may be refused
 #endif
+        std::memset(static_cast<void*>(data_), 0, bytes);
     }
     Slots(Slots&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     Slots& operator=(Slots&& other) noexcept {
@@ -104,6 +99,10 @@ template <class Slot> class Slots {
     Slot* end() { return data_ + size_; }
     const Slot* begin() const { return data_; }
     const Slot* end() const { return data_ + size_; }
+    void fetch(std::uint64_t hash) const {
+        const auto* words = reinterpret_cast<const std::uint64_t*>(data_ + home(hash));
+        __builtin_prefetch(words, 1), __builtin_prefetch(words + sizeof(Slot) / 8 - 1, 1);
+    }
     std::size_t home(std::uint64_t hash) const { return static_cast<std::size_t>((u128{hash} * size_) >> 64); }
     std::size_t after(std::size_t i) const { return i + 1 == size_ ? 0 : i + 1; }
 
@@ -112,12 +111,12 @@ template <class Slot> class Slots {
     std::size_t size_;
 };
 
-// How many slots there must be for so many entries: at most 5 in 8 are taken, and they grow by half. Where an entry belongs
+// How many slots there must be for so many entries: at most 5 in 8 are taken, and they double. Where an entry belongs
 // goes up with its hash, so that growing reads the old slots and writes the new ones from end to end.
 inline bool too_few_slots(std::size_t slots, std::size_t entries) { return entries > slots / 8 * 5; }
 inline std::size_t more_slots(std::size_t slots, std::size_t entries) {
     std::size_t grown = slots < 64 ? 64 : slots;
-    while (too_few_slots(grown, entries)) grown += grown / 2;
+    while (too_few_slots(grown, entries)) grown *= 2;
     return grown;
 }
 

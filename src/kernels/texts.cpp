@@ -13,17 +13,18 @@ constexpr std::size_t ahead = 24, stretch = 1024;
 
 void Texts::number(const std::int64_t* offsets, const std::uint8_t* data, const std::uint8_t* counts, std::size_t size,
                    std::uint64_t* out, unsigned threads) {
-    deal_.out(size, threads, [&](std::size_t i) {
+    const auto look = [&](std::size_t i) {
         out[i] = 0;
         const std::uint64_t word = hashing_.word_of(data + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
         const std::uint64_t hash = hashing_.person(word);
-        return Deal::Looked{counts[i] != 0, shard_of(hash), hash};
-    });
+        return Looked{counts[i] != 0, shard_of(hash), hash};
+    };
+    deal_.out(size, threads, look, [](std::size_t i, std::uint64_t hash) { return Dealt{hash, i}; });
     deal_.each(threads, [&](std::size_t s, const Dealt* dealt, std::size_t count) {
         Shard& shard = shards_[s];
         for (std::size_t k = 0; k < count; ++k) {
             if (k % stretch == 0 && too_few_slots(shard.slots.size(), shard.texts + stretch)) grow(shard, stretch);
-            if (k + ahead < count) __builtin_prefetch(&shard.slots[shard.slots.home(dealt[k + ahead].hash)], 1);
+            if (k + ahead < count) shard.slots.fetch(dealt[k + ahead].hash);
             const std::size_t i = dealt[k].row;
             const std::uint64_t place =
                 find(shard, dealt[k].hash, data + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));

@@ -20,6 +20,10 @@ class Texts {
     std::size_t bytes() const;
 
   private:
+    struct Dealt {
+        std::uint64_t hash;
+        std::size_t row;
+    };
     struct Slot {
         std::uint64_t hash, place;  // one after where it lies, 0 if the slot is free
     };
@@ -33,7 +37,7 @@ class Texts {
 
     Hashing hashing_;
     std::vector<Shard> shards_;
-    Deal deal_;
+    Deal<Dealt> deal_;
 };
 
 }  // namespace soundsum

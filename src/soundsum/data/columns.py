@@ -59,7 +59,7 @@ def as_keys(data: Any) -> Any:
     """The column as an Arrow array, or as a list of Python objects."""
     if isinstance(data, Runs | Column) or is_untyped(data):
         return list(data)
-    return plain_keys(as_arrow(data))
+    return _arrow_keys(data)
 
 
 def presence(data: Any) -> Column:
@@ -67,7 +67,7 @@ def presence(data: Any) -> Column:
     if isinstance(data, Runs | Column) or is_untyped(data):
         there = np.array([not is_missing(x) for x in data], bool)
     elif is_arrow(data):
-        there = plain_keys(as_arrow(data)).is_valid().to_numpy(zero_copy_only=False)
+        there = _arrow_keys(data).is_valid().to_numpy(zero_copy_only=False)
     else:
         there = ~np.ma.getmaskarray(data)
         if data.dtype.kind == "f":
@@ -100,6 +100,17 @@ def plain_keys(array: Any) -> Any:
     if pa.types.is_binary_view(kind):
         return array.cast(pa.large_binary())
     return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array
+
+
+def _arrow_keys(data: Any) -> Any:
+    """Plain keys in one piece. Chunks become so one by one: their dictionaries need not fit into one."""
+    import pyarrow as pa
+
+    if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
+        return plain_keys(as_arrow(data))
+    chunked = pa.chunked_array(data)
+    kind = plain_keys(pa.nulls(0, chunked.type)).type
+    return pa.chunked_array([plain_keys(chunk) for chunk in chunked.chunks], kind).combine_chunks()
 
 
 def arrow_type(kind: Any, name: str = "the column") -> tuple[NumberType, Fraction]:

@@ -1,9 +1,10 @@
 """Sums by person, fast: rows of the same person and group added up exactly, then bounded and added up by group.
 
 Persons are 64-bit words, equal for the same person alone; `TextWords` makes such words of texts. Both keep hash tables,
-whose random seeds come from the operating system, so that nobody can choose ids that meet in them. Memory is 51 to 77
-bytes for each person of a sum (26 to 39 if rows alone are counted), 64 to 96 for each pair of person and group, a third
-more where squares are added too; and for each text 26 to 39 bytes, 8, and up to twice its own length.
+whose random seeds come from the operating system, so that nobody can choose ids that meet in them. For many persons a
+sum takes 51 to 103 bytes of memory for each (26 to 52 where rows alone are counted), by groups 64 to 128 for each pair
+of person and group, and 26 to 52 more where squares are added; texts take 26 to 52 bytes each, 8 more, and up to twice
+their own length.
 """
 
 from __future__ import annotations
