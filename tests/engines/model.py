@@ -1,4 +1,4 @@
-"""Sums by person as they are defined, in dictionaries and integers of any size: what the kernel must equal to the bit."""
+"""Sums by person as they are defined, in dictionaries and integers of any size: what the kernel must equal."""
 
 from collections import defaultdict
 
@@ -20,7 +20,7 @@ def integer_of(x, steps: RecordSteps):
 
 
 def person_totals(rows, steps, parts, missing, unit):
-    """Every part's total for each group; rows are (id, code, record), where a code beyond the groups is none of them."""
+    """Every part's total for each group; rows are (id, code, record), a code beyond the groups is none."""
     groups = 1 if unit.groups is None else unit.groups
     pairs = defaultdict(lambda: defaultdict(list))
     for x, code, record in rows:

@@ -158,7 +158,9 @@ def test_memory_is_what_is_said():
     persons, there = np.arange(people, dtype=np.uint64), np.ones(people, bool)
     sums.add(persons, there, None, persons.astype(np.int64))
     by_group.add(persons, there, (persons % 2).astype(np.int32), persons.astype(np.int64))
-    texts.find(np.arange(people + 1) * 10, np.frombuffer(b"".join(b"%010d" % i for i in range(people)), np.uint8), there)
+    texts.find(
+        np.arange(people + 1) * 10, np.frombuffer(b"".join(b"%010d" % i for i in range(people)), np.uint8), there
+    )
     for found, (low, high) in ((sums.bytes, (51, 103)), (by_group.bytes, (64, 128)), (texts.bytes, (26 + 18, 52 + 28))):
         assert low <= found / people <= high
 

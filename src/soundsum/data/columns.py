@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
 from soundsum.data.records import Column, Records, records
@@ -140,6 +141,27 @@ def in_storage(array: Any) -> Any:
     if pa.types.is_decimal(array.type) and not pa.types.is_decimal256(array.type):
         return _last_digits(array.cast(pa.decimal128(38, array.type.scale)))
     return array
+
+
+def bits_of(array: Any) -> NDArray[np.bool_]:
+    """Which entries of an Arrow array are there."""
+    bitmap, size = array.buffers()[0], len(array)
+    if bitmap is None:
+        return np.ones(size, bool)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=array.offset + size, bitorder="little")
+    return bits[array.offset :].view(bool)
+
+
+def stored_numbers(array: Any) -> NDArray[Any]:
+    """Arrow numbers as they lie in memory, whatever lies in those that are missing."""
+    import pyarrow as pa
+
+    width = array.type.bit_width // 8
+    signs = {pa.types.is_floating(array.type): "f", pa.types.is_unsigned_integer(array.type): "u"}
+    kind = f"{signs.get(True, 'i')}{width}"
+    if not len(array):
+        return np.empty(0, kind)
+    return np.frombuffer(array.buffers()[1], kind, len(array), width * array.offset)
 
 
 def _last_digits(array: Any) -> Any:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.data.columns import is_missing
-from soundsum.data.keys import bits_of
+from soundsum.data.columns import bits_of, is_missing, stored_numbers
+from soundsum.data.keys import as_int64
 from soundsum.kernels.persons import TextWords
 
 
@@ -42,17 +42,17 @@ class PersonWords:
             return Ids(np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool))
         known = bits_of(ids)
         if pa.types.is_boolean(kind):
-            return Ids(_stored(ids.cast(pa.uint8())).astype(np.uint64), known)
+            return Ids(stored_numbers(ids.cast(pa.uint8())).astype(np.uint64), known)
         if pa.types.is_floating(kind):
             with np.errstate(invalid="ignore"):  # a signalling NaN, in a row without an id
-                return Ids((_stored(ids).astype(np.float64) + 0.0).view(np.uint64), known)
-        if pa.types.is_integer(kind) or pa.types.is_temporal(kind) and kind.bit_width <= 64:
-            return Ids(_stored(ids).astype(np.int64, copy=False).view(np.uint64), known)
+                return Ids((stored_numbers(ids).astype(np.float64) + 0.0).view(np.uint64), known)
+        if pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
+            return Ids(as_int64(ids).view(np.uint64), known)
         if is_bytes(kind):
             return Ids(self._of_bytes(ids.cast(pa.large_binary()), known), known)
         encoded = ids.dictionary_encode()
         listed = self._of_objects(encoded.dictionary.to_pylist())
-        places = np.where(known, _stored(encoded.indices), 0)
+        places = np.where(known, stored_numbers(encoded.indices), 0)
         nobody = Ids(np.zeros(len(ids), np.uint64), known)
         return Ids(listed.words[places], known & listed.known[places]) if len(listed.words) else nobody
 
@@ -84,16 +84,3 @@ def is_bytes(kind: Any) -> bool:
     types = pa.types
     is_text = types.is_string(kind) or types.is_large_string(kind)
     return bool(is_text or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
-
-
-def _stored(array: Any) -> NDArray[Any]:
-    """Arrow numbers as they lie in memory, whatever lies in those that are missing."""
-    _, values = array.buffers()
-    width = array.type.bit_width // 8
-    import pyarrow as pa
-
-    if pa.types.is_floating(array.type):
-        kind = f"f{width}"
-    else:
-        kind = f"u{width}" if pa.types.is_unsigned_integer(array.type) else f"i{width}"
-    return np.frombuffer(values, kind, len(array), width * array.offset) if len(array) else np.empty(0, kind)

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from soundsum.data.keys import Codes
 from soundsum.data.records import Column, Missing, Records, stretch
 from soundsum.engines.accumulators import needs_power
 from soundsum.engines.ids import Ids
 from soundsum.kernels.persons import BoundedPart, PairSums
+from soundsum.kernels.preparation import find_present
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.units import Unit
 from soundsum.statistics.statistic import Part
@@ -44,12 +43,11 @@ class PersonSums:
             own = None if batch is None else stretch(batch, some)
             there = ids.known[some]
             if self._missing == "drop" and own is not None:
-                there = there & ~own.missing()
+                there = there & find_present(own)
             integers = None
             if self._powers:
                 assert own is not None
                 integers = self._record_steps.integers(own)
-                integers = integers if integers.dtype == np.uint64 else integers.astype(np.int64, copy=False)
             self._pairs.add(ids.words[some], there, None if codes is None else codes[some], integers)
 
     def totals(self) -> list[list[int]]:
