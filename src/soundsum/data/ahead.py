@@ -6,11 +6,12 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from queue import Full, Queue
 from threading import Event
 from typing import Any
 
-DEPTH = 4
+DEPTH = 2
 """Batches of one part that may wait to be used."""
 
 PATIENCE = 0.1
@@ -60,7 +61,6 @@ def _fill(queue: Queue[Any], part: Iterator[Any], wanted: Event) -> None:
 
 def _put(queue: Queue[Any], item: Any, wanted: Event) -> None:
     while wanted.is_set():
-        try:
-            return queue.put(item, timeout=PATIENCE)
-        except Full:
-            continue
+        with suppress(Full):
+            queue.put(item, timeout=PATIENCE)
+            return
