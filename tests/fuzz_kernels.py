@@ -149,7 +149,7 @@ def check_preparation():
         assert list(clean) == kept
         assert list(shifted) == [kind.add(x, -low) for x in kept]
     if doubles:
-        found = native.grid_integers(raw, *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
+        found = native.grid_integers(raw, *doubles[:-1], grid.missing - doubles.shift, pick(0, 1, 3)) + doubles.shift
         assert ((grid.low <= found) & (found <= grid.high)).all()
         assert n > SMALL or found.tolist() == integers(data, grid)
 
@@ -208,13 +208,13 @@ def check_refusals():
             lambda: native.square_sum(some_runs, 0, 1),
             lambda: native.missing_count(some_runs),
             lambda: native.clean(some_runs, 0.0, 1.0, 0.0),
-            lambda: native.grid_integers(some_runs, *grid, 0, 1, 0),
+            lambda: native.grid_integers(some_runs, *grid, 0, 1, 0, 1),
             lambda: native.grouped_wide_sum(some_runs, codes, sums[:1], 0, 1, 0, 1),
         )(),
         "floats to integers' kernels": lambda: native.wide_sum(floats, 0, 1, 1),
         "integers to floats' kernels": lambda: pick(
             lambda: native.grid_sum(ints, *grid, 0, 1, 1),
-            lambda: native.grid_integers(ints, *grid, 0, 1, 0),
+            lambda: native.grid_integers(ints, *grid, 0, 1, 0, 1),
             lambda: native.clean(ints, 0.0, 1.0, 0.0),
             lambda: native.float_sum(ints, "iterated", "float64", 0.0, 1.0, False),
         )(),

@@ -158,7 +158,7 @@ std::optional<std::int64_t> add_by_group(const Records& records, const Codes& co
         i128* total = thread ? others[thread - 1].data() : sums.data;
         std::size_t at = begin;
         for (auto block = blocks.next(); block.size; at += block.size, block = blocks.next())
-            each(block, at, [&](std::size_t i, i128 value) SOUNDSUM_LAMBDA_INLINE {
+            each(block, records.nullable ? blocks.flags() : nullptr, at, [&](std::size_t i, i128 value) SOUNDSUM_LAMBDA_INLINE {
                 if (i + 16 < end) {  // groups are met in any order; the address may be anything, but it is not read from
                     const auto ahead = static_cast<std::uintptr_t>(codes[i + 16]) * sizeof(i128);
                     __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(total) + ahead));
@@ -210,26 +210,58 @@ u192 square_sum(const Records& records, i128 lower, i128 upper) {
     });
 }
 
-void grid_integers(const Records& records, const Grid& grid, std::int64_t fill, std::int64_t* out) {
-    FloatEnvironment environment(Rounding::Nearest);
+void grid_integers(const Records& records, const Grid& grid, std::int64_t fill, std::int64_t* out, unsigned threads) {
     with_float_type(records.type, [&]<class T>(T) {
-        ArrayBlocks<T> blocks(records, 0, records.size, missing_value<T>(), false);
-        for (auto block = blocks.next(); block.size; out += block.size, block = blocks.next())
-            grid_integers_block(block.data, block.size, grid, fill, out);
+        in_parallel(records.size, threads, [&](unsigned, std::size_t begin, std::size_t end) {
+            FloatEnvironment environment(Rounding::Nearest);
+            ArrayBlocks<T> blocks(records, begin, end, missing_value<T>(), false);
+            std::int64_t* at = out + begin;
+            for (auto block = blocks.next(); block.size; at += block.size, block = blocks.next())
+                grid_integers_block(block.data, block.size, grid, fill, at);
+        });
+    });
+}
+
+void wide_integers(const Records& records, i128 lower, i128 upper, std::int64_t* out, unsigned threads) {
+    with_integer_type(records.type, [&]<class T>(T) {
+        const auto low = static_cast<T>(lower), high = static_cast<T>(upper);
+        in_parallel(records.size, threads, [&](unsigned, std::size_t begin, std::size_t end) {
+            ArrayBlocks<T> blocks(records, begin, end, std::clamp(T{0}, low, high), false);
+            std::int64_t* at = out + begin;
+            for (auto block = blocks.next(); block.size; at += block.size, block = blocks.next())
+                for (std::size_t i = 0; i < block.size; ++i) at[i] = static_cast<std::int64_t>(std::clamp(block.data[i], low, high));
+        });
     });
 }
 
 std::uint64_t missing_count(const Records& records) {
     return with_type(records.type, [&]<class T>(T) {
         std::uint64_t missing = 0;
-        for (std::size_t i = 0; i < records.size; ++i) missing += !records.present(i) || is_missing(records.at<T>(i));
+        ArrayBlocks<T> blocks(records, 0, records.size, T{}, false);
+        for (auto block = blocks.next(); block.size; block = blocks.next()) {
+            const std::uint8_t* flags = records.nullable ? blocks.flags() : nullptr;
+            for (std::size_t i = 0; i < block.size; ++i) missing += is_missing(block.data[i]);
+            if (flags)
+                for (std::size_t i = 0; i < block.size; ++i) missing += !flags[i];
+        }
         return missing;
+    });
+}
+
+void find_present(const Records& records, std::uint8_t* out) {
+    with_type(records.type, [&]<class T>(T) {
+        ArrayBlocks<T> blocks(records, 0, records.size, T{}, false);
+        for (auto block = blocks.next(); block.size; out += block.size, block = blocks.next()) {
+            for (std::size_t i = 0; i < block.size; ++i) out[i] = !is_missing(block.data[i]);
+            if (records.nullable)
+                for (std::size_t i = 0; i < block.size; ++i) out[i] &= blocks.flags()[i];
+        }
     });
 }
 
 std::optional<std::int64_t> grouped_grid_sum(const Records& records, const Codes& codes, Sums sums, const Grid& grid, std::int64_t fill, unsigned threads) {
     return with_float_type(records.type, [&]<class T>(T) {
-        return add_by_group<T>(records, codes, sums, missing_value<T>(), threads, [&](Block<T> block, std::size_t at, auto&& add) {
+        return add_by_group<T>(records, codes, sums, missing_value<T>(), threads, [&](Block<T> block, const std::uint8_t*, std::size_t at, auto&& add) {
             std::array<std::int64_t, direct_block_size> q;
             grid_integers_block(block.data, block.size, grid, fill, q.data());
             for (std::size_t i = 0; i < block.size; ++i) add(at + i, q[i]);
@@ -240,9 +272,11 @@ std::optional<std::int64_t> grouped_grid_sum(const Records& records, const Codes
 std::optional<std::int64_t> grouped_wide_sum(const Records& records, const Codes& codes, Sums sums, i128 lower, i128 upper, i128 fill, unsigned threads) {
     return with_integer_type(records.type, [&]<class T>(T) {
         const auto low = static_cast<T>(lower), high = static_cast<T>(upper);
-        return add_by_group<T>(records, codes, sums, T{0}, threads, [&](Block<T> block, std::size_t at, auto&& add) {
-            for (std::size_t i = 0; i < block.size; ++i)
-                add(at + i, records.present(at + i) ? i128{std::clamp(block.data[i], low, high)} : fill);
+        return add_by_group<T>(records, codes, sums, T{0}, threads, [&](Block<T> block, const std::uint8_t* flags, std::size_t at, auto&& add) {
+            if (flags)
+                for (std::size_t i = 0; i < block.size; ++i) add(at + i, flags[i] ? i128{std::clamp(block.data[i], low, high)} : fill);
+            else
+                for (std::size_t i = 0; i < block.size; ++i) add(at + i, i128{std::clamp(block.data[i], low, high)});
         });
     });
 }

@@ -24,8 +24,14 @@ i128 wide_sum(const Records&, i128 lower, i128 upper, unsigned threads);
 u192 square_sum(const Records&, i128 lower, i128 upper);
 std::uint64_t missing_count(const Records&);
 
-// The integer of each record, `fill` for a missing one; `out` has room for records.size.
-void grid_integers(const Records&, const Grid&, std::int64_t fill, std::int64_t* out);
+// 1 for each record that is there, 0 for NaN and those missing; here and below `out` has room for records.size.
+void find_present(const Records&, std::uint8_t* out);
+
+// The integer of each record, `fill` for a missing one.
+void grid_integers(const Records&, const Grid&, std::int64_t fill, std::int64_t* out, unsigned threads);
+
+// Each integer clamped, for a missing one the value within the bounds nearest 0; those of uint64 as their bits.
+void wide_integers(const Records&, i128 lower, i128 upper, std::int64_t* out, unsigned threads);
 
 // codes[i] is the group of record i, and each record is added to the sum of its group; `fill` is what a missing record
 // adds. Records whose code is no group are left out, and one such code is returned.

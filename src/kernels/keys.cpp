@@ -19,14 +19,19 @@ Places::Places(const std::int64_t* listed, std::size_t count) : none(static_cast
     }
 }
 
-void Places::find(const std::int64_t* keys, std::size_t size, std::int32_t* out, unsigned threads) const {
-    constexpr std::size_t ahead = 16;
+void Places::find(const std::int64_t* keys, const Validity& validity, std::size_t size, std::int32_t* out, unsigned threads) const {
+    constexpr std::size_t ahead = 16, block = 1024;
     in_parallel(size, threads, [&](unsigned, std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-            if (i + ahead < end) __builtin_prefetch(&slots[home(keys[i + ahead])]);
-            std::size_t at = home(keys[i]);
-            while (slots[at].place != none && slots[at].key != keys[i]) at = (at + 1) & (slots.size() - 1);
-            out[i] = slots[at].place;
+        std::array<std::uint8_t, block> flags;
+        for (std::size_t start = begin; start < end; start += block) {
+            const std::size_t stop = std::min(end, start + block);
+            validity.expand(start, stop - start, flags.data());
+            for (std::size_t i = start; i < stop; ++i) {
+                if (i + ahead < end) __builtin_prefetch(&slots[home(keys[i + ahead])]);
+                std::size_t at = home(keys[i]);
+                while (slots[at].place != none && slots[at].key != keys[i]) at = (at + 1) & (slots.size() - 1);
+                out[i] = flags[i - start] ? slots[at].place : none;
+            }
         }
     });
 }

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "validity.hpp"
+
 namespace soundsum {
 
-// The place of each of `size` keys among `listed`, or listed.size() for one that is not there; `out` has room for them.
+// The place of each of `size` keys among `listed`, or listed.size() for one that is missing or not there; `out` has room.
 class Places {
 public:
     Places(const std::int64_t* listed, std::size_t count);
-    void find(const std::int64_t* keys, std::size_t size, std::int32_t* out, unsigned threads) const;
+    void find(const std::int64_t* keys, const Validity&, std::size_t size, std::int32_t* out, unsigned threads) const;
 
 private:
     struct Slot {

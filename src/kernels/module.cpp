@@ -46,15 +46,19 @@ struct PyRecords : Records {
     }
 };
 
-PyRecords from_array(Values values, const std::string& type, std::optional<Array<std::uint8_t>> bitmap, std::size_t first_bit) {
+// A bitmap, checked for as many records; none if all are there.
+Validity validity_of(const std::optional<Array<std::uint8_t>>& bitmap, std::size_t first_bit, std::size_t size) {
+    if (!bitmap) return {};
+    const std::size_t bits = 8 * bitmap->shape(0);
+    if (first_bit > bits || size > bits - first_bit) throw nb::value_error("the validity bitmap is too short");
+    return {bitmap->data(), first_bit};
+}
+
+PyRecords from_array(Values values, const std::string& type, std::optional<Array<std::uint8_t>> bitmap, std::size_t first_bit, bool nullable) {
     PyRecords records(std::move(values), type);
-    if (bitmap) {
-        const std::size_t bits = 8 * bitmap->shape(0);
-        if (first_bit > bits || records.size > bits - first_bit) throw nb::value_error("the validity bitmap is too short");
-        records.bitmap = std::move(bitmap);
-        records.validity = records.bitmap->data();
-        records.first_bit = first_bit;
-    }
+    records.bitmap = std::move(bitmap);
+    records.validity = validity_of(records.bitmap, first_bit, records.size);
+    records.nullable = nullable || records.bitmap;
     return records;
 }
 
@@ -166,10 +170,15 @@ template <class F> auto released(F&& f) {
 
 }  // namespace
 
+void bind_persons(nb::module_&);  // module_persons.cpp
+void bind_cells(nb::module_&);    // module_cells.cpp
+
 NB_MODULE(_kernels, m) {
+    bind_persons(m), bind_cells(m);
     m.doc() = "Summation kernels. Use soundsum.kernels, which checks its arguments.";
     nb::class_<PyRecords>(m, "Records")
-        .def_static("of_array", &from_array, nb::arg("values"), nb::arg("type"), nb::arg("validity").none(), nb::arg("first_bit"))
+        .def_static("of_array", &from_array, nb::arg("values"), nb::arg("type"), nb::arg("validity").none(), nb::arg("first_bit"),
+                    nb::arg("nullable") = false)
         .def_static("of_runs", &from_runs, nb::arg("values"), nb::arg("type"), nb::arg("lengths"), nb::arg("repeats"));
 
     nb::class_<PyEnvironment>(m, "Environment")
@@ -185,11 +194,23 @@ NB_MODULE(_kernels, m) {
         throw nb::value_error("only float records are cleaned");
     });
     m.def("grid_integers", [](const PyRecords& records, double base, double scale, double more_scale, std::int64_t low,
-                              std::int64_t high, std::int64_t fill) {
+                              std::int64_t high, std::int64_t fill, unsigned threads) {
         const Grid grid = grid_of(base, scale, more_scale, low, high);
         auto integers = new_array<std::int64_t>(array_of(records).size);
-        released([&] { grid_integers(records, grid, fill, integers.data()); });
+        released([&] { grid_integers(records, grid, fill, integers.data(), std::max(1u, threads)); });
         return integers;
+    });
+    m.def("wide_integers", [](const PyRecords& records, nb::int_ lower, nb::int_ upper, unsigned threads) {
+        const i128 low = to_bound(records, lower), high = to_bound(records, upper);
+        if (low > high) throw nb::value_error("lower is above upper");
+        auto integers = new_array<std::int64_t>(array_of(records).size);
+        released([&] { wide_integers(records, low, high, integers.data(), std::max(1u, threads)); });
+        return integers;
+    });
+    m.def("find_present", [](const PyRecords& records) {
+        auto flags = new_array<std::uint8_t>(array_of(records).size);
+        released([&] { find_present(records, flags.data()); });
+        return flags;
     });
     m.def("float_sum", [](const PyRecords& records, const std::string& how, const std::string& arithmetic, double lower,
                           double upper, bool drop) {
@@ -235,11 +256,13 @@ NB_MODULE(_kernels, m) {
             if (listed.shape(0) >= std::size_t{1} << 30) throw nb::value_error("at most 2^30 groups can be listed");
             new (self) Places(listed.data(), listed.shape(0));
         })
-        .def("find", [](const Places& places, Array<std::int64_t> keys, unsigned threads) {
+        .def("find", [](const Places& places, Array<std::int64_t> keys, std::optional<Array<std::uint8_t>> bitmap,
+                        std::size_t first_bit, unsigned threads) {
+            const Validity validity = validity_of(bitmap, first_bit, keys.shape(0));
             auto found = new_array<std::int32_t>(keys.shape(0));
-            released([&] { places.find(keys.data(), keys.shape(0), found.data(), std::max(1u, threads)); });
+            released([&] { places.find(keys.data(), validity, keys.shape(0), found.data(), std::max(1u, threads)); });
             return found;
-        });
+        }, nb::arg("keys"), nb::arg("validity").none(), nb::arg("first_bit"), nb::arg("threads"));
     m.def("discrete_laplace", [](Words t, std::uint64_t s, nb::bytes bytes, Rows out) {
         const Samples samples = samples_of(t, 1, out);
         if (s == 0) throw nb::value_error("parameters are above 0");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "types.hpp"
+#include "validity.hpp"
 
 namespace soundsum {
 
@@ -18,8 +19,8 @@ struct Records {
     const std::byte* data = nullptr;
     std::size_t size = 0;        // of the array; for runs, of all patterns together
     std::ptrdiff_t stride = 1;   // in elements
-    const std::uint8_t* validity = nullptr;  // Arrow: bit i of byte i/8, least significant first; 1 is present
-    std::size_t first_bit = 0;
+    Validity validity;
+    bool nullable = false;  // whether records may be missing from the bitmap, so that it is looked at, even if there is none
     std::string type;
     bool aligned = true;  // whether the elements may be read in place
     bool is_runs = false;
@@ -27,10 +28,6 @@ struct Records {
     const std::int64_t* repeats = nullptr;  //       and how often it repeats
     std::size_t parts = 0;
 
-    bool present(std::size_t i) const {
-        const std::size_t bit = first_bit + i;
-        return validity == nullptr || (validity[bit / 8] >> (bit % 8)) & 1;
-    }
     template <class T> T at(std::size_t i) const {
         T x;
         std::memcpy(&x, data + static_cast<std::ptrdiff_t>(i) * stride * static_cast<std::ptrdiff_t>(sizeof(T)), sizeof(T));
@@ -54,8 +51,17 @@ template <class T> SOUNDSUM_INLINE bool is_missing(T x) {
     }
 }
 
-// Blocks of an array, from `begin` to `end`. A contiguous, aligned array without bitmap is read in place; otherwise a block
-// is copied, with missing records as `fill`, or left out.
+// Copies with `fill` in place of records whose flag is 0 (masks.cpp).
+void copy_masked(const std::uint8_t* from, std::size_t size, const std::uint8_t* flags, std::uint8_t fill, std::uint8_t* out);
+void copy_masked(const std::uint16_t* from, std::size_t size, const std::uint8_t* flags, std::uint16_t fill, std::uint16_t* out);
+void copy_masked(const std::uint32_t* from, std::size_t size, const std::uint8_t* flags, std::uint32_t fill, std::uint32_t* out);
+void copy_masked(const std::uint64_t* from, std::size_t size, const std::uint8_t* flags, std::uint64_t fill, std::uint64_t* out);
+
+template <std::size_t Size>
+using Bits = std::conditional_t<Size == 8, std::uint64_t, std::conditional_t<Size == 4, std::uint32_t, std::conditional_t<Size == 2, std::uint16_t, std::uint8_t>>>;
+
+// Blocks of an array, from `begin` to `end`. A contiguous, aligned array that is not nullable is read in place; otherwise a
+// block is copied, with missing records as `fill`, or left out.
 template <class T> class ArrayBlocks {
   public:
     ArrayBlocks(const Records& records, std::size_t begin, std::size_t end, T fill, bool drop)
@@ -63,7 +69,7 @@ template <class T> class ArrayBlocks {
 
     Block<T> next() {
         while (at_ < end_) {
-            const bool direct = records_.stride == 1 && records_.aligned && !records_.validity && !(drop_ && is_float<T>);
+            const bool direct = records_.stride == 1 && records_.aligned && !records_.nullable && !(drop_ && is_float<T>);
             const std::size_t begin = at_, size = std::min(direct ? direct_block_size : block_size, end_ - at_);
             at_ += size;
             if (direct) return {reinterpret_cast<const T*>(records_.data) + begin, size};
@@ -73,19 +79,27 @@ template <class T> class ArrayBlocks {
         return {nullptr, 0};
     }
 
+    // A flag for each record of a block that was not read in place.
+    const std::uint8_t* flags() const { return flags_.data(); }
+
   private:
     std::size_t copy_filled(std::size_t begin, std::size_t size) {
-        for (std::size_t i = 0; i < size; ++i) buffer_[i] = records_.at<T>(begin + i);
-        if (records_.validity)
-            for (std::size_t i = 0; i < size; ++i) buffer_[i] = records_.present(begin + i) ? buffer_[i] : fill_;
+        using B = Bits<sizeof(T)>;
+        records_.validity.expand(begin, size, flags_.data());
+        const T* from = buffer_.data();
+        if (records_.stride == 1 && records_.aligned) from = reinterpret_cast<const T*>(records_.data) + begin;
+        else
+            for (std::size_t i = 0; i < size; ++i) buffer_[i] = records_.at<T>(begin + i);
+        copy_masked(reinterpret_cast<const B*>(from), size, flags_.data(), std::bit_cast<B>(fill_), reinterpret_cast<B*>(buffer_.data()));
         return size;
     }
     std::size_t copy_present(std::size_t begin, std::size_t size) {
         std::size_t kept = 0;
+        records_.validity.expand(begin, size, flags_.data());
         for (std::size_t i = 0; i < size; ++i) {
             const T x = records_.at<T>(begin + i);
             buffer_[kept] = x;
-            kept += records_.present(begin + i) && !is_missing(x);
+            kept += flags_[i] & !is_missing(x);
         }
         return kept;
     }
@@ -95,6 +109,7 @@ template <class T> class ArrayBlocks {
     T fill_;
     bool drop_;
     std::array<T, block_size> buffer_;
+    std::array<std::uint8_t, block_size> flags_;
 };
 
 // Blocks of runs. A short pattern is written out once, as often as it fits, and that block handed over again and again.

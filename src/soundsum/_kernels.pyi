@@ -5,7 +5,9 @@ from numpy.typing import NDArray
 
 class Records:
     @staticmethod
-    def of_array(values: NDArray[Any], type: str, validity: NDArray[np.uint8] | None, first_bit: int) -> Records: ...
+    def of_array(
+        values: NDArray[Any], type: str, validity: NDArray[np.uint8] | None, first_bit: int, nullable: bool = False
+    ) -> Records: ...
     @staticmethod
     def of_runs(values: NDArray[Any], type: str, lengths: NDArray[np.int64], repeats: NDArray[np.int64]) -> Records: ...
 
@@ -15,8 +17,10 @@ class Environment:
 
 def clean(records: Records, lower: float, upper: float, shift: float) -> NDArray[Any]: ...
 def grid_integers(
-    records: Records, base: float, scale: float, more_scale: float, low: int, high: int, fill: int
+    records: Records, base: float, scale: float, more_scale: float, low: int, high: int, fill: int, threads: int
 ) -> NDArray[np.int64]: ...
+def wide_integers(records: Records, lower: int, upper: int, threads: int) -> NDArray[np.int64]: ...
+def find_present(records: Records) -> NDArray[np.uint8]: ...
 def float_sum(records: Records, how: str, arithmetic: str, lower: float, upper: float, drop: bool) -> float: ...
 def saturating_sum(records: Records, lower: int, upper: int, drop: bool) -> int: ...
 def wide_sum(records: Records, lower: int, upper: int, threads: int) -> int: ...
@@ -43,7 +47,78 @@ def grouped_grid_sum(
 
 class Places:
     def __init__(self, listed: NDArray[np.int64]) -> None: ...
-    def find(self, keys: NDArray[np.int64], threads: int) -> NDArray[np.int32]: ...
+    def find(
+        self, keys: NDArray[np.int64], validity: NDArray[np.uint8] | None, first_bit: int, threads: int
+    ) -> NDArray[np.int32]: ...
 
 def discrete_laplace(t: NDArray[np.uint64], s: int, bytes: bytes, out: NDArray[np.uint64]) -> tuple[int, int]: ...
 def discrete_gaussian(parameters: NDArray[np.uint64], bytes: bytes, out: NDArray[np.uint64]) -> tuple[int, int]: ...
+
+SEED_SIZE: int
+
+class PersonSums:
+    def __init__(self, groups: int, powers: int, seed: bytes) -> None: ...
+    def add(
+        self,
+        persons: NDArray[np.uint64],
+        counts: NDArray[np.uint8],
+        codes: NDArray[np.int32] | None,
+        integers: NDArray[np.int64] | None,
+        is_unsigned: bool,
+        threads: int,
+    ) -> None: ...
+    def total(
+        self,
+        parts: NDArray[np.uint64],
+        max_rows: int,
+        max_groups: int,
+        in_proportion: bool,
+        out: NDArray[np.uint64],
+        threads: int,
+    ) -> None: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class Texts:
+    def __init__(self, seed: bytes) -> None: ...
+    def number(
+        self,
+        offsets: NDArray[np.int64],
+        data: NDArray[np.uint8],
+        counts: NDArray[np.uint8],
+        out: NDArray[np.uint64],
+        threads: int,
+    ) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+
+def parse_floats(
+    offsets: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    validity: NDArray[np.uint8] | None,
+    first_bit: int,
+    out: NDArray[Any],
+    flags: NDArray[np.uint8],
+    threads: int,
+) -> None: ...
+def parse_integers(
+    offsets: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    validity: NDArray[np.uint8] | None,
+    first_bit: int,
+    low: int,
+    high: int,
+    out: NDArray[np.int64],
+    flags: NDArray[np.uint8],
+    threads: int,
+) -> None: ...
+def check_texts(
+    offsets: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    validity: NDArray[np.uint8] | None,
+    first_bit: int,
+    flags: NDArray[np.uint8],
+    threads: int,
+) -> None: ...

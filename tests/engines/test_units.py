@@ -11,6 +11,7 @@ from soundsum.data.keys import Groups
 from soundsum.data.records import records
 from soundsum.data.relations import Relation
 from soundsum.engines.accumulators import GroupSums
+from soundsum.engines.ids import PersonWords
 from soundsum.engines.persons import PersonSums
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
@@ -89,12 +90,12 @@ def persons_model(rows, groups, low, high, max_rows, max_groups):
 
 def by_person(rows, groups, low, high, max_rows, max_groups, batches=1, kind="int8"):
     chosen = plan(Problem(kind, low, high), unit=Unit(len(groups), max_rows, max_groups))
-    sums = PersonSums(*steps_and_parts(Sum, chosen), "zero", chosen.unit)
+    sums, words = PersonSums(*steps_and_parts(Sum, chosen), "zero", chosen.unit), PersonWords()
     for part in np.array_split(np.arange(len(rows)), batches):
         some = [rows[i] for i in part]
         values = records(np.array([value for *_, value in some], kind))
         codes = Groups(groups).codes(pa.array([group for _, group, _ in some], pa.string()))
-        sums.add(values, len(some), codes, pa.array([person for person, *_ in some], pa.int64()))
+        sums.add(values, len(some), codes, words.find(pa.array([person for person, *_ in some], pa.int64())))
     return sums.totals()[0]
 
 
@@ -126,7 +127,7 @@ def test_a_person_moves_no_part_of_a_moment_by_more(statistic, max_rows):
     def totals(rows):
         sums = PersonSums(steps, claimed, "zero", chosen.unit)
         values = records(np.array([value for _, value in rows], np.int8))
-        sums.add(values, len(rows), None, [person for person, _ in rows])
+        sums.add(values, len(rows), None, PersonWords().find([person for person, _ in rows]))
         return np.array([total for (total,) in sums.totals()])
 
     others = [("v", 3)] * 5 + [("w", -2)]

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
 from soundsum.data.records import Column, Records, records
@@ -79,7 +80,7 @@ def as_keys(data: Any) -> Any:
     is_text = getattr(getattr(data, "dtype", None), "kind", "") == "U"  # which may hold what is not Unicode
     if isinstance(data, Runs | Column) or is_untyped(data) or is_text:
         return list(data)
-    return plain_keys(as_arrow(data))
+    return _arrow_keys(data)
 
 
 def presence(data: Any) -> Column:
@@ -88,7 +89,7 @@ def presence(data: Any) -> Column:
     if isinstance(data, Runs | Column) or is_untyped(data):
         there = np.array([not is_missing(x) for x in data], bool)
     elif is_arrow(data):
-        there = plain_keys(as_arrow(data)).is_valid().to_numpy(zero_copy_only=False)
+        there = _arrow_keys(data).is_valid().to_numpy(zero_copy_only=False)
     else:
         there = ~np.ma.getmaskarray(data)
         if data.dtype.kind == "f":
@@ -142,6 +143,17 @@ def plain_keys(array: Any) -> Any:
     return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array
 
 
+def _arrow_keys(data: Any) -> Any:
+    """Plain keys in one piece. Chunks become so one by one: their dictionaries need not fit into one."""
+    import pyarrow as pa
+
+    if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
+        return plain_keys(as_arrow(data))
+    chunked = pa.chunked_array(data)
+    kind = plain_keys(pa.nulls(0, chunked.type)).type
+    return pa.chunked_array([plain_keys(chunk) for chunk in chunked.chunks], kind).combine_chunks()
+
+
 def arrow_type(kind: Any, name: str = "the column") -> tuple[NumberType, Fraction]:
     """The number type of an Arrow type, and what 1 is worth in it."""
     import pyarrow as pa
@@ -169,6 +181,27 @@ def in_storage(array: Any) -> Any:
     if pa.types.is_decimal(array.type) and not pa.types.is_decimal256(array.type):
         return _last_digits(array.cast(pa.decimal128(38, array.type.scale)))
     return array
+
+
+def bits_of(array: Any) -> NDArray[np.bool_]:
+    """Which entries of an Arrow array are there."""
+    bitmap, size = array.buffers()[0], len(array)
+    if bitmap is None:
+        return np.ones(size, bool)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=array.offset + size, bitorder="little")
+    return bits[array.offset :].view(bool)
+
+
+def stored_numbers(array: Any) -> NDArray[Any]:
+    """Arrow numbers as they lie in memory, whatever lies in those that are missing."""
+    import pyarrow as pa
+
+    width = array.type.bit_width // 8
+    signs = {pa.types.is_floating(array.type): "f", pa.types.is_unsigned_integer(array.type): "u"}
+    kind = f"{signs.get(True, 'i')}{width}"
+    if not len(array):
+        return np.empty(0, kind)
+    return np.frombuffer(array.buffers()[1], kind, len(array), width * array.offset)
 
 
 def _last_digits(array: Any) -> Any:

@@ -13,6 +13,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from soundsum.arithmetic.numbers import NumberType, int64
+from soundsum.data.ahead import read_ahead
+from soundsum.data.cells import parse_cells
 
 BATCH = 1 << 18
 """Rows read at a time."""
@@ -22,10 +24,6 @@ CSV_BLOCK = 1 << 20
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
-
-FLOAT = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
-INTEGER = r"^[+-]?\d{1,37}$"
-
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -121,24 +119,33 @@ def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     from pyarrow.parquet import ParquetFile
 
     schema = pa.schema(list(kinds.items()))
-    for path in opened.files:
+
+    def read(path: str, row_group: int) -> Iterator[Any]:
         # Read page by page: a row group may be as large as the file.
         with ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            for batch in file.iter_batches(BATCH, columns=schema.names):
+            for batch in file.iter_batches(BATCH, [row_group], columns=schema.names, use_threads=False):
                 ordered = batch.select(schema.names)
                 yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
+
+    yield from read_ahead(read(path, i) for path in opened.files for i in range(_row_groups(path)))
+
+
+def _row_groups(path: str) -> int:
+    from pyarrow.parquet import read_metadata
+
+    return int(read_metadata(path).num_row_groups)
 
 
 def _csv(opened: CsvFiles, kinds: Mapping[str, Any]) -> Iterator[Any]:
     import pyarrow as pa
 
-    for path in opened.files:
-        if _is_header_alone(path):
-            continue
+    def read(path: str) -> Iterator[Any]:
         with _csv_reader(path, kinds) as reader:
-            for batch in reader:
-                columns = [_parse(batch.column(name), kind) for name, kind in kinds.items()]
-                yield pa.record_batch(columns, names=list(kinds))
+            yield from reader
+
+    for batch in read_ahead((read(path) for path in opened.files if not _is_header_alone(path)), readers=1):
+        columns = [parse_cells(batch.column(name), kind) for name, kind in kinds.items()]
+        yield pa.record_batch(columns, names=list(kinds))
 
 
 def _is_header_alone(path: str) -> bool:
@@ -176,41 +183,3 @@ def _csv_rows() -> Any:
 
 def _skip(row: Any) -> str:
     return "skip"
-
-
-def _parse(cells: Any, kind: Any) -> Any:
-    """Cells as numbers or text; whatever is none, or beyond 64 bits, is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if kind is None:
-        return cells
-    text = pc.utf8_trim_whitespace(_as_text(cells))
-    if pa.types.is_floating(kind):
-        return pc.if_else(pc.match_substring_regex(text, FLOAT), text, None).cast(kind)
-    if pa.types.is_integer(kind):
-        digits = pc.if_else(pc.match_substring_regex(text, INTEGER), pc.utf8_ltrim(text, characters="+"), None)
-        wide = digits.cast(pa.decimal128(38))
-        held = pc.and_(pc.less_equal(wide, 2**63 - 1), pc.greater_equal(wide, -(2**63)))
-        return pc.if_else(held, digits, None).cast(kind)
-    if pa.types.is_boolean(kind):
-        lower = pc.utf8_lower(text)
-        is_true, is_false = (pc.is_in(lower, pa.array(words)) for words in (["true", "1"], ["false", "0"]))
-        return pc.if_else(is_true, True, pc.if_else(is_false, False, None)).cast(kind)
-    return _as_text(cells)
-
-
-def _as_text(cells: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return cells.cast(pa.string())
-    except pa.ArrowInvalid:  # some cell is not UTF-8
-        return pa.array([_decode(cell) for cell in cells.to_pylist()], pa.string())
-
-
-def _decode(cell: bytes | None) -> str | None:
-    try:
-        return None if cell is None else cell.decode()
-    except UnicodeDecodeError:
-        return None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.data.columns import is_arrow
+from soundsum.data.columns import bits_of, is_arrow, stored_numbers
 
 Codes = NDArray[np.int32]
 
@@ -81,14 +81,19 @@ class Groups:
             ) from None
 
         def any_keys(keys: Any) -> Codes:
-            found = pc.index_in(keys, value_set=listed).fill_null(len(self))
-            return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+            found = pc.index_in(keys, value_set=listed)
+            return np.where(bits_of(found), stored_numbers(found), np.int32(len(self)))
+
+        def integer_keys(keys: Any) -> Codes:
+            bitmap = keys.buffers()[0]
+            validity = None if bitmap is None else np.frombuffer(bitmap, np.uint8)
+            return places.find(as_int64(keys), validity, keys.offset, threads)
 
         if not pa.types.is_integer(kind):
             return any_keys
-        places = native.Places(_as_int64(listed))
+        places = native.Places(as_int64(listed))
         threads = len(os.sched_getaffinity(0))
-        return lambda keys: any_keys(keys) if keys.null_count else places.find(_as_int64(keys), threads)
+        return integer_keys
 
 
 def cell_codes(edges: Sequence[float], values: NDArray[Any], present: NDArray[np.bool_]) -> Codes:
@@ -138,8 +143,9 @@ def _list(groups: Any) -> list[Any]:
     return list(groups.tolist() if hasattr(groups, "tolist") else groups)
 
 
-def _as_int64(keys: Any) -> NDArray[np.int64]:
-    return np.asarray(keys.to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
+def as_int64(keys: Any) -> NDArray[np.int64]:
+    """Arrow integers as 64 bits, those of uint64 as their bits."""
+    return stored_numbers(keys).astype(np.int64, copy=False)
 
 
 def _few(names: list[Any]) -> str:

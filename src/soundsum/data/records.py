@@ -27,13 +27,18 @@ Missing: TypeAlias = Literal["zero", "drop"]
 class Column:
     """Records in an array, with an Arrow validity bitmap where some may be missing.
 
-    `values` is stored as `type.dtype` says; record i is present if bit `first_bit + i` of `validity` is set.
+    `values` is stored as `type.dtype` says; record i is present if bit `first_bit + i` of `validity` is set, or if
+    there is no bitmap. `nullable` says that there might be one, and that the column takes the time of one that has.
     """
 
     values: NDArray[Any]
     type: NumberType
     validity: NDArray[np.uint8] | None = None
     first_bit: int = 0
+    nullable: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nullable", self.nullable or self.validity is not None)
 
     @property
     def size(self) -> int:
@@ -51,9 +56,11 @@ class Column:
                 yield exact(value)
 
     def valid_bits(self) -> NDArray[np.uint8] | None:
-        """One 0 or 1 per record, 0 for those absent in the bitmap; None without a bitmap."""
-        if self.validity is None:
+        """One 0 or 1 per record, 0 for those absent in the bitmap; None if there can be none."""
+        if not self.nullable:
             return None
+        if self.validity is None:
+            return np.ones(self.size, np.uint8)
         return np.unpackbits(self.validity, bitorder="little")[self.first_bit : self.first_bit + self.size]
 
     def missing(self) -> NDArray[np.bool_]:
@@ -106,7 +113,7 @@ def join(pieces: Sequence[Records], kind: NumberType) -> Records:
         return Runs(kind, []) if kind.dtype is None else Column(np.empty(0, kind.dtype), kind)
     columns = [piece for piece in pieces if isinstance(piece, Column)]  # runs come in one piece
     whole = np.concatenate([column.values for column in columns])
-    if all(column.validity is None for column in columns):
+    if not any(column.nullable for column in columns):
         return Column(whole, kind)
     valid = [np.ones(column.size, np.uint8) if (b := column.valid_bits()) is None else b for column in columns]
     return Column(whole, kind, np.packbits(np.concatenate(valid), bitorder="little"))
@@ -130,6 +137,11 @@ def keep(data: Column, which: NDArray[Any]) -> Column:
     bits = data.valid_bits()
     validity = None if bits is None else np.packbits(bits[which], bitorder="little")
     return Column(data.values[which], data.type, validity)
+
+
+def stretch(data: Column, rows: slice) -> Column:
+    """Rows of a column one after another, in place."""
+    return Column(data.values[rows], data.type, data.validity, data.first_bit + rows.start, data.nullable)
 
 
 def _doubles(data: Any) -> NDArray[np.float64]:
@@ -192,5 +204,6 @@ def _from_arrow(data: Any, dtype: object) -> Column:
     stop = array.offset + len(array)  # the buffer may go on for any number of bytes
     whole = np.frombuffer(values, dtype=kind.dtype, count=stop) if stop else np.empty(0, kind.dtype)
     taken = np.require(whole[array.offset :], requirements="A")
-    validity = np.frombuffer(bitmap, dtype=np.uint8) if bitmap is not None and array.null_count else None
-    return Column(taken, kind, validity, array.offset if validity is not None else 0)
+    validity = np.frombuffer(bitmap, dtype=np.uint8) if bitmap is not None else None
+    # Arrow leaves out the bitmap where nothing is missing, so whether there is one must make no difference.
+    return Column(taken, kind, validity, array.offset, nullable=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from soundsum.arithmetic.numbers import int64
 from soundsum.data.keys import Codes
-from soundsum.data.records import Column, Missing, Records, join, keep
+from soundsum.data.records import Missing, Records, join
 from soundsum.data.runs import Runs
 from soundsum.kernels import (
     add_floats_by_group,
@@ -21,7 +21,7 @@ from soundsum.kernels import (
     sum_of_squares,
     wide_sum,
 )
-from soundsum.kernels.preparation import grid_integers
+from soundsum.kernels.preparation import find_present, grid_integers
 from soundsum.methods import Method
 from soundsum.methods.steps import RecordSteps
 from soundsum.problem import Problem
@@ -102,13 +102,15 @@ class GroupSums:
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
         assert codes is not None
-        batch, codes = drop_missing(batch, codes, self._missing)
+        assert not isinstance(batch, Runs)  # which have no groups
+        if self._missing == "drop" and batch is not None:
+            codes = np.where(find_present(batch), codes, np.int32(len(self._rows) - 1))
         if needs_power(self._parts, 0):
             self._rows += np.bincount(codes, minlength=len(self._rows))
         first, second = self._sums
         if needs_power(self._parts, 2):
             assert batch is not None
-            q = self._record_steps.integers(batch).astype(np.int64)
+            q = self._record_steps.integers(batch).view(np.int64)  # within 2^31, as squares are
             if needs_power(self._parts, 1):
                 add_integers_by_group(q, codes, first, int64.min, int64.max)
             add_integers_by_group(q * q, codes, second, int64.min, int64.max)
@@ -125,15 +127,6 @@ class GroupSums:
 def needs_power(parts: Sequence[Part], power: int) -> bool:
     """Whether the sum of this power of the records goes into any part."""
     return any(part.weights[power] for part in parts)
-
-
-def drop_missing(batch: Records | None, codes: Codes, missing: Missing) -> tuple[Column | None, Codes]:
-    """The rows to add, with their codes: without the missing ones if they are dropped."""
-    assert not isinstance(batch, Runs)  # which have no groups
-    if missing == "zero" or batch is None:
-        return batch, codes
-    there = ~batch.missing()
-    return keep(batch, there), codes[there]
 
 
 def _weigh(weights: Sequence[int], sums: Sequence[list[int]]) -> list[int]:

@@ -11,6 +11,7 @@ from soundsum.data.rows import Rows
 from soundsum.data.tables import Batch, Table, open_table
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
+from soundsum.engines.ids import PersonWords
 from soundsum.engines.persons import PersonSums
 from soundsum.statistics import Task
 
@@ -30,10 +31,10 @@ class Memory(Engine):
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         sums = [accumulate(task, rows) for task in tasks]
-        n = 0
+        persons, n = PersonWords(), 0
         for batch in self.schema.batches(*[task.statistic.column for task in tasks], rows.by, rows.person):
             codes = None if rows.groups is None else rows.groups.codes(batch.keys(rows.by))
-            ids = None if rows.person is None else batch.keys(rows.person)
+            ids = None if rows.person is None else persons.find(batch.keys(rows.person))
             for task, own in zip(tasks, sums, strict=True):
                 places, cells = codes, task.statistic.cells
                 if cells is not None:

@@ -24,7 +24,8 @@ def raw_records(column: Records) -> native.Records:
     if isinstance(column, Runs):
         values, lengths, repeats = column.arrays()
         return native.Records.of_runs(_as_bits(values), column.type.name, lengths, repeats)
-    return native.Records.of_array(_as_bits(column.values), column.type.name, column.validity, column.first_bit)
+    bits, name = _as_bits(column.values), column.type.name
+    return native.Records.of_array(bits, name, column.validity, column.first_bit, column.nullable)
 
 
 def _as_bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

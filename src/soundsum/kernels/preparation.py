@@ -19,7 +19,7 @@ from soundsum.arithmetic.numbers import FloatType, IntType, double, from_double
 from soundsum.arithmetic.rationals import Value
 from soundsum.data.records import Column, Missing, Records, present
 from soundsum.data.runs import Runs
-from soundsum.kernels.arguments import raw_records
+from soundsum.kernels.arguments import raw_records, threads_for
 from soundsum.randomness import bernoulli, random_words
 
 
@@ -65,12 +65,25 @@ def grid_integers(
     elif randomised:
         integers = _round_doubles_randomly(as_doubles_array(data), doubles)
     else:
-        integers = native.grid_integers(raw_records(data), *doubles[:-1], grid.missing - doubles.shift) + doubles.shift
+        missing_one, workers = grid.missing - doubles.shift, threads_for(None, data.size)
+        integers = native.grid_integers(raw_records(data), *doubles[:-1], missing_one, workers)
+        integers = integers + doubles.shift if doubles.shift else integers
     return (
         Column(np.asarray(integers, dtype=kind.dtype), kind)
         if kind.dtype
         else Runs(kind, ((int(q), 1) for q in integers))
     )
+
+
+def clamped_integers(data: Column, lower: int, upper: int) -> NDArray[Any]:
+    """Every integer record within the bounds, as 64 bits, of its own sign; a missing one as the nearest to 0."""
+    integers = native.wide_integers(raw_records(data), lower, upper, threads_for(None, data.size))
+    return integers.view(np.uint64) if data.type.name == "uint64" else integers
+
+
+def find_present(data: Column) -> NDArray[np.bool_]:
+    """Which records are there: neither NaN nor absent in the bitmap."""
+    return native.find_present(raw_records(data)).view(bool)
 
 
 def _round_randomly(grid: Grid, x: Value) -> int:

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.arithmetic.grids import BITS, Grid, power_of_two_grid
-from soundsum.arithmetic.models import clean
 from soundsum.arithmetic.numbers import FloatType, int64
 from soundsum.data.records import Column
-from soundsum.kernels.preparation import grid_integers
+from soundsum.kernels.preparation import clamped_integers, grid_integers
 from soundsum.problem import Problem
 
 
@@ -50,14 +48,12 @@ class RecordSteps:
         return self.low + self.high
 
     def integers(self, column: Column) -> NDArray[Any]:
-        """The integer of every record."""
+        """The integer of every record, in 64 bits."""
         if self.grid is not None:
             on_grid = grid_integers(column, self.grid, int64)
             assert isinstance(on_grid, Column)
             return on_grid.values
-        clamped: NDArray[Any] = np.clip(column.values, self.low, self.high)
-        clamped[column.missing()] = int(clean(0, self.low, self.high))
-        return clamped
+        return clamped_integers(column, self.low, self.high)
 
 
 def steps_from_zero(problem: Problem) -> RecordSteps:

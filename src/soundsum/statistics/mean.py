@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from soundsum.arithmetic.rationals import nearest_float
 from soundsum.methods.steps import RecordSteps, steps_from_near
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
@@ -48,3 +50,38 @@ class MeanOfSums(Moments):
             for mean in quotients(sums[0], counts)
         )
         return low, high
+
+    def columns(
+        self, noisy: Sequence[Sequence[int]], confidence: float
+    ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
+        """What `exact` and `interval` give for each entry, as the floats nearest to it, in integers alone.
+
+        Within the bounds a mean is (a n + b s) / (c n), for integers a, b and c. Python divides integers exactly and
+        rounds the quotient once, to nearest, so nothing is lost and no fraction is made.
+        """
+        ends = self._floats([self.records.width, -self.records.width], [1, 1])
+        if any(map(math.isinf, ends)):  # a quotient might be beyond the floats, too
+            return super().columns(noisy, confidence)
+        sums = noisy[0]
+        counts: Sequence[int] = noisy[1] if self.n is None else [self.n] * len(sums)
+        width, *more_widths = self._widths(confidence)
+        slack = more_widths[0] if self.n is None else 0
+        fewest, most = [n - slack for n in counts], [n + slack for n in counts]
+        # The extremes of a quotient: the least top over the largest bottom, or if it is negative over the smallest.
+        low_counts = [n if s >= width else m for s, n, m in zip(sums, most, fewest, strict=True)]
+        high_counts = [m if s >= -width else n for s, n, m in zip(sums, most, fewest, strict=True)]
+        values: list[int | Fraction | float] = [*self._floats(sums, counts)]
+        low = self._floats([s - width for s in sums], low_counts)
+        return values, low, self._floats([s + width for s in sums], high_counts)
+
+    def _floats(self, sums: Sequence[int], counts: Sequence[int]) -> list[float]:
+        q = self.records
+        middle, slope = (q.ends * q.step / 2 + q.offset) * self.worth, q.step * self.worth / 2
+        c = math.lcm(middle.denominator, slope.denominator)
+        a, b, w = int(middle * c), int(slope * c), q.width
+        least, most = nearest_float(middle - slope * w), nearest_float(middle + slope * w)
+        at_least_1 = [n if n > 0 else 1 for n in counts]
+        return [
+            most if s >= w * n else least if s <= -w * n else (a * n + b * s) / (c * n)
+            for s, n in zip(sums, at_least_1, strict=True)
+        ]

@@ -1,0 +1,100 @@
+// Persons for Python: their sums, and texts as their ids. Arguments are checked here wherever a wrong one could read or write
+// outside an array.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include "persons.hpp"
+#include "records.hpp"
+#include "texts.hpp"
+
+namespace nb = nanobind;
+using namespace soundsum;
+
+namespace {
+
+template <class T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Written = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Words = nb::ndarray<const std::uint64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Totals = nb::ndarray<std::uint64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+template <class A> void require(const A& array, std::size_t size) {
+    if (array.shape(0) != size) throw nb::value_error("one entry per row is needed");
+    if (reinterpret_cast<std::uintptr_t>(array.data()) % array.itemsize()) throw nb::value_error("arrays must be aligned");
+}
+
+const std::uint8_t* seed_of(const nb::bytes& seed) {
+    if (seed.size() != Hashing::seed_size) throw nb::value_error("the seed has another size");
+    return static_cast<const std::uint8_t*>(seed.data());
+}
+
+i128 number_at(const Words& words, std::size_t row, std::size_t column) {
+    return static_cast<i128>(u128{words(row, column, 1)} << 64 | words(row, column, 0));
+}
+
+struct PyPersonSums {
+    std::size_t groups;
+    int powers;
+    std::unique_ptr<PersonSums> sums;
+
+    PyPersonSums(std::size_t groups, int powers, const nb::bytes& seed)
+        : groups(groups), powers(powers), sums(make_person_sums(groups, powers, seed_of(seed))) {}
+
+    void add(Array<std::uint64_t> persons, Array<std::uint8_t> counts, std::optional<Array<std::int32_t>> codes,
+             std::optional<Array<std::int64_t>> integers, bool is_unsigned, unsigned threads) {
+        const std::size_t size = persons.shape(0);
+        require(persons, size), require(counts, size);
+        if (codes) require(*codes, size);
+        if (integers) require(*integers, size);
+        if (groups > 1 && !codes) throw nb::value_error("groups need a code per row");
+        if (powers > 0 && !integers) throw nb::value_error("sums need an integer per row");
+        const PersonRows rows{size, persons.data(), counts.data(), codes ? codes->data() : nullptr,
+                              integers ? integers->data() : nullptr, is_unsigned};
+        nb::gil_scoped_release release;
+        sums->add(rows, std::max(1u, threads));
+    }
+
+    // A row for each part: its three weights, its least and its most, two words each.
+    void total(Words parts, std::uint64_t max_rows, std::uint64_t max_groups, bool in_proportion, Totals out, unsigned threads) const {
+        if (parts.shape(1) != 5 || parts.shape(2) != 2) throw nb::value_error("a part is five numbers of two words");
+        if (out.shape(0) != parts.shape(0) || out.shape(1) != groups || out.shape(2) != 2 || !is_aligned<i128>(out.data()))
+            throw nb::value_error("totals must be aligned, two words for each part and group");
+        if (max_rows == 0 || max_rows >> 63) throw nb::value_error("max_rows is 1 to 2^63 - 1");
+        std::vector<PersonPart> asked;
+        std::vector<Sums> totals;
+        for (std::size_t p = 0; p < parts.shape(0); ++p) {
+            asked.push_back({{number_at(parts, p, 0), number_at(parts, p, 1), number_at(parts, p, 2)}, number_at(parts, p, 3), number_at(parts, p, 4)});
+            if (asked.back().least > asked.back().most) throw nb::value_error("a part's least is above its most");
+            totals.push_back({reinterpret_cast<i128*>(out.data()) + p * groups, groups});
+        }
+        nb::gil_scoped_release release;
+        sums->total(asked, {max_rows, max_groups, in_proportion}, totals, std::max(1u, threads));
+    }
+};
+
+}  // namespace
+
+void bind_persons(nb::module_& m) {
+    m.attr("SEED_SIZE") = Hashing::seed_size;
+    nb::class_<PyPersonSums>(m, "PersonSums")
+        .def(nb::init<std::size_t, int, const nb::bytes&>(), nb::arg("groups"), nb::arg("powers"), nb::arg("seed"))
+        .def("add", &PyPersonSums::add, nb::arg("persons"), nb::arg("counts"), nb::arg("codes").none(), nb::arg("integers").none(),
+             nb::arg("is_unsigned"), nb::arg("threads"))
+        .def("total", &PyPersonSums::total, nb::arg("parts"), nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("in_proportion"),
+             nb::arg("out").noconvert(), nb::arg("threads"))
+        .def_prop_ro("pairs", [](const PyPersonSums& self) { return self.sums->pairs(); })
+        .def_prop_ro("bytes", [](const PyPersonSums& self) { return self.sums->bytes(); });
+    nb::class_<Texts>(m, "Texts")
+        .def("__init__", [](Texts* self, const nb::bytes& seed) { new (self) Texts(seed_of(seed)); })
+        .def("number", [](Texts& texts, Array<std::int64_t> offsets, Array<std::uint8_t> data, Array<std::uint8_t> counts,
+                          Written<std::uint64_t> out, unsigned threads) {
+            const std::size_t size = counts.shape(0);
+            require(offsets, size + 1), require(out, size);
+            bool in_order = offsets.data()[0] >= 0 && static_cast<std::size_t>(offsets.data()[size]) <= data.shape(0);
+            for (std::size_t i = 0; i < size; ++i) in_order &= offsets.data()[i] <= offsets.data()[i + 1];
+            if (!in_order) throw nb::value_error("offsets go up, within the data");
+            nb::gil_scoped_release release;
+            texts.number(offsets.data(), data.data(), counts.data(), size, out.data(), std::max(1u, threads));
+        }, nb::arg("offsets"), nb::arg("data"), nb::arg("counts"), nb::arg("out").noconvert(), nb::arg("threads"))
+        .def_prop_ro("bytes", &Texts::bytes);
+}

@@ -1,0 +1,47 @@
+// Sums by person and group, exactly, and what is left of them when a person counts for a few rows in a few groups.
+//
+// Model: tests/engines/model.py. Persons are 64-bit words, equal for the same person alone.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "exact.hpp"
+#include "types.hpp"
+
+namespace soundsum {
+
+// Some rows: the person, the group and the integer of each.
+struct PersonRows {
+    std::size_t size;
+    const std::uint64_t* persons;
+    const std::uint8_t* counts;       // 0 for rows that do not count
+    const std::int32_t* codes;        // or null; a row whose code is no group does not count
+    const std::int64_t* integers;     // or null, if only rows are counted
+    bool is_unsigned;                 // whether the integers are 64-bit ones without a sign
+};
+
+// What is let out of a pair's rows r and power sums s1, s2: w0 r + w1 s1 + w2 s2, clamped to [least, most].
+struct PersonPart {
+    i128 weights[3], least, most;
+};
+
+struct Bounding {
+    std::uint64_t max_rows, max_groups;
+    bool in_proportion;  // whether r > max_rows rows count as max_rows / r of each, before the clamp
+};
+
+class PersonSums {
+  public:
+    virtual ~PersonSums() = default;
+    virtual void add(const PersonRows&, unsigned threads) = 0;
+    // Adds everybody's bounded sums to `out`, one row of sums for each part, one sum for each group.
+    virtual void total(const std::vector<PersonPart>&, const Bounding&, const std::vector<Sums>& out, unsigned threads) const = 0;
+    virtual std::size_t pairs() const = 0;
+    virtual std::size_t bytes() const = 0;  // of all slots
+};
+
+// `powers` is 0 for rows alone, 1 for sums, 2 for sums of squares too.
+std::unique_ptr<PersonSums> make_person_sums(std::size_t groups, int powers, const std::uint8_t* seed);
+
+}  // namespace soundsum

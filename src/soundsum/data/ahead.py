@@ -1,0 +1,66 @@
+"""Reads ahead: while one batch is used, the next are read by other threads, in bounded memory and in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from queue import Full, Queue
+from threading import Event
+from typing import Any
+
+DEPTH = 2
+"""Batches of one part that may wait to be used."""
+
+PATIENCE = 0.1
+"""Seconds after which a reader looks whether anybody still wants its batches."""
+
+
+class _End:
+    """What a part ends with: nothing, or what went wrong."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def read_ahead(parts: Iterable[Iterator[Any]], readers: int | None = None) -> Iterator[Any]:
+    """Everything of one part after another, several parts being read at once, each by one thread."""
+    readers = readers or min(4, len(os.sched_getaffinity(0)))
+    wanted, waiting, left = Event(), deque[Queue[Any]](), iter(parts)
+    wanted.set()
+    with ThreadPoolExecutor(readers, thread_name_prefix="soundsum-reader") as pool:
+        try:
+            while True:
+                while len(waiting) < readers and (part := next(left, None)) is not None:
+                    waiting.append(Queue(DEPTH))
+                    pool.submit(_fill, waiting[-1], part, wanted)
+                if not waiting:
+                    return
+                while not isinstance(batch := waiting[0].get(), _End):
+                    yield batch
+                if batch.error is not None:
+                    raise batch.error
+                waiting.popleft()
+        finally:
+            wanted.clear()
+
+
+def _fill(queue: Queue[Any], part: Iterator[Any], wanted: Event) -> None:
+    try:
+        for batch in part:
+            _put(queue, batch, wanted)
+            if not wanted.is_set():
+                return
+        end = _End()
+    except BaseException as error:
+        end = _End(error)
+    _put(queue, end, wanted)
+
+
+def _put(queue: Queue[Any], item: Any, wanted: Event) -> None:
+    while wanted.is_set():
+        with suppress(Full):
+            queue.put(item, timeout=PATIENCE)
+            return

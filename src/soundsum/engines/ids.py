@@ -1,0 +1,86 @@
+"""Persons' ids of any type as words of 64 bits: two rows have the same word if and only if they have the same id.
+
+Integers, and whatever is stored as one (dates, times), are their own words; floats too, where 0.0 and -0.0 are one
+person. Texts are looked up by their bytes. Ids without a type, and those of the few other types Arrow has, are numbered
+as Python compares them. Which of these happens depends on the type of the column alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.data.columns import bits_of, is_missing, stored_numbers
+from soundsum.data.keys import as_int64
+from soundsum.kernels.persons import TextWords
+
+
+class Ids(NamedTuple):
+    """The word of every row's person, and whether it has one."""
+
+    words: NDArray[np.uint64]
+    known: NDArray[np.bool_]
+
+
+class PersonWords:
+    """The words of one column's ids, the same in every batch."""
+
+    def __init__(self) -> None:
+        self._texts = TextWords()
+        self._numbers: dict[Any, int] = {}
+
+    def find(self, ids: Any) -> Ids:
+        """The words of an Arrow array without NaN, or of a list of Python objects."""
+        import pyarrow as pa
+
+        if isinstance(ids, list):
+            return self._of_objects(ids)
+        kind = ids.type
+        if pa.types.is_null(kind):
+            return Ids(np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool))
+        known = bits_of(ids)
+        if pa.types.is_boolean(kind):
+            return Ids(stored_numbers(ids.cast(pa.uint8())).astype(np.uint64), known)
+        if pa.types.is_floating(kind):
+            with np.errstate(invalid="ignore"):  # a signalling NaN, in a row without an id
+                return Ids((stored_numbers(ids).astype(np.float64) + 0.0).view(np.uint64), known)
+        if pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
+            return Ids(as_int64(ids).view(np.uint64), known)
+        if is_bytes(kind):
+            return Ids(self._of_bytes(ids.cast(pa.large_binary()), known), known)
+        encoded = ids.dictionary_encode()
+        listed = self._of_objects(encoded.dictionary.to_pylist())
+        places = np.where(known, stored_numbers(encoded.indices), 0)
+        nobody = Ids(np.zeros(len(ids), np.uint64), known)
+        return Ids(listed.words[places], known & listed.known[places]) if len(listed.words) else nobody
+
+    def _of_objects(self, ids: list[Any]) -> Ids:
+        found = [self._number(person) for person in ids]
+        known = np.array([number is not None for number in found], bool)
+        return Ids(np.array([number or 0 for number in found], np.uint64), known)
+
+    def _number(self, person: Any) -> int | None:
+        """A number for everybody who is equal to nobody before; None for no id at all."""
+        try:
+            return None if is_missing(person) else self._numbers.setdefault(person, len(self._numbers))
+        except (TypeError, ValueError, ArithmeticError):  # not hashable, so no id
+            return None
+
+    def _of_bytes(self, ids: Any, known: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        _, offsets, data = ids.buffers()
+        if not len(ids):
+            return np.zeros(0, np.uint64)
+        starts = np.frombuffer(offsets, np.int64, len(ids) + 1, 8 * ids.offset)
+        text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+        return self._texts.find(starts, text, known)
+
+
+def is_bytes(kind: Any) -> bool:
+    """Whether equal values of an Arrow type have equal bytes of any length."""
+    import pyarrow as pa
+
+    types = pa.types
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    return bool(is_text or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))

@@ -1,0 +1,49 @@
+"""Sums by person as they are defined, in dictionaries and integers of any size: what the kernel must equal."""
+
+from collections import defaultdict
+
+from soundsum.data.records import Column
+from soundsum.methods.steps import RecordSteps
+
+
+def person_of(x):
+    """Whom an id stands for; None for nobody."""
+    if x is None or x != x:
+        return None
+    return 0.0 if x == 0 and isinstance(x, float) else x
+
+
+def integer_of(x, steps: RecordSteps):
+    if steps.grid is not None:
+        return steps.grid.integer(x)
+    return min(max(0 if x != x else x, steps.low), steps.high)
+
+
+def person_totals(rows, steps, parts, missing, unit):
+    """Every part's total for each group; rows are (id, code, record), a code beyond the groups is none."""
+    groups = 1 if unit.groups is None else unit.groups
+    pairs = defaultdict(lambda: defaultdict(list))
+    for x, code, record in rows:
+        person = person_of(x)
+        if person is not None and code < groups and not (missing == "drop" and record != record):
+            pairs[person][code].append(integer_of(record, steps))
+    totals = [[0] * groups for _ in parts]
+    for mine in pairs.values():
+        for code in sorted(mine, key=lambda code: (-len(mine[code]), code))[: unit.max_groups]:
+            for part, total in zip(parts, totals, strict=True):
+                total[code] += bounded(mine[code], part, unit.max_rows, together=len(parts) > 1)
+    return totals
+
+
+def bounded(integers, part, max_rows, together):
+    powers = len(integers), sum(integers), sum(q * q for q in integers)
+    own = sum(w * s for w, s in zip(part.weights, powers, strict=True))
+    if together and len(integers) > max_rows:
+        own = own * max_rows // len(integers)
+    low, high = part.range
+    return min(max(own, max_rows * min(low, 0)), max_rows * max(high, 0))
+
+
+def rows_of(ids, codes, column: Column | None):
+    records = [0] * len(ids) if column is None else list(column)
+    return list(zip(ids, [0] * len(ids) if codes is None else codes, records, strict=True))

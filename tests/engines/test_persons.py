@@ -1,0 +1,224 @@
+"""The kernel of sums by person equals its model, whatever the ids, the batches, the threads and the numbers are."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import soundsum as ss
+from soundsum import native
+from soundsum.data.columns import as_keys, plain_keys
+from soundsum.data.records import Column, records
+from soundsum.engines.ids import PersonWords
+from soundsum.engines.persons import PersonSums
+from soundsum.kernels.persons import BoundedPart, PairSums, TextWords
+from soundsum.privacy.units import Unit
+from soundsum.problem import Problem
+from soundsum.releases.planning import plan
+from soundsum.statistics import Claim, Count, Mean, Sum, Variance
+
+from .model import person_totals, rows_of
+
+LIMITS = {
+    "int8": (-128, 127),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
+    "float64": (-1e300, 1e300),
+}
+IDS = {
+    "int64": (pa.int64(), st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, -1, 2**63 - 1, -(2**63)])),
+    "uint64": (pa.uint64(), st.integers(0, 2**64 - 1) | st.sampled_from([0, 2**63, 2**64 - 1])),
+    "int8": (pa.int8(), st.integers(-128, 127)),
+    "text": (pa.string(), st.text(max_size=9)),
+    "large text": (pa.large_string(), st.sampled_from(["", "\0", "\0\0", "a", "a\0", "jane", "jan", "é"])),
+    "bytes": (pa.binary(), st.binary(max_size=9)),
+    "fixed bytes": (pa.binary(3), st.binary(min_size=3, max_size=3)),
+    "float64": (pa.float64(), st.floats() | st.sampled_from([0.0, -0.0, float("nan"), float("inf")])),
+    "float32": (pa.float32(), st.floats(width=32) | st.sampled_from([0.0, -0.0])),
+    "bool": (pa.bool_(), st.booleans()),
+    "date": (pa.date32(), st.dates(datetime.date(1970, 1, 1), datetime.date(1970, 1, 9))),
+    "decimal": (pa.decimal128(30, 2), st.decimals(-(10**25), 10**25, places=2) | st.just(decimal.Decimal("0.00"))),
+    "null": (pa.null(), st.none()),
+}
+
+
+@st.composite
+def ids_of(draw, name, most=40):
+    kind, values = IDS[name]
+    few = draw(st.lists(values, min_size=1, max_size=6))  # so that persons have several rows
+    chosen = draw(st.lists(st.none() | st.sampled_from(few), max_size=most))
+    return pa.array(chosen, kind)
+
+
+@st.composite
+def asked(draw):
+    """A statistic of a type, planned for a unit of persons: its steps and parts."""
+    kind = draw(st.sampled_from(list(LIMITS)))
+    statistic = draw(st.sampled_from([Sum, Mean, Variance, Count]))
+    low, high = LIMITS[kind]
+    if statistic is Variance:
+        low, high = max(low, -(2**31) + 1), min(high, 2**31 - 1)
+    within = st.floats(low, high) if kind == "float64" else st.integers(low, high)
+    ends = st.sampled_from([low, high, 0]) | within
+    lower, upper = sorted([draw(ends), draw(ends)])
+    groups = draw(st.sampled_from([None, 1, 2, 5]))
+    max_rows = draw(st.integers(1, 4) | st.sampled_from([2**40, 2**70]))
+    unit = Unit(groups, max_rows, draw(st.integers(1, 6)) if groups else 1)
+    problem = Problem("uint8", 0, 1) if statistic is Count else Problem(kind, lower, upper)
+    claim = Claim(statistic, plan(problem, unit=unit))
+    return kind, claim.record_steps, claim.parts, unit, statistic is Count
+
+
+@st.composite
+def column_of(draw, kind, n):
+    low, high = LIMITS[kind]
+    values = st.floats() if kind == "float64" else st.integers(low, high) | st.sampled_from([low, high])
+    array = np.array(draw(st.lists(values, min_size=n, max_size=n)), kind)
+    if not draw(st.booleans()):
+        return records(array)
+    return records(pa.array(array, mask=np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool)))
+
+
+def by_kernel(ids, codes, column, steps, parts, missing, unit, cuts):
+    sums, words = PersonSums(steps, parts, missing, unit), PersonWords()
+    for begin, end in zip([0, *cuts], [*cuts, len(ids)], strict=True):
+        some = slice(begin, end)
+        own = None if column is None else records(pa_slice(column, some))
+        part = words.find(plain_keys(ids[some]))
+        sums.add(own, end - begin, None if codes is None else codes[some], part)
+    return sums.totals()
+
+
+def pa_slice(column, rows):
+    return Column(column.values[rows], column.type, column.validity, column.first_bit + rows.start)
+
+
+@pytest.mark.parametrize("name", IDS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_kernel_is_the_model(name, data):
+    kind, steps, parts, unit, counts = data.draw(asked())
+    ids = data.draw(ids_of(name))
+    n = len(ids)
+    column = None if counts else data.draw(column_of(kind, n))
+    codes = None
+    if unit.groups is not None:
+        codes = np.array(data.draw(st.lists(st.integers(0, unit.groups), min_size=n, max_size=n)), np.int32)
+    missing = data.draw(st.sampled_from(["zero", "drop"]))
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), max_size=4)))
+    found = by_kernel(ids, codes, column, steps, parts, missing, unit, cuts)
+    assert found == person_totals(rows_of(ids.to_pylist(), codes, column), steps, parts, missing, unit)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16, 40])
+def test_threads_and_growth_change_nothing(threads):
+    """More pairs than any table begins with, added by as many threads, each several times."""
+    rng = np.random.default_rng(threads)
+    groups, people, n = 7, 30_000, 100_000
+    sums, plain = PairSums(groups, 2), {}
+    ids = rng.integers(0, 2**64, people, dtype=np.uint64)
+    for _ in range(3):
+        persons, codes = rng.choice(ids, n), rng.integers(0, groups + 2, n).astype(np.int32)
+        q, counts = rng.integers(-(2**31), 2**31, n), rng.random(n) < 0.9
+        sums.add(persons, counts, codes, q, threads=threads)
+        for person, code, x, there in zip(persons.tolist(), codes.tolist(), q.tolist(), counts.tolist(), strict=True):
+            if there and code < groups:
+                rows, first, second = plain.setdefault(person, {}).get(code, (0, 0, 0))
+                plain[person][code] = rows + 1, first + x, second + x * x
+    parts = [BoundedPart((1, 2, 3), -(2**70), 2**64), BoundedPart((0, 1, 0), -(2**32), 2**31)]
+    wanted = [[0] * groups for _ in parts]
+    for mine in plain.values():
+        for code in sorted(mine, key=lambda code: (-mine[code][0], code))[:3]:
+            for part, total in zip(parts, wanted, strict=True):
+                own = sum(w * s for w, s in zip(part.weights, mine[code], strict=True))
+                own = own * 2 // mine[code][0] if mine[code][0] > 2 else own
+                total[code] += min(max(own, part.least), part.most)
+    assert sums.pairs == sum(map(len, plain.values()))
+    assert sums.totals(parts, 2, 3, in_proportion=True, threads=threads) == wanted
+
+
+def test_the_limits_of_64_bits_are_added_exactly():
+    largest, least, rows = 2**64 - 1, -(2**63), 100_000
+    everybody = np.ones(rows, bool)
+    above, below = PairSums(1, 1), PairSums(1, 1)
+    above.add(np.zeros(rows, np.uint64), everybody, None, np.full(rows, largest, np.uint64))
+    below.add(np.full(rows, largest, np.uint64), everybody, None, np.full(rows, least, np.int64))
+    part = [BoundedPart((0, 1, 0), -(2**200), 2**200)]
+    assert above.totals(part, 1, 1, in_proportion=False) == [[largest * rows]]
+    assert below.totals(part, 1, 1, in_proportion=False) == [[least * rows]]
+
+
+def test_memory_is_what_is_said():
+    people = 200_000
+    sums, by_group, texts = PairSums(1, 1), PairSums(2, 1), TextWords()
+    persons, there = np.arange(people, dtype=np.uint64), np.ones(people, bool)
+    sums.add(persons, there, None, persons.astype(np.int64))
+    by_group.add(persons, there, (persons % 2).astype(np.int32), persons.astype(np.int64))
+    texts.find(
+        np.arange(people + 1) * 10, np.frombuffer(b"".join(b"%010d" % i for i in range(people)), np.uint8), there
+    )
+    for found, (low, high) in ((sums.bytes, (51, 103)), (by_group.bytes, (64, 128)), (texts.bytes, (26 + 18, 52 + 28))):
+        assert low <= found / people <= high
+
+
+def test_seeds_come_from_the_operating_system(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("soundsum.kernels.persons.random_bytes", lambda n: drawn.append(n) or bytes(n))
+    PairSums(1, 1), TextWords()
+    assert drawn == [native.SEED_SIZE] * 2
+
+
+def test_ids_that_meet_are_still_told_apart(monkeypatch):
+    """With a seed of zeros every id has the same hash, so only the comparison is left."""
+    monkeypatch.setattr("soundsum.kernels.persons.random_bytes", bytes)
+    words = PersonWords()
+    texts = pa.array([f"person {i % 50}" for i in range(500)])
+    found = words.find(texts).words
+    assert len(set(found.tolist())) == 50
+    sums = PairSums(3, 1)
+    sums.add(found, np.ones(500, bool), (np.arange(500) % 3).astype(np.int32), np.ones(500, np.int64))
+    assert sums.pairs == 150
+    assert sums.totals([BoundedPart((0, 1, 0), 0, 2)], 2, 3, in_proportion=False) == [[100, 100, 100]]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_zeros_are_one_person_and_nans_nobody(dtype):
+    nans = np.array([0x7FF8000000000000, 0xFFF8000000000001, 0x7FF0000000000001], np.uint64).view(np.float64)
+    with np.errstate(invalid="ignore"):
+        ids = np.concatenate([np.array([0.0, -0.0] * 10), nans]).astype(dtype)
+    for given_ids in (ids, pa.array(ids), ids.astype(object).tolist()):
+        found = ss.count(np.ones(23), 10**9, privacy_unit=given_ids, max_rows=10)
+        assert found.value == 10
+
+
+def test_dictionaries_that_differ_by_chunk():
+    """More keys in all than an index of 8 bits has places, nulls among the indices and in a dictionary."""
+    chunks = []
+    for start in (0, 60, 120):
+        listed = pa.array([None, *(f"p{i}" for i in range(start, start + 120))])
+        indices = pa.array([*range(121), None], pa.int8())
+        chunks.append(pa.DictionaryArray.from_arrays(indices, listed))
+    column = pa.chunked_array(chunks)
+    assert column.type.index_type == pa.int8()
+    keys = as_keys(column)
+    assert keys.to_pylist() == [key for chunk in chunks for key in chunk.to_pylist()]
+    table = pa.table({"id": column, "x": np.ones(len(column))})
+    for data in (table, {"id": column, "x": np.ones(len(column))}):
+        assert ss.count(data, 10**9, privacy_unit="id").value == 240
+        assert ss.count(data, 10**9, privacy_unit="id", max_rows=2).value == 360
+
+
+def test_no_rows_and_no_ids():
+    for ids in (pa.array([], pa.string()), pa.array([], pa.int64()), pa.nulls(5, pa.string()), pa.nulls(5)):
+        assert ss.sum(pa.array(np.ones(len(ids))), 0, 1, 10**9, privacy_unit=ids).value == pytest.approx(0, abs=1e-6)
+
+
+def test_slices_begin_where_they_should():
+    ids = pa.array(["x", None, "a", "b", "a", None, "c"])[2:]
+    assert ss.count(pa.array(np.ones(7))[2:], 10**9, privacy_unit=ids).value == 3
+    numbers = pa.array([9, None, 1, 2, 1, None, 3])[2:]
+    assert ss.count(pa.array(np.ones(7))[2:], 10**9, privacy_unit=numbers).value == 3
