@@ -17,10 +17,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from benchmarks import arrays, noise, processes, table
+from benchmarks import arrays, neighbours, noise, processes, table, tables
 from benchmarks.measure import Group, Result, Row, measure
 
-GROUPS = (*arrays.GROUPS, *noise.GROUPS)
+GROUPS = (*arrays.GROUPS, *noise.GROUPS, *tables.GROUPS)
+ALONE = {**tables.ROWS, **neighbours.ROWS, **processes.ROWS}
+"""Rows that are not one work against another on the same array."""
+
 RESULTS = Path(__file__).with_name("results")
 FULL, QUICK = 10**8, 10**7
 WIDTH = 120
@@ -32,7 +35,7 @@ def main() -> int:
     records = QUICK if options.quick else FULL
     chosen, alone = _chosen(options.only)
     if not chosen and not alone:
-        names = "\n  ".join(sorted({_label(g, r) for g in GROUPS for r in g.rows} | set(processes.ROWS)))
+        names = "\n  ".join(sorted({_label(g, r) for g in GROUPS for r in g.rows} | set(ALONE)))
         print(f"--only {options.only!r} matches no row; the rows are\n  {names}", file=sys.stderr)
         return 2
     host = table.machine()
@@ -73,9 +76,7 @@ def _label(group: Group, row: Row) -> str:
 def _chosen(only: str) -> tuple[list[tuple[Group, list[Row]]], list[str]]:
     wanted = only.lower()
     groups = [(group, [row for row in group.rows if wanted in _label(group, row).lower()]) for group in GROUPS]
-    return [(group, rows) for group, rows in groups if rows], [
-        name for name in processes.ROWS if wanted in name.lower()
-    ]
+    return [(group, rows) for group, rows in groups if rows], [name for name in ALONE if wanted in name.lower()]
 
 
 def _results(chosen: list[tuple[Group, list[Row]]], alone: list[str], records: int) -> Iterator[Result]:
@@ -103,7 +104,7 @@ def _results(chosen: list[tuple[Group, list[Row]]], alone: list[str], records: i
             del data  # before the next group's is made
         for name in alone:
             say(name)
-            yield processes.ROWS[name](tick)
+            yield ALONE[name](tick)
             finished += 1
 
 

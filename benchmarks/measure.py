@@ -32,6 +32,8 @@ class Row:
     threads: int = 1
     tolerance: float | None = None
     """How far the two answers may be apart, relatively; None where the peer's is another number."""
+    fewest: int = FEWEST
+    """Repetitions at least; fewer for what takes many seconds."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def measure(group: Group, row: Row, data: Any, records: int, tick: Callable[[flo
     answers.clear()
 
     once = sum(seconds(run) for run in runners.values())
-    repetitions = max(FEWEST, min(MOST, round(SECONDS_PER_ROW / once)))
+    repetitions = max(row.fewest, min(MOST, round(SECONDS_PER_ROW / once)))
     times: dict[str, list[float]] = {name: [] for name in runners}
     cpus = []
     for done in range(repetitions):

@@ -106,7 +106,7 @@ def _time(result: Result) -> str:
 def _measured(result: Result) -> str:
     if result.measured is None:
         return ""
-    digits = 0 if result.unit == " MB" else 2
+    digits = 0 if result.unit in (" MB", " pairs") else 2
     median, low, high = (f"{value:.{digits}f}" for value in result.measured)
     return f"{median}{result.unit} ({low}–{high})"
 

@@ -31,6 +31,8 @@ from soundsum.arithmetic.rationals import is_special  # noqa: E402
 from soundsum.data.records import Column  # noqa: E402
 from soundsum.data.runs import Runs  # noqa: E402
 from soundsum.kernels.arguments import raw_records  # noqa: E402
+from soundsum.kernels.persons import BoundedPart, PairSums, TextWords  # noqa: E402
+from soundsum.kernels.preparation import clamped_integers  # noqa: E402
 
 assert native.Records is _kernels.Records
 rng = np.random.default_rng(options.seed)
@@ -64,7 +66,7 @@ def buffer(kind, n):
 def column(kind, n):
     values, first_bit = buffer(kind, n), int(rng.integers(40))
     if pick(True, False):
-        return Column(values, kind)
+        return Column(values, kind, nullable=pick(True, False))
     return Column(values, kind, rng.integers(0, 256, (first_bit + n + 7) // 8, dtype=np.uint8), first_bit)
 
 
@@ -128,13 +130,82 @@ def check_groups_of_integers():
     assert sum(grouped) == kernels.wide_sum(data, low, high, missing=missing)
 
 
+def bitmap(n):
+    """None, or as many random bits as are needed from a random one on, to the last byte."""
+    first_bit = int(rng.integers(40))
+    return pick((None, first_bit), (rng.integers(0, 256, (first_bit + n + 7) // 8, dtype=np.uint8), first_bit))
+
+
 def check_places():
     listed = np.unique(rng.integers(-(1 << 63), 1 << 63, int(rng.integers(0, 300)), dtype=np.int64))
     listed = rng.permutation(listed if rng.integers(2) else np.unique(listed >> 54))
     keys = rng.choice(np.r_[listed, rng.integers(-(1 << 63), 1 << 63, 5)], length())
     place = {key: i for i, key in enumerate(listed.tolist())}
-    found = native.Places(listed).find(keys, pick(0, 1, 2, 5)).tolist()
-    assert found == [place.get(key, len(listed)) for key in keys.tolist()]
+    bits, first_bit = bitmap(len(keys))
+    there = Column(keys, INTEGERS[0], bits, first_bit, nullable=True).valid_bits()
+    found = native.Places(listed).find(keys, bits, first_bit, pick(0, 1, 2, 5)).tolist()
+    wanted = [place.get(key, len(listed)) if t else len(listed) for key, t in zip(keys.tolist(), there, strict=True)]
+    assert found == wanted
+
+
+def check_persons():
+    groups, powers, threads = pick(1, 2, 1000), pick(0, 1, 2), pick(1, 2, 5, 20)
+    sums, rows, total = PairSums(groups, powers), 0, 0
+    for _ in range(rng.integers(1, 4)):
+        n = length()
+        persons = rng.integers(0, 1 << 64, n, dtype=np.uint64) >> np.uint64(pick(0, 40, 60, 63))
+        codes, counts = rng.integers(-1, groups + 1, n, dtype=np.int32), rng.random(n) < rng.random()
+        q = rng.integers(-(1 << 31), 1 << 31, n)
+        sums.add(
+            persons,
+            counts,
+            pick(codes, codes) if groups > 1 else pick(None, codes),
+            q if powers else None,
+            threads=threads,
+        )
+        rows += n
+        total += int(q[counts & (codes >= 0) & (codes < groups)].sum())
+    parts = [BoundedPart((1, 0, 0), 0, 1 << 70), BoundedPart((0, int(powers > 0), 0), -(1 << 100), 1 << 100)]
+    found = sums.totals(parts, pick(1, 3, 2**70), pick(groups, 1), in_proportion=pick(True, False), threads=threads)
+    assert 0 <= sum(found[0]) <= rows
+    assert sums.pairs <= rows
+    if powers and groups > 1:
+        everything = sums.totals(parts, 2**70, groups, in_proportion=False)
+        assert sum(everything[1]) == total
+
+
+def check_texts():
+    words, known = TextWords(), {}
+    for _ in range(rng.integers(1, 4)):
+        texts = [rng.bytes(int(rng.integers(0, pick(1, 3, 40)))) for _ in range(min(length(), 3000))]
+        counts = rng.random(len(texts)) < 0.9
+        offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        data = np.frombuffer(bytearray(b"".join(texts)), np.uint8).copy()
+        for text, word, there in zip(
+            texts, words.find(offsets, data, counts, threads=pick(1, 2, 5)).tolist(), counts, strict=True
+        ):
+            assert known.setdefault(text, word) == word if there else word == 0
+    assert len(set(known.values())) == len(known)
+
+
+def check_cells():
+    alphabet = np.frombuffer(b"0123456789+-.eEinfaty \xc2\xa0\xe2\x80\xff\xf0", np.uint8)
+    cells = [bytes(rng.choice(alphabet, int(rng.integers(0, 12)))) for _ in range(min(length(), 3000))]
+    offsets = np.cumsum([0, *map(len, cells)], dtype=np.int32)
+    data = np.frombuffer(bytearray(b"".join(cells)), np.uint8).copy()
+    bits, first_bit = bitmap(len(cells))
+    values, integers, flags = (
+        np.empty(len(cells), pick(float, np.float32)),
+        np.empty(len(cells), np.int64),
+        np.empty(len(cells), np.uint8),
+    )
+    native.parse_floats(offsets, data, bits, first_bit, values, flags, pick(1, 2, 5))
+    are_floats = flags.copy()
+    native.parse_integers(offsets, data, bits, first_bit, -(2**63), 2**63 - 1, integers, flags, pick(1, 2, 5))
+    assert (flags <= are_floats).all()
+    assert (integers.astype(values.dtype)[flags == 1] == values[flags == 1]).all()
+    native.check_texts(offsets, data, bits, first_bit, flags, pick(1, 2, 5))
+    assert (are_floats <= flags).all()
 
 
 def check_preparation():
@@ -148,10 +219,19 @@ def check_preparation():
         kept = cleaned(data, low, high)
         assert list(clean) == kept
         assert list(shifted) == [kind.add(x, -low) for x in kept]
+    there = native.find_present(raw).tolist()
+    assert there == (~data.missing()).astype(int).tolist()
     if doubles:
         found = native.grid_integers(raw, *doubles[:-1], grid.missing - doubles.shift, pick(0, 1, 3)) + doubles.shift
         assert ((grid.low <= found) & (found <= grid.high)).all()
         assert n > SMALL or found.tolist() == integers(data, grid)
+
+
+def check_clamped_integers():
+    kind = pick(*INTEGERS)
+    data, (low, high) = column(kind, length()), bounds(kind)
+    found = clamped_integers(data, low, high).tolist()
+    assert found == cleaned(data, low, high)
 
 
 def check_that_no_grid_leaves_its_integers():
@@ -180,6 +260,10 @@ def check_refusals():
     odd = np.zeros((3, 2), np.uint64).reshape(-1)[1:5].reshape(2, 2)  # 8 bytes off
     read_only = kernels.no_sums(2)
     read_only.flags.writeable = False
+
+    seed = bytes(native.SEED_SIZE)
+    persons, texts = native.PersonSums(2, 1, seed), native.Texts(seed)
+    bitmap_of_rows, parts = np.ones(n, np.uint8), np.zeros((1, 5, 2), np.uint64)
 
     def with_code(code, dtype=np.int64):
         return np.where(np.arange(n) == rng.integers(n), dtype(code), dtype(0)).astype(dtype)
@@ -235,6 +319,25 @@ def check_refusals():
         "sums of another type": lambda: native.grouped_wide_sum(ints, codes, np.zeros((2, 2)), 0, 1, 0, 1),
         "sums that cannot be written": lambda: native.grouped_wide_sum(ints, codes, read_only, 0, 1, 0, 1),
         "records made by hand": lambda: native.Records(),
+        "seed too short": lambda: pick(native.PersonSums, lambda *a: native.Texts(a[2]))(1, 1, bytes(8)),
+        "no groups of persons": lambda: native.PersonSums(0, 1, seed),
+        "too many powers": lambda: native.PersonSums(1, 3, seed),
+        "persons without integers": lambda: persons.add(bits, bitmap_of_rows, codes.astype(np.int32), None, False, 1),
+        "persons without codes": lambda: persons.add(bits, bitmap_of_rows, None, codes, False, 1),
+        "too few persons": lambda: persons.add(bits[1:], bitmap_of_rows, codes.astype(np.int32), codes, False, 1),
+        "persons unaligned": lambda: persons.add(unaligned, bitmap_of_rows, codes.astype(np.int32), codes, False, 1),
+        "totals too short": lambda: persons.total(parts, 1, 1, False, np.zeros((1, 1, 2), np.uint64), 1),
+        "parts too short": lambda: persons.total(parts[:, 1:].copy(), 1, 1, False, np.zeros((1, 2, 2), np.uint64), 1),
+        "offsets beyond the data": lambda: texts.number(np.array([0, 9]), bitmap[:1], bitmap[:1], bits[:1].copy(), 1),
+        "offsets that go down": lambda: texts.number(
+            np.array([0, 1, 0]), bitmap[:1], np.ones(2, np.uint8), np.zeros(2, np.uint64), 1
+        ),
+        "cells beyond the data": lambda: native.check_texts(
+            np.array([0, 9], np.int32), bitmap[:1], None, 0, np.ones(1, np.uint8), 1
+        ),
+        "cells' bitmap too short": lambda: native.check_texts(
+            np.zeros(2, np.int32), bitmap[:1], bitmap[:1], 8, np.ones(1, np.uint8), 1
+        ),
     }
     for name, call in wrong.items():
         try:

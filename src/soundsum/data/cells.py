@@ -63,8 +63,8 @@ def as_text(cells: Any) -> Any:
     import pyarrow as pa
 
     flags = np.empty(len(cells), np.uint8)
-    offsets, data, *bitmap = _laid_out(cells)
-    native.check_texts(offsets, data, *bitmap, flags, _threads(cells))
+    offsets, data, bitmap, first_bit = _laid_out(cells)
+    native.check_texts(offsets, data, bitmap, first_bit, flags, _threads(cells))
     buffers = [_bitmap(flags), pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), len(cells), buffers)
 
