@@ -57,7 +57,7 @@ class Scheme:
 
     def __post_init__(self) -> None:
         problem, adder, unit = self.problem, self.adder, self.unit
-        facts: dict[str, Any] = {"method": adder.label, "unmet": _find_unmet(problem, adder, unit)}
+        facts: dict[str, Any] = {"unmet": _find_unmet(problem, adder, unit), "method": adder.label}
         if not facts["unmet"]:
             # By group steps are counted from 0, as the sizes of groups are private; of a private size they always are.
             from_zero = problem.relation.sized and not unit.is_plain
@@ -184,9 +184,9 @@ class Scheme:
         }
         if not self.unmet:
             described |= {
-                "sensitivity": str(self.sensitivity),
+                "sensitivity": str(self.norms.l1),
                 "sensitivity_l2_squared": str(self.norms.l2_squared),
-                "ratio": str(self.ratio),
+                "ratio": str(self.norms.l1 / self.ideal if self.ideal else 1),
                 "steps": list(self.steps),
                 "modulus": self.modulus,
                 "randomised": self.randomised,

@@ -54,12 +54,12 @@ class Book:
         self.failures = 0  # since the last reopening
         self.entries: dict[int, Entry] = {}
 
-    def add(self, line: Line) -> None:
-        """Take a line in; a ValueError if it cannot follow those before it."""
+    def add(self, line: Line, total: Cost | None = None) -> None:
+        """Take a line in, with what is spent after a charge if that is known; a ValueError if it cannot follow."""
         match line.kind:
             case "charge":
                 assert line.cost is not None
-                self.spent = self.limit.plus(self.spent, line.cost)
+                self.spent = self.limit.plus(self.spent, line.cost) if total is None else total
                 self.entries[line.number] = Entry(line.number, line.at, line.what, line.cost)
             case "failure":
                 self._change(line.about, "charged", "failed")
@@ -85,12 +85,11 @@ class Book:
         self.entries[entry.number] = Entry(entry.number, entry.at, entry.what, entry.cost, after)
 
 
-def require_open(failures: int, max_failures: int, what: str, cost: Cost, left: Cost) -> None:
-    if failures >= max_failures:
-        reads = "1 failed read" if failures == 1 else f"{failures} failed reads"
-        raise BudgetClosed(
-            f"{what}: the budget is closed after {reads}; nothing was charged: its owner finds the reason in the "
-            "operator's log and reopens it (soundsum budget reopen, or Budget.reopen)",
-            cost,
-            left,
-        )
+def refuse_closed(failures: int, what: str, cost: Cost, left: Cost) -> BudgetClosed:
+    reads = "1 failed read" if failures == 1 else f"{failures} failed reads"
+    return BudgetClosed(
+        f"{what}: the budget is closed after {reads}; nothing was charged: its owner finds the reason in the "
+        "operator's log and reopens it (soundsum budget reopen, or Budget.reopen)",
+        cost,
+        left,
+    )

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
-from soundsum.budget.book import Book, Entry, Kind, Line, require_open
+from soundsum.budget.book import Book, Entry, Kind, Line, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.privacy.cost import Cost, exact_text
 
@@ -93,7 +93,8 @@ class Ledger:
                     "name the column of ids, or use a budget in memory"
                 )
             terms.binding.require(binding, what)
-            require_open(_failures(db), terms.max_failures, what, cost, terms.limit.left(spent))
+            if (failures := _failures(db)) >= terms.max_failures:
+                raise refuse_closed(failures, what, cost, terms.limit.left(spent))
             return _write(db, "charge", None, what, cost, terms.limit.after(spent, cost, what))
 
     def note(self, kind: Kind, about: int | None, what: str) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from soundsum.budget.binding import Binding
-from soundsum.budget.book import Book, Entry, Kind, Line, require_open
+from soundsum.budget.book import Book, Entry, Kind, Line, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.privacy.cost import Cost
 
@@ -37,19 +37,19 @@ class MemoryStore:
         self._require_own_process()
         with self._lock:
             (self.binding or binding).require(binding, what)
-            left = self.limit.left(self._book.spent)
-            require_open(self._book.failures, self.max_failures, what, cost, left)
-            self.limit.after(self._book.spent, cost, what)
+            if self._book.failures >= self.max_failures:
+                raise refuse_closed(self._book.failures, what, cost, self.limit.left(self._book.spent))
+            total = self.limit.after(self._book.spent, cost, what)
             self.binding = self.binding or binding
-            return self._write("charge", None, what, cost)
+            return self._write("charge", None, what, cost, total)
 
     def note(self, kind: Kind, about: int | None, what: str) -> None:
         self._require_own_process()
         with self._lock:
-            self._write(kind, about, what, None)
+            self._write(kind, about, what, None, None)
 
-    def _write(self, kind: Kind, about: int | None, what: str, cost: Cost | None) -> int:
-        self._book.add(Line(self._lines + 1, datetime.now(UTC), kind, about, what, cost))
+    def _write(self, kind: Kind, about: int | None, what: str, cost: Cost | None, total: Cost | None) -> int:
+        self._book.add(Line(self._lines + 1, datetime.now(UTC), kind, about, what, cost), total)
         self._lines += 1
         return self._lines
 

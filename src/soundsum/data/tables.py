@@ -230,7 +230,7 @@ class Scanned:
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
         for batch in self._record_batches([name for name in dict.fromkeys(columns) if name is not None]):
-            yield _Scan(batch)
+            yield _Scan(batch, int(batch.num_rows))
             if self._advance is not None:
                 self._advance(batch.num_rows)
 
@@ -251,10 +251,7 @@ class Scanned:
 @dataclass(frozen=True)
 class _Scan:
     _batch: Any
-
-    @property
-    def rows(self) -> int:
-        return int(self._batch.num_rows)
+    rows: int
 
     def numbers(self, column: str | None) -> Records:
         return records(in_storage(self._batch.column(column)))

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 from soundsum.data.keys import Codes
 from soundsum.data.records import Column, Missing, Records, stretch
-from soundsum.engines.accumulators import needs_power
 from soundsum.engines.ids import Ids
 from soundsum.kernels.persons import BoundedPart, PairSums
 from soundsum.kernels.preparation import find_present
@@ -32,7 +31,7 @@ class PersonSums:
 
     def __init__(self, steps: RecordSteps, parts: Sequence[Part], missing: Missing, unit: Unit) -> None:
         self._record_steps, self._parts, self._missing, self._unit = steps, parts, missing, unit
-        self._powers = max(power for power in (0, 1, 2) if needs_power(parts, power))
+        self._powers = max(power for part in parts for power in (0, 1, 2) if part.weights[power])
         self._pairs = PairSums(1 if unit.groups is None else unit.groups, self._powers)
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:

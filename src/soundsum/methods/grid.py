@@ -133,7 +133,7 @@ class OnGrid(Method):
         return (*before, self.name, last)
 
     def is_randomised(self, problem: Problem) -> bool:
-        return self.rounding == "randomised" or super().is_randomised(problem)
+        return self.rounding == "randomised" or "permute" in self.steps(problem)
 
     def modulus(self, problem: Problem) -> int | None:
         return self.integers.modulus(self.integer_problem(problem)) if self.integers else None

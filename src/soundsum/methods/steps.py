@@ -39,6 +39,11 @@ class RecordSteps:
         """What every record is worth beyond its steps."""
         return Fraction(0) if self.grid is None else self.grid.offset
 
+    def bounds(self, worth: Fraction) -> tuple[Fraction, Fraction]:
+        """What records are really clamped to, where 1 in them is worth so much."""
+        offset = self.offset
+        return (self.low * self.step + offset) * worth, (self.high * self.step + offset) * worth
+
     @property
     def width(self) -> int:
         return self.high - self.low

@@ -27,7 +27,7 @@ class Origin:
     privacy_unit: str | None
     at: datetime
     what: str
-    cost: Cost
+    cost: Cost | None  # None where no noise was needed
     entry: int | None  # of the budget; None without one
 
 
@@ -87,7 +87,11 @@ class Release:
             "relation": str(self.plan.problem.relation),
             "data": origin.data,
             "at": origin.at.isoformat(),
-            "ledger": {"entry": origin.entry, "what": origin.what, "cost": origin.cost.to_json()},
+            "ledger": {
+                "entry": origin.entry,
+                "what": origin.what,
+                "cost": None if origin.cost is None else origin.cost.to_json(),
+            },
             "version": self.certificate["versions"]["soundsum"],
             "certificate": self.certificate,
         }

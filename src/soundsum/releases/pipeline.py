@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 from soundsum.budget import Binding, Budget, Cost
@@ -36,12 +37,11 @@ def carry_out(
         raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
     what = describe(tasks, rows)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
-    share, noises = promised.divide(norms)  # refused here if absurd
     needs_noise = any(part.l1 for parts in norms for part in parts)
-    cost = promised.cost if needs_noise else Cost(epsilon=0)
-    charge = make_charge(budget, promised.cost if needs_noise else None, what, whom)
-    at = datetime.now(UTC)
-    sums, n = read_within(lambda: engine.add_up(tasks, rows), charge.fail)
+    share, noises = promised.divide(norms)  # refused here if absurd
+    cost = promised.cost if needs_noise else None
+    charge, at = make_charge(budget, cost, what, whom), datetime.now(UTC)
+    sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
     origins = [
         Origin(task.statistic.column, whom.data, whom.privacy_unit, at, what, cost, charge.number) for task in tasks

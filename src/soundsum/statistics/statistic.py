@@ -140,7 +140,8 @@ class Bounded(Statistic):
     size: int | None = None
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
+        lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
         kind, worth = schema.type(self.column, dtype)
-        bounds = [exact(bound, name) for bound, name in ((self.lower, "lower"), (self.upper, "upper"))]
-        low, high = (bound if is_special(bound) else Fraction(bound) / worth for bound in bounds)
+        low = lower if is_special(lower) else Fraction(lower) / worth
+        high = upper if is_special(upper) else Fraction(upper) / worth
         return Problem(kind, low, high, relation, self.size, getattr(self, "max_size", None)), worth

@@ -52,8 +52,7 @@ class Claim:
         problem, steps = self.plan.problem, self.record_steps
         if steps is None:
             return problem.lower * self.worth, problem.upper * self.worth
-        low, high = ((q * steps.step + steps.offset) * self.worth for q in (steps.low, steps.high))
-        return low, high
+        return steps.bounds(self.worth)
 
     def of_size(self, n: int) -> Claim:
         """The same where the number of records is public, and known by now."""
