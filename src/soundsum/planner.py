@@ -61,10 +61,11 @@ class Scheme:
         if not facts["unmet"]:
             # By group steps are counted from 0, as the sizes of groups are private; of a private size they always are.
             from_zero = problem.relation.sized and not unit.is_plain
+            facts |= {"steps": adder.steps(problem), "modulus": adder.modulus(problem)}
+            facts["randomised"] = adder.is_randomised(problem)
             steps = steps_from_zero(problem) if from_zero else adder.record_steps(problem)
             step = adder.noise_step(problem) if steps is None else steps.step
-            facts |= {"steps": adder.steps(problem), "modulus": adder.modulus(problem)}
-            facts |= {"randomised": adder.is_randomised(problem), "record_steps": steps, "step": step}
+            facts |= {"record_steps": steps, "step": step}
             if unit.is_plain or steps is None:  # by whatever method: what its theorem says
                 sensitivity = adder.sensitivity(problem)
                 most = math.ceil(sensitivity / step)

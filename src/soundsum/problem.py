@@ -5,7 +5,7 @@ Frozen, checked once, and exact: bounds are Fractions whatever they came as.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +31,7 @@ class Problem:
     relation: Relation = Relation.SYMMETRIC
     size: int | None = None
     max_size: int | None = None
+    limit: int | None = field(init=False, repr=False, compare=False)  # of records to add, where one is known
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Problem:
             "size": _count("size", size),
             "max_size": _count("max_size", max_size),
         }
+        fields["limit"] = fields["size"] if Relation(relation).sized else fields["max_size"]
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         if self.lower > self.upper:
@@ -86,11 +88,6 @@ class Problem:
     def one_sign(self) -> bool:
         """Whether no two records can have opposite signs."""
         return self.lower >= 0 or self.upper <= 0
-
-    @property
-    def limit(self) -> int | None:
-        """The most records a method may have to add, where one is known."""
-        return self.size if self.relation.sized else self.max_size
 
     def with_size(self, n: int) -> Problem:
         """The same problem for data of n records: a sized relation's size is public, and a given one must be right."""

@@ -38,8 +38,6 @@ class Binding:
 
     def require(self, asked: Binding, what: str) -> None:
         """Refuses a charge for anything else, naming both and the remedy."""
-        if asked == self:
-            return
         for name, theirs, ours, option in (
             ("unit", asked.unit, self.unit, "privacy_unit="),
             ("relation", asked.relation, self.relation, "relation="),

@@ -36,7 +36,8 @@ class MemoryStore:
         """Write the charge down, or raise and write nothing."""
         self._require_own_process()
         with self._lock:
-            (self.binding or binding).require(binding, what)
+            if self.binding not in (None, binding):
+                (self.binding or binding).require(binding, what)
             if self._book.failures >= self.max_failures:
                 raise refuse_closed(self._book.failures, what, cost, self.limit.left(self._book.spent))
             total = self.limit.after(self._book.spent, cost, what)

@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
+from soundsum.data.keys import is_arrow, plain_keys
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
 
@@ -36,10 +36,6 @@ def is_untyped(data: Any) -> bool:
     if own is None:
         return not is_arrow(data)
     return str(own) in ("object", "Object")  # of NumPy and pandas, and of Polars
-
-
-def is_arrow(data: Any) -> bool:
-    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
 
 
 def empty_like(data: Any) -> Any:
@@ -128,21 +124,6 @@ def _none(kind: Any) -> Any:
     return pa.array([], kind)
 
 
-def plain_keys(array: Any) -> Any:
-    """Keys as Arrow's functions compare them: dictionaries and views written out, NaN as no key at all."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        return plain_keys(array.dictionary).take(array.indices)
-    if pa.types.is_string_view(kind):
-        return array.cast(pa.large_string())
-    if pa.types.is_binary_view(kind):
-        return array.cast(pa.large_binary())
-    return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array
-
-
 def _arrow_keys(data: Any) -> Any:
     """Plain keys in one piece. Chunks become so one by one: their dictionaries need not fit into one."""
     import pyarrow as pa
@@ -181,27 +162,6 @@ def in_storage(array: Any) -> Any:
     if pa.types.is_decimal(array.type) and not pa.types.is_decimal256(array.type):
         return _last_digits(array.cast(pa.decimal128(38, array.type.scale)))
     return array
-
-
-def bits_of(array: Any) -> NDArray[np.bool_]:
-    """Which entries of an Arrow array are there."""
-    bitmap, size = array.buffers()[0], len(array)
-    if bitmap is None:
-        return np.ones(size, bool)
-    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=array.offset + size, bitorder="little")
-    return bits[array.offset :].view(bool)
-
-
-def stored_numbers(array: Any) -> NDArray[Any]:
-    """Arrow numbers as they lie in memory, whatever lies in those that are missing."""
-    import pyarrow as pa
-
-    width = array.type.bit_width // 8
-    signs = {pa.types.is_floating(array.type): "f", pa.types.is_unsigned_integer(array.type): "u"}
-    kind = f"{signs.get(True, 'i')}{width}"
-    if not len(array):
-        return np.empty(0, kind)
-    return np.frombuffer(array.buffers()[1], kind, len(array), width * array.offset)
 
 
 def _last_digits(array: Any) -> Any:

@@ -26,10 +26,7 @@ FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc",
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
 Path: TypeAlias = str | os.PathLike[str]
-
-
-def is_path(data: Any) -> bool:
-    return isinstance(data, str | os.PathLike)
+PATHS = (str, os.PathLike)
 
 
 def file_format(path: Path) -> str:

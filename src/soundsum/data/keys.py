@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.data.columns import bits_of, is_arrow, stored_numbers
 
 Codes = NDArray[np.int32]
 
@@ -122,6 +121,25 @@ def cross_codes(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes
     return np.where((groups == of) | (cell == count), np.int32(of * count), pairs)
 
 
+def is_arrow(data: Any) -> bool:
+    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+
+
+def plain_keys(array: Any) -> Any:
+    """Keys as Arrow's functions compare them: dictionaries and views written out, NaN as no key at all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return plain_keys(array.dictionary).take(array.indices)
+    if pa.types.is_string_view(kind):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(kind):
+        return array.cast(pa.large_binary())
+    return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array
+
+
 def require_ids(ids: Any) -> None:
     """Refuses a column of persons' ids by its type, shown by an empty one."""
     import pyarrow as pa
@@ -132,6 +150,27 @@ def require_ids(ids: Any) -> None:
             ids.dictionary_encode()
         except pa.ArrowException:
             raise TypeError(f"privacy_unit is a column of {ids.type}; ids are numbers or text, so cast it") from None
+
+
+def bits_of(array: Any) -> NDArray[np.bool_]:
+    """Which entries of an Arrow array are there."""
+    bitmap, size = array.buffers()[0], len(array)
+    if bitmap is None:
+        return np.ones(size, bool)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=array.offset + size, bitorder="little")
+    return bits[array.offset :].view(bool)
+
+
+def stored_numbers(array: Any) -> NDArray[Any]:
+    """Arrow numbers as they lie in memory, whatever lies in those that are missing."""
+    import pyarrow as pa
+
+    width = array.type.bit_width // 8
+    signs = {pa.types.is_floating(array.type): "f", pa.types.is_unsigned_integer(array.type): "u"}
+    kind = f"{signs.get(True, 'i')}{width}"
+    if not len(array):
+        return np.empty(0, kind)
+    return np.frombuffer(array.buffers()[1], kind, len(array), width * array.offset)
 
 
 def _list(groups: Any) -> list[Any]:

@@ -15,18 +15,8 @@ from typing import Any, Protocol
 from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data import files
 from soundsum.data.boundary import read_within
-from soundsum.data.columns import (
-    Numbers,
-    arrow_type,
-    as_keys,
-    as_numbers,
-    empty_like,
-    in_storage,
-    is_arrow,
-    plain_keys,
-    presence,
-)
-from soundsum.data.keys import Groups, require_ids
+from soundsum.data.columns import Numbers, arrow_type, as_keys, as_numbers, empty_like, in_storage, presence
+from soundsum.data.keys import Groups, is_arrow, plain_keys, require_ids
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
 
@@ -151,7 +141,7 @@ class Scanned:
     """A stream of Arrow batches, or files; opened once, as a stream may not be there twice."""
 
     def __init__(self, data: Any, advance: Callable[[int], None] | None = None) -> None:
-        self._data, self._advance, self._is_file = data, advance, files.is_path(data)
+        self._data, self._advance, self._is_file = data, advance, isinstance(data, files.PATHS)
         self._as: dict[str, Any] = {}
 
     @cached_property
@@ -305,7 +295,7 @@ def _require_unique(names: list[Any]) -> None:
 def is_column(data: Any) -> bool:
     """Whether the data is one column itself."""
     data = data.data if isinstance(data, Watched) else data
-    if files.is_path(data) or isinstance(data, Mapping) or (hasattr(data, "loc") and hasattr(data, "columns")):
+    if isinstance(data, (*files.PATHS, Mapping)) or (hasattr(data, "loc") and hasattr(data, "columns")):
         return False
     if isinstance(data, Runs | Column):
         return True

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from soundsum.data.keys import cross_codes
-from soundsum.data.records import Records
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Batch, Table, open_table
+from soundsum.data.tables import Table, open_table
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
 from soundsum.engines.ids import PersonWords
@@ -30,8 +29,8 @@ class Memory(Engine):
         return True
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        sums = [accumulate(task, rows) for task in tasks]
         persons, n = PersonWords(), 0
+        sums = [accumulate(task, rows) for task in tasks]
         for batch in self.schema.batches(*[task.statistic.column for task in tasks], rows.by, rows.person):
             codes = None if rows.groups is None else rows.groups.codes(batch.keys(rows.by))
             ids = None if rows.person is None else persons.find(batch.keys(rows.person))
@@ -40,17 +39,12 @@ class Memory(Engine):
                 if cells is not None:
                     cell = cells.codes(batch, task.statistic.column, task.claim.worth)
                     places = cross_codes(codes, cell, len(cells.names), rows.group_count or 0)
-                own.add(_read(task, batch, rows), batch.rows, places, ids)
+                column, takes = task.statistic.column, task.statistic.takes
+                drops = takes == "present rows" and rows.missing == "drop"
+                taken = batch.numbers(column) if takes == "numbers" else batch.presence(column) if drops else None
+                own.add(taken, batch.rows, places, ids)
             n += batch.rows
         return [own.totals() for own in sums], n
-
-
-def _read(task: Task, batch: Batch, rows: Rows) -> Records | None:
-    """What a task adds up of a batch; None if the rows alone are counted."""
-    if task.statistic.takes == "numbers":
-        return batch.numbers(task.statistic.column)
-    drops = task.statistic.takes == "present rows" and rows.missing == "drop"
-    return batch.presence(task.statistic.column) if drops else None
 
 
 def accumulate(task: Task, rows: Rows) -> Accumulator:

@@ -80,7 +80,7 @@ class PairSums:
         out = np.zeros((len(parts), self._groups, 2), np.uint64)
         rows, groups = min(max_rows, MOST_ROWS), min(max_groups, self._groups)
         self._sums.total(words, rows, groups, in_proportion, out, threads_for(threads, self._sums.pairs))
-        return [as_integers(sums) for sums in out]
+        return list(map(as_integers, out))
 
     @property
     def pairs(self) -> int:

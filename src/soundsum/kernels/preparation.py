@@ -65,7 +65,7 @@ def grid_integers(
     elif randomised:
         integers = _round_doubles_randomly(as_doubles_array(data), doubles)
     else:
-        missing_one, workers = grid.missing - doubles.shift, threads_for(None, data.size)
+        missing_one, workers = grid.missing - doubles.shift, threads_for(None, len(data.values))
         integers = native.grid_integers(raw_records(data), *doubles[:-1], missing_one, workers)
         integers = integers + doubles.shift if doubles.shift else integers
     return (

@@ -24,9 +24,9 @@ from soundsum.registry import import_all
 import_all(__name__, __path__)  # whatever else lies in this folder
 
 
-def parameters(method: Method) -> dict[str, Any]:
-    """How a method was made, JSON-ready; empty for those of METHODS."""
-    return {} if METHODS.get(method.label) == method else _fields(method)
+def parameters(label: str, method: Method) -> dict[str, Any]:
+    """How a method was made, JSON-ready; empty for those that METHODS has by this label."""
+    return {} if METHODS.get(label) == method else _fields(method)
 
 
 def make_method(label: str, given: dict[str, Any]) -> Method | str:

@@ -62,7 +62,7 @@ def _describe(claim: Claim) -> dict[str, Any]:
     if not claim.kind.is_the_sum:
         for name in ("ideal", "sensitivity", "sensitivity_l2_squared", "ratio"):
             del described[name]
-    return described | {"parameters": parameters(claim.plan.adder)}
+    return described | {"parameters": parameters(claim.plan.method, claim.plan.adder)}
 
 
 class Unreadable(ValueError):

@@ -15,6 +15,7 @@ from soundsum.arithmetic.words import number, readable
 from soundsum.planner import Scheme
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
+from soundsum.statistics import Claim
 from soundsum.statistics.statistic import Estimator
 
 
@@ -36,15 +37,26 @@ class Release:
     """A noisy statistic. `exact` is the number itself; `value` is it as a float, or an int for integer data."""
 
     exact: int | Fraction
-    statistic: str
+    claim: Claim
     guarantee: Guarantee
     estimator: Estimator
     noisy: tuple[int, ...]  # every part that was let out, in its steps
-    plan: Scheme
     certificate: dict[str, Any] = field(repr=False)
     origin: Origin = field(repr=False)
-    bounds: tuple[Fraction, Fraction] = field(repr=False)  # what records were really clamped to
     group: Any = None
+
+    @property
+    def statistic(self) -> str:
+        return self.claim.kind.entry_name or self.claim.kind.name
+
+    @property
+    def plan(self) -> Scheme:
+        return self.claim.plan
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """What records were really clamped to: the bounds given, rounded inward to what can be added exactly."""
+        return self.claim.bounds
 
     @property
     def value(self) -> int | float:
@@ -129,20 +141,18 @@ class Release:
 class LetOut:
     """Everything of a statistic that left with noise, and nothing else about the data: every part, for each entry."""
 
-    statistic: str
+    claim: Claim
     guarantee: Guarantee
     estimator: Estimator
     noisy: list[list[int]]
-    plan: Scheme
     certificate: dict[str, Any]
     origin: Origin
-    bounds: tuple[Fraction, Fraction]
 
     def release(self, place: int, group: Any = None) -> Release:
         """One entry."""
         noisy = tuple(sums[place] for sums in self.noisy)
-        whole = (self.statistic, self.guarantee, self.estimator, noisy, self.plan, self.certificate, self.origin)
-        return Release(self.estimator.exact(noisy), *whole, self.bounds, group)
+        exact = self.estimator.exact(noisy)
+        return Release(exact, self.claim, self.guarantee, self.estimator, noisy, self.certificate, self.origin, group)
 
 
 class Releases(Mapping[Any, Release]):

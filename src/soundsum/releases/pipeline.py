@@ -93,8 +93,7 @@ def _release(
     public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
     estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises)
-    whole = (promised, estimator, noisy, claim.plan, certificate, origin, claim.bounds)
-    let_out = LetOut(claim.kind.entry_name or claim.kind.name, *whole)
+    let_out = LetOut(claim, promised, estimator, noisy, certificate, origin)
     columns = _name_entries(task, rows)
     return let_out.release(0) if columns is None else Releases(columns, let_out)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES
-from soundsum.data.columns import is_arrow
-from soundsum.data.keys import Groups
+from soundsum.data.keys import Groups, is_arrow
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
@@ -42,6 +41,7 @@ class Setting:
     max_rows: int = 1
     max_groups: int = 1
     name: str | None = None  # of the data
+    binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
         if self.missing not in ("zero", "drop"):
@@ -54,14 +54,10 @@ class Setting:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
-
-    @property
-    def binding(self) -> Binding:
-        """Whom it protects, for a budget to compare with its own."""
         column = self.privacy_unit
         if column is not None and not isinstance(column, str):  # a name that is no text, or values
             column = VALUES if hasattr(column, "__iter__") else str(column)
-        return Binding(column, self.relation, self.name)
+        object.__setattr__(self, "binding", Binding(column, self.relation, self.name))
 
     def unit(self, groups: int | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
@@ -72,10 +68,11 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     _require_statistics(statistics, setting)
     columns, beside = _separate(data, {"by": setting.by, "privacy_unit": setting.privacy_unit})
     by, person = columns["by"], columns["privacy_unit"]
+    asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
+    asked += [name for name in (by, person) if name is not None]
     engine = open_engine(data, beside)
     schema = engine.schema
-    asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
-    require(schema, *asked, *[name for name in (by, person) if name is not None])
+    require(schema, *asked)
     rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing)
     if rows.groups is not None:
         schema.expect_groups(by, rows.groups)  # refused now, and not when the first row comes

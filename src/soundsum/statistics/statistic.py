@@ -144,4 +144,7 @@ class Bounded(Statistic):
         kind, worth = schema.type(self.column, dtype)
         low = lower if is_special(lower) else Fraction(lower) / worth
         high = upper if is_special(upper) else Fraction(upper) / worth
-        return Problem(kind, low, high, relation, self.size, getattr(self, "max_size", None)), worth
+        size = self.size
+        if relation.sized and size is None and self.method != "auto":  # which may depend on it
+            size = schema.rows()
+        return Problem(kind, low, high, relation, size, getattr(self, "max_size", None)), worth

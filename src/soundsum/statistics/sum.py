@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from soundsum.arithmetic.numbers import IntType
-from soundsum.data.records import Missing
-from soundsum.data.relations import Relation
-from soundsum.data.tables import Schema
 from soundsum.methods import Method
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
-from soundsum.problem import Problem
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import STATISTICS, SUM, Bounded, Part
 
@@ -28,12 +24,6 @@ class Sum(Bounded):
 
     name = "sum"
     is_the_sum = True
-
-    def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
-        problem, worth = super().problem(schema, dtype, relation, missing)
-        if relation.sized and problem.size is None and self.method != "auto":  # which may depend on it
-            problem = problem.with_size(schema.rows())
-        return problem, worth
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps | None:

@@ -31,7 +31,7 @@ class Laplace(Noise):
         return cls(Fraction(norms.l1) / epsilon)
 
     def draw(self, count: int) -> list[int]:
-        return [int(z) for z in samplers.discrete_laplace_many(self.parameter, count)]
+        return list(map(int, samplers.discrete_laplace_many(self.parameter, count)))
 
     def half_width(self, confidence: float) -> int:
         return _half_width(self.parameter, confidence)

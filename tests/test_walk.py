@@ -1,0 +1,38 @@
+"""One call goes one way: what a release by group and person needs is computed once, and rooms are entered in order."""
+
+from benchmarks import walk
+
+import soundsum as ss
+from soundsum.arithmetic import grids
+from soundsum.methods import grid
+from soundsum.privacy.units import Unit
+from soundsum.statistics import Sum
+
+
+def test_the_grid_the_parts_and_the_sensitivities_are_computed_once(monkeypatch):
+    calls = []
+
+    def count(owner, name):
+        original = getattr(owner, name)
+
+        def counted(*arguments, **options):
+            calls.append(name)
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counted if not isinstance(original, classmethod) else classmethod(counted))
+
+    grid._grid.cache_clear()
+    monkeypatch.setattr(grid, "power_of_two_grid", lambda *a: calls.append("grid") or grids.power_of_two_grid(*a))
+    count(Unit, "norms")
+    count(Sum, "parts")
+    walk.ask(ss.Budget(epsilon=1))
+    assert sorted(calls) == ["grid", "norms", "norms", "parts"]  # norms of the integers, and of the reals for the ratio
+
+
+def test_a_call_does_not_wander():
+    """Before the rooms were cut, this call changed modules 189 times, 54 of them there and back."""
+    walk.ask(ss.Budget(epsilon=1))
+    budget = ss.Budget(epsilon=1)
+    entered = walk.walk(lambda: walk.ask(budget))
+    assert len(entered) - 1 <= 94
+    assert len(walk.packages(entered)) - 1 <= 60
