@@ -10,6 +10,7 @@
 
 #include "environment.hpp"
 #include "exact.hpp"
+#include "interrupt.hpp"
 #include "keys.hpp"
 #include "noise.hpp"
 #include "ordered.hpp"
@@ -163,7 +164,14 @@ Samples samples_of(const Words& parameters, std::size_t integers, const Rows& ou
     return {out.data(), out.shape(0), words};
 }
 
+// Lets Python run its signal handlers; what they raise (KeyboardInterrupt) goes through the kernel to the caller.
+void check_signals() {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals()) throw nb::python_error();
+}
+
 template <class F> auto released(F&& f) {
+    interrupt_check = check_signals;
     nb::gil_scoped_release release;
     return f();
 }

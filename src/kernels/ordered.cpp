@@ -3,6 +3,7 @@
 #include "ordered.hpp"
 
 #include "environment.hpp"
+#include "interrupt.hpp"
 #include "records.hpp"
 
 namespace soundsum {
@@ -53,8 +54,11 @@ template <class A> struct TowardZero {
 template <class Fold, class Real, class Blocks>
 __attribute__((noinline)) void run(Fold& fold, Blocks& blocks, Real lower, Real upper) {
     Fold state = fold;
-    for (auto block = blocks.next(); block.size; block = blocks.next())
+    Interruptible asked;
+    for (auto block = blocks.next(); block.size; block = blocks.next()) {
         for (std::size_t i = 0; i < block.size; ++i) state.step(cleaned(block.data[i], lower, upper));
+        asked.passed(block.size);
+    }
     fold = state;
 }
 
@@ -84,7 +88,10 @@ template <class A, class Blocks> class Pairwise {
 
   private:
     Real leaf() {
-        if (at_ == block_.size) block_ = blocks_.next(), at_ = 0;
+        if (at_ == block_.size) {
+            asked_.passed(block_.size);
+            block_ = blocks_.next(), at_ = 0;
+        }
         return cleaned(block_.data[at_++], lower_, upper_);
     }
 
@@ -92,6 +99,7 @@ template <class A, class Blocks> class Pairwise {
     decltype(std::declval<Blocks>().next()) block_{nullptr, 0};
     std::size_t at_ = 0;
     Real lower_, upper_;
+    Interruptible asked_;
 };
 
 template <class A, class T> double pairwise(const Records& records, double lower, double upper, bool drop) {
@@ -138,8 +146,11 @@ i128 saturating_sum(const Records& records, i128 lower, i128 upper, bool drop) {
         const auto low = static_cast<T>(lower), high = static_cast<T>(upper);
         return with_blocks(records, std::clamp(T{0}, low, high), drop, [&](auto& blocks) -> i128 {
             T sum = 0;
-            for (auto block = blocks.next(); block.size; block = blocks.next())
+            Interruptible asked;
+            for (auto block = blocks.next(); block.size; block = blocks.next()) {
                 for (std::size_t i = 0; i < block.size; ++i) sum = saturated_sum(sum, std::clamp(block.data[i], low, high));
+                asked.passed(block.size);
+            }
             return sum;
         });
     });

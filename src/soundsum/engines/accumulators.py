@@ -9,7 +9,7 @@ import numpy as np
 
 from soundsum.arithmetic.numbers import int64
 from soundsum.data.keys import Codes
-from soundsum.data.records import Missing, Records, join
+from soundsum.data.records import Column, Missing, Records, join, stretch
 from soundsum.data.runs import Runs
 from soundsum.kernels import (
     add_floats_by_group,
@@ -26,6 +26,9 @@ from soundsum.methods import Method
 from soundsum.methods.steps import RecordSteps
 from soundsum.problem import Problem
 from soundsum.statistics.statistic import Part
+
+STRETCH = 1 << 26
+"""Rows that are added without a pause, in a few tenths of a second: Ctrl-C is heard between."""
 
 
 class Accumulator(Protocol):
@@ -68,15 +71,16 @@ class PlainSums:
         self._sums = [0, 0, 0]
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
+        if isinstance(batch, Column) and rows > STRETCH:
+            for begin in range(0, rows, STRETCH):
+                some = slice(begin, min(begin + STRETCH, rows))
+                self.add(stretch(batch, some), some.stop - begin, None, None)
+            return
         self._sums[0] += rows
         if batch is None:
             return
-        missing, grid, low, high = (
-            self._missing,
-            self._record_steps.grid,
-            self._record_steps.low,
-            self._record_steps.high,
-        )
+        missing, grid = self._missing, self._record_steps.grid
+        low, high = self._record_steps.low, self._record_steps.high
         if missing == "drop" and needs_power(self._parts, 0):
             self._sums[0] -= missing_count(batch)
         if needs_power(self._parts, 2) and grid is not None:
@@ -103,6 +107,11 @@ class GroupSums:
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
         assert codes is not None
         assert not isinstance(batch, Runs)  # which have no groups
+        if rows > STRETCH:
+            for begin in range(0, rows, STRETCH):
+                some = slice(begin, min(begin + STRETCH, rows))
+                self.add(None if batch is None else stretch(batch, some), some.stop - begin, codes[some], None)
+            return
         if self._missing == "drop" and batch is not None:
             codes = np.where(find_present(batch), codes, np.int32(len(self._rows) - 1))
         if needs_power(self._parts, 0):
