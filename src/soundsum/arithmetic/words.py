@@ -31,7 +31,7 @@ def number(x: Fraction | int) -> str:
         return f"2^{floor_log2(x)}"
     if abs(floor_log2(x)) > 1000:
         return f"about {'-' if x < 0 else ''}2^{floor_log2(x)}"
-    return f"{float(x):.7g}"
+    return f"{float(x):,.7g}"
 
 
 def ratio(x: Fraction) -> str:
@@ -76,6 +76,24 @@ def readable(value: int | float | Fraction) -> str:
     ('1,234,567', '1,234.56789', 'inf')
     """
     return f"{value:,}" if isinstance(value, int) and abs(value) < 10**15 else f"{nearest_float(value):,.10g}"
+
+
+def interval(low: float, high: float) -> str:
+    """Where something lies.
+
+    >>> interval(1234.5678, 5e6)
+    '1,234.57 to 5e+06'
+    """
+    return f"{low:,.6g} to {high:,.6g}"
+
+
+def rough(x: float | Decimal) -> str:
+    """A number of which only the size matters: a p-value, a percentage.
+
+    >>> rough(0.000123456), rough(12.5)
+    ('0.00012', '12')
+    """
+    return f"{x:.2g}"
 
 
 def binary(x: Any) -> str:

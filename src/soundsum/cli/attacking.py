@@ -152,7 +152,7 @@ def deliver(
     for name, accuracy, colour in (("an ordinary sum", done.accuracy, "red"), ("soundsum", done.our_accuracy, "green")):
         found = f"[{colour}]{int(accuracy * done.targets)} of {done.targets} secrets[/{colour}], {float(accuracy):.0%}"
         table.add_row(
-            name, f"{found}; a promise kept gives that many with probability {done.probability(accuracy):.2g}"
+            name, f"{found}; a promise kept gives that many with probability {words.rough(done.probability(accuracy))}"
         )
     console.print(table, highlight=False)
 
@@ -168,7 +168,7 @@ def _describe_move(made: Attack, moved: Fraction | float | None) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g}%"
+    return f"{words.rough(100 * share)}%"
 
 
 def _number(text: str | None, option: str = "--upper") -> int | Fraction | None:

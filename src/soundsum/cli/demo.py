@@ -66,7 +66,7 @@ def _ways(problem: Problem) -> Table:
         table.add_column(heading, justify="left" if heading == "  method" else "right")
     for p in plans(problem):
         if not p.unmet and p.method in METHODS:
-            table.add_row(f"  {p.method}", number(p.sensitivity), f"{float(p.ratio):,.7g}")
+            table.add_row(f"  {p.method}", number(p.sensitivity), number(p.ratio))
     return table
 
 

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import soundsum as ss
-from soundsum.arithmetic.words import readable
+from soundsum.arithmetic.words import interval, readable
 from soundsum.budget.ledger import read
 from soundsum.cli.options import AsJson, Epsilon, Rho
 from soundsum.data import files
@@ -261,7 +261,7 @@ def _show(outcome: Release | Releases, as_json: bool) -> None:
         table.add_column(heading, justify="right")
     for group, release in releases.items():
         low, high = release.interval(0.95)
-        cells = [readable(release.value), f"{low:,.6g} to {high:,.6g}"]
+        cells = [readable(release.value), interval(low, high)]
         table.add_row(*([escape(_group(group))] if isinstance(outcome, Releases) else []), *cells)
     console = Console()
     console.print(table)

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from soundsum.arithmetic.words import chance, text
+from soundsum.arithmetic.words import chance, rough, text
 from soundsum.reproduce import reproduce
 from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Verdict
 
@@ -133,7 +133,7 @@ def _side_by_side(pairs: tuple[SideBySide, ...]) -> Table:
                 text(abs(sums[0] - sums[1]) / pair.ideal),
                 f"{trial.left:,}",
                 f"{trial.right:,}",
-                f"{trial.p_value:.2g}",
+                rough(trial.p_value),
                 Text("yes", "red") if trial.distinguished else Text("no", "green"),
             )
     first = pairs[0]

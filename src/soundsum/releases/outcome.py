@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from soundsum.arithmetic import words
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import number, readable
 from soundsum.planner import Scheme
@@ -118,7 +119,9 @@ class Release:
     def __repr__(self) -> str:
         low, high = self.interval(0.95)
         noise = (
-            "no noise needed" if low == high and not self.plan.sensitivity else f"95% within [{low:.6g}, {high:.6g}]"
+            "no noise needed"
+            if low == high and not self.plan.sensitivity
+            else f"95% within {words.interval(low, high)}"
         )
         return f"<{self.statistic} {readable(self.value)} ({noise}; {self.guarantee}, {self.plan.method})>"
 
@@ -128,7 +131,7 @@ class Release:
         low, high = self.interval(0.95)
         rows = {
             "value": readable(self.value),
-            "95% interval": f"{low:,.6g} to {high:,.6g}",
+            "95% interval": words.interval(low, high),
             "promise": f"{self.guarantee}, for {self.plan.unit}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
@@ -200,7 +203,7 @@ class Releases(Mapping[Any, Release]):
         rows = []
         for group in islice(self, 100):
             low, high = self[group].interval(0.95)
-            cells = f"<td>{readable(self[group].value)}</td><td>{low:,.6g} to {high:,.6g}</td>"
+            cells = f"<td>{readable(self[group].value)}</td><td>{words.interval(low, high)}</td>"
             rows.append(f"<tr><th>{html.escape(str(group))}</th>{cells}</tr>")
         more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
         head = "<tr><th>group</th><th>value</th><th>95% interval</th></tr>"

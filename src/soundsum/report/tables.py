@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from soundsum.arithmetic.words import chance, text
+from soundsum.arithmetic.words import chance, rough, text
 from soundsum.reproduce import Cell, Experiment, Section, SideBySide
 from soundsum.reproduce.results import Check, EventCount
 
@@ -135,7 +135,7 @@ def trial_rows(pair: SideBySide) -> tuple[TrialRow, ...]:
             text(abs(sums[0] - sums[1]) / pair.ideal),
             f"{trial.left:,}",
             f"{trial.right:,}",
-            f"{trial.p_value:.2g}",
+            rough(trial.p_value),
             trial.distinguished,
         )
         for trial, sums in ((pair.naive, pair.sums), (pair.release, pair.ours))
