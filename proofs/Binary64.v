@@ -1,0 +1,38 @@
+(** The additions of IEEE binary64, executable (Flocq's Bits): what the theorems about machines speak of, and what the
+    tests run against the Python models and the C++ kernels. *)
+
+From Coq Require Import List ZArith.
+From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary IEEE754.Bits.
+Import ListNotations.
+Open Scope Z_scope.
+
+Definition add := b64_plus mode_NE.
+Definition sub := b64_minus mode_NE.
+Definition mul := b64_mult mode_NE.
+Definition less (x y : binary64) := match b64_compare x y with Some Lt => true | _ => false end.
+Definition zero := b64_of_bits 0.
+Definition anchor64 := b64_of_bits 0x4338000000000000. (* 0x1.8p52 *)
+
+(** src/kernels/exact.cpp, `anchored<NaN::Zero, false>`, less the anchor's bits. low and high carry the anchor. *)
+Definition kernel64 (base scale more low high x : binary64) : Z :=
+  let x := match b64_compare x x with Some Eq => x | _ => zero end in
+  let y := add (mul (mul (sub x base) scale) more) anchor64 in
+  let y := if less low y then y else low in
+  let y := if less y high then y else high in
+  bits_of_b64 y - bits_of_b64 anchor64.
+
+Definition iterated64 (l : list Z) := bits_of_b64 (fold_left add (map b64_of_bits l) zero).
+Definition kahan64 (l : list Z) := bits_of_b64 (fst (fold_left (fun sc x =>
+  let '(s, c) := sc in let y := sub x c in let t := add s y in (t, sub (sub t s) y)) (map b64_of_bits l) (zero, zero))).
+Definition toward64 (l : list Z) := bits_of_b64 (fold_left (b64_plus mode_ZR) (map b64_of_bits l) zero).
+
+(** A case: the constants, then records with the integers Python's rationals gave. *)
+Definition grid_case (c : list Z * list (Z * Z)) : bool :=
+  match fst c with
+  | [base; scale; more; low; high; shift] =>
+    let b := b64_of_bits base in let s := b64_of_bits scale in let m := b64_of_bits more in
+    let l := b64_of_bits low in let h := b64_of_bits high in
+    forallb (fun '(x, q) => kernel64 b s m l h (b64_of_bits x) + shift =? q) (snd c)
+  | _ => false
+  end.
+Definition sum_case (f : list Z -> Z) (c : list Z * Z) : bool := f (fst c) =? snd c.
