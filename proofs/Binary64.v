@@ -1,7 +1,7 @@
 (** The additions of IEEE binary64, executable (Flocq's Bits): what the theorems about machines speak of, and what the
     tests run against the Python models and the C++ kernels. *)
 
-From Coq Require Import List ZArith.
+From Coq Require Import List ZArith Bool.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary IEEE754.Bits.
 Import ListNotations.
 Open Scope Z_scope.
@@ -13,13 +13,31 @@ Definition less (x y : binary64) := match b64_compare x y with Some Lt => true |
 Definition zero := b64_of_bits 0.
 Definition anchor64 := b64_of_bits 0x4338000000000000. (* 0x1.8p52 *)
 
-(** src/kernels/exact.cpp, `anchored<NaN::Zero, false>`, less the anchor's bits. low and high carry the anchor. *)
-Definition kernel64 (base scale more low high x : binary64) : Z :=
-  let x := match b64_compare x x with Some Eq => x | _ => zero end in
-  let y := add (mul (mul (sub x base) scale) more) anchor64 in
-  let y := if less low y then y else low in
-  let y := if less y high then y else high in
+(** src/kernels/exact.cpp, `anchored`, less the anchor's bits; low and high carry the anchor. *)
+Inductive missing := Low | High | Zero. (* `NaN`: what a missing record comes out as *)
+Definition clamp64 (low high y : binary64) := let y := if less low y then y else low in if less y high then y else high.
+Definition clamp64_from_above (low high y : binary64) := let y := if less y high then y else high in if less low y then y else low.
+Definition not_nan (x : binary64) := match b64_compare x x with Some Eq => x | _ => zero end.
+Definition anchored64 (how : missing) (plain : bool) (base scale more low high x : binary64) : Z :=
+  let x := match how with Zero => not_nan x | _ => x end in
+  let y := if plain then add (mul x scale) anchor64 else add (mul (mul (sub x base) scale) more) anchor64 in
+  let y := match how with High => clamp64_from_above low high y | _ => clamp64 low high y end in
   bits_of_b64 y - bits_of_b64 anchor64.
+Notation kernel64 := (anchored64 Zero false).
+
+(** Which of them a block of records gets (`grid_block_of`). *)
+Definition same (x y : binary64) := match b64_compare x y with Some Eq => true | _ => false end.
+Definition one := b64_of_bits 0x3FF0000000000000.
+Definition block64 (base scale more low high : binary64) (J K : Z) : binary64 -> Z :=
+  if (negb (same base zero) || negb (same more one))%bool then anchored64 Zero false base scale more low high
+  else if 0 <=? J then anchored64 Low true base scale more low high
+  else if K <=? 0 then anchored64 High true base scale more low high
+  else anchored64 Zero true base scale more low high.
+
+(** A lane: patterns added modulo 2^64, the anchors taken off at the end, read as a signed number. *)
+Definition lane64 (patterns : list Z) (anchors : Z) : Z :=
+  let unsigned := (fold_left (fun s b => (s + b) mod 2 ^ 64) patterns 0 - Z.of_nat (length patterns) * anchors mod 2 ^ 64) mod 2 ^ 64 in
+  if unsigned <? 2 ^ 63 then unsigned else unsigned - 2 ^ 64.
 
 Definition iterated64 (l : list Z) := bits_of_b64 (fold_left add (map b64_of_bits l) zero).
 Definition kahan64 (l : list Z) := bits_of_b64 (fst (fold_left (fun sc x =>

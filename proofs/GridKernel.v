@@ -191,15 +191,14 @@ Proof. intros H. unfold chain. repeat (apply fl_le, Rmult_le_compat_r; [apply bp
 Definition kernel base e1 e2 low high x :=
   held_between (anchor + IZR low) (anchor + IZR high) (fl (anchor + chain e1 e2 (fl (x - base)))) - anchor.
 
-Theorem kernel_exact L U g m e1 e2 low high x : let D := bpow two g in let base := IZR m * D in
+Theorem kernel_exact L U g base e1 e2 low high x : let D := bpow two g in
   format x -> L <= U -> (emin <= g)%Z -> (e1 + e2 = - g)%Z -> e2 = 0%Z \/ (0 <= e1 /\ 0 <= e2)%Z ->
-  base = 0 \/ 0 < base <= L \/ U <= base < 0 ->
-  - bpow two (p + g) <= L - base -> U - base <= bpow two (p + g) ->
+  (forall y, format y -> L <= y <= U -> format (y - base)) ->
   (low <= high)%Z -> (Z.abs low <= reach)%Z -> (Z.abs high <= reach)%Z ->
   L <= base + IZR low * D -> base + IZR high * D <= U ->
   kernel base e1 e2 low high x = IZR (clamp low high (ZnearestE ((Grid.clampR L U x - base) / D))).
 Proof.
-intros D base Fx LU Hg He Hs Hb BL BU LH Hl Hh IL IH. unfold kernel.
+intros D Fx LU Hg He Hs Hb LH Hl Hh IL IH. unfold kernel.
 rewrite anchored_clamped by auto.
 set (y := chain e1 e2 (fl (x - base))).
 assert (Dp : 0 < D) by apply bpow_gt_0.
@@ -211,8 +210,7 @@ assert (E : forall z, (Z.abs z <= reach)%Z -> format (IZR z * D) /\ ZnearestE (c
 assert (G : clamp low high (ZnearestE y) = clamp low high (ZnearestE ((Grid.clampR L U x - base) / D))).
 { unfold Grid.clampR. destruct (Rle_lt_dec x U) as [hU|hU]; [destruct (Rle_lt_dec L x) as [hL|hL]|].
   - rewrite Rmin_right, Rmax_right by lra.
-    assert (Fd : format (x - base)).
-    { apply subtract; auto. fold D base. lra. fold D base. apply Rabs_le; lra. }
+    assert (Fd : format (x - base)) by (apply Hb; auto).
     unfold y. rewrite (round_generic _ _ _ (x - base)) by auto with typeclass_instances.
     rewrite chain_nearest by auto. now rewrite ID.
   - rewrite Rmin_right, Rmax_left by lra.
@@ -285,6 +283,7 @@ destruct choice as [[-> H]|[(HL & E & H)|(HU & E & H)]].
   split; [|split]; [|lra|nra]. destruct C as [C|C]; [right; right; lra|left; lra].
 Qed.
 
+(** What of the grid is needed for the kernel: no integer beyond 2^(p-2), after the shift if there is one. *)
 Lemma reach_ok : (Z.abs (low L U D offset) <= reach p)%Z /\ (Z.abs (high L U D offset) <= reach p)%Z.
 Proof.
 generalize D_pos (bpow_gt_0 radix2 (p - 2)); intros dp bp. destruct choice_facts as (HB & HL & HU).
@@ -299,24 +298,116 @@ assert (SH : (high0 U D offset < reach p + 1)%Z).
 rewrite (proj1 E), (proj2 E). lia.
 Qed.
 
-Theorem our_grid_exact x : generic_format radix2 (FLT_exp emin p) x ->
-  kernel p emin offset e1 e2 (low L U D offset) (high L U D offset) x = IZR (Grid.q L U D offset x).
+(** The base: the offset, or where that is no float the next one inward. *)
+Local Instance precision : Prec_gt_0 p. Proof. unfold Prec_gt_0; lia. Qed.
+Notation format := (generic_format radix2 (FLT_exp emin p)).
+Definition base := if Rle_dec 0 offset then round radix2 (FLT_exp emin p) Zceil offset else round radix2 (FLT_exp emin p) Zfloor offset.
+Variable shift : Z.
+Hypothesis shift_ok : base = offset + IZR shift * D.
+
+Lemma base_of_a_float : format offset -> base = offset /\ shift = 0%Z.
 Proof.
-intros Fx. generalize D_pos (bpow_gt_0 radix2 (p - 2)); intros dp bp.
-destruct choice_facts as (HB & HL & HU).
-assert (E : low L U D offset = low0 L D offset /\ high L U D offset = high0 U D offset).
+intros F. assert (E : base = offset) by (unfold base; destruct Rle_dec; apply round_generic; auto with typeclass_instances).
+split; auto. apply eq_IZR. apply Rmult_eq_reg_r with D; [|generalize D_pos; lra]. lra.
+Qed.
+
+(** Floats from 2^(p+g) on are multiples of the step. *)
+Lemma far_floats_are_multiples x : format x -> bpow radix2 (p + g) <= Rabs x -> exists j, x = IZR j * D.
+Proof.
+intros F H. assert (C : (g < cexp radix2 (FLT_exp emin p) x)%Z).
+{ unfold cexp, FLT_exp. assert (p + g < mag radix2 x)%Z; [|lia]. apply lt_bpow with radix2. apply Rle_lt_trans with (1 := H), bpow_mag_gt. }
+rewrite F. unfold F2R; simpl. set (e := cexp _ _ _) in *. set (n := Ztrunc _).
+exists (n * 2 ^ (e - g))%Z. rewrite mult_IZR. change 2%Z with (radix_val radix2). rewrite IZR_Zpower, Rmult_assoc, <- bpow_plus by lia.
+do 2 f_equal. ring.
+Qed.
+Lemma offset_is_far : ~ format offset -> bpow radix2 (p + g) < Rabs offset.
+Proof.
+intros N. destruct (Rle_lt_dec (Rabs offset) (bpow radix2 (p + g))) as [h|h]; auto. exfalso. apply N. apply multiple_format; auto.
+apply le_IZR. rewrite abs_IZR. change (2 ^ p)%Z with (Zpower radix2 p). rewrite IZR_Zpower by lia.
+rewrite Rabs_mult, (Rabs_pos_eq D), bpow_plus in h by apply bpow_ge_0. now apply Rmult_le_reg_r in h; [|apply D_pos].
+Qed.
+
+Lemma base_is_a_multiple : exists s, base = offset + IZR s * D.
+Proof.
+destruct (generic_format_EM radix2 (FLT_exp emin p) offset) as [F|F].
+- exists 0%Z. rewrite Rmult_0_l, Rplus_0_r. unfold base; destruct Rle_dec; apply round_generic; auto with typeclass_instances.
+- assert (B := offset_is_far F). assert (Fb : format base) by (unfold base; destruct Rle_dec; apply generic_format_round; auto with typeclass_instances).
+  assert (H : Rabs offset <= Rabs base).
+  { unfold base. destruct Rle_dec as [h|h].
+    - assert (offset <= round radix2 (FLT_exp emin p) Zceil offset) by (apply round_UP_pt; auto with typeclass_instances).
+      rewrite !Rabs_pos_eq; lra.
+    - assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt; auto with typeclass_instances).
+      rewrite !Rabs_left1; lra. }
+  destruct (far_floats_are_multiples base Fb ltac:(lra)) as (j & E). exists (j - m)%Z. rewrite minus_IZR, E. ring.
+Qed.
+
+(** An offset that is no float: within the bounds every float is a whole number of steps from it, and no nearer than the base. *)
+Lemma no_float_offset y : ~ format offset -> format y -> L <= y <= U -> (exists j, y = offset + IZR j * D) /\ Rabs (y - base) <= Rabs (y - offset).
+Proof.
+intros N Fy Hy. destruct choice_facts as (HB & _ & _). assert (B := offset_is_far N).
+destruct HB as [E|[H|H]]; [exfalso; apply N; rewrite E; apply generic_format_0| |].
+- rewrite Rabs_pos_eq in B by lra. split.
+  + destruct (far_floats_are_multiples y Fy) as (j & E); [rewrite Rabs_pos_eq; lra|]. exists (j - m)%Z. rewrite minus_IZR, E. ring.
+  + unfold base. destruct Rle_dec; [|lra].
+    assert (offset <= round radix2 (FLT_exp emin p) Zceil offset) by (apply round_UP_pt; auto with typeclass_instances).
+    assert (round radix2 (FLT_exp emin p) Zceil offset <= y) by (apply round_le_generic; auto with typeclass_instances; lra).
+    rewrite !Rabs_pos_eq; lra.
+- rewrite Rabs_left in B by lra. split.
+  + destruct (far_floats_are_multiples y Fy) as (j & E); [rewrite Rabs_left; lra|]. exists (j - m)%Z. rewrite minus_IZR, E. ring.
+  + unfold base. destruct Rle_dec; [lra|].
+    assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt; auto with typeclass_instances).
+    assert (y <= round radix2 (FLT_exp emin p) Zfloor offset) by (apply round_ge_generic; auto with typeclass_instances; lra).
+    rewrite !Rabs_left1; lra.
+Qed.
+
+Lemma steps_of_range : bpow radix2 (p + g) = 4 * bpow radix2 (p - 2) * D.
+Proof. replace (p + g)%Z with (2 + (p - 2) + g)%Z by ring. now rewrite !bpow_plus. Qed.
+Lemma range_is_wide : 1 < bpow radix2 (p - 2).
+Proof. change 1 with (bpow radix2 0). apply bpow_lt; lia. Qed.
+
+Lemma subtraction_is_exact y : format y -> L <= y <= U -> format (y - base).
+Proof.
+intros Fy Hy. generalize D_pos range_is_wide steps_of_range; intros dp one P. destruct choice_facts as (HB & HL & HU).
+assert (R : Rabs (y - offset) <= bpow radix2 (p + g)) by (rewrite P; apply Rabs_le; nra).
+destruct (generic_format_EM radix2 (FLT_exp emin p) offset) as [F|F].
+- destruct (base_of_a_float F) as [-> _]. apply subtract; auto. lra.
+- destruct (no_float_offset y F Fy Hy) as [(j & E) B].
+  replace (y - base) with (IZR (j - shift) * D) in * by (rewrite minus_IZR, shift_ok, E; ring).
+  apply multiple_format; auto. apply le_IZR. rewrite abs_IZR. change (2 ^ p)%Z with (Zpower radix2 p). rewrite IZR_Zpower by lia.
+  apply Rmult_le_reg_r with D; auto. rewrite <- bpow_plus. apply Rle_trans with (2 := R). apply Rle_trans with (2 := B).
+  rewrite Rabs_mult, (Rabs_pos_eq D); lra.
+Qed.
+
+Notation J := (low L U D offset).
+Notation K := (high L U D offset).
+Hypothesis within_reach : (Z.abs (J - shift) <= reach p)%Z /\ (Z.abs (K - shift) <= reach p)%Z.
+
+Theorem our_grid_exact x : format x -> kernel p emin base e1 e2 (J - shift) (K - shift) x + IZR shift = IZR (Grid.q L U D offset x).
+Proof.
+intros Fx. generalize D_pos; intros dp.
+assert (E : J = low0 L D offset /\ K = high0 U D offset).
 { unfold low, high; destruct Z_le_gt_dec; [auto|lia]. }
-assert (P : bpow radix2 (p + g) = 4 * bpow radix2 (p - 2) * D).
-{ replace (p + g)%Z with (2 + (p - 2) + g)%Z by ring. now rewrite !bpow_plus. }
-assert (one : 1 < bpow radix2 (p - 2)) by (change 1 with (bpow radix2 0); apply bpow_lt; lia).
-destruct reach_ok as [RL RH]. rewrite (proj1 E) in RL. rewrite (proj2 E) in RH.
-unfold Grid.q. apply kernel_exact; auto; rewrite ?(proj1 E), ?(proj2 E); try lia.
-- rewrite P. nra.
-- rewrite P. nra.
-- generalize (low0_ge L D offset dp); lra.
-- generalize (high0_le U D offset dp); lra.
+assert (LJ : L <= offset + IZR J * D) by (rewrite (proj1 E); generalize (low0_ge L D offset dp); lra).
+assert (KU : offset + IZR K * D <= U) by (rewrite (proj2 E); generalize (high0_le U D offset dp); lra).
+assert (JK : (J <= K)%Z) by apply low_high.
+destruct within_reach as [RJ RK].
+rewrite (kernel_exact p emin p_large emin_small L U g); auto; try lia; try (rewrite minus_IZR, shift_ok; lra); [|apply subtraction_is_exact].
+unfold Grid.q. rewrite <- plus_IZR. f_equal.
+assert (div : forall a b z, a <= b + IZR z * D -> (ZnearestE ((a - b) / D) <= z)%Z).
+{ intros a b z H. apply nearest_le. apply Rmult_le_reg_r with D; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
+assert (div' : forall a b z, b + IZR z * D <= a -> (z <= ZnearestE ((a - b) / D))%Z).
+{ intros a b z H. apply nearest_ge. apply Rmult_le_reg_r with D; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
+unfold Grid.clampR. destruct (Rle_lt_dec x U) as [hU|hU]; [destruct (Rle_lt_dec L x) as [hL|hL]|].
+- rewrite Rmin_right, Rmax_right by lra.
+  destruct (generic_format_EM radix2 (FLT_exp emin p) offset) as [F|F].
+  + destruct (base_of_a_float F) as [-> ->]. unfold clamp; lia.
+  + destruct (no_float_offset x F Fx ltac:(lra)) as [(j & Ej) _].
+    replace ((x - base) / D) with (IZR (j - shift)) by (rewrite minus_IZR, shift_ok, Ej; field; lra).
+    replace ((x - offset) / D) with (IZR j) by (rewrite Ej; field; lra).
+    rewrite !Zrnd_IZR by auto with typeclass_instances. unfold clamp; lia.
+- rewrite Rmin_right, Rmax_left by lra.
+  generalize (div L offset J LJ) (div L base (J - shift)%Z ltac:(rewrite minus_IZR, shift_ok; lra)). unfold clamp; lia.
+- rewrite Rmin_left, Rmax_right by lra.
+  generalize (div' U offset K KU) (div' U base (K - shift)%Z ltac:(rewrite minus_IZR, shift_ok; lra)). unfold clamp; lia.
 Qed.
 End OurGrid.
-
-(** Binary64. *)
-Definition our_grid_binary64 := our_grid_exact 53 (-1074) ltac:(lia) ltac:(lia).
