@@ -2,7 +2,7 @@
     unbounded format that Accuracy.v speaks about. *)
 From Coq Require Import List ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary IEEE754.Bits.
-From Soundsum Require Import Relations Sums Trees Iterated Binary64 GridBinary64.
+From Soundsum Require Import Relations Sums Accuracy Trees Iterated Binary64 GridBinary64.
 Import ListNotations.
 Open Scope R_scope.
 Local Instance prec53 : Prec_gt_0 53. Proof. reflexivity. Qed.
@@ -46,7 +46,7 @@ apply Rle_lt_trans with (2 := Omega64_lt). apply abs_round_le_generic; auto usin
 assert (FF : Forall (fun y => generic_format radix2 (FLT_exp (-1074) 53) y) (map (Binary.B2R 53 1024) l)).
 { apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (z & <- & _). apply format64. }
 assert (BB : sum (map Rabs (map (Binary.B2R 53 1024) l)) <= n * M).
-{ replace n with (INR (length (map (Binary.B2R 53 1024) l))) by (unfold n; f_equal; apply map_length). apply sum_bound. apply Forall_forall. intros y Hy.
+{ replace n with (INR (length (map (Binary.B2R 53 1024) l))) by (unfold n; f_equal; apply map_length). apply sum_of_magnitudes. apply Forall_forall. intros y Hy.
   apply in_map_iff in Hy as (z & <- & Hz). rewrite Forall_forall in F. now destruct (F z Hz). }
 generalize (sum_abs (map (Binary.B2R 53 1024) l)); intros SA.
 assert (K : Rabs (B2R64 s) <= n * M + (n + 1) * n * (u 53 * M)).

@@ -555,5 +555,186 @@ rewrite (Rabs_pos_eq U), (Rabs_left L) by lra. intros.
 assert (Rmax (U + pU) (- L + pL) <= 2 * magnitude L U) by (apply Rmax_lub; lra).
 assert (Rmax pU pL <= magnitude L U) by (apply Rmax_lub; lra). lra.
 Qed.
+
+(** Public n: p_n in place of p. *)
+Section PublicSize.
+Variable n : nat.
+Notation nU := (pwn n U).
+Notation nL := (pwn n (- L)).
+
+Lemma halves_are_shorter l : (length (ups l) <= length l)%nat /\ (length (downs l) <= length l)%nat.
+Proof. unfold ups, downs. induction l as [|x l [IH IH']]; [simpl; lia|]. simpl. destruct (Rle_bool 0 x), (Rlt_bool x 0); simpl; lia. Qed.
+
+Lemma last_up_n b P N : format b -> 0 < b -> format P -> format N -> 0 <= P + N -> P + N <= ceiling b -> P + N <= INR n * b ->
+  Rabs (fl (P + N) - (P + N)) <= pwn n b / 2.
+Proof.
+intros Fb Pb FP FN H1 H2 H3. generalize (last_up b (P + N) Fb Pb (conj H1 H2)) (pwn_pos b n); intros A B.
+destruct (Rlt_dec (INR n * b) (bpow radix2 (emin + p))) as [h|h].
+- rewrite (round_generic _ _ _ (P + N)), Rminus_diag_eq, Rabs_R0; auto with typeclass_instances; [lra|].
+  apply FLT_format_plus_small; auto. rewrite Rabs_pos_eq by lra. rewrite Zplus_comm. lra.
+- apply Rnot_lt_le in h. generalize (bpow_gt_0 radix2 (emin + p)); intros B0.
+  assert (C : Rabs (fl (P + N) - (P + N)) <= pw (INR n * b) * bpow radix2 (1 - p) / 2).
+  { apply Rle_trans with (/ 2 * ulp (P + N)); [apply error_le_half_ulp; auto with typeclass_instances|].
+    assert (ulp (P + N) <= pw (INR n * b) * bpow radix2 (1 - p)); [|lra].
+    unfold pw. rewrite Req_bool_false by lra. rewrite <- bpow_plus.
+    assert (E : (emin + p < mag radix2 (INR n * b))%Z).
+    { apply lt_bpow with radix2. apply Rle_lt_trans with (1 := h). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra. apply bpow_mag_gt. }
+    apply ulp_below with b; auto; try lia.
+    replace (p + (mag radix2 (INR n * b) - 1 + (1 - p)))%Z with (mag radix2 (INR n * b) : Z) by ring.
+    apply Rle_lt_trans with (1 := H3). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra. apply bpow_mag_gt. }
+  unfold pwn, Rmin. destruct Rle_dec; lra.
+Qed.
+Lemma last_addition_n l : Forall fit l -> (length l <= n)%nat -> Rabs (total l - parts l) <= Rmax nU nL / 2.
+Proof.
+intros F Hn. assert (FL' : format (- L)) by now apply generic_format_opp. destruct (halves_are_shorter l) as [S1 S2].
+assert (SU := ups_small l F). assert (SD := downs_small l F).
+generalize (ceiling_half U (ups l) FU U_pos SU) (half_n U U_pos n (ups l) SU ltac:(lia)).
+generalize (ceiling_half (- L) _ FL' ltac:(lra) SD) (half_n (- L) ltac:(lra) n _ SD ltac:(rewrite map_length; lia)).
+rewrite half_opp. intros HN HN' HP HP'.
+assert (R0 : record 0) by (split; [apply generic_format_0|lra]).
+assert (FP : format (half (ups l))) by (apply half_record; auto; now apply small_record with U).
+assert (FN : format (- half (downs l))) by (rewrite <- half_opp; apply half_record; auto; now apply small_record with (- L)).
+assert (FN' : format (half (downs l))) by (rewrite <- (Ropp_involutive (half (downs l))); now apply generic_format_opp).
+unfold total, parts. generalize (Rmax_l nU nL) (Rmax_r nU nL); intros.
+destruct (Rle_lt_dec 0 (half (ups l) + half (downs l))) as [h|h].
+- apply Rle_trans with (nU / 2); [apply last_up_n; auto; lra|lra].
+- set (y := half (ups l) + half (downs l)) in *. replace y with (- (- half (ups l) + - half (downs l))) by (unfold y; ring).
+  rewrite round_NE_opp. match goal with |- Rabs (- ?a - - ?b) <= _ => replace (- a - - b) with (- (a - b)) by ring end. rewrite Rabs_Ropp.
+  apply Rle_trans with (nL / 2); [|lra]. apply last_up_n; auto using generic_format_opp; try lra; unfold y in h; lra.
+Qed.
+Lemma parts_insert_n a z b : Forall fit (a ++ z :: b) -> (length (a ++ z :: b) <= n)%nat ->
+  (0 <= z -> 0 <= parts (a ++ z :: b) - parts (a ++ b) <= U + nU) /\
+  (z < 0 -> - (- L + nL) <= parts (a ++ z :: b) - parts (a ++ b) <= 0).
+Proof.
+intros F Hn. destruct (halves_are_shorter (a ++ z :: b)) as [S1 S2]. unfold parts. split; intros H.
+- rewrite (downs_skip a z b H). apply ups_small in F. revert S1. unfold ups in *. rewrite !filter_app in *. fold (ups (z :: b)) in *. fold (ups a) (ups b) in *.
+  rewrite up_cons, Rle_bool_true in * by auto. intros S1. apply Forall_app in F as [Fa F].
+  generalize (one_half_insert_n U FU U_pos n (ups a) z (ups b) Fa (Forall_inv F) (Forall_inv_tail F) ltac:(lia)). lra.
+- rewrite (ups_skip a z b H). apply downs_small in F. revert S2. unfold downs in *. rewrite !filter_app in *. fold (downs (z :: b)) in *. fold (downs a) (downs b) in *.
+  rewrite down_cons, Rlt_bool_true in * by auto. intros S2. rewrite !map_app in F. apply Forall_app in F as [Fa F]. simpl in F.
+  assert (len : (length (map Ropp (downs a) ++ - z :: map Ropp (downs b)) <= n)%nat).
+  { replace (length (map Ropp (downs a) ++ - z :: map Ropp (downs b))) with (length (downs a ++ z :: downs b)); [lia|].
+    rewrite !app_length. cbn [length]. now rewrite !map_length. }
+  generalize (one_half_insert_n (- L) (generic_format_opp _ _ _ FL) ltac:(lra) n (map Ropp (downs a)) (- z) (map Ropp (downs b)) Fa (Forall_inv F) (Forall_inv_tail F) len).
+  replace (map Ropp (downs a) ++ - z :: map Ropp (downs b)) with (map Ropp (downs a ++ z :: downs b)) by now rewrite map_app.
+  rewrite <- map_app, !half_opp. lra.
+Qed.
+Theorem two_signs_hamming_n d d' : Forall fit d -> Forall fit d' -> length d = n -> hamming d d' ->
+  Rabs (total d - total d') <= U + nU + (- L + nL) + Rmax nU nL.
+Proof.
+intros F F' Hn H. assert (Hn' : length d' = n) by (destruct H; auto; rewrite app_length in *; simpl in *; lia).
+generalize (last_addition_n d F ltac:(lia)) (last_addition_n d' F' ltac:(lia)). intros E E'.
+assert (G : Rabs (parts d - parts d') <= U + nU + (- L + nL)).
+{ generalize (pwn_pos U n) (pwn_pos (- L) n); intros A1 A2. clear E E'. destruct H as [d|a x y b].
+  - rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
+  - destruct (parts_insert_n a x b F ltac:(lia)) as [I1 I2], (parts_insert_n a y b F' ltac:(lia)) as [J1 J2].
+    destruct (Rle_lt_dec 0 x) as [h|h]; [specialize (I1 h)|specialize (I2 h)];
+    (destruct (Rle_lt_dec 0 y) as [g|g]; [specialize (J1 g)|specialize (J2 g)]; apply Rabs_le; lra). }
+revert E E' G. unfold Rabs; repeat destruct Rcase_abs; lra.
+Qed.
+Corollary at_most_5_M d d' : Forall fit d -> Forall fit d' -> length d = n -> hamming d d' -> Rabs (total d - total d') <= 5 * magnitude L U.
+Proof.
+intros F F' Hn H. apply Rle_trans with (1 := two_signs_hamming_n d d' F F' Hn H).
+assert (P : forall b, 0 < b -> pwn n b <= b) by (intros b Hb; apply Rle_trans with (1 := Rmin_l _ _), pw_le; lra).
+generalize (P U U_pos) (P (- L) ltac:(lra)) (Rmax_l (Rabs L) (Rabs U)) (Rmax_r (Rabs L) (Rabs U)). fold (magnitude L U).
+rewrite (Rabs_pos_eq U), (Rabs_left L) by lra. intros.
+assert (Rmax nU nL <= magnitude L U) by (apply Rmax_lub; lra). lra.
+Qed.
+End PublicSize.
 End TwoSigns.
+
+(** One sign: the other half is empty, or zeros, and the last addition rounds nothing. *)
+Section OneSign.
+Lemma zeros_add_nothing l s : record s -> s <= Omega -> Forall record l -> half_from s (filter (fun x => Rlt_bool 0 x) l) = half_from s l.
+Proof.
+revert s; induction l as [|x l IH]; intros s Rs Hs F; [reflexivity|]. destruct (Forall_inv F) as [Fx Px]. destruct (Rs) as [_ Ps]. simpl.
+case Rlt_bool_spec; intros h; simpl.
+- apply IH; [apply held_record; lra|apply held_Omega; lra|now apply Forall_inv_tail in F].
+- assert (x = 0) by lra. subst. rewrite Rplus_0_r, held_id by auto. apply IH; auto. now apply Forall_inv_tail in F.
+Qed.
+Lemma total_up l : Forall record l -> total l = half l.
+Proof.
+intros F. assert (E : ups l = l /\ downs l = []).
+{ unfold ups, downs. induction l as [|x l IH]; [auto|]. destruct (IH (Forall_inv_tail F)) as [E1 E2]. destruct (Forall_inv F) as [_ Px].
+  simpl. rewrite Rle_bool_true, Rlt_bool_false, E1, E2 by lra. auto. }
+unfold total. rewrite (proj1 E), (proj2 E). unfold half at 2. simpl. rewrite Rplus_0_r. apply round_generic; auto with typeclass_instances.
+apply (half_record l 0); auto. split; [apply generic_format_0|lra].
+Qed.
+Lemma total_down l : Forall record (map Ropp l) -> total l = - half (map Ropp l).
+Proof.
+intros F. assert (R0 : record 0) by (split; [apply generic_format_0|lra]).
+assert (U0 : half (ups l) = 0).
+{ unfold half. rewrite <- (zeros_add_nothing (ups l) 0 R0 Omega_pos).
+  - replace (filter _ (ups l)) with (@nil R); [reflexivity|]. unfold ups. symmetry. clear - F.
+    induction l as [|x l IH]; [reflexivity|]. destruct (Forall_inv F) as [_ Px]. simpl.
+    case Rle_bool_spec; intros; simpl; [rewrite Rlt_bool_false by lra|]; apply IH; now apply Forall_inv_tail in F.
+  - unfold ups. clear - F p_pos. induction l as [|x l IH]; [constructor|]. destruct (Forall_inv F) as [Fx Px]. simpl.
+    case Rle_bool_spec; intros; [|apply IH; now apply Forall_inv_tail in F]. constructor; [|apply IH; now apply Forall_inv_tail in F].
+    split; [|lra]. rewrite <- (Ropp_involutive x). now apply generic_format_opp. }
+assert (D0 : half (downs l) = - half (map Ropp l)).
+{ rewrite <- (Ropp_involutive (half (downs l))), <- half_opp. f_equal. unfold half. rewrite <- (zeros_add_nothing (map Ropp l) 0 R0 Omega_pos F). f_equal.
+  unfold downs. clear. induction l as [|x l IH]; [reflexivity|]. simpl.
+  case Rlt_bool_spec; case Rlt_bool_spec; intros; simpl; try lra; now rewrite IH. }
+unfold total. rewrite U0, D0, Rplus_0_l. apply round_generic; auto with typeclass_instances. apply generic_format_opp.
+apply (half_record (map Ropp l) 0); auto.
+Qed.
+
+Variable n : nat.
+Lemma one_half_hamming_n L U d d' : format U -> 0 < U -> 0 <= L <= U -> Forall (fun x => format x /\ L <= x <= U) d -> Forall (fun x => format x /\ L <= x <= U) d' ->
+  length d = n -> hamming d d' -> Rabs (half d - half d') <= U - L + pwn n U.
+Proof.
+intros FU PU LU F F' Hn H. generalize (pwn_pos U n); intros P0.
+assert (S : forall l, Forall (fun x => format x /\ L <= x <= U) l -> Forall (small U) l).
+{ intros l. apply Forall_impl. intros x [Fx Bx]. repeat split; auto; lra. }
+destruct H as [u|a x y c].
+- rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
+- assert (W := F). assert (W' := F'). apply S in F, F'. apply Forall_app in F as [Fa Fc]. apply Forall_app in F' as [_ Fc'].
+  apply Forall_app in W as [_ W]. apply Forall_app in W' as [_ W'].
+  destruct (Forall_inv W) as [_ Wx], (Forall_inv W') as [_ Wy].
+  assert (Hn' : (length (a ++ y :: c) <= n)%nat) by (rewrite app_length in *; simpl in *; lia).
+  destruct (Rle_lt_dec x y) as [h|h].
+  + generalize (one_half_change_n U FU PU n a x y c Fa (Forall_inv Fc) (Forall_inv Fc') h (Forall_inv_tail Fc) ltac:(lia)).
+    intros. rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
+  + generalize (one_half_change_n U FU PU n a y x c Fa (Forall_inv Fc') (Forall_inv Fc) ltac:(lra) (Forall_inv_tail Fc) Hn').
+    intros. rewrite Rabs_pos_eq; lra.
+Qed.
+
+Variables L U : R.
+Hypothesis FL : format L.
+Hypothesis FU : format U.
+Hypothesis LU : L <= U.
+Notation fit := (fun x => format x /\ L <= x <= U).
+
+Lemma mirrored l : Forall fit l -> Forall (fun x => format x /\ - U <= x <= - L) (map Ropp l).
+Proof. intros F. apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & Hx). rewrite Forall_forall in F. destruct (F x Hx). split; [now apply generic_format_opp|lra]. Qed.
+
+Theorem positive_insert_delete d d' : 0 <= L -> 0 < U -> Forall fit d -> Forall fit d' -> insert_delete d d' -> Rabs (total d - total d') <= U + pw U.
+Proof.
+intros L0 U0 F F' H.
+assert (S : forall l, Forall fit l -> Forall (small U) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+rewrite !total_up by (apply small_record with U; auto). apply one_sign_insert_delete; auto.
+Qed.
+Theorem positive_hamming d d' : 0 <= L -> 0 < U -> Forall fit d -> Forall fit d' -> length d = n -> hamming d d' -> Rabs (total d - total d') <= U - L + pwn n U.
+Proof.
+intros L0 U0 F F' Hn H.
+assert (S : forall l, Forall fit l -> Forall (small U) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+rewrite !total_up by (apply small_record with U; auto). apply one_half_hamming_n; auto.
+Qed.
+Theorem negative_insert_delete d d' : U <= 0 -> L < 0 -> Forall fit d -> Forall fit d' -> insert_delete d d' -> Rabs (total d - total d') <= - L + pw (- L).
+Proof.
+intros U0 L0 F F' H. apply mirrored in F, F'.
+assert (S : forall l, Forall (fun x => format x /\ - U <= x <= - L) l -> Forall (small (- L)) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+rewrite !total_down by (apply small_record with (- L); auto).
+replace (- half (map Ropp d) - - half (map Ropp d')) with (- (half (map Ropp d) - half (map Ropp d'))) by ring. rewrite Rabs_Ropp.
+apply one_sign_insert_delete; auto using generic_format_opp, map_insert_delete. lra.
+Qed.
+Theorem negative_hamming d d' : U <= 0 -> L < 0 -> Forall fit d -> Forall fit d' -> length d = n -> hamming d d' -> Rabs (total d - total d') <= U - L + pwn n (- L).
+Proof.
+intros U0 L0 F F' Hn H. apply mirrored in F, F'.
+assert (S : forall l, Forall (fun x => format x /\ - U <= x <= - L) l -> Forall (small (- L)) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+rewrite !total_down by (apply small_record with (- L); auto).
+replace (- half (map Ropp d) - - half (map Ropp d')) with (- (half (map Ropp d) - half (map Ropp d'))) by ring. rewrite Rabs_Ropp.
+replace (U - L) with (- L - - U) by ring. apply one_half_hamming_n; auto using generic_format_opp, map_hamming; try lra. now rewrite map_length.
+Qed.
+End OneSign.
 End TowardZero.
