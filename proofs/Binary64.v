@@ -3,6 +3,7 @@
 
 From Coq Require Import List ZArith Bool.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary IEEE754.Bits.
+From Soundsum Require Import Trees Pairwise NumpyPairwise.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -39,18 +40,31 @@ Definition lane64 (patterns : list Z) (anchors : Z) : Z :=
   let unsigned := (fold_left (fun s b => (s + b) mod 2 ^ 64) patterns 0 - Z.of_nat (length patterns) * anchors mod 2 ^ 64) mod 2 ^ 64 in
   if unsigned <? 2 ^ 63 then unsigned else unsigned - 2 ^ 64.
 
-Definition iterated64 (l : list Z) := bits_of_b64 (fold_left add (map b64_of_bits l) zero).
-Definition kahan64 (l : list Z) := bits_of_b64 (fst (fold_left (fun sc x =>
-  let '(s, c) := sc in let y := sub x c in let t := add s y in (t, sub (sub t s) y)) (map b64_of_bits l) (zero, zero))).
-Definition toward64 (l : list Z) := bits_of_b64 (fold_left (b64_plus mode_ZR) (map b64_of_bits l) zero).
+(** src/kernels/ordered.cpp and np.sum, for any additions: `add` to nearest, `subtract`, `add_down` toward zero. *)
+Section Ordered.
+Variables (A : Type) (zero : A) (add subtract add_down : A -> A -> A) (positive negative : A -> bool).
+Definition iterated_sum (l : list A) := fold_left add l zero.
+Definition kahan_step (sc : A * A) (x : A) := let '(s, c) := sc in
+  let y := subtract x c in let t := add s y in (t, subtract (subtract t s) y).
+Definition kahan_sum (l : list A) := fst (fold_left kahan_step l (zero, zero)).
+Definition toward_zero_sum (l : list A) :=
+  add (fold_left (fun s x => add_down s (if positive x then x else zero)) l zero)
+      (fold_left (fun s x => add_down s (if negative x then x else zero)) l zero).
+Definition pairwise_sum (l : list A) := evaluate add (pairwise_tree zero l).
+Definition numpy_sum (l : list A) := evaluate add (numpy_tree zero l).
+End Ordered.
 
-(** A case: the constants, then records with the integers Python's rationals gave. *)
-Definition grid_case (c : list Z * list (Z * Z)) : bool :=
-  match fst c with
-  | [base; scale; more; low; high; shift] =>
-    let b := b64_of_bits base in let s := b64_of_bits scale in let m := b64_of_bits more in
-    let l := b64_of_bits low in let h := b64_of_bits high in
-    forallb (fun '(x, q) => kernel64 b s m l h (b64_of_bits x) + shift =? q) (snd c)
-  | _ => false
-  end.
-Definition sum_case (f : list Z -> Z) (c : list Z * Z) : bool := f (fst c) =? snd c.
+Definition sums64 (l : list binary64) : list binary64 :=
+  [iterated_sum _ zero add l; kahan_sum _ zero add sub l;
+   toward_zero_sum _ zero add (b64_plus mode_ZR) (less zero) (fun x => less x zero) l;
+   pairwise_sum _ zero add l; numpy_sum _ zero add l].
+Definition zero32 := b32_of_bits 0.
+Definition less32 (x y : binary32) := match b32_compare x y with Some Lt => true | _ => false end.
+Definition sums32 (l : list binary32) : list binary32 :=
+  let add := b32_plus mode_NE in
+  [iterated_sum _ zero32 add l; kahan_sum _ zero32 add (b32_minus mode_NE) l;
+   toward_zero_sum _ zero32 add (b32_plus mode_ZR) (less32 zero32) (fun x => less32 x zero32) l;
+   pairwise_sum _ zero32 add l; numpy_sum _ zero32 add l].
+
+Definition iterated64 (l : list Z) := bits_of_b64 (iterated_sum _ zero add (map b64_of_bits l)).
+Definition kahan64 (l : list Z) := bits_of_b64 (kahan_sum _ zero add sub (map b64_of_bits l)).
