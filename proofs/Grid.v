@@ -121,4 +121,36 @@ apply Rmult_le_compat_l; [lra|]. apply IZR_le. apply wide_symmetric; auto using 
 Qed.
 Theorem grid_insert_delete u v : offset = 0 -> insert_delete u v -> Rabs (grid_sum u - grid_sum v) <= magnitude L U.
 Proof. intros; now apply grid_symmetric, insert_delete_is_symmetric. Qed.
+
+(** Accuracy: half a step within [J, K], else what the bounds lost. *)
+Definition record_error := Rmax (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))).
+Lemma clampR_within x : L <= clampR x <= U.
+Proof. unfold clampR, Rmax, Rmin. repeat destruct Rle_dec; lra. Qed.
+Theorem grid_record_accuracy x : Rabs (IZR (q x) * D + offset - clampR x) <= record_error.
+Proof.
+destruct (clampR_within x) as [A B]. unfold record_error, q. set (y := (clampR x - offset) / D).
+assert (Ey : clampR x = y * D + offset) by (unfold y; field; lra).
+assert (N := Znearest_half (fun t => negb (Z.even t)) y). apply Rabs_le_inv in N. set (r := ZnearestE y) in *.
+assert (JK := low_high). generalize (Rmax_l (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))))
+  (Rmax_r (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))))
+  (Rmax_l (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))) (Rmax_r (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))).
+intros M1 M2 M3 M4. unfold clamp. destruct (Z_lt_le_dec high r) as [h|h]; [|destruct (Z_lt_le_dec r low) as [l|l]].
+- replace (Z.max low (Z.min high r)) with high by lia. apply Rle_trans with (Rabs (U - (IZR high * D + offset))); [|lra].
+  assert (H : IZR high + 1 <= IZR r) by (rewrite <- plus_IZR; apply IZR_le; lia).
+  assert (G : IZR high * D <= y * D) by (apply Rmult_le_compat_r; lra). rewrite Rabs_minus_sym. rewrite !Rabs_pos_eq; lra.
+- replace (Z.max low (Z.min high r)) with low by lia. apply Rle_trans with (Rabs (L - (IZR low * D + offset))); [|lra].
+  assert (H : IZR r + 1 <= IZR low) by (rewrite <- plus_IZR; apply IZR_le; lia).
+  assert (G : y * D <= IZR low * D) by (apply Rmult_le_compat_r; lra). rewrite (Rabs_minus_sym L). rewrite !Rabs_pos_eq; lra.
+- replace (Z.max low (Z.min high r)) with r by lia. apply Rle_trans with (D / 2); [|lra]. rewrite Ey.
+  replace (IZR r * D + offset - (y * D + offset)) with (- (y - IZR r) * D) by ring. rewrite Rabs_mult, Rabs_Ropp, (Rabs_pos_eq D) by lra.
+  replace (D / 2) with (/ 2 * D) by field. apply Rmult_le_compat_r; [lra|]. apply Rabs_le; lra.
+Qed.
+Theorem grid_accuracy u : Rabs (grid_sum u - sum (map clampR u)) <= INR (length u) * record_error.
+Proof.
+unfold grid_sum, wide. induction u as [|x u IH]; [simpl; rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
+cbn [map sumZ fold_right length sum]. fold (sumZ (map q u)) (sum (map clampR u)). rewrite plus_IZR, S_INR.
+replace (D * (IZR (q x) + IZR (sumZ (map q u))) + (INR (length u) + 1) * offset - (clampR x + sum (map clampR u))) with
+  ((D * IZR (sumZ (map q u)) + INR (length u) * offset - sum (map clampR u)) + (IZR (q x) * D + offset - clampR x)) by ring.
+apply Rle_trans with (1 := Rabs_triang _ _). generalize (grid_record_accuracy x). lra.
+Qed.
 End Grid.

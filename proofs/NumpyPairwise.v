@@ -113,6 +113,39 @@ Proof. intros H. now apply numpy_leaves. Qed.
 End Shape.
 Arguments numpy_tree {A}.
 
+(** The shape does not look at the records. *)
+Section Map.
+Variables (A B : Type) (f : A -> B) (zero : A).
+Lemma in_order_map l (t : tree A) : map_tree f (in_order t l) = in_order (map_tree f t) (map f l).
+Proof. revert t; induction l as [|x l IH]; intros t; [reflexivity|]. unfold in_order in *. cbn [map fold_left]. now rewrite IH. Qed.
+Lemma add_row_map sums row : map (map_tree f) (add_row A sums row) = add_row B (map (map_tree f) sums) (map f row).
+Proof. revert row; induction sums as [|t sums IH]; intros [|x row]; simpl; auto. now rewrite IH. Qed.
+Lemma add_rows_map rows sums l : add_rows B rows (map (map_tree f) sums) (map f l) =
+  let '(sums', rest) := add_rows A rows sums l in (map (map_tree f) sums', map f rest).
+Proof.
+revert sums l; induction rows as [|rows IH]; intros sums l; [reflexivity|]. cbn [add_rows].
+now rewrite firstn_map, skipn_map, <- add_row_map, IH.
+Qed.
+Lemma join_eight_map sums : map_tree f (join_eight A zero sums) = join_eight B (f zero) (map (map_tree f) sums).
+Proof. do 9 (destruct sums as [|? sums]; [reflexivity|]). reflexivity. Qed.
+Lemma block_map l : map_tree f (block A zero l) = block B (f zero) (map f l).
+Proof.
+unfold block. rewrite map_length, firstn_map, skipn_map, !map_map.
+replace (map (fun x => leaf (f x)) (firstn 8 l)) with (map (map_tree f) (map leaf (firstn 8 l))) by now rewrite map_map.
+rewrite add_rows_map. destruct (add_rows A _ _ _) as [sums rest]. now rewrite in_order_map, join_eight_map.
+Qed.
+Lemma numpy_map fuel l : map_tree f (numpy A zero fuel l) = numpy B (f zero) fuel (map f l).
+Proof.
+assert (S : forall l, map_tree f (sequence A zero l) = sequence B (f zero) (map f l)).
+{ intros [|x m]; [reflexivity|]. unfold sequence. cbn [map]. now rewrite in_order_map. }
+revert l; induction fuel as [|fuel IH]; intros l; cbn [numpy]; rewrite map_length;
+(destruct (length l <? 8); [apply S|destruct (length l <=? 128); [apply block_map|]]); [reflexivity|].
+cbn [map_tree]. now rewrite !IH, <- firstn_map, <- skipn_map.
+Qed.
+Lemma numpy_tree_map l : map_tree f (numpy_tree zero l) = numpy_tree (f zero) (map f l).
+Proof. unfold numpy_tree. now rewrite numpy_map, map_length. Qed.
+End Map.
+
 (** H(n), the height; `fuel` bounds the depth of halving. *)
 Fixpoint H_fuel (fuel n : nat) : nat :=
   if n <? 8 then n - 1 else if n <=? 128 then n / 8 + 2 + n mod 8 else

@@ -51,6 +51,16 @@ Proof. intros H. now apply halves_leaves. Qed.
 End Shape.
 Arguments pairwise_tree {A}.
 
+(** The shape does not look at the records. *)
+Lemma halves_map A B (f : A -> B) zero fuel l : map_tree f (halves A zero fuel l) = halves B (f zero) fuel (map f l).
+Proof.
+revert l; induction fuel as [|fuel IH]; intros [|x [|y l]]; auto.
+change (map f (x :: y :: l)) with (f x :: f y :: map f l). cbn [halves map_tree].
+change (f x :: f y :: map f l) with (map f (x :: y :: l)). now rewrite !IH, map_length, <- firstn_map, <- skipn_map.
+Qed.
+Lemma pairwise_map A B (f : A -> B) zero l : map_tree f (pairwise_tree zero l) = pairwise_tree (f zero) (map f l).
+Proof. unfold pairwise_tree. now rewrite halves_map, map_length. Qed.
+
 Open Scope R_scope.
 Section Pairwise.
 Variables p emin : Z.
