@@ -1,10 +1,146 @@
-(** The rounding attack (docs/attacks.md): the iterated sum's sensitivity is at least 2^j times the ideal one, for every
-    float type with k mantissa bits and every 2 <= j with 2 j <= k + 1. *)
-From Coq Require Import List ZArith Reals Lra Lia Psatz.
+(** Attacks (docs/attacks.md): for every type, neighbours whose ordinary sums are further apart than the ideal.
+
+    Overflow: one changed record, or one more, moves a modular sum by 2^w - 1. Saturation: a reordering moves a saturating sum
+    by 2^w - 1. Reordering: a reordering moves a float sum by 2^(k+1-a-d) U. Rounding: one changed record moves a float sum by
+    2^j (U - L), for every k and every 2 <= j with 2 j <= k + 1. *)
+From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN.
-From Soundsum Require Import Relations Sums Wide Grid GridKernel Trees Iterated.
+From Soundsum Require Import Relations Sums Wide Modular Saturating Grid GridKernel Trees Iterated.
 Import ListNotations.
+
+(** Integers. *)
+Section Integers.
+Open Scope Z_scope.
+Variables lo hi L U : Z.
+Hypothesis lo_hi : lo <= 0 <= hi.
+
+Lemma sumZ_repeat x n : sumZ (repeat x n) = Z.of_nat n * x.
+Proof. induction n as [|n IH]; [reflexivity|]. cbn [repeat sumZ fold_right]. fold (sumZ (repeat x n)). rewrite IH. lia. Qed.
+Lemma all_repeat (P : Z -> Prop) x n : P x -> Forall P (repeat x n).
+Proof. intros H. apply Forall_forall. intros y Hy. apply repeat_spec in Hy. now subst. Qed.
+
+(** Fill the type to its greatest value, then add 0, or 1. *)
+Definition filled := repeat U (Z.to_nat (hi / U)) ++ [hi mod U].
+Lemma filled_sum : 1 <= U -> sumZ filled = hi.
+Proof.
+intros HU. unfold filled. rewrite sumZ_app, sumZ_repeat. assert (D := Z.div_mod hi U ltac:(lia)). assert (0 <= hi / U) by (apply Z.div_pos; lia).
+rewrite Z2Nat.id by auto. simpl. lia.
+Qed.
+Lemma filled_bounds : 1 <= U -> L <= 0 -> in_bounds L U filled.
+Proof.
+intros HU HL. unfold filled. apply Forall_app. split; [apply all_repeat; lia|]. constructor; [|constructor]. generalize (Z.mod_pos_bound hi U ltac:(lia)). lia.
+Qed.
+Theorem overflow_attack : L <= 0 -> 1 <= U ->
+  exists u v w, in_bounds L U u /\ in_bounds L U v /\ in_bounds L U w /\ hamming u v /\ insert_delete w v /\
+    modular lo hi u - modular lo hi v = hi - lo /\ modular lo hi w - modular lo hi v = hi - lo.
+Proof.
+intros HL HU. assert (B := filled_bounds HU HL). assert (S := filled_sum HU).
+assert (E : modular lo hi (filled ++ [0]) = hi /\ modular lo hi (filled ++ [1]) = lo /\ modular lo hi filled = hi).
+{ rewrite !modular_wraps_once, !sumZ_app, S by auto. simpl. unfold wrap. rewrite Z.add_0_r.
+  replace (hi + 1 - lo) with (0 + 1 * N lo hi) by (unfold N; ring). rewrite Z_mod_plus_full, (Z.mod_small 0), (Z.mod_small (hi - lo)) by (unfold N; lia). lia. }
+destruct E as (E0 & E1 & E2). exists (filled ++ [0]), (filled ++ [1]), filled. rewrite E0, E1, E2.
+repeat split; try lia; try (apply Forall_app; split; [exact B|constructor; [lia|constructor]]); auto.
+- apply ham_change.
+- rewrite <- (app_nil_r filled) at 1. apply id_insert.
+Qed.
+
+(** All L first and then all U, or the other way round. *)
+Lemma saturating_climbs s n : lo <= s <= hi -> 0 <= U -> saturating_from lo hi s (repeat U n) = Z.min hi (s + Z.of_nat n * U).
+Proof.
+revert s; induction n as [|n IH]; intros s Hs HU; [simpl; lia|]. cbn [repeat]. unfold saturating_from in *. cbn [fold_left].
+rewrite IH; unfold sat, clamp; lia.
+Qed.
+Lemma saturating_falls s n : lo <= s <= hi -> L <= 0 -> saturating_from lo hi s (repeat L n) = Z.max lo (s + Z.of_nat n * L).
+Proof.
+revert s; induction n as [|n IH]; intros s Hs HL; [simpl; lia|]. cbn [repeat]. unfold saturating_from in *. cbn [fold_left].
+rewrite IH; unfold sat, clamp; lia.
+Qed.
+Theorem saturation_reordering b c : L < 0 < U -> hi - lo <= Z.of_nat b * - L -> hi - lo <= Z.of_nat c * U ->
+  Permutation (repeat L b ++ repeat U c) (repeat U c ++ repeat L b) /\
+  saturating lo hi (repeat L b ++ repeat U c) - saturating lo hi (repeat U c ++ repeat L b) = hi - lo.
+Proof.
+intros [HL HU] Hb Hc. split; [apply Permutation_app_comm|].
+assert (A : forall s l m, saturating_from lo hi s (l ++ m) = saturating_from lo hi (saturating_from lo hi s l) m) by (intros; apply fold_left_app).
+unfold saturating. rewrite !A, (saturating_falls 0), (saturating_climbs 0) by lia. rewrite saturating_climbs, saturating_falls by lia. lia.
+Qed.
+End Integers.
 Open Scope R_scope.
+
+(** Floats: with L = 2^j, U = 2^(j+d), b = 2^(k+1-a) copies of L and c = 2^(k+1-d) of U. U first swallows every L. *)
+Section Reordering.
+Variables k emin j a d : Z.
+Hypothesis k_pos : (2 <= k)%Z.
+Hypothesis a_pos : (0 <= a)%Z.
+Hypothesis d_pos : (1 <= d)%Z.
+Hypothesis a_d : (a + d <= k + 1)%Z.
+Hypothesis j_emin : (emin <= j)%Z.
+Local Instance precision : Prec_gt_0 (k + 1). Proof. unfold Prec_gt_0; lia. Qed.
+Notation format := (generic_format radix2 (FLT_exp emin (k + 1))).
+Notation fl := (round radix2 (FLT_exp emin (k + 1)) ZnearestE).
+Notation sum_fl := (iterated (k + 1) emin (fun x => negb (Z.even x))).
+Notation L := (bpow radix2 j).
+Notation U := (bpow radix2 (j + d)).
+Notation b := (Z.to_nat (2 ^ (k + 1 - a))).
+Notation c := (Z.to_nat (2 ^ (k + 1 - d))).
+
+Lemma pow_real e : (0 <= e)%Z -> IZR (2 ^ e) = bpow radix2 e.
+Proof. intros. change 2%Z with (radix_val radix2). now rewrite IZR_Zpower. Qed.
+(** Additions that stay on multiples of a step, at most 2^(k+1) of them, are exact. *)
+Lemma exact_run m e i : (emin <= e)%Z -> (0 <= m)%Z -> (m + Z.of_nat i <= 2 ^ (k + 1))%Z ->
+  fold_left (fun s x => fl (s + x)) (repeat (bpow radix2 e) i) (IZR m * bpow radix2 e) = IZR (m + Z.of_nat i) * bpow radix2 e.
+Proof.
+intros He Hm. revert m Hm; induction i as [|i IH]; intros m Hm H; [now rewrite Z.add_0_r|]. cbn [repeat fold_left].
+replace (IZR m * bpow radix2 e + bpow radix2 e) with (IZR (m + 1) * bpow radix2 e) by (rewrite plus_IZR; ring).
+rewrite round_generic; auto with typeclass_instances; [|apply multiple_format; lia].
+rewrite IH by lia. do 2 f_equal. lia.
+Qed.
+(** Half a unit in the last place is rounded away. *)
+Lemma swallowed i : fold_left (fun s x => fl (s + x)) (repeat L i) (bpow radix2 (j + k + 1)) = bpow radix2 (j + k + 1).
+Proof.
+induction i as [|i IH]; [reflexivity|]. cbn [repeat fold_left].
+assert (E : fl (bpow radix2 (j + k + 1) + L) = bpow radix2 (j + k + 1)); [|now rewrite E].
+replace (bpow radix2 (j + k + 1) + L) with ((bpow radix2 k + / 2) * bpow radix2 (j + 1)).
+- unfold round, scaled_mantissa.
+  assert (P : 4 <= bpow radix2 k) by (change 4 with (bpow radix2 2); apply bpow_le; lia).
+  assert (C : cexp radix2 (FLT_exp emin (k + 1)) ((bpow radix2 k + / 2) * bpow radix2 (j + 1)) = (j + 1)%Z).
+  { unfold cexp. rewrite mag_mult_bpow by lra. rewrite (mag_unique radix2 _ (k + 1)); [unfold FLT_exp; lia|].
+    rewrite Rabs_pos_eq by lra. replace (k + 1 - 1)%Z with k by ring. rewrite bpow_plus. change (bpow radix2 1) with 2. lra. }
+  rewrite C, Rmult_assoc, <- bpow_plus, Z.add_opp_diag_r. simpl (bpow _ 0). rewrite Rmult_1_r.
+  replace (bpow radix2 k) with (IZR (2 * 2 ^ (k - 1))).
+  + rewrite nearest_plus_even. replace (ZnearestE (/ 2)) with 0%Z.
+    * unfold F2R; cbn [Fnum Fexp]. rewrite Z.add_0_r. rewrite mult_IZR, pow_real by lia. change (IZR 2) with (bpow radix2 1). rewrite <- !bpow_plus. f_equal. ring.
+    * unfold Znearest. rewrite (Zfloor_imp 0) by (simpl; lra). rewrite Rminus_0_r, Rcompare_Eq by reflexivity. reflexivity.
+  + rewrite mult_IZR, pow_real by lia. change (IZR 2) with (bpow radix2 1). rewrite <- bpow_plus. f_equal. ring.
+- rewrite Rmult_plus_distr_r, <- bpow_plus. replace (k + (j + 1))%Z with (j + k + 1)%Z by ring. f_equal.
+  rewrite (bpow_plus radix2 j 1). change (bpow radix2 1) with 2. field.
+Qed.
+Theorem float_reordering :
+  Permutation (repeat L b ++ repeat U c) (repeat U c ++ repeat L b) /\ format L /\ format U /\
+  sum_fl (repeat L b ++ repeat U c) - sum_fl (repeat U c ++ repeat L b) = bpow radix2 (k + 1 - a - d) * U.
+Proof.
+split; [apply Permutation_app_comm|]. assert (FL : format L) by (apply generic_format_FLT_bpow; auto with typeclass_instances).
+assert (FU : format U) by (apply generic_format_FLT_bpow; auto with typeclass_instances; lia). repeat split; auto.
+assert (pb : (0 < 2 ^ (k + 1 - a))%Z) by (apply Z.pow_pos_nonneg; lia). assert (pc : (0 < 2 ^ (k + 1 - d))%Z) by (apply Z.pow_pos_nonneg; lia).
+unfold iterated. rewrite !fold_left_app.
+assert (R1 : fold_left (fun s x => fl (s + x)) (repeat L b) 0 = IZR (2 ^ (k + 1 - a)) * L).
+{ replace 0 with (IZR 0 * L) at 1 by (simpl; ring). rewrite exact_run; try lia.
+  - rewrite Z2Nat.id by lia. reflexivity.
+  - rewrite Z2Nat.id by lia. rewrite Z.add_0_l. apply Z.pow_le_mono_r; lia. }
+assert (R2 : fold_left (fun s x => fl (s + x)) (repeat U c) 0 = bpow radix2 (j + k + 1)).
+{ replace 0 with (IZR 0 * U) at 1 by (simpl; ring). rewrite exact_run; try lia.
+  - rewrite Z2Nat.id by lia. rewrite Z.add_0_l, pow_real, <- bpow_plus by lia. f_equal. ring.
+  - rewrite Z2Nat.id by lia. rewrite Z.add_0_l. apply Z.pow_le_mono_r; lia. }
+rewrite R1, R2, swallowed.
+replace (IZR (2 ^ (k + 1 - a)) * L) with (IZR (2 ^ (k + 1 - a - d)) * U) by (rewrite !pow_real, <- !bpow_plus by lia; f_equal; ring).
+assert (T : (2 ^ (k + 1 - a - d) + 2 ^ (k + 1 - d) <= 2 ^ (k + 1))%Z).
+{ replace (k + 1)%Z with (k + 1 - 1 + 1)%Z at 3 by ring. rewrite (Z.pow_add_r 2 (k + 1 - 1) 1) by lia.
+  assert (2 ^ (k + 1 - a - d) <= 2 ^ (k + 1 - 1))%Z by (apply Z.pow_le_mono_r; lia).
+  assert (2 ^ (k + 1 - d) <= 2 ^ (k + 1 - 1))%Z by (apply Z.pow_le_mono_r; lia). lia. }
+rewrite exact_run; try lia.
+- rewrite Z2Nat.id by lia. rewrite plus_IZR, Rmult_plus_distr_r, !pow_real, <- !bpow_plus by lia.
+  replace (k + 1 - d + (j + d))%Z with (j + k + 1)%Z by ring. ring.
+Qed.
+End Reordering.
 
 Section Rounding.
 Variables k j m emin : Z.

@@ -331,6 +331,42 @@ destruct (Bounds.is_zero (U - L)) eqn:Z.
 Qed.
 End Floats.
 
+(** Shifted: the rounded spread is the code's, and the moved records are records within 0 and it, so that every promise above
+    holds of them for these bounds. *)
+Section ShiftedPromise.
+Variables k eta : Z.
+Hypothesis k_pos : (1 <= k)%Z.
+Local Instance p_pos' : Prec_gt_0 (k + 1). Proof. unfold Prec_gt_0; lia. Qed.
+Notation format := (generic_format radix2 (FLT_exp eta (k + 1))).
+Lemma nearest_float_is_round x : Q2R (Bounds.nearest_float k eta x) = round radix2 (FLT_exp eta (k + 1)) ZnearestE (Q2R x).
+Proof.
+unfold Bounds.nearest_float. destruct (Bounds.is_zero x) eqn:Z.
+- apply Q2R_zero in Z. rewrite Z, round_0, Q2R_0; auto with typeclass_instances.
+- apply Q2R_nonzero in Z. assert (P : 0 < Q2R (Qabs x)) by (rewrite Q2R_abs; now apply Rabs_pos_lt).
+  rewrite Q2R_mult, Q2R_Z, nearest_is_nearest, Q2R_pow2, floor_log2_is_mag, Q2R_abs, mag_abs by auto.
+  assert (C : Z.max (mag radix2 (Q2R x) - 1 - k) eta = cexp radix2 (FLT_exp eta (k + 1)) (Q2R x)) by (unfold cexp, FLT_exp; lia).
+  rewrite C. unfold round, F2R, scaled_mantissa. cbn [Fnum Fexp]. f_equal. f_equal. f_equal.
+  rewrite Q2R_div, Q2R_pow2; [now rewrite bpow_opp|].
+  intros E. apply Qeq_eqR in E. rewrite Q2R_pow2, Q2R_0 in E. match type of E with bpow _ ?e = _ => generalize (bpow_gt_0 radix2 e) end. lra.
+Qed.
+Variables (X : Type) (c : X -> R) (L U : Q).
+Hypothesis LU : Q2R L <= Q2R U.
+Hypothesis c_within : forall x, within (Q2R L) (Q2R U) (c x).
+Theorem shifted_promise :
+  Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U) /\
+  Q2R 0 <= Q2R (Bounds.shifted_upper k eta L U) /\
+  (forall x, within (Q2R 0) (Q2R (Bounds.shifted_upper k eta L U)) (moved (k + 1) eta X c (Q2R L) x)) /\
+  (forall x, format (moved (k + 1) eta X c (Q2R L) x)).
+Proof.
+assert (E : Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U)) by (unfold Bounds.shifted_upper, U'; now rewrite nearest_float_is_round, Q2R_minus).
+rewrite E, Q2R_0. repeat split.
+- apply U'_pos; auto with typeclass_instances.
+- apply (moved_within (k + 1) eta X c (Q2R L) (Q2R U)); auto with typeclass_instances.
+- apply (moved_within (k + 1) eta X c (Q2R L) (Q2R U)); auto with typeclass_instances.
+- intros x. apply moved_is_a_float; auto with typeclass_instances.
+Qed.
+End ShiftedPromise.
+
 (** Integers. Records are clamped to [L, U], integers for all but `wide`, which rounds its bounds inward. *)
 Section Integers.
 Variables (X : Type) (lo hi : Z).
@@ -496,5 +532,14 @@ split; [|split; [|split]].
   + right. unfold OurGrid.m. rewrite S. ring.
 - now apply at_most_the_ideal.
 - intros E. apply little_is_lost; auto. rewrite floor_log2_is_mag in E by (now rewrite Q2R_ideal). rewrite Q2R_ideal in E. lia.
+Qed.
+Theorem grid_accuracy_promise n d : 0 < OurGrid.ideal RL RU sized -> length d = n ->
+  Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy sized eta n L U).
+Proof.
+intros Hi Hd. apply Rle_trans with (1 := grid_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right. rewrite Hd.
+unfold Bounds.grid_accuracy. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z; rewrite Q2R_ideal in Z; lra|].
+rewrite our_grid_is_our_grid by auto. unfold record_error.
+rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2.
+rewrite Q2R_div, Q2R_pow2, Q2R_2 by discriminate. reflexivity.
 Qed.
 End OurGrid.
