@@ -59,6 +59,10 @@ Definition toward_zero_sensitivity (sized : bool) (k : Z) (n : nat) (L U : Q) : 
   if sized then if one_sign L U then U - L + Qmax du dd else du + up + dd + down + Qmax du dd
   else let larger := Qmax (du + up) (dd + down) in if one_sign L U then larger else larger + Qmax du dd.
 
+(** Where n M is at most the largest finite value. *)
+Definition toward_zero_accuracy (k : Z) (n : nat) (L U : Q) : Q :=
+  (2 * u k * nat_Q (n - 1) + (if one_sign L U then 0 else u k)) * (nat_Q n * magnitude L U).
+
 (** Shifted: the inner method for bounds 0 and U' = fl(U - L). *)
 Definition shifted_upper (k eta : Z) (L U : Q) := nearest_float k eta (U - L).
 Definition shifted_accuracy (k : Z) (n : nat) (inner L U : Q) : Q := inner + nat_Q n * u k * (U - L).

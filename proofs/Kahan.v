@@ -288,6 +288,69 @@ Proof. intros. now apply kahan_error_both. Qed.
 Theorem kahan_error_sharp l : u <= / 256 -> INR (length l) * u <= / 64 -> Forall (fun x => format x /\ Rabs x <= M) l ->
   Rabs (kahan l - sum l) <= 9 / 4 * u * INR (length l) * M.
 Proof. intros. apply kahan_error_both; auto. lra. Qed.
+
+(** The state after two records or more. *)
+Lemma good_prefix l : (2 <= length l)%nat -> INR (length l) * u <= / 4 -> Forall (fun x => format x /\ Rabs x <= M) l ->
+  good (INR (length l)) (fold_left step l (0, 0)) (sum l).
+Proof.
+intros H2 Hu F. destruct l as [|x1 [|x2 l]]; simpl in H2; try lia.
+destruct (Forall_inv F) as [F1 B1]. destruct (Forall_inv (Forall_inv_tail F)) as [F2 B2].
+assert (E : INR (length (x1 :: x2 :: l)) = 2 + INR (length l)) by (cbn [length]; rewrite !S_INR; ring). rewrite E in *.
+cbn [fold_left sum fold_right]. fold (sum l). replace (x1 + (x2 + sum l)) with (x1 + x2 + sum l) by ring.
+apply good_fold; auto; [lra|apply good_2; auto|]. now do 2 apply Forall_inv_tail in F.
+Qed.
+(** What is rounded in one step, before it is rounded. *)
+Lemma step_room i s c X x : 2 <= i -> (i + 1) * u <= / 4 -> good i (s, c) X -> format x -> Rabs x <= M ->
+  let y := fl (x - c) in let t := fl (s + y) in let z := fl (t - s) in
+  Rabs (x - c) <= 3 * M /\ Rabs (s + y) <= (i + 1) * M + 3 * u * (i + 1) * M /\ Rabs (t - s) <= 3 * M /\ Rabs (z - y) <= 3 * M.
+Proof.
+intros Hi Hu [Fs Fc HE _ HX Hc HP] Fx Hx y t z. simpl in *. destruct u_16 as [u0 u1].
+assert (M0 : 0 <= M) by (apply Rle_trans with (2 := Hx), Rabs_pos).
+assert (Hs : Rabs s <= (1 + 3 * u) * i * M).
+{ replace s with ((s - X) + X) by ring. apply Rle_trans with (1 := Rabs_triang _ _). lra. }
+assert (iM : 0 <= i * M) by (apply Rmult_le_pos; lra).
+assert (Hh2 : Rabs c <= 19 / 32 * M).
+{ apply Rle_trans with (1 := Hc). apply Rle_trans with (2 * u * ((1 + 3 * u) * i * M)); [apply Rmult_le_compat_l; lra|].
+  replace (2 * u * ((1 + 3 * u) * i * M)) with (2 * (1 + 3 * u) * (i * u) * M) by ring. apply Rmult_le_compat_r; auto.
+  apply Rle_trans with (2 * (19 / 16) * (/ 4)); [|lra]. apply Rmult_le_compat; try lra. apply Rmult_le_pos; lra. }
+assert (Hxc : Rabs (x - c) <= 51 / 32 * M) by (apply Rle_trans with (1 := Rabs_triang _ _); rewrite Rabs_Ropp; lra).
+assert (Fy : format y) by apply format_fl. assert (Ft : format t) by apply format_fl.
+assert (Hal : Rabs (y - (x - c)) <= u * (51 / 32 * M)).
+{ apply Rle_trans with (1 := sub_err x c Fx Fc). apply Rmult_le_compat_l; lra. }
+assert (uM : 0 <= u * M) by (apply Rmult_le_pos; lra).
+assert (HF : Rabs (s - c - X) + Rabs (y - (x - c)) <= 3 * u * (i + 1) * M).
+{ generalize (Rmax_r (Rabs (s - c)) (K * M)); intros KM.
+  assert (A : Rabs (s - c - X) <= u * M * (B i - K)).
+  { assert (u * (K * M) <= u * Rmax (Rabs (s - c)) (K * M)) by (apply Rmult_le_compat_l; lra). lra. }
+  assert (BK : B i - K <= 9 / 8 + 3 * (i - 2)).
+  { unfold B. assert (ka : (1 + u) * (1 + 2 * u) <= 6 / 5) by nra.
+    assert (iu : 0 <= i * u) by (apply Rmult_le_pos; lra). assert (w : 0 <= 1 + 19 / 16 * u * (i + 1) <= 83 / 64) by lra.
+    assert (P : (1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) <= 3).
+    { apply Rle_trans with (11 / 5 * (83 / 64)); [|lra]. apply Rmult_le_compat; try lra. assert (0 <= (1 + u) * (1 + 2 * u)) by (apply Rmult_le_pos; lra). lra. }
+    replace ((1 + (1 + u) * (1 + 2 * u)) * ((i - 2) * (1 + 19 / 16 * u * (i + 1)))) with ((1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) * (i - 2)) by ring.
+    assert ((1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) * (i - 2) <= 3 * (i - 2)) by (apply Rmult_le_compat_r; lra). lra. }
+  assert (u * M * (B i - K) <= u * M * (9 / 8 + 3 * (i - 2))) by (apply Rmult_le_compat_l; lra).
+  replace (3 * u * (i + 1) * M) with (u * M * (3 * (i + 1))) by ring.
+  assert (u * M * (9 / 8 + 3 * (i - 2)) + u * (51 / 32 * M) <= u * M * (3 * (i + 1))); [|lra].
+  replace (u * M * (9 / 8 + 3 * (i - 2)) + u * (51 / 32 * M)) with (u * M * (9 / 8 + 3 * (i - 2) + 51 / 32)) by ring.
+  apply Rmult_le_compat_l; lra. }
+assert (Hsy : Rabs (s + y) <= (i + 1) * M + 3 * u * (i + 1) * M).
+{ replace (s + y) with (X + x + ((s - c - X) + (y - (x - c)))) by ring.
+  generalize (Rabs_triang (X + x) ((s - c - X) + (y - (x - c)))) (Rabs_triang X x) (Rabs_triang (s - c - X) (y - (x - c))). lra. }
+assert (Hy : Rabs y <= 17 / 10 * M).
+{ replace y with ((x - c) + (y - (x - c))) by ring. apply Rle_trans with (1 := Rabs_triang _ _).
+  assert (u * (51 / 32 * M) <= / 16 * (51 / 32 * M)) by (apply Rmult_le_compat_r; lra). lra. }
+assert (Hbe : Rabs (t - (s + y)) <= 3 / 10 * M).
+{ apply Rle_trans with (1 := add_err s y Fs Fy). apply Rle_trans with (u * ((i + 1) * M + 3 * u * (i + 1) * M)); [apply Rmult_le_compat_l; lra|].
+  replace (u * ((i + 1) * M + 3 * u * (i + 1) * M)) with ((i + 1) * u * (1 + 3 * u) * M) by ring. apply Rmult_le_compat_r; auto.
+  apply Rle_trans with (/ 4 * (19 / 16)); [|lra]. apply Rmult_le_compat; try lra. apply Rmult_le_pos; lra. }
+assert (Hts : Rabs (t - s) <= 2 * M).
+{ replace (t - s) with (y + (t - (s + y))) by ring. apply Rle_trans with (1 := Rabs_triang _ _). lra. }
+repeat split; try lra; auto.
+replace (z - y) with ((z - (t - s)) + (t - (s + y))) by ring. apply Rle_trans with (1 := Rabs_triang _ _).
+assert (Rabs (z - (t - s)) <= u * Rabs (t - s)) by (apply sub_err; auto).
+assert (u * Rabs (t - s) <= / 16 * (2 * M)) by (apply Rmult_le_compat; try lra; apply Rabs_pos). lra.
+Qed.
 End Kahan.
 
 (** For every precision: below 4 bits n u <= 1/4 leaves two records, of which only one addition is rounded. *)

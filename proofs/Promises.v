@@ -302,6 +302,20 @@ destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
     apply two_signs_insert_delete; auto using all_fit, map_insert_delete with typeclass_instances.
 Qed.
 
+Theorem toward_zero_accuracy_promise d : INR n * magnitude (Q2R L) (Q2R U) <= Omega -> (length d <= n)%nat ->
+  Rabs (toward_zero d - sum (map c d)) <= Q2R (Bounds.toward_zero_accuracy k n L U).
+Proof.
+intros H Hd.
+assert (F : Forall (fun x => format x /\ Rabs x <= magnitude (Q2R L) (Q2R U)) (map c d)).
+{ apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & _). split; auto. apply magnitude_bound, c_within. }
+destruct (toward_zero_accuracy (k + 1) eta Omega Omega_format Omega_pos _ n (magnitude_pos (Q2R L) (Q2R U)) H (map c d) F ltac:(now rewrite map_length)) as (_ & A & B).
+assert (E : Q2R (2 * Bounds.u k * Bounds.nat_Q (n - 1)) = 2 * bpow radix2 (- (k + 1)) * INR (n - 1)) by (rewrite !Q2R_mult, Q2R_2, Q2R_nat, u_is_u; reflexivity).
+unfold Bounds.toward_zero_accuracy. rewrite Q2R_mult, Q2R_plus, E, Q2R_mult, Q2R_nat, Q2R_magnitude. destruct (Bounds.one_sign L U) eqn:O.
+- rewrite Q2R_0, Rplus_0_r. apply B. unfold Bounds.one_sign in O. apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O; [left|right];
+  apply Forall_forall; intros y Hy; apply in_map_iff in Hy as (x & <- & _); destruct (c_within x); lra.
+- rewrite u_is_u. exact A.
+Qed.
+
 Theorem toward_zero_hamming_promise d d' : length d = n -> hamming d d' ->
   Rabs (toward_zero d - toward_zero d') <= Q2R (Bounds.toward_zero_sensitivity true k n L U).
 Proof.

@@ -39,14 +39,16 @@ let answer = function
     let e = error name false (z k) (int_of_string n) and lower = rational lower and upper = rational upper in
     show_rational (split_from_accuracy e lower upper) ^ " " ^ show_rational (split_accuracy e lower upper)
   | ["toward_zero"; sized; k; n; lower; upper] ->
-    show_rational (toward_zero_sensitivity (truth sized) (z k) (int_of_string n) (rational lower) (rational upper))
+    let k = z k and n = int_of_string n and lower = rational lower and upper = rational upper in
+    show_rational (toward_zero_sensitivity (truth sized) k n lower upper) ^ " "
+    ^ show_rational (toward_zero_accuracy k n lower upper)
   | ["shifted"; name; k; eta; n; lower; upper] ->
     let k = z k and n = int_of_string n and lower = rational lower and upper = rational upper in
     let zero = rational "0" and top = shifted_upper k (z eta) lower upper in
-    if name = "toward_zero" then show_rational (toward_zero_sensitivity true k n zero top)
-    else
-      let e = error name true k n in
-      show_rational (from_accuracy true e zero top) ^ " " ^ show_rational (shifted_accuracy k n (e top) lower upper)
+    let sensitivity, inner =
+      if name = "toward_zero" then (toward_zero_sensitivity true k n zero top, toward_zero_accuracy k n zero top)
+      else let e = error name true k n in (from_accuracy true e zero top, e top) in
+    show_rational sensitivity ^ " " ^ show_rational (shifted_accuracy k n inner lower upper)
   | ["grid"; sized; eta; n; lower; upper] ->
     let sized = truth sized and eta = z eta and lower = rational lower and upper = rational upper in
     show_rational (grid_sensitivity sized eta lower upper) ^ " "

@@ -15,7 +15,7 @@ from soundsum.problem import Problem
 
 from .oracle import ask, words
 
-PROBLEMS = 1000
+PROBLEMS = 500
 """For each method."""
 
 OTHER_METHODS = {"grid_randomised": "its accuracy is a step in place of half a step; its sensitivity is grid's"}
@@ -92,7 +92,7 @@ def test_a_method_claims_what_is_proved(label):
     for problem, answer in zip(asked, ask(question(method, problem) for problem in asked), strict=True):
         sensitivity, *accuracy = map(Fraction, answer.split())
         assert method.sensitivity(problem) == sensitivity, problem
-        if accuracy:
+        if accuracy and method.accuracy(problem) is not None:  # None: held sums, of which nothing is claimed
             assert method.accuracy(problem) == accuracy[0], problem
 
 
