@@ -38,8 +38,9 @@ DEFINITIONS = [
         "Grid": "low0 high0 nearer low high clampR q grid_sum record_error",
         "GridKernel": "base",
         "OurGrid": "ideal g m grid_sensitivity e1 e2 q64",
-        "Binary64": "clamp64 clamp64_from_above not_nan anchored64 block64 lane64 iterated_sum pairwise_sum numpy_sum",
-        "Overflow": "plus Omega record",
+        "Binary64": "clamp64 clamp64_from_above not_nan anchored64 block64 lane64 iterated_sum kahan_step kahan_sum "
+        "toward_zero_sum pairwise_sum numpy_sum",
+        "Overflow": "plus minus plus_down Omega record",
         "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum",
         "Distances": "places counted d_Sym subsequence",
         "Promises": "promised",
