@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build browser demo test lint format bench fuzz dist clean
+.PHONY: build browser coq demo test prove lint format bench fuzz dist clean
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -39,6 +39,22 @@ browser:
 	  echo "Installing Chromium, in which the report is tested..."; \
 	  $(CHROMIUM) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(CHROMIUM) >/dev/null; } || { \
 	  echo "A browser is needed to test the report: install one of $(BROWSERS)." >&2; exit 1; }
+
+# The machine-checked proofs: Coq checks every file, the tests compare what is proved with what the code does, and Coq's
+# independent checker reads the compiled proofs once more. `make test` does without Coq.
+prove: build coq
+	@$(MAKE) --no-print-directory --directory proofs check oracle
+	@$(BIN)/pytest --numprocesses auto --quiet tests/proofs $(ARGS)
+	@$(MAKE) --no-print-directory --directory proofs recheck
+
+COQ := $(APT) install --yes --no-install-recommends coq libcoq-flocq libzarith-ocaml-dev
+coq:
+	@command -v coqc >/dev/null && ocamlfind query zarith -p-format >/dev/null 2>&1 \
+	  && [ -e "$$(coqc -where)/user-contrib/Flocq/Core/Core.vo" ] \
+	  && [ -e "$$(ocamlfind query zarith)/big_int_Z.cmi" ] && exit 0; \
+	  echo "Installing Coq and Flocq, in which the proofs are written..."; \
+	  $(COQ) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(COQ) >/dev/null; } || { \
+	  echo "Coq 8.16 and Flocq 4.1 are needed: install coq, libcoq-flocq and libzarith-ocaml-dev." >&2; exit 1; }
 
 lint: build
 	@$(BIN)/ruff format --check .

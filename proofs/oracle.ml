@@ -1,0 +1,79 @@
+(* Answers one line for each line read: a command, then its arguments. Rationals are written num/den, floats as bits. *)
+open Definitions
+
+let z = Big_int_Z.big_int_of_string
+let show = Big_int_Z.string_of_big_int
+let truth s = s = "1"
+
+let rational s =
+  match String.split_on_char '/' s with
+  | [a; b] -> { qnum = z a; qden = z b }
+  | _ -> { qnum = z s; qden = Big_int_Z.unit_big_int }
+
+let show_rational q = let q = qred q in show q.qnum ^ "/" ^ show q.qden
+
+(* The error of n records of a given magnitude, by the name of the sum. *)
+let error sum sized k n =
+  match sum with
+  | "iterated" -> iterated_error k n
+  | "pairwise" -> pairwise_error k n
+  | "numpy_pairwise" -> numpy_error sized k n
+  | "kahan" -> kahan_error k n
+  | _ -> failwith sum
+
+let integer_bound name sized bits lo hi lower upper =
+  match name with
+  | "wide" -> wide_sensitivity sized lo hi lower upper
+  | "checked" -> checked_sensitivity sized lower upper
+  | "modular" | "split_modular" -> modular_sensitivity sized bits lower upper
+  | "saturating" | "split" | "split_checked" -> ideal sized lower upper
+  | _ -> failwith name
+
+let answer = function
+  | ["integer"; name; sized; bits; lo; hi; lower; upper] ->
+    show_rational (integer_bound name (truth sized) (z bits) (z lo) (z hi) (rational lower) (rational upper))
+  | ["float"; name; sized; k; n; lower; upper] ->
+    let e = error name (truth sized) (z k) (int_of_string n) and lower = rational lower and upper = rational upper in
+    show_rational (from_accuracy (truth sized) e lower upper) ^ " " ^ show_rational (e (ideal false lower upper))
+  | ["split"; name; k; n; lower; upper] ->
+    let e = error name false (z k) (int_of_string n) and lower = rational lower and upper = rational upper in
+    show_rational (split_from_accuracy e lower upper) ^ " " ^ show_rational (split_accuracy e lower upper)
+  | ["toward_zero"; sized; k; n; lower; upper] ->
+    let k = z k and n = int_of_string n and lower = rational lower and upper = rational upper in
+    show_rational (toward_zero_sensitivity (truth sized) k n lower upper) ^ " "
+    ^ show_rational (toward_zero_accuracy k n lower upper)
+  | ["shifted"; name; k; eta; n; lower; upper] ->
+    let k = z k and n = int_of_string n and lower = rational lower and upper = rational upper in
+    let zero = rational "0" and top = shifted_upper k (z eta) lower upper in
+    let sensitivity, inner =
+      if name = "toward_zero" then (toward_zero_sensitivity true k n zero top, toward_zero_accuracy k n zero top)
+      else let e = error name true k n in (from_accuracy true e zero top, e top) in
+    show_rational sensitivity ^ " " ^ show_rational (shifted_accuracy k n inner lower upper)
+  | ["grid"; sized; eta; n; lower; upper] ->
+    let sized = truth sized and eta = z eta and lower = rational lower and upper = rational upper in
+    show_rational (grid_sensitivity sized eta lower upper) ^ " "
+    ^ show_rational (grid_accuracy sized eta (int_of_string n) lower upper)
+  | ["grid_integers"; sized; eta; lower; upper] ->
+    let g = our_grid (truth sized) (z eta) (rational lower) (rational upper) in
+    String.concat " " (List.map show [g.grid_exponent; g.grid_offset; g.grid_low; g.grid_high])
+  | "kernel" :: base :: scale :: more :: low :: high :: low_integer :: high_integer :: records ->
+    let f s = b64_of_bits (z s) in
+    let b = f base and s = f scale and m = f more and l = f low and h = f high in
+    let each x =
+      let x = f x in
+      show (anchored64 Zero false b s m l h x) ^ " " ^ show (block64 b s m l h (z low_integer) (z high_integer) x) in
+    String.concat " " (List.map each records)
+  | "lane" :: anchors :: patterns -> show (lane64 (List.map z patterns) (z anchors))
+  | "sums64" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (sums64 (List.map (fun s -> b64_of_bits (z s)) records)))
+  | "sums32" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (sums32 (List.map (fun s -> b32_of_bits (z s)) records)))
+  | "integers" :: lo :: hi :: records ->
+    let lo = z lo and hi = z hi and l = List.map z records in
+    String.concat " " (List.map show [sumZ l; modular lo hi l; saturating lo hi l; split lo hi l])
+  | words -> failwith (String.concat " " words)
+
+let () =
+  try
+    while true do
+      print_endline (answer (String.split_on_char ' ' (input_line stdin)))
+    done
+  with End_of_file -> ()

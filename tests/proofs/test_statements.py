@@ -1,0 +1,49 @@
+"""No statement is weakened unnoticed, and none rests on more than the standard library's reals."""
+
+import re
+
+import pytest
+
+from .statements import ASSUMPTIONS, PAGES, PROOFS, STATEMENTS, assumptions, named, statements
+
+AXIOMS = {
+    "Classical_Prop.classic",
+    "ClassicalDedekindReals.sig_forall_dec",
+    "ClassicalDedekindReals.sig_not_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+}
+SOURCES = sorted(PROOFS.glob("*.v"))
+COMMENT = r"\(\*.*?\*\)"
+
+
+def test_the_statements_are_the_stored_ones():
+    assert statements() == STATEMENTS.read_text()
+
+
+def test_the_theorems_rest_on_the_stored_axioms():
+    assert assumptions() == ASSUMPTIONS.read_text()
+
+
+def test_nothing_is_assumed_but_the_reals():
+    lists = (line.split(": ")[1].split(", ") for line in ASSUMPTIONS.read_text().splitlines())
+    assert {axiom for axioms in lists for axiom in axioms} <= AXIOMS | {"nothing"}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "theorems"], ids=lambda page: page.stem)
+def test_every_page_names_its_theorems(page):
+    assert len(named()[page.stem]) >= 2
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.stem)
+def test_nothing_is_left_open(file):
+    code = re.sub(COMMENT, "", file.read_text(), flags=re.DOTALL)
+    assert not re.search(
+        r"\b(Admitted|admit|Axiom|Axioms|Parameter|Parameters|Conjecture|Unset Guard Checking)\b", code
+    )
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.stem)
+def test_a_file_says_what_it_proves(file):
+    """An opening comment, and every file that is checked is listed."""
+    assert file.read_text().startswith("(** ")
+    assert file.name in (PROOFS / "_CoqProject").read_text() or file.name == "Oracle.v"
