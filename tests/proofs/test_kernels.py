@@ -109,7 +109,7 @@ def test_the_grid_kernel(cases):
         assert integers[1::2] == expected
         raw = raw_records(records(np.array(data), float64))
         fill = grid.missing - doubles.shift
-        assert native.grid_integers(raw, *doubles[:-1], fill).tolist() == expected
+        assert native.grid_integers(raw, *doubles[:-1], fill, 1).tolist() == expected
         assert native.grid_sum(raw, *doubles[:-1], 1) == sum(expected)
     sides = {(grid.low >= 0, grid.high <= 0, grid.offset == 0, doubles.more_scale == 1) for grid, doubles, _ in cases}
     assert len(sides) >= 7  # every variant of the kernel was among them
