@@ -119,24 +119,19 @@ def _ipc(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
 
 def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
+    from pyarrow.parquet import ParquetFile, read_metadata
 
     schema = pa.schema(list(kinds.items()))
 
-    def read(path: str, row_group: int) -> Iterator[Any]:
+    def read(path: str, known: Any, row_group: int) -> Iterator[Any]:
         # Read page by page: a row group may be as large as the file.
-        with ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+        with ParquetFile(path, metadata=known, buffer_size=1 << 20, pre_buffer=False) as file:
             for batch in file.iter_batches(BATCH, [row_group], columns=schema.names, use_threads=False):
                 ordered = batch.select(schema.names)
                 yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
 
-    yield from read_ahead(read(path, i) for path in opened.files for i in range(_row_groups(path)))
-
-
-def _row_groups(path: str) -> int:
-    from pyarrow.parquet import read_metadata
-
-    return int(read_metadata(path).num_row_groups)
+    each = ((path, read_metadata(path)) for path in opened.files)
+    yield from read_ahead(read(path, known, i) for path, known in each for i in range(known.num_row_groups))
 
 
 def _csv(opened: CsvFiles, kinds: Mapping[str, Any]) -> Iterator[Any]:
