@@ -93,7 +93,7 @@ CLAMPED = f"sum(greatest(least(s, {MAX_ROWS * UPPER}), 0))"
 
 def _duckdb_by_person(file: File) -> float:
     inner = f"select id, sum(greatest(least(x, {UPPER}), 0)) s from '{file.path}' group by id"
-    return float(duckdb.sql(f"select {CLAMPED} from ({inner})").fetchone()[0])
+    return float(duckdb.sql(f"select {CLAMPED} from ({inner})").fetchall()[0][0])
 
 
 def _duckdb_by_person_and_group(file: File) -> Any:
