@@ -112,7 +112,7 @@ class Geometric(Noise):
         return self._laplace().half_width(confidence)
 
 
-def test_a_noise(registered):
+def test_a_noise(registered, tmp_path):
     registered(NOISES, Geometric)
     r = ss.sum([1.0, 2.0], 0, 10, 1, noise="geometric")
     (part,) = r.certificate["released"]
@@ -123,6 +123,10 @@ def test_a_noise(registered):
     budget = ss.Budget(epsilon=1)
     ss.mean([1.0], 0, 10, 1, noise="geometric", budget=budget)
     assert budget.left.epsilon == 0
+    pyarrow.parquet.write_table(pa.table({"x": [1.0]}), tmp_path / "x.parquet")
+    options = ("--column", "x", "--bounds", 0, 9, "--epsilon", 1, "--noise", "geometric", "--json")
+    ran = soundsum("sum", tmp_path / "x.parquet", *options)
+    assert json.loads(ran.stdout)["certificate"]["released"][0]["noise"] == "geometric"
 
 
 def test_an_unknown_noise_is_refused():

@@ -1,5 +1,5 @@
 // Numbers as they are spelled in CSV: [+-] digits [. digits] [e [+-] digits], inf, infinity, nan, in any case; integers are
-// [+-] and up to 37 digits. Whatever else there is makes a cell missing and nothing more. Model: tests/data/cells.py.
+// [+-] and up to 37 digits. Whatever else there is makes a cell missing and nothing more. Model: tests/data/test_cells.py.
 #include "parse.hpp"
 
 #include <charconv>

@@ -70,6 +70,19 @@ class TestBinding:
             ss.sum(column, 0, 1, 1, privacy_unit=ids, budget=ledger)
         assert ledger.entries() == []
 
+    def test_other_ids_given_as_values_are_another_unit(self):
+        column, ids = np.ones(100), [1] * 100
+        budget = ss.Budget(epsilon=3)
+        ss.sum(column, 0, 1, 1, privacy_unit=ids, budget=budget)
+        ss.sum(column, 0, 1, 1, privacy_unit=ids, budget=budget)
+        with pytest.raises(BudgetMismatch, match="other persons, by"):
+            ss.sum(column, 0, 1, 1, privacy_unit=list(range(100)), budget=budget)
+
+    def test_a_relation_that_was_given_binds(self):
+        budget = ss.Budget(epsilon=1, relation="symmetric")
+        with pytest.raises(BudgetMismatch):
+            ss.count([1.0], 1, relation="change_one", budget=budget)
+
     def test_what_needs_no_noise_is_written_down_at_no_cost(self, kept):
         budget = ss.Budget(epsilon=1, relation="change_one", **kept)
         ss.sum([1.0], 0, 1, 1, relation="change_one", budget=budget)
@@ -201,6 +214,44 @@ class TestFailures:
         with pytest.raises(ValueError, match="size=5 but the data has 2 records"):
             ss.sum([1.0, 2.0], 0, 1, 1, relation="change_one", size=5, budget=budget)
         assert (budget.left.epsilon, budget.is_closed) == (1, False)
+
+    def test_what_was_let_out_can_neither_fail_nor_be_given_back(self, kept):
+        budget = ss.Budget(epsilon=1, **kept)
+        r = ss.sum([1.0], 0, 1, 1, budget=budget)
+        assert budget.entries()[0].state == "released"
+        for give_back in (budget.withdraw, budget.fail, budget.refund):
+            with pytest.raises(ValueError, match="charge 1 is released"):
+                give_back(r.origin.entry)
+        assert budget.left.epsilon == 0
+
+    def test_a_refund_never_makes_a_budget_unusable(self, kept):
+        budget = ss.Budget(epsilon=1, delta="1e-6", max_failures=5, **kept)
+        budget.fail(first := budget.charge(Cost(rho="1/1000"), "by rho"))
+        for _ in range(100):
+            budget.charge(Cost(epsilon="1/50"), "a sum")
+        budget.refund(first)
+        assert budget.left.epsilon == 0
+        assert "epsilon = 0" in repr(budget)
+        with pytest.raises(ss.BudgetExceeded):
+            budget.charge(Cost(epsilon="1/50"), "one more")
+
+    def test_a_ledger_that_is_locked_while_a_read_fails(self, tmp_path, monkeypatch):
+        from soundsum.budget import ledger
+
+        monkeypatch.setattr(ledger, "PATIENCE", 0.05)
+        budget = ss.Budget(epsilon=1, path=tmp_path / "ledger.db")
+
+        def column():
+            holder.execute("BEGIN EXCLUSIVE")
+            yield 1.0
+            raise ValueError("SECRET")
+
+        holder = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+        with pytest.raises(ss.ReadFailed):
+            ss.sum(column(), 0, 1, 1, budget=budget)
+        holder.execute("ROLLBACK")
+        holder.close()
+        assert budget.left.epsilon == 0
 
 
 class TestDecimals:

@@ -102,6 +102,15 @@ def test_a_ledger_bears_a_release_out(soundsum):
         wrong = soundsum("check", "r.json", "--budget", "ours.db")
         assert wrong.returncode == 1, path
         assert message in wrong.stdout.replace("\n", " "), path
+    another = json.loads(soundsum("variance", *SUM[1:], "--json").stdout)
+    dearer = json.loads(soundsum(*SUM[:-1], "1/2", "--json").stdout) if SUM[-2] == "--epsilon" else another
+    for other in (another, dearer):
+        swapped = {**json.loads(done.stdout), **{name: other[name] for name in ("certificate", "statistic", "bounds")}}
+        (soundsum.folder / "r.json").write_text(json.dumps(swapped))
+        assert soundsum("check", "r.json", "--budget", "ours.db").returncode == 1
+    for name, value in (("statistic", "count"), ("value", 123456), ("extra", 1)):
+        (soundsum.folder / "r.json").write_text(json.dumps({**json.loads(done.stdout), name: value}))
+        assert soundsum("check", "r.json").returncode == 1, name
     (soundsum.folder / "r.json").write_text(json.dumps({"certificate": {"format": 1}}))
     assert soundsum("check", "r.json").returncode == 2
     (soundsum.folder / "r.json").write_text(json.dumps(json.loads(done.stdout)["certificate"]))

@@ -1,5 +1,7 @@
 """What is read ahead comes in order, fails where it fails, and nobody goes on reading what is no longer wanted."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -41,3 +43,12 @@ def test_no_more_is_read_than_may_wait():
     batches.close()
     assert len(seen) <= DEPTH + 3
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("soundsum-reader")]
+
+
+def test_python_ends_though_a_table_is_half_read():
+    program = (
+        "from itertools import count\nfrom soundsum.data.ahead import read_ahead\n"
+        "batches = read_ahead([count()], 1)\nprint(next(batches), next(batches))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "0 1\n", "")

@@ -42,6 +42,8 @@ IDS = {
     "bool": (pa.bool_(), st.booleans()),
     "date": (pa.date32(), st.dates(datetime.date(1970, 1, 1), datetime.date(1970, 1, 9))),
     "decimal": (pa.decimal128(30, 2), st.decimals(-(10**25), 10**25, places=2) | st.just(decimal.Decimal("0.00"))),
+    "wide decimal": (pa.decimal256(60, 1), st.decimals(-(10**50), 10**50, places=1)),
+    "interval": (pa.month_day_nano_interval(), st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1))),
     "null": (pa.null(), st.none()),
 }
 

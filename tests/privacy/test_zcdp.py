@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import soundsum as ss
 from soundsum.budget import zcdp_epsilon, zcdp_rho
 from soundsum.privacy import zcdp
 from soundsum.privacy.zcdp import log_bounds
@@ -121,3 +122,18 @@ def test_a_delta_is_between_0_and_1(delta):
         zcdp_rho(Fraction(1), Fraction(delta))
     with pytest.raises(ValueError, match="above 0 and below 1"):
         zcdp_epsilon(Fraction(1), Fraction(delta))
+
+
+def test_noise_for_several_groups_follows_the_tight_conversion():
+    """With Bun and Steinke's formula sigma would be 1.18 times as large at epsilon 1 and delta 10^-6, at 0.1 1.33."""
+    delta = Fraction(1, 10**6)
+    for epsilon, factor in ((Fraction(1), 1.18), (Fraction(1, 10), 1.33)):
+        made = ss.sum(
+            [1.0], 0, 1, epsilon, by=["a"], groups=["a", "b"], relation="change_one", noise="gaussian", delta=delta
+        )
+        (part,) = made["a"].certificate["released"]
+        sigma2, norms = Fraction(part["sigma_squared"]), part["l2_squared_steps"]
+        assert sigma2 == Fraction(norms) / (2 * zcdp_rho(epsilon, delta))
+        log = math.log(1 / delta)
+        loose = (float(epsilon) / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
+        assert math.sqrt(norms / (2 * loose) / sigma2) == pytest.approx(factor, abs=0.006)

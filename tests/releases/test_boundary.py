@@ -117,11 +117,6 @@ def test_the_operator_sees_the_reason():
 
 
 def test_an_interrupt_keeps_its_charge():
-    class Interrupted(Failing):
-        def _batches(self):
-            raise KeyboardInterrupt
-            yield
-
     def interrupted():
         raise KeyboardInterrupt
         yield
@@ -156,9 +151,72 @@ def test_on_the_command_line(tmp_path):
 
 def test_a_query_that_fails_in_duckdb():
     relation = duckdb.sql(f"SELECT cast(t AS INTEGER) AS x FROM (VALUES ('1'), ('{SECRET}')) AS v(t)")
+    budget = ss.Budget(epsilon=1)
     with pytest.raises(ss.ReadFailed) as caught:
-        ss.sum(relation, 0, 1, 1, column="x")
-    assert_silent(caught)
+        ss.sum(relation, 0, 1, 1, column="x", budget=budget)
+    assert_silent(caught, budget)
+    spent = ss.Budget(epsilon=1)
+    ss.count([1.0], 1, budget=spent)
+    for table in (relation, duckdb.sql("SELECT 1 AS x"), Failing(ValueError, 0)):  # no oracle once all is spent
+        with pytest.raises(ss.BudgetExceeded):
+            ss.sum(table, 0, 1, 1, column="x", budget=spent)
+
+
+class Unopened:
+    """A stream that fails before its first batch, and even before its schema."""
+
+    columns = ("x",)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise RuntimeError(SECRET)
+
+
+def test_a_table_that_cannot_be_opened_is_charged_for():
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ss.ReadFailed) as caught:
+        ss.sum(Unopened(), 0, 1, 1, column="x", budget=budget)
+    assert_silent(caught, budget)
+    with pytest.raises(ss.BudgetExceeded):
+        ss.sum(Unopened(), 0, 1, 1, column="x", budget=budget)
+
+
+def test_where_the_size_is_public_and_a_method_needs_it(tmp_path):
+    def column():
+        yield 1.0
+        raise RuntimeError(SECRET)
+
+    for relation in ("change_one", "hamming"):
+        budget = ss.Budget(epsilon=1, relation=relation)
+        with pytest.raises(ss.ReadFailed) as caught:
+            ss.sum(column(), 0, 1, 1, relation=relation, method="kahan", budget=budget)
+        assert_silent(caught, budget)
+
+
+def test_what_is_no_exception_and_warnings(capfd):
+    class Panic(BaseException):
+        """As Polars raises."""
+
+    def panics():
+        raise Panic(SECRET)
+        yield
+
+    def warns():
+        warnings.warn(SECRET, stacklevel=1)
+        yield 1.0
+
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ss.ReadFailed) as caught:
+        ss.sum(panics(), 0, 1, 1, budget=budget)
+    assert_silent(caught, budget)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        ss.sum(warns(), 0, 1, 1)
+    assert heard == []
+    visits = ss.Private([], budget=ss.Budget(epsilon=1), pad="100ms")
+    visits._data = Failing(Panic, 0)
+    with pytest.raises(ss.ReadFailed):
+        visits.count(1)
+    assert SECRET not in "".join(capfd.readouterr())
 
 
 class TestOddKeys:
@@ -255,12 +313,43 @@ class TestCsv:
             assert ss.count(tmp_path / "t.csv", 1, column="x", missing="drop").value == values, text
             assert ss.sum(tmp_path / "t.csv", 5, 9, 1, column="x").value == 7 * values + 5 * (rows - values), text
 
-    def test_paths_below_the_one_given_are_not_shown(self, tmp_path):
+    @pytest.mark.parametrize("broken", ["b.parquet", "b.txt", "folder.parquet", "missing", "type"])
+    def test_paths_below_the_one_given_are_not_shown(self, tmp_path, broken):
+        for name in ("patient=A", "patient=Jane Doe"):
+            (tmp_path / name).mkdir()
+            pyarrow.parquet.write_table(pa.table({"x": [1.0]}), tmp_path / name / "a.parquet")
         folder = tmp_path / "patient=Jane Doe"
-        folder.mkdir()
-        pyarrow.parquet.write_table(pa.table({"x": [1.0]}), tmp_path / "a.parquet")
-        pyarrow.parquet.write_table(pa.table({"x": ["1"]}), folder / "b.parquet")
-        for pattern in ("*/*.parquet", "**/*.parquet"):
-            with pytest.raises((ValueError, TypeError, ss.ReadFailed)) as caught:
-                ss.sum(tmp_path / pattern, 0, 1, 1, column="y")
-            assert "Jane" not in str(caught.value)
+        if broken == "folder.parquet":
+            (folder / broken).mkdir()
+        elif broken == "missing":
+            pyarrow.parquet.write_table(pa.table({"y": [1.0]}), folder / "b.parquet")
+        elif broken == "type":
+            pyarrow.parquet.write_table(pa.table({"x": ["1"]}), folder / "b.parquet")
+        else:
+            (folder / broken).write_bytes(b"nothing that can be read")
+        with pytest.raises((ValueError, TypeError)) as caught:
+            ss.sum(tmp_path / "*" / "*", 0, 1, 1, column="x")
+        told = "".join(traceback.format_exception(caught.value))
+        assert "Jane" not in told
+        assert caught.value.__context__ is None
+
+    def test_a_row_that_is_neither_whole_nor_text(self, silent, tmp_path, capfd):
+        for odd in (b"\xff", b"1,2,\xfe\xff", b"\xc3", b"\xed\xa0\x80"):
+            for many in (1, 400_000):  # in the first block, or far behind it
+                (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"1,2\n" * many + odd + b"\n1,2\n")
+                assert ss.sum(tmp_path / "t.csv", 0, 1, 1, column="a").value == many + 1
+                assert ss.count(tmp_path / "t.csv", 1, privacy_unit="b", max_rows=10**6).value == many + 1
+        assert capfd.readouterr() == ("", "")
+
+    def test_a_cell_that_is_too_long_is_a_failed_read_wherever_it_is(self, tmp_path):
+        for rows in ([b"x" * (1 << 21), b"1"], [b"1"] * 400_000 + [b"x" * (1 << 21)]):
+            (tmp_path / "t.csv").write_bytes(b"a\n" + b"\n".join(rows) + b"\n")
+            budget = ss.Budget(epsilon=1)
+            with pytest.raises(ss.ReadFailed) as caught:
+                ss.sum(tmp_path / "t.csv", 0, 1, 1, column="a", budget=budget)
+            assert_silent(caught, budget)
+
+    def test_headers_with_a_mark_or_in_another_code(self, silent, tmp_path):
+        for text in (b"\xef\xbb\xbfa,b", b"\xef\xbb\xbfa,b\n1,2\n", b"a,\xe9\n1,2\n"):
+            (tmp_path / "t.csv").write_bytes(text)
+            assert ss.sum(tmp_path / "t.csv", 0, 1, 1, column="a").value in (0, 1)

@@ -128,6 +128,44 @@ def test_every_answer_comes_at_the_same_time():
     assert refused - answered >= 0.3
 
 
+def test_refusals_of_every_kind_come_late_too():
+    visits = own(pad="0.2s")
+    for ask in (
+        lambda: visits.sum("patient", epsilon=1),
+        lambda: visits.histogram("age", [3, 2, 1], 1),
+        lambda: visits.count(1, nothing=1),
+        lambda: visits.plan("nothing", 0, 1),
+    ):
+        start = time.monotonic()
+        with pytest.raises((ValueError, TypeError)):
+            ask()
+        assert time.monotonic() - start >= 0.2
+
+
+def test_the_schema_is_the_owner_s(tmp_path, silent):
+    (tmp_path / "t.csv").write_text("x\n1\n2.5\n")
+    schema = {"x": ("int64", 0, 10)}
+    owner = ss.Private(tmp_path / "t.csv", budget=ss.Budget(epsilon=9), schema=schema)
+    assert owner.sum("x", epsilon=1).value == owner.release([ss.Sum("x", 0, 10)], epsilon=1)[0].value == 1
+    with pytest.raises(ValueError, match="is int64 by the schema"):
+        owner.release([ss.Sum("x", 0, 10, dtype="float64")], epsilon=1)
+
+
+def test_data_that_can_be_read_once_is_no_table_to_own():
+    for data in (iter([1.0]), (x for x in [1.0]), pa.RecordBatchReader.from_batches(VISITS.schema, [])):
+        with pytest.raises(TypeError, match="can be read only once"):
+            ss.Private(data, budget=ss.Budget(epsilon=1))
+
+
+def test_an_unbound_budget_is_bound_by_its_table():
+    budget = ss.Budget(epsilon=1)
+    ss.Private(VISITS, privacy_unit="patient", name="visits", budget=budget)
+    with pytest.raises(BudgetMismatch):
+        ss.sum([1.0], 0, 1, 1, budget=budget)
+    with pytest.raises(BudgetMismatch):
+        ss.Private(VISITS, privacy_unit="ward", name="visits", budget=budget)
+
+
 def test_an_answer_that_would_take_longer_is_a_failed_read():
     class Slow:
         def __arrow_c_stream__(self, requested_schema=None):

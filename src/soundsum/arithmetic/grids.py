@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from soundsum.arithmetic.numbers import FloatType, double, float64
@@ -90,6 +91,7 @@ class Doubles(NamedTuple):
     shift: int
 
 
+@lru_cache(maxsize=64)  # asked for every batch
 def as_doubles(grid: Grid) -> Doubles | None:
     """The constants with which doubles compute the grid's q exactly for every double x, or None where they cannot.
 

@@ -55,7 +55,7 @@ def exact(value: Any, name: str = "value") -> Value:
     (Fraction(1, 3), Fraction(1, 2), True)
     """
     try:
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, bool | np.bool_) or (isinstance(value, str) and _is_endless(value)):
             raise TypeError
         if isinstance(value, np.longdouble) and np.isfinite(value):
             return Fraction(*value.as_integer_ratio())
@@ -68,6 +68,12 @@ def exact(value: Any, name: str = "value") -> Value:
         return Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         raise TypeError(f"{name}={value!r} is not a number; give an int, a float, a Fraction or a string") from None
+
+
+def _is_endless(text: str) -> bool:
+    """Whether a text spells a number of more digits than anybody means, such as 1e99999999."""
+    exponent = text.lower().partition("e")[2].lstrip("+-").lstrip("0")
+    return len(text) > 5000 or len(exponent) > 4
 
 
 def decimal(value: Any, name: str = "value") -> Value:

@@ -11,7 +11,7 @@ import os
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from soundsum.budget.binding import Binding
+from soundsum.budget.binding import Binding, BudgetMismatch
 from soundsum.budget.limit import Limit
 from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
@@ -25,8 +25,9 @@ class Store(Protocol):
 
     @property
     def limit(self) -> Limit: ...
-    @property
-    def binding(self) -> Binding | None: ...
+
+    binding: Binding | None
+
     @property
     def max_failures(self) -> int: ...
     def spent(self) -> Cost: ...
@@ -45,7 +46,7 @@ class Budget:
     epsilon, delta, rho: the total. A float means the decimal it prints as: 0.1 is 1/10.
     path: the file of the ledger.
     privacy_unit: whom it protects: persons, by the column of their ids; by default records.
-    relation: when two tables are neighbours.
+    relation: when two tables are neighbours; by default symmetric.
     data: what the data is called, if it has a name; releases then give the same name=.
     max_failures: after so many reads that fail the budget is closed, until `reopen`.
 
@@ -67,13 +68,13 @@ class Budget:
         path: str | os.PathLike[str] | None = None,
         *,
         privacy_unit: str | None = None,
-        relation: Relation | str = Relation.SYMMETRIC,
+        relation: Relation | str | None = None,
         data: str | None = None,
         max_failures: int = 1,
     ) -> None:
         self.path = None if path is None else os.path.abspath(path)
-        binding = Binding(privacy_unit, Relation(relation), data)
-        said = binding if binding != Binding() else None
+        binding = Binding(privacy_unit, Relation(relation or Relation.SYMMETRIC), data)
+        said = None if privacy_unit is None and relation is None and data is None else binding
         if isinstance(max_failures, bool) or not isinstance(max_failures, int) or max_failures < 1:
             raise ValueError(f"max_failures={max_failures!r}: give a whole number, 1 or more")
         no_total = epsilon is None and rho is None and not delta
@@ -89,6 +90,12 @@ class Budget:
 
             self._store = Ledger(self.path, None if limit is None else Terms(limit, binding, max_failures), said)
 
+    def bind(self, binding: Binding) -> None:
+        """Bind a budget in memory that is not bound yet; another is refused."""
+        if self._store.binding not in (None, binding):
+            raise BudgetMismatch(f"the budget is for {self._store.binding}, and not for {binding}; give its own")
+        self._store.binding = binding
+
     def charge(self, cost: Cost, what: str, binding: Binding | None = None) -> int:
         """Charge a cost for good, before any data is read; the number of the charge.
 
@@ -96,6 +103,10 @@ class Budget:
         nothing. Without a binding, the charge is about whatever the budget is bound to.
         """
         return self._store.charge(cost, what, binding or self._store.binding or Binding())
+
+    def settle(self, number: int) -> None:
+        """Note that the release a charge paid for goes out; from here on it can neither fail nor be given back."""
+        self._store.note("release", number, "released")
 
     def fail(self, number: int) -> None:
         """Note that the read a charge paid for went wrong, so that nothing was let out for it."""
@@ -163,7 +174,7 @@ class Budget:
         entries = self.entries()
         rows = "".join(
             f"<tr><td>{entry.at:%Y-%m-%d %H:%M:%S}</td><td>{escape(entry.what)}</td><td>{entry.cost}</td>"
-            f"<td>{'' if entry.state == 'charged' else entry.state}</td></tr>"
+            f"<td>{'' if entry.state == 'released' else entry.state}</td></tr>"
             for entry in entries
         )
         head = "<tr><th>when (UTC)</th><th>what</th><th>cost</th><th></th></tr>"

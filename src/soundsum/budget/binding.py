@@ -8,6 +8,7 @@ it is made, and refuses every charge that speaks of others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from soundsum.data.relations import Relation
 
@@ -19,6 +20,19 @@ class BudgetMismatch(ValueError):
     """A release protects another unit, relation or data than its budget is for. Nothing was charged, nothing drawn."""
 
 
+@dataclass(frozen=True, eq=False)
+class Same:
+    """An object that is equal to itself alone, and is kept so that no other takes its place."""
+
+    what: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.what is other.what
+
+    def __hash__(self) -> int:
+        return id(self.what)
+
+
 @dataclass(frozen=True)
 class Binding:
     """The column of the persons' ids (None: each record is a unit), the relation, and what the data is called."""
@@ -26,6 +40,7 @@ class Binding:
     privacy_unit: str | None = None
     relation: Relation = Relation.SYMMETRIC
     data: str | None = None
+    ids: Same | None = None  # the very values, where they have no name
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation(self.relation))
@@ -39,11 +54,13 @@ class Binding:
     def require(self, asked: Binding, what: str) -> None:
         """Refuses a charge for anything else, naming both and the remedy."""
         for name, theirs, ours, option in (
-            ("unit", asked.unit, self.unit, "privacy_unit="),
+            ("unit", (asked.unit, asked.ids), (self.unit, self.ids), "privacy_unit="),
             ("relation", asked.relation, self.relation, "relation="),
             ("data", asked.data_name, self.data_name, "name="),
         ):
             if theirs != ours:
+                theirs, ours = (said[0] if isinstance(said, tuple) else said for said in (theirs, ours))
+                ours = f"other {ours}" if theirs == ours else ours
                 raise BudgetMismatch(
                     f"{what}: it is about {theirs}, and the budget about {ours}: costs for another {name} do not add "
                     f"up; nothing was charged. Ask with the budget's {option}, or give a budget of its own"

@@ -1,9 +1,9 @@
 """What is written down of a budget, line by line, and what the lines amount to.
 
-A line is a charge; a failure (the read that a charge paid for went wrong, so nothing was let out); a refund of a charge
-that failed; a withdrawal of one that was refused for public reasons; or a reopening by the owner. Lines are only ever
-added. Whether a read fails is a bit that no epsilon pays for, so failures are counted, and after `max_failures` of them
-the budget is closed until its owner reopens it.
+A line is a charge; that its release goes out; a failure (the read that a charge paid for went wrong, so nothing was let
+out); a refund of a charge that failed; a withdrawal of one that was refused for public reasons; or a reopening by the
+owner. Lines are only ever added. Whether a read fails is a bit that no epsilon pays for, so failures are counted, and
+after `max_failures` of them the budget is closed until its owner reopens it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from typing import Literal, TypeAlias
 from soundsum.budget.limit import BudgetExceeded, Limit
 from soundsum.privacy.cost import Cost
 
-Kind: TypeAlias = Literal["charge", "failure", "withdrawal", "refund", "reopen"]
+Kind: TypeAlias = Literal["charge", "release", "failure", "withdrawal", "refund", "reopen"]
+
+
+State: TypeAlias = Literal["charged", "released", "failed", "refunded"]
+"""Of a charge: paid, and nothing known to be let out for it; let out; its read failed; given back."""
 
 
 class BudgetClosed(BudgetExceeded):
@@ -42,7 +46,7 @@ class Entry:
     at: datetime
     what: str
     cost: Cost
-    state: Literal["charged", "failed", "refunded"] = "charged"
+    state: State = "charged"
 
 
 class Book:
@@ -61,6 +65,8 @@ class Book:
                 assert line.cost is not None
                 self.spent = self.limit.plus(self.spent, line.cost) if total is None else total
                 self.entries[line.number] = Entry(line.number, line.at, line.what, line.cost)
+            case "release":
+                self._change(line.about, "charged", "released")
             case "failure":
                 self._change(line.about, "charged", "failed")
                 self.failures += 1
@@ -75,12 +81,12 @@ class Book:
             case _:
                 raise ValueError(f"a line of kind {line.kind!r}")
 
-    def _change(self, number: int | None, before: str, after: Literal["failed", "refunded"]) -> None:
+    def _change(self, number: int | None, before: str, after: State) -> None:
         entry = self.entries.get(number or 0)
         if entry is None:
             raise ValueError(f"there is no charge {number}; soundsum budget show lists them")
         if entry.state != before:
-            wanted = "only a charge whose read failed is given back" if after == "refunded" else "it cannot fail"
+            wanted = "only a charge whose read failed is given back" if after == "refunded" else f"it cannot be {after}"
             raise ValueError(f"charge {entry.number} is {entry.state}; {wanted}")
         self.entries[entry.number] = Entry(entry.number, entry.at, entry.what, entry.cost, after)
 

@@ -60,7 +60,8 @@ class Ledger:
             _create(self.path, terms)
         with _transaction(self.path) as db:
             own, _ = _check(db, self.path)
-        self.limit, self.binding, self.max_failures = own.limit, own.binding, own.max_failures
+        self.limit, self.max_failures = own.limit, own.max_failures
+        self.binding: Binding | None = own.binding
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             raise _unwritable(self.path)  # now, rather than after the first sum
         if terms is not None and not _same(terms.limit, self.limit):
@@ -100,7 +101,11 @@ class Ledger:
     def note(self, kind: Kind, about: int | None, what: str) -> None:
         """Write down what became of a charge, or that the ledger is open again."""
         with _transaction(self.path) as db:
-            book = _read_book(db, _terms(db))
+            terms = _terms(db)
+            if kind == "release" and about is not None and _is_fresh(db, about):
+                _write(db, kind, about, what, None, _spent(db, terms.limit))
+                return
+            book = _read_book(db, terms)
             book.add(Line(0, datetime.now(UTC), kind, about, what, None))
             _write(db, kind, about, what, None, book.spent)
 
@@ -241,6 +246,12 @@ def _spent(db: sqlite3.Connection, limit: Limit) -> Cost:
     last = "SELECT total_epsilon, total_delta, total_rho FROM lines ORDER BY number DESC LIMIT 1"
     row = db.execute(last).fetchone()
     return Cost(*row) if row else limit.nothing
+
+
+def _is_fresh(db: sqlite3.Connection, number: int) -> bool:
+    """Whether this is a charge of which nothing has become yet, asked without reading every line."""
+    query = "SELECT (SELECT kind FROM lines WHERE number = ?), (SELECT count(*) FROM lines WHERE about = ?)"
+    return bool(db.execute(query, (number, number)).fetchone() == ("charge", 0))
 
 
 def _failures(db: sqlite3.Connection) -> int:

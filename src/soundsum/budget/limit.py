@@ -81,7 +81,8 @@ class Limit:
         rho = max(limit - (spent.rho or 0), Fraction(0)) if limit else None
         if self.epsilon is None or spent.rho is not None:
             return Cost(rho=rho or 0)
-        return Cost(self.epsilon - (spent.epsilon or 0), self.delta - spent.delta, rho)
+        left = max(self.epsilon - (spent.epsilon or 0), Fraction(0))  # below 0 only where a refund changed the counting
+        return Cost(left, max(self.delta - spent.delta, Fraction(0)), rho)
 
     def to_json(self) -> dict[str, str | None]:
         """Exact numbers as strings."""
@@ -98,7 +99,7 @@ class Limit:
         if self.rho is not None:
             return self.rho
         epsilon, delta = (self.epsilon or 0) - (spent.epsilon or 0), self.delta - spent.delta
-        return zcdp_rho(epsilon, delta) if epsilon and delta else Fraction(0)
+        return zcdp_rho(epsilon, delta) if epsilon > 0 and delta > 0 else Fraction(0)
 
     def _uncountable(self, cost: Cost, by_rho: bool) -> str | None:
         """Why a cost has no place in this budget, whatever is left, with what to do; None if it has one."""

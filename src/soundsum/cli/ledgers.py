@@ -101,7 +101,7 @@ def ledger_table(path: str | os.PathLike[str]) -> Table:
     table.add_column("what")
     table.add_column("cost", justify="right")
     for entry in found.entries:
-        cost = str(entry.cost) if entry.state == "charged" else f"{entry.cost} ({entry.state})"
+        cost = str(entry.cost) if entry.state == "released" else f"{entry.cost} ({entry.state})"
         table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M:%S}", escape(entry.what), cost)
     return table
 

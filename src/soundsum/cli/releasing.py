@@ -28,7 +28,6 @@ from soundsum.data.tables import Scanned, Watched, require
 from soundsum.releases.certificates import compare_release, compare_with_ledger
 from soundsum.releases.outcome import Release, Releases
 
-Noise = StrEnum("Noise", ["laplace", "gaussian"])
 Missing = StrEnum("Missing", ["zero", "drop"])
 
 File = Annotated[str, typer.Argument(help="Parquet, CSV or Arrow IPC; globs too; - reads CSV from stdin.")]
@@ -43,8 +42,8 @@ def _common(
     delta: Annotated[str | None, typer.Option(help="With --noise gaussian and --epsilon.")] = None,
     rho: Rho = None,
     noise: Annotated[
-        Noise, typer.Option(help="Laplace noise is pure; Gaussian takes --rho, or --delta.")
-    ] = Noise.laplace,
+        str, typer.Option(help="laplace is pure; gaussian takes --rho, or --delta.", metavar="KIND")
+    ] = "laplace",
     relation: Annotated[ss.Relation, typer.Option(help="When two tables are neighbours.")] = ss.Relation.SYMMETRIC,
     by: Annotated[str | None, typer.Option(help="Release by group: the column the groups are in.")] = None,
     groups: Annotated[

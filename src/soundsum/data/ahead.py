@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Full, Queue
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 DEPTH = 2
@@ -28,23 +27,32 @@ class _End:
 def read_ahead(parts: Iterable[Iterator[Any]], readers: int | None = None) -> Iterator[Any]:
     """Everything of one part after another, several parts being read at once, each by one thread."""
     readers = readers or min(4, len(os.sched_getaffinity(0)))
-    wanted, waiting, left = Event(), deque[Queue[Any]](), iter(parts)
+    wanted, waiting, left = Event(), deque[tuple[Queue[Any], Thread]](), iter(parts)
     wanted.set()
-    with ThreadPoolExecutor(readers, thread_name_prefix="soundsum-reader") as pool:
-        try:
-            while True:
-                while len(waiting) < readers and (part := next(left, None)) is not None:
-                    waiting.append(Queue(DEPTH))
-                    pool.submit(_fill, waiting[-1], part, wanted)
-                if not waiting:
-                    return
-                while not isinstance(batch := waiting[0].get(), _End):
-                    yield batch
-                if batch.error is not None:
-                    raise batch.error
-                waiting.popleft()
-        finally:
-            wanted.clear()
+    try:
+        while True:
+            while len(waiting) < readers and (part := next(left, None)) is not None:
+                waiting.append(_start(part, wanted))
+            if not waiting:
+                return
+            queue, _ = waiting[0]
+            while not isinstance(batch := queue.get(), _End):
+                yield batch
+            if batch.error is not None:
+                raise batch.error
+            waiting.popleft()
+    finally:
+        wanted.clear()
+        for _, reader in waiting:
+            reader.join()
+
+
+def _start(part: Iterator[Any], wanted: Event) -> tuple[Queue[Any], Thread]:
+    queue: Queue[Any] = Queue(DEPTH)
+    # A daemon, because whoever leaves a table half read, and Python, must not wait for a reader that waits for them.
+    reader = Thread(target=_fill, args=(queue, part, wanted), name="soundsum-reader", daemon=True)
+    reader.start()
+    return queue, reader
 
 
 def _fill(queue: Queue[Any], part: Iterator[Any], wanted: Event) -> None:

@@ -8,6 +8,7 @@ own words. Inside, every error becomes ReadFailed with one constant sentence: a 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -28,10 +29,20 @@ class ReadFailed(RuntimeError):
 
 
 def read_within(read: Callable[[], T], on_failure: Callable[[], None] = lambda: None) -> T:
-    """What `read` gives; or ReadFailed, raised where nothing of the reader is in sight any more."""
+    """What `read` gives; or ReadFailed, raised where nothing of the reader is in sight any more.
+
+    Warnings of readers are not heard either. Only Ctrl-C and an exit pass.
+    """
     try:
-        return read()
-    except Exception:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # Polars panics with one that is no Exception
         OPERATOR.exception("a read failed")
-    on_failure()
+    try:
+        on_failure()
+    except Exception:  # the ledger may be locked; what matters now is to say nothing else
+        OPERATOR.exception("a failed read could not be noted")
     raise ReadFailed(SENTENCE)

@@ -16,6 +16,9 @@ from soundsum import native
 
 CELLS_PER_THREAD = 1 << 14
 
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+"""Stands in a file that is read as UTF-8 for what is none."""
+
 
 def parse_cells(cells: Any, kind: Any) -> Any:
     """Binary cells as an Arrow array of numbers, booleans or text; None for cells as they are."""
@@ -61,12 +64,14 @@ def parse_booleans(cells: Any) -> Any:
 
 def as_text(cells: Any) -> Any:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     flags = np.empty(len(cells), np.uint8)
     offsets, data, bitmap, first_bit = _laid_out(cells)
     native.check_texts(offsets, data, bitmap, first_bit, flags, _threads(cells))
     buffers = [_bitmap(flags), pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.string(), len(cells), buffers)
+    texts = pa.Array.from_buffers(pa.string(), len(cells), buffers)
+    return pc.if_else(pc.match_substring(texts, REPLACED), None, texts)
 
 
 def _laid_out(cells: Any) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint8] | None, int]:

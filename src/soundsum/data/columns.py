@@ -131,8 +131,8 @@ def _arrow_keys(data: Any) -> Any:
     if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
         return plain_keys(as_arrow(data))
     chunked = pa.chunked_array(data)
-    kind = plain_keys(pa.nulls(0, chunked.type)).type
-    return pa.chunked_array([plain_keys(chunk) for chunk in chunked.chunks], kind).combine_chunks()
+    kind = _widen(plain_keys(pa.nulls(0, chunked.type))).type
+    return pa.chunked_array([_widen(plain_keys(chunk)) for chunk in chunked.chunks], kind).combine_chunks()
 
 
 def arrow_type(kind: Any, name: str = "the column") -> tuple[NumberType, Fraction]:

@@ -1,14 +1,18 @@
 """Parquet, CSV and Arrow IPC files, read a batch at a time in bounded memory.
 
-A CSV file has no types. They are guessed from its start unless they are given, and after that a cell that is not of its
-column's type is missing, a row with too few or too many cells is left out, and nothing raises. Quotes must be in pairs:
-one that is not takes what follows it into its cell.
+A CSV file has no types, and none are guessed: whoever asks says what a column is read as. A cell of another type is
+missing, a row with too few or too many cells is left out, and nothing raises. Quotes must be in pairs: one that is not
+takes what follows it into its cell.
 """
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -20,7 +24,7 @@ BATCH = 1 << 18
 """Rows read at a time."""
 
 CSV_BLOCK = 1 << 20
-"""Bytes of CSV read at a time; types are guessed from the first of them, and no cell can be larger."""
+"""Bytes of CSV read at a time; no cell can be larger."""
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
@@ -29,8 +33,8 @@ Path: TypeAlias = str | os.PathLike[str]
 PATHS = (str, os.PathLike)
 
 
-def file_format(path: Path) -> str:
-    suffix = os.path.splitext(path)[1].lower()
+def file_format(path: Path, suffix: str | None = None) -> str:
+    suffix = os.path.splitext(path)[1].lower() if suffix is None else suffix
     if suffix not in FORMATS:
         raise ValueError(f"{path}: {suffix or 'no suffix'} is not a known format; use {', '.join(FORMATS)}")
     return FORMATS[suffix]
@@ -43,30 +47,33 @@ def dataset(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    found = sorted(glob.glob(os.fspath(path))) or [os.fspath(path)]
+    given = os.fspath(path)
+    found = sorted(glob.glob(given)) or [given]
     if not os.path.exists(found[0]):
-        raise FileNotFoundError(f"{found[0]}: no such file; check the path")
-    kind = file_format(found[0])
-    try:
-        return CsvFiles(found) if kind == "csv" else ds.dataset(found, format=kind)
-    except pa.ArrowInvalid:
-        raise ValueError(
-            f"{found[0]} cannot be read as {kind}; it is empty or broken, or its suffix is wrong"
-        ) from None
+        raise FileNotFoundError(f"{given}: no such file; check the path")
+    kinds = {os.path.splitext(file)[1].lower() for file in found}
+    kind = file_format(given if len(found) == 1 else f"{given} ({', '.join(sorted(kinds))[:40]})", min(kinds))
+    if len(kinds) > 1 or not all(os.path.isfile(file) for file in found):
+        raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")
+    opened: Any = None
+    with suppress(pa.ArrowException, OSError, StopIteration, csv.Error):
+        files: Any = CsvFiles(found) if kind == "csv" else ds.dataset(found, format=kind)
+        if kind != "csv":
+            [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
+        opened = files
+    if opened is None:  # raised here, so that nothing of the reader comes along
+        raise ValueError(f"{given} cannot be read as {kind}; it is empty or broken, or its suffix is wrong")
+    return opened
 
 
 class CsvFiles:
-    """CSV files with the column names and the types that the first one begins with."""
+    """CSV files with the column names that the first one begins with; there are no types in them."""
 
     def __init__(self, files: list[str]) -> None:
         import pyarrow as pa
 
-        self.files = [file for file in files if not _is_header_alone(file)]
-        if not self.files:
-            self.files, self.schema = files[:1], pa.schema({name: pa.null() for name in _read_header(files[0])})
-            return
-        with _csv_reader(self.files[0], {}) as reader:
-            self.schema = reader.schema
+        self.schema = pa.schema({name: pa.null() for name in _read_header(files[0])})
+        self.files = [file for file in files if not _is_header_alone(file)] or files[:1]
 
 
 def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
@@ -113,24 +120,19 @@ def _ipc(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
 
 def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
+    from pyarrow.parquet import ParquetFile, read_metadata
 
     schema = pa.schema(list(kinds.items()))
 
-    def read(path: str, row_group: int) -> Iterator[Any]:
+    def read(path: str, known: Any, row_group: int) -> Iterator[Any]:
         # Read page by page: a row group may be as large as the file.
-        with ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+        with ParquetFile(path, metadata=known, buffer_size=1 << 20, pre_buffer=False) as file:
             for batch in file.iter_batches(BATCH, [row_group], columns=schema.names, use_threads=False):
                 ordered = batch.select(schema.names)
                 yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
 
-    yield from read_ahead(read(path, i) for path in opened.files for i in range(_row_groups(path)))
-
-
-def _row_groups(path: str) -> int:
-    from pyarrow.parquet import read_metadata
-
-    return int(read_metadata(path).num_row_groups)
+    each = ((path, read_metadata(path)) for path in opened.files)
+    yield from read_ahead(read(path, known, i) for path, known in each for i in range(known.num_row_groups))
 
 
 def _csv(opened: CsvFiles, kinds: Mapping[str, Any]) -> Iterator[Any]:
@@ -153,20 +155,43 @@ def _is_header_alone(path: str) -> bool:
 
 
 def _read_header(path: str) -> list[str]:
-    import csv
-
-    with open(path, newline="", errors="replace") as file:
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
         return next(csv.reader(file))
 
 
 def _csv_reader(path: str, kinds: Mapping[str, Any]) -> Any:
     """Reads these columns as they are spelled, or guesses the types of all if there are none."""
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import PythonFile, csv
 
     spelled = {"column_types": dict.fromkeys(kinds, pa.binary()), "include_columns": list(kinds), "null_values": [""]}
     convert = csv.ConvertOptions(strings_can_be_null=True, **(spelled if kinds else {}))
-    return csv.open_csv(path, csv.ReadOptions(block_size=CSV_BLOCK), _csv_rows(), convert)
+    return csv.open_csv(PythonFile(Utf8File(path)), csv.ReadOptions(block_size=CSV_BLOCK), _csv_rows(), convert)
+
+
+class Utf8File(io.RawIOBase):
+    """A file in which what is not UTF-8 is replaced: Arrow cannot even leave out a row that holds such bytes."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115  closed with this one
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._ahead = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while size < 0 or len(self._ahead) < size:
+            block = self._file.read(CSV_BLOCK)
+            self._ahead += self._decoder.decode(block, final=not block).encode()
+            if not block:
+                break
+        read, self._ahead = (self._ahead, b"") if size < 0 else (self._ahead[:size], self._ahead[size:])
+        return read
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 @cache

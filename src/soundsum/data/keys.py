@@ -132,7 +132,9 @@ def plain_keys(array: Any) -> Any:
 
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return plain_keys(array.dictionary).take(array.indices)
+        values = plain_keys(array.dictionary)
+        wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(values.type, values.type)
+        return values.cast(wide).take(array.indices)  # which may be longer than 32-bit offsets reach
     if pa.types.is_string_view(kind):
         return array.cast(pa.large_string())
     if pa.types.is_binary_view(kind):

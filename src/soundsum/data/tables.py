@@ -109,7 +109,7 @@ class Columns:
         return self._columns[column]
 
     def rows(self) -> int:
-        sizes = {name: _size(self._read(name)) for name in self._columns}
+        sizes = read_within(lambda: {name: _size(self._read(name)) for name in self._columns})
         most = max(sizes.values(), default=0)
         for name, size in sizes.items():
             if size != most:
@@ -154,13 +154,22 @@ class Scanned:
             return self._data
         return read_within(lambda: pa.RecordBatchReader.from_stream(self._data))  # which may run a query
 
+    @cached_property
+    def _schema(self) -> Any:
+        """Names and types, without running a query where there is one to run."""
+        import pyarrow as pa
+
+        if not self._is_file and hasattr(self._data, "limit") and hasattr(self._data, "fetch_arrow_table"):  # DuckDB
+            return read_within(lambda: pa.RecordBatchReader.from_stream(self._data.limit(0)).schema)
+        return self._opened.schema
+
     @property
     def names(self) -> list[Any]:
-        return list(self._opened.schema.names)
+        return list(self._schema.names)
 
     @cached_property
     def has_no_types(self) -> bool:
-        """Whether a column's type is guessed from its first rows: CSV, unless types are given."""
+        """Whether columns have no types of their own: CSV."""
         return self._is_file and files.file_format(self._opened.files[0]) == "csv"
 
     def read_as(self, column: str, kind: Any) -> None:
@@ -169,7 +178,7 @@ class Scanned:
             raise ValueError(f"{_say(column)} is asked for as {self._as[column]} and as {kind}; ask in two calls")
 
     def arrow_type(self, column: str) -> Any:
-        return self._as.get(column) or self._opened.schema.field(column).type
+        return self._as.get(column) or self._schema.field(column).type
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         assert column is not None

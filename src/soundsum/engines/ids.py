@@ -1,8 +1,8 @@
 """Persons' ids of any type as words of 64 bits: two rows have the same word if and only if they have the same id.
 
 Integers, and whatever is stored as one (dates, times), are their own words; floats too, where 0.0 and -0.0 are one
-person. Texts are looked up by their bytes. Ids without a type, and those of the few other types Arrow has, are numbered
-as Python compares them. Which of these happens depends on the type of the column alone.
+person. Texts and decimals are looked up by their bytes. Ids without a type, and those of the few other types Arrow has,
+are numbered as Python compares them. Which of these happens depends on the type of the column alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class PersonWords:
                 return Ids((stored_numbers(ids).astype(np.float64) + 0.0).view(np.uint64), known)
         if pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
             return Ids(as_int64(ids).view(np.uint64), known)
-        if is_bytes(kind):
+        if pa.types.is_decimal(kind):
+            ids = ids.view(pa.binary(kind.bit_width // 8))
+        if is_bytes(ids.type):
             return Ids(self._of_bytes(ids.cast(pa.large_binary()), known), known)
         encoded = ids.dictionary_encode()
         listed = self._of_objects(encoded.dictionary.to_pylist())

@@ -22,7 +22,7 @@ from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.units import Unit
 from soundsum.statistics.statistic import Part
 
-STRETCH = 1 << 20
+STRETCH = 1 << 18
 """Rows that are made integers and added at a time."""
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.kernels.arguments import threads_for
+from soundsum.kernels.arguments import RECORDS_PER_THREAD, threads_for
 from soundsum.kernels.grouped import as_integers
 from soundsum.randomness import random_bytes
 
@@ -24,6 +24,9 @@ BEYOND = 1 << 126
 """No sum of a person gets here (src/kernels/persons.cpp), so a bound that does might as well be this."""
 
 MOST_ROWS = (1 << 63) - 1
+
+ROWS_PER_THREAD = 1 << 15
+"""Below this many rows a thread costs more than it saves; a row is looked up in memory far from the core."""
 
 
 class BoundedPart(NamedTuple):
@@ -58,7 +61,7 @@ class PairSums:
             None if codes is None else np.ascontiguousarray(codes, np.int32),
             None if integers is None else np.ascontiguousarray(integers).view(np.int64),
             is_unsigned,
-            threads_for(threads, len(persons)),
+            _threads(threads, len(persons)),
         )
 
     def totals(
@@ -79,7 +82,7 @@ class PairSums:
         words = np.array([[_words(x) for x in numbers] for numbers in asked], np.uint64).reshape(len(parts), 5, 2)
         out = np.zeros((len(parts), self._groups, 2), np.uint64)
         rows, groups = min(max_rows, MOST_ROWS), min(max_groups, self._groups)
-        self._sums.total(words, rows, groups, in_proportion, out, threads_for(threads, self._sums.pairs))
+        self._sums.total(words, rows, groups, in_proportion, out, _threads(threads, self._sums.pairs))
         return list(map(as_integers, out))
 
     @property
@@ -110,13 +113,17 @@ class TextWords:
         """A word for each text that counts, 0 for the others; text i is data[offsets[i]:offsets[i + 1]]."""
         words = np.empty(len(counts), np.uint64)
         flags = np.ascontiguousarray(counts).view(np.uint8)
-        self._texts.number(np.ascontiguousarray(offsets), data, flags, words, threads_for(threads, len(counts)))
+        self._texts.number(np.ascontiguousarray(offsets), data, flags, words, _threads(threads, len(counts)))
         return words
 
     @property
     def bytes(self) -> int:
         """Of memory, for all of them."""
         return self._texts.bytes
+
+
+def _threads(threads: int | None, rows: int) -> int:
+    return threads_for(threads, rows * (RECORDS_PER_THREAD // ROWS_PER_THREAD) if threads is None else rows)
 
 
 def _words(x: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release, Releases, Several
 from soundsum.releases.pipeline import carry_out
-from soundsum.releases.setting import Setting, prepare, release_one
+from soundsum.releases.setting import Setting, open_within, release_one
 from soundsum.statistics import Mean, Statistic, Sum, Variance
 
 
@@ -62,7 +62,8 @@ def release(
     """
     promised = guarantee(epsilon, delta, rho, noise)
     setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
-    return Several(carry_out(*prepare(data, statistics, setting), promised, budget, setting.binding))
+    opened = open_within(data, statistics, setting, promised, budget)
+    return Several(carry_out(*opened, promised, budget, setting.binding))
 
 
 class CommonOptions(TypedDict, total=False):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soundsum._version import __version__
+from soundsum.arithmetic.rationals import nearest_float
 from soundsum.methods import make_method, parameters
 from soundsum.planner import Scheme, choose
 from soundsum.privacy.guarantee import Guarantee, guarantee
@@ -21,6 +22,7 @@ from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 from soundsum.statistics import STATISTICS, Claim
+from soundsum.statistics.task import describe_task
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.ledger import Reading
@@ -130,16 +132,43 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         return problems
     claim = _claim(certificate)
     follows = {
+        "statistic": claim.kind.entry_name or claim.kind.name,
+        "value": _value(release.get("exact")),
         "bounds": [str(bound) for bound in claim.bounds],
         "unit": str(claim.plan.unit),
         "relation": certificate["problem"]["relation"],
         "version": certificate["versions"]["soundsum"],
     }
+    known = {
+        *follows,
+        "certificate",
+        "column",
+        "by",
+        "group",
+        "exact",
+        "interval_95",
+        "privacy_unit",
+        "data",
+        "at",
+        "ledger",
+    }
     return [
-        f"{name}: {value!r} follows, {release.get(name)!r} is claimed"
-        for name, value in follows.items()
-        if release.get(name) != value
+        *(
+            f"{name}: {value!r} follows, {release.get(name)!r} is claimed"
+            for name, value in follows.items()
+            if release.get(name) != value
+        ),
+        *(f"{name}: there is no such thing in a release" for name in release if name not in known),
+        *(f"{name} is missing" for name in known - {"group"} if name not in release),
     ]
+
+
+def _value(exact: Any) -> int | float | None:
+    try:
+        number = Fraction(exact)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+    return int(number) if "/" not in exact and number.denominator == 1 else nearest_float(number)
 
 
 def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
@@ -159,10 +188,32 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
     entry = next((entry for entry in ledger.entries if entry.number == number), None)
     if entry is None:
         return [*problems, f"the ledger has no charge {number}"]
-    if entry.state != "charged":
+    if entry.state not in ("charged", "released"):
         problems.append(f"charge {number} is {entry.state}, so nothing was let out for it")
+    problems += _compare_query(release, what, cost)
     if entry.what != what:
         problems.append(f"charge {number} was for {entry.what!r}, the release says {what!r}")
     if entry.cost.to_json() != cost and not (cost is None and not entry.cost.epsilon and not entry.cost.rho):
         problems.append(f"charge {number} was {entry.cost.to_json()}, the release says {cost}")
     return problems
+
+
+def _compare_query(release: dict[str, Any], what: str, cost: dict[str, str | None] | None) -> list[str]:
+    """Where the charge that a release names is not for what its certificate says was asked and promised."""
+    claim, asked = _claim(release["certificate"]), what.split("; ")
+    problem = claim.plan.problem
+    unsized = Problem(problem.dtype, problem.lower, problem.upper, problem.relation, None, problem.max_size)
+    own = {
+        describe_task(claim.kind.name, release["column"], p, claim.plan.unit, release["by"]) for p in (problem, unsized)
+    }
+    if not own & set(asked):
+        return [f"the charge was for {what!r}, and the certificate is about {min(own)!r}"]
+    given = release["certificate"]["privacy"]
+    for name in ("epsilon", "delta", "rho"):
+        paid = Fraction(0) if cost is None else Fraction(cost[name] or 0)
+        share = Fraction(given.get(name, 0))
+        if not any(part.norms.l1 for part in claim.parts):
+            continue  # no noise, no cost
+        if not any(share * count == paid for count in range(1, len(asked) + 1)):
+            return [f"the charge was {paid} of {name}, and the certificate promises {share} for one of {len(asked)}"]
+    return []

@@ -25,6 +25,7 @@ class Origin:
     """Where a release comes from: the column, what the data is called, when, and the charge it was paid with."""
 
     column: str | None
+    by: str | None
     data: str | None
     privacy_unit: str | None
     at: datetime
@@ -86,10 +87,11 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it."""
         origin, unit = self.origin, self.plan.unit
-        group = self.group if isinstance(self.group, str | int | float | tuple | None) else str(self.group)
+        group = _as_plain(self.group)
         return {
             "statistic": self.statistic,
             "column": origin.column,
+            "by": origin.by,
             **({} if self.group is None else {"group": group}),
             "value": self.value,
             "exact": str(self.exact),
@@ -218,6 +220,13 @@ class Several(tuple[Release | Releases, ...]):
 
     def _repr_html_(self) -> str:
         return "".join(outcome._repr_html_() for outcome in self)
+
+
+def _as_plain(group: Any) -> Any:
+    """A group, or a pair of group and cell, as JSON has it."""
+    if isinstance(group, tuple):
+        return [_as_plain(part) for part in group]
+    return group if isinstance(group, str | int | float | None) else str(group)
 
 
 def _arrow(entries: Sequence[Any]) -> Any:

@@ -43,8 +43,10 @@ def carry_out(
     charge, at = make_charge(budget, cost, what, whom), datetime.now(UTC)
     sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
+    charge.settle()
     origins = [
-        Origin(task.statistic.column, whom.data, whom.privacy_unit, at, what, cost, charge.number) for task in tasks
+        Origin(task.statistic.column, rows.by, whom.data, whom.privacy_unit, at, what, cost, charge.number)
+        for task in tasks
     ]
     return [
         _release(task, rows, totals, noise, share, n, origin)
@@ -58,6 +60,10 @@ class Charge:
 
     budget: Budget | None
     number: int | None
+
+    def settle(self) -> None:
+        if self.budget is not None and self.number is not None:
+            self.budget.settle(self.number)
 
     def fail(self) -> None:
         if self.budget is not None and self.number is not None:

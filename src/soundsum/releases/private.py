@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import wraps
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
@@ -26,10 +28,40 @@ from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release, Releases, Several
 from soundsum.releases.pipeline import carry_out
 from soundsum.releases.planning import Plan
-from soundsum.releases.setting import Setting, prepare
+from soundsum.releases.setting import Setting, open_within, prepare
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_UNTIL: ContextVar[float | None] = ContextVar("until", default=None)
+"""When the answer to the query in hand is due, if its table is padded."""
+
+
+def _padded(ask: F) -> F:
+    """A query whose answer, or refusal, comes at just the time the owner's pad says; ReadFailed if it is not there."""
+
+    @wraps(ask)
+    def answer(self: Private, *arguments: Any, **options: Any) -> Any:
+        if self._pad is None or _UNTIL.get() is not None:  # one query may ask another
+            return ask(self, *arguments, **options)
+        until = time.monotonic() + self._pad
+        answers: list[Any] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            _UNTIL.set(until)
+            try:
+                answers.append(ask(self, *arguments, **options))
+            except BaseException as error:
+                errors.append(error)
+
+        Thread(target=work, daemon=True).start()
+        time.sleep(max(0.0, until - time.monotonic()))
+        if answers:
+            return answers[0]
+        raise errors[0] if errors else ReadFailed(SENTENCE)
+
+    return cast(F, answer)
 
 
 @dataclass(frozen=True)
@@ -102,12 +134,15 @@ class Private:
             raise TypeError(f"budget={budget!r}: a private table has a budget; give ss.Budget(epsilon=...)")
         if privacy_unit is not None and not isinstance(privacy_unit, str):
             raise TypeError("privacy_unit= names the column of ids; an owner's table has one for every query")
+        if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
+            raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         self._data = data
         self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, max_rows, max_groups, name)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation(relation), name)
         if budget.binding not in (None, self._binding):
             raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
+        budget.bind(self._binding)
         self._budget = budget
         self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         self._pad = None if pad is None else _seconds(pad)
@@ -130,6 +165,7 @@ class Private:
 
     # What can be asked
 
+    @_padded
     def sum(
         self,
         column: str,
@@ -144,22 +180,26 @@ class Private:
         low, high = self._bounds(column, lower, upper)
         return self._one(Sum(column, low, high, self._type(column), method=method), epsilon, options)
 
+    @_padded
     def mean(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
         """A private mean; bounds come from the schema where it has them. Options: those of `release`."""
         return self._one(Mean(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
 
+    @_padded
     def variance(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
         """A private variance; bounds come from the schema where it has them. Options: those of `release`."""
         return self._one(Variance(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
 
+    @_padded
     def count(self, epsilon: Any = None, *, column: str | None = None, **options: Any) -> Release | Releases:
         """A private number of rows. Options: those of `release`."""
         return self._one(Count(column), epsilon, options)
 
+    @_padded
     def histogram(
         self,
         column: str,
@@ -177,6 +217,7 @@ class Private:
         assert isinstance(made, Releases)
         return made
 
+    @_padded
     def release(
         self,
         statistics: Sequence[Statistic],
@@ -197,17 +238,14 @@ class Private:
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
         """
+        promised = guarantee(epsilon, delta, rho, noise)
+        typed = [self._typed(statistic) for statistic in statistics]
+        has_cells = any(statistic.cells is not None for statistic in typed)
+        setting = self._ask(by, groups, max_rows, max_groups, missing, has_cells)
+        engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
+        return Several(carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding))
 
-        def carry() -> Several:
-            promised = guarantee(epsilon, delta, rho, noise)
-            has_cells = any(getattr(statistic, "cells", None) is not None for statistic in statistics)
-            setting = self._ask(by, groups, max_rows, max_groups, missing, has_cells)
-            engine, tasks, rows = prepare(self._data, statistics, setting)
-            return Several(carry_out(_Timed(engine, until), tasks, rows, promised, self._budget, self._binding))
-
-        until = None if self._pad is None else time.monotonic() + self._pad
-        return carry() if until is None else _answer_at(until, carry)
-
+    @_padded
     def plan(
         self, column: str, lower: Any = None, upper: Any = None, *, method: str | Method = "auto", **options: Any
     ) -> Plan:
@@ -246,6 +284,17 @@ class Private:
             most = 1  # the owner's cap is about groups and cells, of which there are none
         return replace(own, by=by, groups=groups, max_rows=rows, max_groups=most, missing=missing)
 
+    def _typed(self, statistic: Statistic) -> Statistic:
+        """The statistic, of the type the schema gives its column."""
+        if not isinstance(statistic, Statistic):
+            raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
+        own = None if statistic.column is None or not hasattr(statistic, "dtype") else self._type(statistic.column)
+        if own is None or "dtype" not in statistic.__dict__:
+            return statistic
+        if statistic.dtype is not None and number_type(statistic.dtype) != number_type(own):
+            raise ValueError(f"column {statistic.column!r} is {own} by the schema; leave dtype out")
+        return replace(statistic, dtype=own)  # type: ignore[type-var]
+
     def _said(self, column: str) -> ColumnSchema:
         return self._schema.get(column, ColumnSchema())
 
@@ -262,35 +311,17 @@ class Private:
         return bounds
 
 
-class _Timed:
-    """An engine whose answer counts only if it comes in time."""
+class _InTime:
+    """An engine whose answer counts only if it comes before the time of the answer."""
 
-    def __init__(self, engine: Engine, until: float | None) -> None:
-        self._engine, self._until, self.schema = engine, until, engine.schema
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._until = engine, _UNTIL.get()
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         added = self._engine.add_up(tasks, rows)
         if self._until is not None and time.monotonic() > self._until:
             raise TimeoutError("the read took longer than the pad")
         return added
-
-
-def _answer_at(until: float, ask: Callable[[], T]) -> T:
-    """What `ask` gives or raises, at just this time; ReadFailed if it is not there by then."""
-    answers: list[T] = []
-    errors: list[Exception] = []
-
-    def work() -> None:
-        try:
-            answers.append(ask())
-        except Exception as error:
-            errors.append(error)
-
-    Thread(target=work, daemon=True).start()
-    time.sleep(max(0.0, until - time.monotonic()))
-    if answers:
-        return answers[0]
-    raise errors[0] if errors else ReadFailed(SENTENCE)
 
 
 def _seconds(pad: str) -> float:

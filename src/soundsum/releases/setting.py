@@ -8,7 +8,8 @@ from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget
-from soundsum.budget.binding import VALUES
+from soundsum.budget.binding import VALUES, Same
+from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.keys import Groups, is_arrow
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
@@ -19,7 +20,7 @@ from soundsum.engines import Engine, open_engine
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
 from soundsum.releases.outcome import Release, Releases
-from soundsum.releases.pipeline import carry_out
+from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Statistic, Task
 
@@ -54,10 +55,10 @@ class Setting:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
-        column = self.privacy_unit
+        column, ids = self.privacy_unit, None
         if column is not None and not isinstance(column, str):  # a name that is no text, or values
-            column = VALUES if hasattr(column, "__iter__") else str(column)
-        object.__setattr__(self, "binding", Binding(column, self.relation, self.name))
+            column, ids = (VALUES, Same(column)) if hasattr(column, "__iter__") else (repr(column), None)
+        object.__setattr__(self, "binding", Binding(column, self.relation, self.name, ids))
 
     def unit(self, groups: int | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
@@ -87,11 +88,24 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     return engine, tasks, rows
 
 
+def open_within(
+    data: Any, statistics: Sequence[Statistic], setting: Setting, promised: Guarantee, budget: Budget | None
+) -> tuple[Engine, list[Task], Rows]:
+    """The same; a table that could not even be opened is charged for and counted like any other failed read."""
+    try:
+        return prepare(data, statistics, setting)
+    except ReadFailed:
+        pass
+    make_charge(budget, promised.cost, "a table that could not be opened", setting.binding).fail()
+    raise ReadFailed(SENTENCE)
+
+
 def release_one(
     data: Any, statistic: Statistic, setting: Setting, promised: Guarantee, budget: Budget | None
 ) -> Release | Releases:
     """One statistic, released."""
-    (released,) = carry_out(*prepare(data, [statistic], setting), promised, budget, setting.binding)
+    opened = open_within(data, [statistic], setting, promised, budget)
+    (released,) = carry_out(*opened, promised, budget, setting.binding)
     return released
 
 

@@ -27,5 +27,6 @@ def private_max_size(
     engine, whom = open_engine(data), Binding(data=name)
     charge = make_charge(budget, promised.cost, "private limit on the size", whom)
     _, size = read_within(lambda: engine.add_up([], Rows()), charge.fail)
+    charge.settle()
     noise = promised.noise_for(Norms(1, 1))
     return max(1, size + noise.draw(1)[0] + noise.half_width(confidence))

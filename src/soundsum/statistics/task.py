@@ -11,6 +11,8 @@ from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.units import Unit
+from soundsum.problem import Problem
 from soundsum.statistics.statistic import Estimator, Part, Statistic
 
 
@@ -79,9 +81,14 @@ class Task:
 
     def describe(self, rows: Rows) -> str:
         """What is asked, for the ledger."""
-        column = "" if self.statistic.column is None else f" {self.statistic.column}:"
-        by = "" if rows.by is None else f", by {rows.by}"
-        return f"{self.statistic.name} of{column} {self.claim.plan.problem}, {self.claim.plan.unit}{by}"
+        plan = self.claim.plan
+        return describe_task(self.statistic.name, self.statistic.column, plan.problem, plan.unit, rows.by)
+
+
+def describe_task(name: str, column: str | None, problem: Problem, unit: Unit, by: str | None) -> str:
+    """One task, as a ledger says it."""
+    of = "" if column is None else f" {column}:"
+    return f"{name} of{of} {problem}, {unit}{'' if by is None else f', by {by}'}"
 
 
 def describe(tasks: Sequence[Task], rows: Rows) -> str:
