@@ -29,8 +29,8 @@ class Memory(Engine):
         return True
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        persons, n = PersonWords(), 0
         sums = [accumulate(task, rows) for task in tasks]
+        persons, n = PersonWords(), 0
         for batch in self.schema.batches(*[task.statistic.column for task in tasks], rows.by, rows.person):
             codes = None if rows.groups is None else rows.groups.codes(batch.keys(rows.by))
             ids = None if rows.person is None else persons.find(batch.keys(rows.person))

@@ -65,14 +65,19 @@ def grid_integers(
     elif randomised:
         integers = _round_doubles_randomly(as_doubles_array(data), doubles)
     else:
-        missing_one, workers = grid.missing - doubles.shift, threads_for(None, len(data.values))
-        integers = native.grid_integers(raw_records(data), *doubles[:-1], missing_one, workers)
-        integers = integers + doubles.shift if doubles.shift else integers
+        integers = grid_array(data, grid, doubles)
     return (
         Column(np.asarray(integers, dtype=kind.dtype), kind)
         if kind.dtype
         else Runs(kind, ((int(q), 1) for q in integers))
     )
+
+
+def grid_array(data: Column, grid: Grid, doubles: Doubles) -> NDArray[np.int64]:
+    """Every record's integer on a grid that doubles compute exactly."""
+    missing_one, workers = grid.missing - doubles.shift, threads_for(None, len(data.values))
+    integers: NDArray[np.int64] = native.grid_integers(raw_records(data), *doubles[:-1], missing_one, workers)
+    return integers + doubles.shift if doubles.shift else integers
 
 
 def clamped_integers(data: Column, lower: int, upper: int) -> NDArray[Any]:

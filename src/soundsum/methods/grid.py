@@ -62,8 +62,8 @@ class OnGrid(Method):
         return Problem(IntType(self.bits), grid.low, grid.high, problem.relation, problem.size, problem.max_size)
 
     def unmet(self, problem: Problem) -> list[str]:
-        if reasons := floats_only(problem):
-            return reasons
+        if not isinstance(problem.dtype, FloatType):
+            return floats_only(problem)
         if self.step == "paper":
             if reasons := limit_known(problem):
                 return reasons

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.arithmetic.grids import BITS, Grid, power_of_two_grid
-from soundsum.arithmetic.numbers import FloatType, int64
+from soundsum.arithmetic.grids import BITS, Grid, as_doubles, power_of_two_grid
+from soundsum.arithmetic.numbers import FloatType
 from soundsum.data.records import Column
-from soundsum.kernels.preparation import clamped_integers, grid_integers
+from soundsum.kernels.preparation import clamped_integers, grid_array
 from soundsum.problem import Problem
 
 
@@ -54,11 +55,12 @@ class RecordSteps:
 
     def integers(self, column: Column) -> NDArray[Any]:
         """The integer of every record, in 64 bits."""
-        if self.grid is not None:
-            on_grid = grid_integers(column, self.grid, int64)
-            assert isinstance(on_grid, Column)
-            return on_grid.values
-        return clamped_integers(column, self.low, self.high)
+        if self.grid is None:
+            return clamped_integers(column, self.low, self.high)
+        doubles = as_doubles(self.grid)
+        if doubles is not None:
+            return grid_array(column, self.grid, doubles)
+        return np.array([self.grid.integer(x) for x in column], np.int64)
 
 
 def steps_from_zero(problem: Problem) -> RecordSteps:
