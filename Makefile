@@ -87,4 +87,5 @@ dist: build
 	@cd build && clean/bin/soundsum demo >/dev/null && echo "dist/ holds a wheel that works on its own:" && ls -1 ../dist
 
 clean:
+	@$(MAKE) --no-print-directory --directory proofs clean
 	@rm -rf $(VENV) build dist
