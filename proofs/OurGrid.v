@@ -233,6 +233,19 @@ unfold block64. destruct (negb (same base zero) || negb (same more one)) eqn:P.
 Qed.
 End Choice.
 
+(** Where J = K, `as_doubles` gives the constants base 0, scales 1 and bounds 0: every record, NaN too, comes out as 0. *)
+Theorem one_integer_is_exact x : block64 zero one one anchor64 anchor64 0 0 x = 0%Z.
+Proof.
+assert (S : forall y, less anchor64 y = true -> less y anchor64 = false).
+{ intros y. unfold less, b64_compare. rewrite (Binary.Bcompare_swap 53 1024 anchor64 y).
+  destruct (Binary.Bcompare 53 1024 anchor64 y) as [[]|]; simpl; intros H; try reflexivity; discriminate H. }
+change (block64 zero one one anchor64 anchor64 0 0 x) with
+  (bits_of_b64 (clamp64 anchor64 anchor64 (add (mul x one) anchor64)) - bits_of_b64 anchor64)%Z.
+unfold clamp64. set (y := add (mul x one) anchor64). destruct (less anchor64 y) eqn:E.
+- rewrite (S y E). apply Z.sub_diag.
+- destruct (less anchor64 anchor64); apply Z.sub_diag.
+Qed.
+
 (** Lanes: patterns added modulo 2^64, the anchors taken off at the end.
   2^11 integers of at most 2^51 stay below 2^63. *)
 Open Scope Z_scope.

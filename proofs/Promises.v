@@ -609,6 +609,20 @@ split; [|split; [|split]].
 - intros E. apply little_is_lost; auto. rewrite floor_log2_is_mag in E by (now rewrite Q2R_ideal).
   rewrite Q2R_ideal in E. lia.
 Qed.
+(** An ideal of 0: every record is one constant, the step is 1, and the sum does not move. *)
+Theorem grid_promise_of_nothing : OurGrid.ideal RL RU sized = 0 ->
+  Q2R (Bounds.grid_sensitivity sized eta L U) = 0 /\
+  (sized = true -> sensitivity change_one (grid_sum RL RU 1 RL) (Q2R (Bounds.grid_sensitivity sized eta L U))) /\
+  (sized = false -> sensitivity symmetric (grid_sum RL RU 1 0) (Q2R (Bounds.grid_sensitivity sized eta L U))).
+Proof.
+intros Hi. assert (E : Q2R (Bounds.grid_sensitivity sized eta L U) = 0).
+{ unfold Bounds.grid_sensitivity. replace (Bounds.is_zero (Bounds.ideal sized L U)) with true; [apply Q2R_0|].
+  symmetry. apply Q2R_zero. now rewrite Q2R_ideal. }
+rewrite E. split; auto. unfold OurGrid.ideal in Hi. split; intros S d d' H; rewrite S in Hi.
+- rewrite <- Hi. apply grid_change_one; auto. lra.
+- rewrite <- Hi. apply grid_symmetric; auto. lra.
+Qed.
+
 Theorem grid_accuracy_promise n d : 0 < OurGrid.ideal RL RU sized -> length d = n ->
   Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy sized eta n L U).
 Proof.
