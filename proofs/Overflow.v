@@ -436,3 +436,11 @@ destruct (one_addition P N A C) as [G H].
 - split; [exact G|]. rewrite EP, EN in H. exact H.
 Qed.
 End Ieee.
+
+(** The additions the tests run in binary64 and binary32 are these. *)
+Theorem additions_that_run :
+  (exists p e, Binary64.add = plus 53 1024 p e binop_nan_pl64 /\ Binary64.sub = minus 53 1024 p e binop_nan_pl64 /\
+    b64_plus mode_ZR = plus_down 53 1024 p e binop_nan_pl64) /\
+  (exists p e, b32_plus mode_NE = plus 24 128 p e binop_nan_pl32 /\ b32_minus mode_NE = minus 24 128 p e binop_nan_pl32 /\
+    b32_plus mode_ZR = plus_down 24 128 p e binop_nan_pl32).
+Proof. split; do 2 eexists; repeat split; reflexivity. Qed.
