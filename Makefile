@@ -49,8 +49,7 @@ prove: build coq
 
 COQ := $(APT) install --yes --no-install-recommends coq libcoq-flocq libzarith-ocaml-dev
 coq:
-	@command -v coqc >/dev/null && ocamlfind query zarith -p-format >/dev/null 2>&1 \
-	  && [ -e "$$(coqc -where)/user-contrib/Flocq/Core/Core.vo" ] \
+	@command -v coqc >/dev/null && [ -e "$$(coqc -where)/user-contrib/Flocq/Core/Core.vo" ] \
 	  && [ -e "$$(ocamlfind query zarith)/big_int_Z.cmi" ] && exit 0; \
 	  echo "Installing Coq and Flocq, in which the proofs are written..."; \
 	  $(COQ) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(COQ) >/dev/null; } || { \
@@ -87,4 +86,5 @@ dist: build
 	@cd build && clean/bin/soundsum demo >/dev/null && echo "dist/ holds a wheel that works on its own:" && ls -1 ../dist
 
 clean:
+	@$(MAKE) --no-print-directory --directory proofs clean
 	@rm -rf $(VENV) build dist

@@ -1,6 +1,7 @@
 (** Sensitivity from accuracy (docs/lemmas.md).
 
-    If every computed sum of n records of magnitude at most M is within a(M) of the exact one, sums of neighbours are within
+    If every computed sum of n records of magnitude at most M is within a(M) of the exact one,
+      sums of neighbours are within
     the ideal plus 2 a: U - L + 2 a(M) for a public n; max(M, U - L) + 2 a(M) for records cut to the first n; and, where
     negatives and the rest are cut and added apart, |b| + 2 a(|b|) for the worse of the two bounds b. *)
 From Coq Require Import List Permutation ZArith Reals Lra Lia.
@@ -15,7 +16,8 @@ Hypothesis zero_is_a_value : value 0.
 
 Definition records_up_to M (l : list R) := Forall (fun x => value x /\ Rabs x <= M) l.
 Definition accurate_at := forall M l, 0 <= M -> length l = n -> records_up_to M l -> Rabs (f l - sum l) <= a M.
-Definition accurate_up_to := forall M l, 0 <= M -> (length l <= n)%nat -> records_up_to M l -> Rabs (f l - sum l) <= a M.
+Definition accurate_up_to := forall M l, 0 <= M -> (length l <= n)%nat -> records_up_to M l ->
+  Rabs (f l - sum l) <= a M.
 
 (** Records are prepared one by one: c clamps. *)
 Variables (X : Type) (c : X -> R) (L U : R).
@@ -30,7 +32,8 @@ Proof. apply Forall_forall. intros y H. apply in_map_iff in H as (x & <- & _). s
 Lemma prepared_within u : Forall (within L U) (map c u).
 Proof. apply Forall_forall. intros y H. apply in_map_iff in H as (x & <- & _). apply c_within. Qed.
 
-Lemma two_errors s s' t t' b e : Rabs (t - t') <= b -> Rabs (s - t) <= e -> Rabs (s' - t') <= e -> Rabs (s - s') <= b + 2 * e.
+Lemma two_errors s s' t t' b e : Rabs (t - t') <= b -> Rabs (s - t) <= e -> Rabs (s' - t') <= e ->
+  Rabs (s - s') <= b + 2 * e.
 Proof. unfold Rabs; repeat destruct Rcase_abs; lra. Qed.
 
 Theorem from_accuracy_change_one u v : accurate_at -> length u = n -> change_one u v ->
@@ -51,8 +54,10 @@ Theorem from_accuracy_cut : accurate_up_to ->
 Proof.
 intros A.
 apply truncation with (f := fun u => f (map c u)); intros u v Hu Hv H;
-apply two_errors with (sum (map c u)) (sum (map c v)); try (apply A; auto using magnitude_pos, prepared; rewrite map_length; lia).
-- apply Rle_trans with (2 := Rmax_l _ _). apply ideal_symmetric; auto using prepared_within, map_symmetric, insert_delete_is_symmetric.
+apply two_errors with (sum (map c u)) (sum (map c v)); try (apply A; auto using magnitude_pos, prepared;
+rewrite map_length; lia).
+- apply Rle_trans with (2 := Rmax_l _ _). apply ideal_symmetric;
+  auto using prepared_within, map_symmetric, insert_delete_is_symmetric.
 - apply Rle_trans with (2 := Rmax_r _ _). apply ideal_change_one; auto using prepared_within, map_change_one.
 Qed.
 End FromAccuracy.
@@ -78,7 +83,8 @@ intros A. set (down x := Rmin 0 (c x)). set (up x := Rmax 0 (c x)).
 assert (E : forall (keep : X -> bool) (c' : X -> R), (forall x, keep x = true -> c x = c' x) ->
   forall u, map c (firstn n (filter keep u)) = map c' (firstn n (filter keep u))).
 { intros keep c' H u. apply map_ext_in. intros x Hx. apply H.
-  assert (I : In x (filter keep u)) by (rewrite <- (firstn_skipn n); apply in_or_app; now left). now apply filter_In in I. }
+  assert (I : In x (filter keep u)) by (rewrite <- (firstn_skipn n); apply in_or_app; now left).
+  now apply filter_In in I. }
 assert (D : sensitivity insert_delete (fun u => f (map down (firstn n u))) (Rabs L + 2 * a (Rabs L))).
 { assert (M : magnitude L 0 = Rabs L) by (unfold magnitude; rewrite Rabs_R0; apply Rmax_left, Rabs_pos).
   assert (G : Rabs L = 0 - L) by (rewrite Rabs_left1; lra).

@@ -17,7 +17,8 @@ Definition anchor64 := b64_of_bits 0x4338000000000000. (* 0x1.8p52 *)
 (** src/kernels/exact.cpp, `anchored`, less the anchor's bits; low and high carry the anchor. *)
 Inductive missing := Low | High | Zero. (* `NaN`: what a missing record comes out as *)
 Definition clamp64 (low high y : binary64) := let y := if less low y then y else low in if less y high then y else high.
-Definition clamp64_from_above (low high y : binary64) := let y := if less y high then y else high in if less low y then y else low.
+Definition clamp64_from_above (low high y : binary64) := let y := if less y high then y else high
+  in if less low y then y else low.
 Definition not_nan (x : binary64) := match b64_compare x x with Some Eq => x | _ => zero end.
 Definition anchored64 (how : missing) (plain : bool) (base scale more low high x : binary64) : Z :=
   let x := match how with Zero => not_nan x | _ => x end in
@@ -37,7 +38,8 @@ Definition block64 (base scale more low high : binary64) (J K : Z) : binary64 ->
 
 (** A lane: patterns added modulo 2^64, the anchors taken off at the end, read as a signed number. *)
 Definition lane64 (patterns : list Z) (anchors : Z) : Z :=
-  let unsigned := (fold_left (fun s b => (s + b) mod 2 ^ 64) patterns 0 - Z.of_nat (length patterns) * anchors mod 2 ^ 64) mod 2 ^ 64 in
+  let unsigned := (fold_left (fun s b => (s + b) mod 2 ^ 64) patterns 0 - Z.of_nat (length patterns) * anchors mod 2 ^
+    64) mod 2 ^ 64 in
   if unsigned <? 2 ^ 63 then unsigned else unsigned - 2 ^ 64.
 
 (** src/kernels/ordered.cpp and np.sum, for any additions: `add` to nearest, `subtract`, `add_down` toward zero. *)

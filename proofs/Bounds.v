@@ -1,13 +1,15 @@
 (** The bounds as the code claims them: `Method.sensitivity` and `Method.accuracy`, in rationals, executable.
 
-    Promises.v proves that the sums keep these bounds; the tests compare them with what src/soundsum/methods computes. A float
+    Promises.v proves that the sums keep these bounds; the tests compare them with what src/soundsum/methods computes.
+      A float
     type has k mantissa bits and the smallest subnormal 2^eta; an integer type its least and greatest value. *)
 From Coq Require Import ZArith QArith Qminmax Qabs Qround.
 From Soundsum Require Import NumpyPairwise.
 Open Scope Q_scope.
 
 Definition nat_Q (n : nat) : Q := inject_Z (Z.of_nat n).
-Definition pow2 (e : Z) : Q := match e with Z0 => 1 | Zpos p => inject_Z (Z.pow_pos 2 p) | Zneg p => 1 # Pos.pow 2 p end.
+Definition pow2 (e : Z) : Q := match e with Z0 => 1 | Zpos p => inject_Z (Z.pow_pos 2 p) | Zneg p => 1 # Pos.pow 2 p
+  end.
 Definition is_zero (q : Q) := Qeq_bool q 0.
 Definition below (a b : Q) := negb (Qle_bool b a).
 (** floor(log2 x), for x > 0. *)
@@ -18,7 +20,8 @@ Definition power_below (x : Q) : Q := if is_zero x then 0 else pow2 (floor_log2 
 (** The nearest integer, ties to even; the nearest float. *)
 Definition nearest (x : Q) : Z :=
   let f := Qfloor x in
-  match Qcompare (x - inject_Z f)%Q (1 # 2) with Lt => f | Gt => (f + 1)%Z | Eq => if Z.even f then f else (f + 1)%Z end.
+  match Qcompare (x - inject_Z f)%Q (1 # 2) with Lt => f | Gt => (f + 1)%Z | Eq => if Z.even f then f else (f + 1)%Z
+    end.
 Definition nearest_float (k eta : Z) (x : Q) : Q :=
   if is_zero x then 0 else let ulp := pow2 (Z.max (floor_log2 (Qabs x) - k) eta) in inject_Z (nearest (x / ulp)) * ulp.
 
@@ -38,7 +41,8 @@ Definition u (k : Z) : Q := pow2 (- (k + 1)).
 Definition iterated_error (k : Z) (n : nat) (M : Q) := nat_Q n * (nat_Q n - 1) * u k * M.
 Definition tree_error (k : Z) (h n : nat) (M : Q) := nat_Q h * u k / (1 - nat_Q h * u k) * (nat_Q n * M).
 Definition pairwise_error (k : Z) (n : nat) := tree_error k (Nat.log2_up n) n.
-Definition numpy_error (sized : bool) (k : Z) (n : nat) := tree_error k (if sized then numpy_height n else safe_height n) n.
+Definition numpy_error (sized : bool) (k : Z) (n : nat) := tree_error k (if sized then numpy_height n else safe_height
+  n) n.
 Definition kahan_error (k : Z) (n : nat) (M : Q) := 3 * u k * nat_Q n * M.
 
 Definition from_accuracy (sized : bool) (error : Q -> Q) (L U : Q) : Q :=

@@ -1,6 +1,7 @@
 (** checked (docs/theorems/checked.md): the type's own addition where n U and n L fit the type.
 
-    A type is its least and greatest value. Where n U <= max T and n L >= min T no addition leaves the type, so the sum of up
+    A type is its least and greatest value. Where n U <= max T and n L >= min T no addition leaves the type,
+      so the sum of up
     to n records is the exact one; cut to n records, one record moves it by at most max(M, U - L). *)
 
 From Coq Require Import List Permutation ZArith Reals Lia.
@@ -14,7 +15,8 @@ Hypothesis lo_hi : lo <= 0 <= hi.
 
 (** Checked: addition that fails outside the type. *)
 Definition checked (l : list Z) : option Z :=
-  fold_left (fun s x => match s with Some s => if (lo <=? s + x) && (s + x <=? hi) then Some (s + x) else None | None => None end)%bool
+  fold_left (fun s x => match s with Some s => if (lo <=? s + x) && (s + x <=? hi) then Some (s + x) else None | None
+    => None end)%bool
     l (Some 0).
 Theorem checked_exact L U n l : in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L ->
   checked l = Some (sumZ l).
@@ -51,11 +53,14 @@ apply exact_change_one; auto using clamped_in_bounds, map_change_one.
 Qed.
 
 Definition value (s : option Z) := match s with Some s => IZR s | None => 0%R end.
-Theorem checked_cut : sensitivity insert_delete (fun u => value (checked (map c (firstn n u)))) (IZR (Z.max (magnitudeZ L U) (U - L))).
+Theorem checked_cut : sensitivity insert_delete (fun u => value (checked (map c (firstn n u)))) (IZR (Z.max (magnitudeZ
+  L U) (U - L))).
 Proof.
-apply truncation with (f := fun u => value (checked (map c u))); intros u v Hu Hv H; rewrite !checked_is_exact by lia; simpl;
+apply truncation with (f := fun u => value (checked (map c u))); intros u v Hu Hv H; rewrite !checked_is_exact by lia;
+simpl;
 rewrite <- minus_IZR, <- abs_IZR; apply IZR_le.
-- apply Z.le_trans with (2 := Z.le_max_l _ _). apply exact_symmetric; auto using clamped_in_bounds, map_symmetric, insert_delete_is_symmetric.
+- apply Z.le_trans with (2 := Z.le_max_l _ _). apply exact_symmetric;
+  auto using clamped_in_bounds, map_symmetric, insert_delete_is_symmetric.
 - apply Z.le_trans with (2 := Z.le_max_r _ _). apply exact_change_one; auto using clamped_in_bounds, map_change_one.
 Qed.
 Theorem checked_cut_permuted :

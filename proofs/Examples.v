@@ -14,5 +14,6 @@ Proof. vm_compute. reflexivity. Qed.
 Example overflow_u8 : modular 0 255 (repeat 16 15 ++ [15; 0]) - modular 0 255 (repeat 16 15 ++ [15; 1]) = 255.
 Proof. vm_compute. reflexivity. Qed.
 (** Saturation reordering, i8: L = -16, U = 32. *)
-Example reorder_i8 : saturating (-128) 127 (repeat (-16) 16 ++ repeat 32 8) - saturating (-128) 127 (repeat 32 8 ++ repeat (-16) 16) = 255.
+Example reorder_i8 : saturating (-128) 127 (repeat (-16) 16 ++ repeat 32 8) - saturating (-128) 127 (repeat 32 8 ++
+  repeat (-16) 16) = 255.
 Proof. vm_compute. reflexivity. Qed.

@@ -1,6 +1,7 @@
 (** grid (docs/theorems/grid.md, statements 1 and 2): floats summed as integers, in exact rationals.
 
-    A record x becomes q(x), the integer nearest (clamp(x) - offset) / D, clamped to [J, K]. With bounds rounded inward the
+    A record x becomes q(x), the integer nearest (clamp(x) - offset) / D, clamped to [J, K].
+      With bounds rounded inward the
     sum of the q, times D, moves by at most the ideal, for every step D; and little of the ideal is lost. *)
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia.
@@ -42,7 +43,8 @@ Lemma low0_lt : IZR low0 * D + offset < L + D.
 Proof.
 assert (H : IZR low0 < (L - offset) / D + 1).
 { generalize (Zceil_ub ((L - offset) / D)) (Zceil_lb ((L - offset) / D)); fold low0; lra. }
-apply Rmult_lt_compat_r with (r := D) in H; auto. unfold Rdiv in H. rewrite Rmult_plus_distr_r, Rmult_assoc, Rinv_l in H; lra.
+apply Rmult_lt_compat_r with (r := D) in H; auto. unfold Rdiv in H.
+rewrite Rmult_plus_distr_r, Rmult_assoc, Rinv_l in H; lra.
 Qed.
 Lemma high0_gt : U - D < IZR high0 * D + offset.
 Proof.
@@ -72,7 +74,8 @@ rewrite M, !S. unfold low, high; destruct Z_le_gt_dec as [g|g].
 - rewrite Rmax_left by lra.
   assert (E : (low0 = high0 + 1)%Z).
   { assert (g' : (low0 < high0 + 2)%Z); [|lia]. apply lt_IZR. rewrite plus_IZR.
-    apply Rmult_lt_reg_r with D; auto. fold j. replace ((IZR high0 + 2) * D) with (h + 2 * D) by (unfold h; ring). lra. }
+    apply Rmult_lt_reg_r with D; auto. fold j. replace ((IZR high0 + 2) * D) with (h + 2 * D) by (unfold h; ring).
+    lra. }
   unfold nearer. destruct Z_le_gt_dec as [c|c].
   + destruct (Z_lt_le_dec low0 1) as [d|d].
     * fold j. apply Rle_trans with (Rabs U); [|apply Rmax_r].
@@ -131,26 +134,34 @@ Proof.
 destruct (clampR_within x) as [A B]. unfold record_error, q. set (y := (clampR x - offset) / D).
 assert (Ey : clampR x = y * D + offset) by (unfold y; field; lra).
 assert (N := Znearest_half (fun t => negb (Z.even t)) y). apply Rabs_le_inv in N. set (r := ZnearestE y) in *.
-assert (JK := low_high). generalize (Rmax_l (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))))
+assert (JK := low_high). generalize (Rmax_l (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D
++ offset)))))
   (Rmax_r (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))))
-  (Rmax_l (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))) (Rmax_r (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))).
+  (Rmax_l (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))) (Rmax_r (Rabs (U - (IZR high * D +
+    offset))) (Rabs (L - (IZR low * D + offset)))).
 intros M1 M2 M3 M4. unfold clamp. destruct (Z_lt_le_dec high r) as [h|h]; [|destruct (Z_lt_le_dec r low) as [l|l]].
-- replace (Z.max low (Z.min high r)) with high by lia. apply Rle_trans with (Rabs (U - (IZR high * D + offset))); [|lra].
+- replace (Z.max low (Z.min high r)) with high by lia.
+  apply Rle_trans with (Rabs (U - (IZR high * D + offset))); [|lra].
   assert (H : IZR high + 1 <= IZR r) by (rewrite <- plus_IZR; apply IZR_le; lia).
-  assert (G : IZR high * D <= y * D) by (apply Rmult_le_compat_r; lra). rewrite Rabs_minus_sym. rewrite !Rabs_pos_eq; lra.
+  assert (G : IZR high * D <= y * D) by (apply Rmult_le_compat_r; lra). rewrite Rabs_minus_sym.
+  rewrite !Rabs_pos_eq; lra.
 - replace (Z.max low (Z.min high r)) with low by lia. apply Rle_trans with (Rabs (L - (IZR low * D + offset))); [|lra].
   assert (H : IZR r + 1 <= IZR low) by (rewrite <- plus_IZR; apply IZR_le; lia).
-  assert (G : y * D <= IZR low * D) by (apply Rmult_le_compat_r; lra). rewrite (Rabs_minus_sym L). rewrite !Rabs_pos_eq; lra.
+  assert (G : y * D <= IZR low * D) by (apply Rmult_le_compat_r; lra). rewrite (Rabs_minus_sym L).
+  rewrite !Rabs_pos_eq; lra.
 - replace (Z.max low (Z.min high r)) with r by lia. apply Rle_trans with (D / 2); [|lra]. rewrite Ey.
-  replace (IZR r * D + offset - (y * D + offset)) with (- (y - IZR r) * D) by ring. rewrite Rabs_mult, Rabs_Ropp, (Rabs_pos_eq D) by lra.
+  replace (IZR r * D + offset - (y * D + offset)) with (- (y - IZR r) * D) by ring.
+  rewrite Rabs_mult, Rabs_Ropp, (Rabs_pos_eq D) by lra.
   replace (D / 2) with (/ 2 * D) by field. apply Rmult_le_compat_r; [lra|]. apply Rabs_le; lra.
 Qed.
 Theorem grid_accuracy u : Rabs (grid_sum u - sum (map clampR u)) <= INR (length u) * record_error.
 Proof.
-unfold grid_sum, wide. induction u as [|x u IH]; [simpl; rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
+unfold grid_sum, wide. induction u as [|x u IH]; [simpl;
+rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
 cbn [map sumZ fold_right length sum]. fold (sumZ (map q u)) (sum (map clampR u)). rewrite plus_IZR, S_INR.
 replace (D * (IZR (q x) + IZR (sumZ (map q u))) + (INR (length u) + 1) * offset - (clampR x + sum (map clampR u))) with
-  ((D * IZR (sumZ (map q u)) + INR (length u) * offset - sum (map clampR u)) + (IZR (q x) * D + offset - clampR x)) by ring.
+  ((D * IZR (sumZ (map q u)) + INR (length u) * offset - sum (map clampR u)) + (IZR (q x) * D + offset - clampR x))
+    by ring.
 apply Rle_trans with (1 := Rabs_triang _ _). generalize (grid_record_accuracy x). lra.
 Qed.
 End Grid.

@@ -1,4 +1,5 @@
-(** grid (docs/theorems/grid.md, statement 3) in IEEE binary64, as src/kernels/exact.cpp writes it: for every bit pattern,
+(** grid (docs/theorems/grid.md, statement 3) in IEEE binary64,
+  as src/kernels/exact.cpp writes it: for every bit pattern,
     overflow, infinities and NaN included, the kernel's integer is the q of the rationals. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Psatz.
@@ -68,10 +69,12 @@ destruct X as [[Fx Ex]|[[-> H]|[-> H]]].
       assert (G := fl64_pos (r * bpow radix2 e) ltac:(nra)). rewrite Rabs_pos_eq in H; lra.
 - right; left. split.
   + destruct s; simpl in *; try discriminate; [generalize (bpow_gt_0 radix2 e); lra|]. now subst.
-  + apply round_ge_generic; auto with typeclass_instances. rewrite bpow_plus. apply Rmult_le_compat_r; [apply bpow_ge_0|lra].
+  + apply round_ge_generic; auto with typeclass_instances. rewrite bpow_plus.
+    apply Rmult_le_compat_r; [apply bpow_ge_0|lra].
 - right; right. split.
   + destruct s; simpl in *; try discriminate; [generalize (bpow_gt_0 radix2 e); lra|]. now subst.
-  + apply round_le_generic; auto using generic_format_opp with typeclass_instances. rewrite bpow_plus, <- Ropp_mult_distr_l_reverse.
+  + apply round_le_generic; auto using generic_format_opp with typeclass_instances.
+    rewrite bpow_plus, <- Ropp_mult_distr_l_reverse.
     apply Rmult_le_compat_r; [apply bpow_ge_0|lra].
 Qed.
 
@@ -85,7 +88,8 @@ Proof.
 assert (P : bpow radix2 51 = IZR (2 ^ 51)) by reflexivity.
 assert (A : anchor 53 = 3 * bpow radix2 51) by now rewrite anchor_pow.
 assert (B : anchor 53 + bpow radix2 51 <= big).
-{ rewrite A. replace (3 * bpow radix2 51 + bpow radix2 51) with (bpow radix2 2 * bpow radix2 51) by (change (bpow radix2 2) with 4; ring).
+{ rewrite A. replace (3 * bpow radix2 51 + bpow radix2 51) with (bpow radix2 2 * bpow radix2 51)
+  by (change (bpow radix2 2) with 4; ring).
   rewrite <- bpow_plus. now apply bpow_le. }
 generalize (bpow_gt_0 radix2 51). intros Pp.
 intros [[Fy Ey]|[[-> H]|[-> H]]].
@@ -98,7 +102,8 @@ intros [[Fy Ey]|[[-> H]|[-> H]]].
     assert (G := fl64_pos (anchor 53 + r) ltac:(lra)). rewrite Rabs_pos_eq in H; lra.
 - right; left. split; [reflexivity|].
   assert (E : fl64 (anchor 53 + bpow radix2 51) = anchor 53 + bpow radix2 51).
-  { rewrite (anchored 53 (-1074)) by (try lia; rewrite Rabs_pos_eq; simpl; lra). rewrite P, Zrnd_IZR; auto with typeclass_instances. }
+  { rewrite (anchored 53 (-1074)) by (try lia; rewrite Rabs_pos_eq; simpl; lra).
+    rewrite P, Zrnd_IZR; auto with typeclass_instances. }
   rewrite <- E. apply round_le; auto with typeclass_instances; lra.
 - right; right. split; [reflexivity|].
   assert (E : fl64 (anchor 53 + - bpow radix2 51) = anchor 53 - bpow radix2 51).
@@ -145,42 +150,51 @@ destruct y as [s|s|s pl Hpl|s m e H]; try discriminate.
 - simpl in Ey.
   assert (s = false) as ->.
   { destruct s; auto. assert (IZR n <= 0) by (rewrite <- Ey; apply F2R_le_0; simpl; lia). apply le_IZR in H0. lia. }
-  assert (C := H). unfold SpecFloat.bounded in C. apply andb_prop in C as [C _]. apply (canonical_canonical_mantissa 53 1024 false) in C.
+  assert (C := H). unfold SpecFloat.bounded in C. apply andb_prop in C as [C _].
+  apply (canonical_canonical_mantissa 53 1024 false) in C.
   unfold canonical in C. simpl cond_Zopp in C. simpl in C. change (cond_Zopp false (Z.pos m)) with (Z.pos m) in Ey.
   rewrite Ey in C. unfold cexp in C.
   destruct (Z.eq_dec n (2 ^ 53)) as [E|E].
   + assert (M : mag radix2 (IZR n) = 54%Z :> Z).
     { rewrite E. change (IZR (2 ^ 53)) with (bpow radix2 53). now rewrite mag_bpow. }
-    rewrite M in C. vm_compute in C. subst e. unfold F2R in Ey. simpl in Ey. rewrite <- mult_IZR in Ey. apply eq_IZR in Ey.
-    assert (Zm : Zpos m = (2 ^ 52)%Z) by lia. unfold bits_of_b64, bits_of_binary_float. rewrite Zm. simpl. unfold n in E. lia.
+    rewrite M in C. vm_compute in C. subst e. unfold F2R in Ey. simpl in Ey. rewrite <- mult_IZR in Ey.
+    apply eq_IZR in Ey.
+    assert (Zm : Zpos m = (2 ^ 52)%Z) by lia. unfold bits_of_b64, bits_of_binary_float. rewrite Zm. simpl.
+    unfold n in E. lia.
   + assert (M : mag radix2 (IZR n) = 53%Z :> Z).
     { apply mag_unique. rewrite Rabs_pos_eq by (apply IZR_le; lia). change (bpow radix2 (53 - 1)) with (IZR (2 ^ 52)).
       change (bpow radix2 53) with (IZR (2 ^ 53)). split; [apply IZR_le|apply IZR_lt]; lia. }
-    rewrite M in C. vm_compute in C. subst e. unfold F2R in Ey. simpl in Ey. rewrite Rmult_1_r in Ey. apply eq_IZR in Ey.
+    rewrite M in C. vm_compute in C. subst e. unfold F2R in Ey. simpl in Ey. rewrite Rmult_1_r in Ey.
+    apply eq_IZR in Ey.
     unfold bits_of_b64, bits_of_binary_float. rewrite Ey.
     replace (0 <=? n - 2 ^ 52)%Z with true by (symmetry; apply Z.leb_le; lia).
     unfold join_bits. simpl Z.shiftl. unfold n. lia.
 Qed.
 
 (** Where all integers are on one side of 0, a record of 0 has the one nearest 0. *)
-Lemma q_of_zero_is_low L U D : 0 < D -> (low0 L D 0 <= high0 U D 0)%Z -> (0 <= low L U D 0)%Z -> Grid.q L U D 0 0 = low L U D 0.
+Lemma q_of_zero_is_low L U D : 0 < D -> (low0 L D 0 <= high0 U D 0)%Z -> (0 <= low L U D 0)%Z ->
+  Grid.q L U D 0 0 = low L U D 0.
 Proof.
 intros dp S H. assert (E : low L U D 0 = low0 L D 0) by (unfold low; destruct Z_le_gt_dec; [auto|lia]).
 assert (G : (ZnearestE ((Grid.clampR L U 0 - 0) / D) <= low L U D 0)%Z).
-{ apply nearest_le. apply Rmult_le_reg_r with D; auto. rewrite Rminus_0_r. unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+{ apply nearest_le. apply Rmult_le_reg_r with D; auto. rewrite Rminus_0_r.
+  unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
   generalize (low0_ge L D 0 dp). rewrite <- E, Rplus_0_r. apply IZR_le in H. assert (0 <= IZR (low L U D 0) * D) by nra.
   unfold Grid.clampR, Rmin, Rmax. repeat destruct Rle_dec; lra. }
 generalize (low_high L U D 0). unfold Grid.q, clamp. lia.
 Qed.
-Lemma q_of_zero_is_high L U D : 0 < D -> (low0 L D 0 <= high0 U D 0)%Z -> (high L U D 0 <= 0)%Z -> Grid.q L U D 0 0 = high L U D 0.
+Lemma q_of_zero_is_high L U D : 0 < D -> (low0 L D 0 <= high0 U D 0)%Z -> (high L U D 0 <= 0)%Z ->
+  Grid.q L U D 0 0 = high L U D 0.
 Proof.
 intros dp S H. assert (E : high L U D 0 = high0 U D 0) by (unfold high; destruct Z_le_gt_dec; [auto|lia]).
 assert (E' : low L U D 0 = low0 L D 0) by (unfold low; destruct Z_le_gt_dec; [auto|lia]).
 assert (G : (high L U D 0 <= ZnearestE ((Grid.clampR L U 0 - 0) / D))%Z).
-{ apply nearest_ge. apply Rmult_le_reg_r with D; auto. rewrite Rminus_0_r. unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+{ apply nearest_ge. apply Rmult_le_reg_r with D; auto. rewrite Rminus_0_r.
+  unfold Rdiv; rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
   assert (LJ := low0_ge L D 0 dp). assert (KU := high0_le U D 0 dp). rewrite <- E in KU. rewrite <- E' in LJ.
   assert (JK : IZR (low L U D 0) <= IZR (high L U D 0)) by apply IZR_le, low_high.
-  apply IZR_le in H. assert (IZR (high L U D 0) * D <= 0) by nra. assert (IZR (low L U D 0) * D <= IZR (high L U D 0) * D) by nra.
+  apply IZR_le in H. assert (IZR (high L U D 0) * D <= 0) by nra.
+  assert (IZR (low L U D 0) * D <= IZR (high L U D 0) * D) by nra.
   unfold Grid.clampR, Rmin, Rmax. repeat destruct Rle_dec; lra. }
 generalize (low_high L U D 0). unfold Grid.q, clamp. lia.
 Qed.
@@ -212,13 +226,15 @@ Hypothesis low_ok : fin low64 = true /\ B2R64 low64 = anchor 53 + IZR (J - shift
 Hypothesis high_ok : fin high64 = true /\ B2R64 high64 = anchor 53 + IZR (K - shift).
 
 Lemma no_offset : m = 0%Z -> first_double = 0.
-Proof. clear. intros ->. unfold GridKernel.base. rewrite Rmult_0_l. destruct Rle_dec; apply round_0; auto with typeclass_instances. Qed.
+Proof. clear. intros ->. unfold GridKernel.base. rewrite Rmult_0_l.
+destruct Rle_dec; apply round_0; auto with typeclass_instances. Qed.
 
 Lemma weaken_stands f r T T' : T' <= T -> stands f r (- T) T -> stands f r (- T') T'.
 Proof. intros H [X|[[-> X]|[-> X]]]; [now left|right; left; split; auto; lra|right; right; split; auto; lra]. Qed.
 
 Lemma chain_stands x : fin x = true ->
-  stands (mul (mul (sub x base) scale) more) (chain 53 (-1074) e1 e2 (fl64 (B2R64 x - first_double))) (- bpow radix2 51) (bpow radix2 51).
+  stands (mul (mul (sub x base) scale) more) (chain 53 (-1074) e1 e2 (fl64 (B2R64 x - first_double))) (- bpow radix2
+    51) (bpow radix2 51).
 Proof.
 intros Fx. destruct base_ok as [Fb Eb], scale_ok as [Fs Es], more_ok as [Fm Em], range as (R1 & R2 & R3).
 generalize (sub_stands x base Fx Fb). rewrite Eb. intros S.
@@ -239,14 +255,16 @@ generalize (mul_stands _ scale _ _ e1 Fs Es S' ltac:(lia) t eq_refl ltac:(lia) T
 unfold chain.
 set (t2 := Z.min (t + e1) (1024 - e2)).
 apply weaken_stands with (T' := bpow radix2 t2) in S2; [|apply bpow_le; unfold t2; lia].
-generalize (mul_stands _ more _ _ e2 Fm Em S2 ltac:(lia) t2 eq_refl ltac:(unfold t2; lia) ltac:(unfold t2; lia)). intros S3.
+generalize (mul_stands _ more _ _ e2 Fm Em S2 ltac:(lia) t2 eq_refl ltac:(unfold t2; lia) ltac:(unfold t2; lia)).
+intros S3.
 apply weaken_stands with (2 := S3). apply bpow_le. unfold t2. lia.
 Qed.
 
 Lemma bounds64 : fin low64 = true /\ fin high64 = true /\ B2R64 low64 <= B2R64 high64 /\
   anchor 53 - bpow radix2 51 <= B2R64 low64 /\ B2R64 high64 <= anchor 53 + bpow radix2 51.
 Proof.
-destruct low_ok as [Fl El], high_ok as [Fh Eh], within_reach as [RL RH]. assert (P : bpow radix2 51 = IZR (2 ^ 51)) by reflexivity.
+destruct low_ok as [Fl El], high_ok as [Fh Eh], within_reach as [RL RH].
+assert (P : bpow radix2 51 = IZR (2 ^ 51)) by reflexivity.
 assert (LH : (J <= K)%Z) by apply low_high. repeat split; auto.
 - rewrite El, Eh; apply Rplus_le_compat_l, IZR_le; lia.
 - rewrite El, P. unfold Rminus. rewrite <- opp_IZR. apply Rplus_le_compat_l, IZR_le; lia.
@@ -254,22 +272,26 @@ assert (LH : (J <= K)%Z) by apply low_high. repeat split; auto.
 Qed.
 (** The clamped double decides the integer. *)
 Lemma integer_of z x : generic_format radix2 (FLT_exp (-1074) 53) x -> fin z = true ->
-  B2R64 z = held_between (B2R64 low64) (B2R64 high64) (fl64 (anchor 53 + chain 53 (-1074) e1 e2 (fl64 (x - first_double)))) ->
+  B2R64 z = held_between (B2R64 low64) (B2R64 high64) (fl64 (anchor 53 + chain 53 (-1074) e1 e2 (fl64 (x -
+    first_double)))) ->
   (bits_of_b64 z - bits_of_b64 anchor64 + shift = Grid.q L U D offset x)%Z.
 Proof.
 intros Fx Fz Ez. destruct low_ok as [_ El], high_ok as [_ Eh], within_reach as [RL RH].
 enough (H : (bits_of_b64 z - bits_of_b64 anchor64 = Grid.q L U D offset x - shift)%Z) by lia.
 apply bits_count; auto.
 - rewrite Ez, El, Eh.
-  generalize (our_grid_exact 53 (-1074) ltac:(lia) ltac:(lia) L U LU g e1 e2 g_range scales one_or_up m choice some shift shift_ok
+  generalize (our_grid_exact 53 (-1074) ltac:(lia) ltac:(lia) L U LU g e1 e2 g_range scales one_or_up m choice some
+  shift shift_ok
     within_reach x Fx).
   unfold kernel. rewrite (minus_IZR (Grid.q _ _ _ _ _)). intros <-. ring.
 - generalize (q_within L U D offset x). lia.
 Qed.
 Lemma finite_is_not_nan x : fin x = true -> not_nan x = x.
-Proof. intros Fx. unfold not_nan, b64_compare. rewrite (Binary.Bcompare_correct 53 1024) by auto. now rewrite Rcompare_Eq. Qed.
+Proof. intros Fx. unfold not_nan, b64_compare. rewrite (Binary.Bcompare_correct 53 1024) by auto.
+now rewrite Rcompare_Eq. Qed.
 
-Theorem kernel64_exact x : fin x = true -> (kernel64 base scale more low64 high64 x + shift = Grid.q L U D offset (B2R64 x))%Z.
+Theorem kernel64_exact x : fin x = true -> (kernel64 base scale more low64 high64 x + shift = Grid.q L U D offset
+  (B2R64 x))%Z.
 Proof.
 intros Fx. unfold anchored64. rewrite finite_is_not_nan by auto. destruct bounds64 as (Fl & Fh & A1 & A2 & A3).
 destruct (clamp64_stands low64 high64 _ _ _ _ Fl Fh A1 A2 A3 (add_stands _ _ (chain_stands x Fx))) as [FC EC].
@@ -293,9 +315,11 @@ unfold anchored64, not_nan. replace (b64_compare (inf s) (inf s)) with (Some Eq)
 rewrite Y.
 destruct s.
 - assert (E : clamp64 low64 high64 (inf true) = if less low64 high64 then low64 else high64).
-  { unfold clamp64. now replace (less low64 (inf true)) with false by (destruct low64; try discriminate; destruct s; reflexivity). }
+  { unfold clamp64. now replace (less low64 (inf true)) with false by (destruct low64; try discriminate; destruct s;
+    reflexivity). }
   rewrite E, less_R by auto. rewrite El, Eh.
-  enough (H : (bits_of_b64 (if Rlt_bool (anchor 53 + IZR (J - shift)) (anchor 53 + IZR (K - shift)) then low64 else high64) - bits_of_b64 anchor64 = J - shift)%Z) by lia.
+  enough (H : (bits_of_b64 (if Rlt_bool (anchor 53 + IZR (J - shift)) (anchor 53 + IZR (K - shift)) then low64 else
+    high64) - bits_of_b64 anchor64 = J - shift)%Z) by lia.
   case Rlt_bool_spec; intros H; apply bits_count; auto.
   apply Rplus_le_reg_l, le_IZR in H. rewrite Eh. do 2 f_equal. lia.
 - assert (E : clamp64 low64 high64 (inf false) = high64).
@@ -303,7 +327,8 @@ destruct s.
     now replace (less (inf false) high64) with false by (destruct high64; try discriminate; reflexivity). }
   rewrite E. enough (H : (bits_of_b64 high64 - bits_of_b64 anchor64 = K - shift)%Z) by lia. apply bits_count; auto.
 Qed.
-Theorem kernel64_nan x : Binary.is_nan 53 1024 x = true -> (kernel64 base scale more low64 high64 x + shift = Grid.q L U D offset 0)%Z.
+Theorem kernel64_nan x : Binary.is_nan 53 1024 x = true ->
+  (kernel64 base scale more low64 high64 x + shift = Grid.q L U D offset 0)%Z.
 Proof.
 intros Hx. change 0 with (B2R64 zero). rewrite <- kernel64_exact by reflexivity.
 destruct x; try discriminate. reflexivity.
@@ -323,10 +348,12 @@ Qed.
 Lemma plain_chain x : generic_format radix2 (FLT_exp (-1074) 53) x ->
   chain 53 (-1074) e1 e2 (fl64 (x - first_double)) = fl64 (x * bpow radix2 e1).
 Proof.
-intros Fx. unfold chain. rewrite (no_offset no_base), Rminus_0_r, (round_generic _ _ _ x), one_scale, Rmult_1_r by auto with typeclass_instances.
+intros Fx. unfold chain. rewrite (no_offset no_base), Rminus_0_r, (round_generic _ _ _ x), one_scale, Rmult_1_r
+by auto with typeclass_instances.
 apply round_generic; auto with typeclass_instances. apply generic_format_round; auto with typeclass_instances.
 Qed.
-Lemma plain_stands x : fin x = true -> stands (mul x scale) (chain 53 (-1074) e1 e2 (fl64 (B2R64 x - first_double))) (- bpow radix2 51) (bpow radix2 51).
+Lemma plain_stands x : fin x = true -> stands (mul x scale) (chain 53 (-1074) e1 e2 (fl64 (B2R64 x - first_double))) (-
+  bpow radix2 51) (bpow radix2 51).
 Proof.
 intros Fx. rewrite plain_chain by apply format64. destruct scale_ok as [Fs Es], range as (R1 & _ & _).
 assert (S : stands x (B2R64 x) (- bpow radix2 (1024 - e1)) (bpow radix2 (1024 - e1))) by (left; auto).
@@ -352,11 +379,13 @@ rewrite E. destruct S as [[Fy Ey]|[[-> H]|[-> H]]].
 - assert (Q : less (inf false) high64 = false) by (destruct high64; try discriminate; reflexivity). rewrite Q.
   rewrite Rmin_left by lra. now apply M.
 - assert (Q : less (inf true) high64 = true) by (destruct high64; try discriminate; destruct s; reflexivity). rewrite Q.
-  assert (Q' : less low64 (inf true) = false) by (destruct low64; try discriminate; destruct s; reflexivity). rewrite Q'.
+  assert (Q' : less low64 (inf true) = false) by (destruct low64; try discriminate; destruct s; reflexivity).
+  rewrite Q'.
   split; auto. rewrite Rmin_right, Rmax_left by lra. reflexivity.
 Qed.
 
-Theorem plain64_exact how x : fin x = true -> (anchored64 how true base scale more low64 high64 x + shift = Grid.q L U D offset (B2R64 x))%Z.
+Theorem plain64_exact how x : fin x = true -> (anchored64 how true base scale more low64 high64 x + shift = Grid.q L U
+  D offset (B2R64 x))%Z.
 Proof.
 intros Fx. unfold anchored64. destruct bounds64 as (Fl & Fh & A1 & A2 & A3).
 destruct (clamp64_stands low64 high64 _ _ _ _ Fl Fh A1 A2 A3 (add_stands _ _ (plain_stands x Fx))) as [FC EC].
@@ -367,31 +396,38 @@ Qed.
 Lemma less_itself x : fin x = true -> less x x = false.
 Proof. intros F. rewrite less_R by auto. apply Rlt_bool_false. lra. Qed.
 Lemma low_of_bits : (bits_of_b64 low64 - bits_of_b64 anchor64 + shift = J)%Z.
-Proof. destruct low_ok, within_reach. enough (bits_of_b64 low64 - bits_of_b64 anchor64 = J - shift)%Z by lia. apply bits_count; auto. Qed.
+Proof. destruct low_ok, within_reach. enough (bits_of_b64 low64 - bits_of_b64 anchor64 = J - shift)%Z by lia.
+apply bits_count; auto. Qed.
 Lemma high_of_bits : (bits_of_b64 high64 - bits_of_b64 anchor64 + shift = K)%Z.
-Proof. destruct high_ok, within_reach. enough (bits_of_b64 high64 - bits_of_b64 anchor64 = K - shift)%Z by lia. apply bits_count; auto. Qed.
+Proof. destruct high_ok, within_reach. enough (bits_of_b64 high64 - bits_of_b64 anchor64 = K - shift)%Z by lia.
+apply bits_count; auto. Qed.
 Lemma low_below_high : less low64 high64 = false -> J = K.
 Proof.
-destruct low_ok as [Fl El], high_ok as [Fh Eh]. rewrite less_R, El, Eh by auto. case Rlt_bool_spec; [discriminate|]. intros H _.
+destruct low_ok as [Fl El], high_ok as [Fh Eh]. rewrite less_R, El, Eh by auto. case Rlt_bool_spec; [discriminate|].
+intros H _.
 apply Rplus_le_reg_l, le_IZR in H. generalize (low_high L U D offset). lia.
 Qed.
 
-Theorem plain64_infinite how s : (anchored64 how true base scale more low64 high64 (inf s) + shift = if s then J else K)%Z.
+Theorem plain64_infinite how s : (anchored64 how true base scale more low64 high64 (inf s) + shift = if s then J else
+  K)%Z.
 Proof.
 destruct scale_ok as [Fs Es], bounds64 as (Fl & Fh & _).
 assert (Y : add (mul (inf s) scale) anchor64 = inf s).
 { assert (M : mul (inf s) scale = inf s); [|rewrite M; now destruct s].
   destruct scale; try discriminate; simpl in Es; [generalize (bpow_gt_0 radix2 e1); lra|].
-  destruct s0; [|now destruct s]. exfalso. apply Rlt_not_le with (1 := bpow_gt_0 radix2 e1). rewrite <- Es. apply F2R_le_0. simpl. lia. }
+  destruct s0; [|now destruct s]. exfalso. apply Rlt_not_le with (1 := bpow_gt_0 radix2 e1). rewrite <- Es.
+  apply F2R_le_0. simpl. lia. }
 assert (N : not_nan (inf s) = inf s) by now destruct s.
 unfold anchored64. destruct how; cbv zeta iota; rewrite ?N, Y; unfold clamp64, clamp64_from_above; cbv zeta;
-replace (less low64 (inf s)) with (negb s) by (destruct low64; try discriminate; destruct s; try destruct s0; reflexivity);
+replace (less low64 (inf s)) with (negb s) by (destruct low64; try discriminate; destruct s; try destruct s0;
+reflexivity);
 replace (less (inf s) high64) with s by (destruct high64; try discriminate; destruct s; try destruct s0; reflexivity);
 destruct s; simpl negb; cbv iota;
 try (replace (less low64 (inf true)) with false by (destruct low64; try discriminate; destruct s; reflexivity));
 try (replace (less (inf false) high64) with false by (destruct high64; try discriminate; destruct s; reflexivity));
 try apply low_of_bits; try apply high_of_bits;
-(destruct (less low64 high64) eqn:E; [try apply low_of_bits; apply high_of_bits|]; generalize low_of_bits high_of_bits (low_below_high E); lia).
+(destruct (less low64 high64) eqn:E; [try apply low_of_bits; apply high_of_bits|];
+  generalize low_of_bits high_of_bits (low_below_high E); lia).
 Qed.
 
 (** A NaN comes out as low or high, where that is what it counts as; else it is made 0 first. *)
@@ -407,13 +443,19 @@ Theorem plain64_nan how x : Binary.is_nan 53 1024 x = true ->
 Proof.
 intros Hx H. destruct x as [| |sx pl Hpl|]; try discriminate. destruct how.
 - rewrite q_of_zero_from_below by auto. unfold anchored64, clamp64.
-  assert (Y : forall y, less low64 y = false -> (bits_of_b64 (let y0 := if less low64 y then y else low64 in if less y0 high64 then y0 else high64) - bits_of_b64 anchor64 + shift = J)%Z).
-  { intros y ->. cbv zeta iota. destruct (less low64 high64) eqn:E; [apply low_of_bits|]. generalize high_of_bits (low_below_high E). lia. }
-  apply Y. destruct scale; try discriminate (proj1 scale_ok); destruct low64; try discriminate (proj1 low_ok); reflexivity.
+  assert (Y : forall y, less low64 y = false -> (bits_of_b64 (let y0 := if less low64 y then y else low64
+  in if less y0 high64 then y0 else high64) - bits_of_b64 anchor64 + shift = J)%Z).
+  { intros y ->. cbv zeta iota. destruct (less low64 high64) eqn:E; [apply low_of_bits|].
+    generalize high_of_bits (low_below_high E). lia. }
+  apply Y. destruct scale; try discriminate (proj1 scale_ok); destruct low64; try discriminate (proj1 low_ok);
+  reflexivity.
 - rewrite q_of_zero_from_above by auto. unfold anchored64, clamp64_from_above.
-  assert (Y : forall y, less y high64 = false -> (bits_of_b64 (let y0 := if less y high64 then y else high64 in if less low64 y0 then y0 else low64) - bits_of_b64 anchor64 + shift = K)%Z).
-  { intros y ->. cbv zeta iota. destruct (less low64 high64) eqn:E; [apply high_of_bits|]. generalize low_of_bits (low_below_high E). lia. }
-  apply Y. destruct scale; try discriminate (proj1 scale_ok); destruct high64; try discriminate (proj1 high_ok); reflexivity.
+  assert (Y : forall y, less y high64 = false -> (bits_of_b64 (let y0 := if less y high64 then y else high64
+  in if less low64 y0 then y0 else low64) - bits_of_b64 anchor64 + shift = K)%Z).
+  { intros y ->. cbv zeta iota. destruct (less low64 high64) eqn:E; [apply high_of_bits|].
+    generalize low_of_bits (low_below_high E). lia. }
+  apply Y. destruct scale; try discriminate (proj1 scale_ok); destruct high64; try discriminate (proj1 high_ok);
+  reflexivity.
 - change 0 with (B2R64 zero). rewrite <- (plain64_exact Zero) by reflexivity. reflexivity.
 Qed.
 End Plain.

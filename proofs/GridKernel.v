@@ -1,6 +1,7 @@
 (** grid (docs/theorems/grid.md, statement 3) in any float format: doubles compute the q of the rationals.
 
-    Subtraction of the base, scaling by a power of two and the addition of 1.5 2^(p-1), each rounded to nearest even in a
+    Subtraction of the base, scaling by a power of two and the addition of 1.5 2^(p-1), each rounded to nearest even
+      in a
     format of p bits, followed by a clamp, give the very integer the exact rationals give, for every float x within the
     bounds or not. Binary64 is p = 53, emin = -1074. *)
 
@@ -40,9 +41,12 @@ Notation fl := (round two (FLT_exp emin p) ZnearestE).
 Lemma multiple_format m e : (emin <= e)%Z -> (Z.abs m <= 2 ^ p)%Z -> format (IZR m * bpow two e).
 Proof.
 intros He Hm. destruct (Z.eq_dec (Z.abs m) (2 ^ p)) as [E|E].
-- assert (m = 2 ^ p \/ m = - 2 ^ p)%Z as [-> | ->] by lia; rewrite ?opp_IZR, ?Ropp_mult_distr_l_reverse; [|apply generic_format_opp];
-  change 2%Z with (radix_val two); rewrite IZR_Zpower, <- bpow_plus by lia; apply generic_format_FLT_bpow; auto with typeclass_instances; lia.
-- apply generic_format_FLT. exists (Float two m e); simpl; [reflexivity| |exact He]. change (radix_val two) with 2%Z. lia.
+- assert (m = 2 ^ p \/ m = - 2 ^ p)%Z as [-> | ->] by lia; rewrite ?opp_IZR, ?Ropp_mult_distr_l_reverse;
+  [|apply generic_format_opp];
+  change 2%Z with (radix_val two); rewrite IZR_Zpower, <- bpow_plus by lia; apply generic_format_FLT_bpow;
+    auto with typeclass_instances; lia.
+- apply generic_format_FLT. exists (Float two m e); simpl; [reflexivity| |exact He]. change (radix_val two) with 2%Z.
+  lia.
 Qed.
 
 Definition anchor := IZR (3 * 2 ^ (p - 2)).
@@ -77,7 +81,8 @@ Qed.
 
 (** With the clamp, for every y at all. *)
 Definition held_between low high y := Rmin high (Rmax low y).
-Lemma held_between_integers low high z : (low <= high)%Z -> held_between (anchor + IZR low) (anchor + IZR high) (anchor + IZR z) = anchor + IZR (clamp low high z).
+Lemma held_between_integers low high z : (low <= high)%Z ->
+  held_between (anchor + IZR low) (anchor + IZR high) (anchor + IZR z) = anchor + IZR (clamp low high z).
 Proof.
 intros H. unfold held_between, clamp, Rmin, Rmax. repeat destruct Rle_dec;
 repeat match goal with h : _ + _ <= _ + _ |- _ => apply Rplus_le_reg_l, le_IZR in h
@@ -101,7 +106,8 @@ destruct (Rle_lt_dec (Rabs y) (bpow two (p - 2))) as [h|h].
 - destruct (Rle_lt_dec 0 y) as [s|s].
   + rewrite Rabs_pos_eq in h by lra.
     assert (G : anchor + IZR reach <= fl (anchor + y)).
-    { rewrite <- (Zrnd_IZR ZnearestE reach) at 1. rewrite reach_pow. rewrite <- anchored by (rewrite Rabs_pos_eq; lra). apply fl_le; lra. }
+    { rewrite <- (Zrnd_IZR ZnearestE reach) at 1. rewrite reach_pow.
+      rewrite <- anchored by (rewrite Rabs_pos_eq; lra). apply fl_le; lra. }
     rewrite HR in G.
     assert (N : (reach <= ZnearestE y)%Z) by (apply nearest_ge; lra).
     replace (clamp low high (ZnearestE y)) with high by (unfold clamp; lia).
@@ -206,7 +212,8 @@ assert (ID : bpow two (e1 + e2) = / D) by (rewrite He; apply bpow_opp).
 assert (reach_p : (reach <= 2 ^ p)%Z) by (apply Z.pow_le_mono_r; lia).
 assert (E : forall z, (Z.abs z <= reach)%Z -> format (IZR z * D) /\ ZnearestE (chain e1 e2 (IZR z * D)) = z).
 { intros z Hz. assert (Fz : format (IZR z * D)) by (apply multiple_format; auto; lia). split; auto.
-  rewrite chain_nearest by auto. rewrite ID, Rmult_assoc, Rinv_r, Rmult_1_r by lra. apply Zrnd_IZR; auto with typeclass_instances. }
+  rewrite chain_nearest by auto. rewrite ID, Rmult_assoc, Rinv_r, Rmult_1_r by lra.
+  apply Zrnd_IZR; auto with typeclass_instances. }
 assert (G : clamp low high (ZnearestE y) = clamp low high (ZnearestE ((Grid.clampR L U x - base) / D))).
 { unfold Grid.clampR. destruct (Rle_lt_dec x U) as [hU|hU]; [destruct (Rle_lt_dec L x) as [hL|hL]|].
   - rewrite Rmin_right, Rmax_right by lra.
@@ -269,17 +276,21 @@ destruct choice as [[-> H]|[(HL & E & H)|(HU & E & H)]].
 - assert (A : offset <= L).
   { rewrite <- (div_mul L), E. apply Rmult_le_compat_r; [lra|]. apply Zfloor_lb. }
   assert (B : L < offset + D).
-  { rewrite <- (div_mul L) at 1. replace (offset + D) with ((IZR m + 1) * D) by ring. apply Rmult_lt_compat_r; auto. rewrite E. apply Zfloor_ub. }
+  { rewrite <- (div_mul L) at 1. replace (offset + D) with ((IZR m + 1) * D) by ring. apply Rmult_lt_compat_r; auto.
+    rewrite E. apply Zfloor_ub. }
   assert (C : 0 <= offset).
-  { apply Rmult_le_pos; [|lra]. apply IZR_le. rewrite E. apply Zfloor_lub. apply Rmult_le_reg_r with D; auto. rewrite div_mul. lra. }
+  { apply Rmult_le_pos; [|lra]. apply IZR_le. rewrite E. apply Zfloor_lub. apply Rmult_le_reg_r with D; auto.
+    rewrite div_mul. lra. }
   split; [|split]; [|nra|lra]. destruct C as [C|C]; [right; left; lra|left; lra].
 - assert (A : U <= offset).
   { rewrite <- (div_mul U), E. apply Rmult_le_compat_r; [lra|]. apply Zceil_ub. }
   assert (B : offset - D < U).
-  { rewrite <- (div_mul U). replace (offset - D) with ((IZR m - 1) * D) by ring. apply Rmult_lt_compat_r; auto. rewrite E.
+  { rewrite <- (div_mul U). replace (offset - D) with ((IZR m - 1) * D) by ring. apply Rmult_lt_compat_r; auto.
+    rewrite E.
     generalize (Zceil_lb (U / D)); lra. }
   assert (C : offset <= 0).
-  { assert (IZR m <= 0); [|nra]. apply IZR_le. rewrite E. apply Zceil_glb. apply Rmult_le_reg_r with D; auto. rewrite div_mul. lra. }
+  { assert (IZR m <= 0); [|nra]. apply IZR_le. rewrite E. apply Zceil_glb. apply Rmult_le_reg_r with D; auto.
+    rewrite div_mul. lra. }
   split; [|split]; [|lra|nra]. destruct C as [C|C]; [right; right; lra|left; lra].
 Qed.
 
@@ -301,13 +312,15 @@ Qed.
 (** The base: the offset, or where that is no float the next one inward. *)
 Local Instance precision : Prec_gt_0 p. Proof. unfold Prec_gt_0; lia. Qed.
 Notation format := (generic_format radix2 (FLT_exp emin p)).
-Definition base := if Rle_dec 0 offset then round radix2 (FLT_exp emin p) Zceil offset else round radix2 (FLT_exp emin p) Zfloor offset.
+Definition base := if Rle_dec 0 offset then round radix2 (FLT_exp emin p) Zceil offset else round radix2 (FLT_exp emin
+  p) Zfloor offset.
 Variable shift : Z.
 Hypothesis shift_ok : base = offset + IZR shift * D.
 
 Lemma base_of_a_float : format offset -> base = offset /\ shift = 0%Z.
 Proof.
-intros F. assert (E : base = offset) by (unfold base; destruct Rle_dec; apply round_generic; auto with typeclass_instances).
+intros F. assert (E : base = offset) by (unfold base; destruct Rle_dec; apply round_generic;
+auto with typeclass_instances).
 split; auto. apply eq_IZR. apply Rmult_eq_reg_r with D; [|generalize D_pos; lra]. lra.
 Qed.
 
@@ -315,14 +328,17 @@ Qed.
 Lemma far_floats_are_multiples x : format x -> bpow radix2 (p + g) <= Rabs x -> exists j, x = IZR j * D.
 Proof.
 intros F H. assert (C : (g < cexp radix2 (FLT_exp emin p) x)%Z).
-{ unfold cexp, FLT_exp. assert (p + g < mag radix2 x)%Z; [|lia]. apply lt_bpow with radix2. apply Rle_lt_trans with (1 := H), bpow_mag_gt. }
+{ unfold cexp, FLT_exp. assert (p + g < mag radix2 x)%Z; [|lia]. apply lt_bpow with radix2.
+  apply Rle_lt_trans with (1 := H), bpow_mag_gt. }
 rewrite F. unfold F2R; simpl. set (e := cexp _ _ _) in *. set (n := Ztrunc _).
-exists (n * 2 ^ (e - g))%Z. rewrite mult_IZR. change 2%Z with (radix_val radix2). rewrite IZR_Zpower, Rmult_assoc, <- bpow_plus by lia.
+exists (n * 2 ^ (e - g))%Z. rewrite mult_IZR. change 2%Z with (radix_val radix2).
+  rewrite IZR_Zpower, Rmult_assoc, <- bpow_plus by lia.
 do 2 f_equal. ring.
 Qed.
 Lemma offset_is_far : ~ format offset -> bpow radix2 (p + g) < Rabs offset.
 Proof.
-intros N. destruct (Rle_lt_dec (Rabs offset) (bpow radix2 (p + g))) as [h|h]; auto. exfalso. apply N. apply multiple_format; auto.
+intros N. destruct (Rle_lt_dec (Rabs offset) (bpow radix2 (p + g))) as [h|h]; auto. exfalso. apply N.
+apply multiple_format; auto.
 apply le_IZR. rewrite abs_IZR. change (2 ^ p)%Z with (Zpower radix2 p). rewrite IZR_Zpower by lia.
 rewrite Rabs_mult, (Rabs_pos_eq D), bpow_plus in h by apply bpow_ge_0. now apply Rmult_le_reg_r in h; [|apply D_pos].
 Qed.
@@ -330,33 +346,44 @@ Qed.
 Lemma base_is_a_multiple : exists s, base = offset + IZR s * D.
 Proof.
 destruct (generic_format_EM radix2 (FLT_exp emin p) offset) as [F|F].
-- exists 0%Z. rewrite Rmult_0_l, Rplus_0_r. unfold base; destruct Rle_dec; apply round_generic; auto with typeclass_instances.
-- assert (B := offset_is_far F). assert (Fb : format base) by (unfold base; destruct Rle_dec; apply generic_format_round; auto with typeclass_instances).
+- exists 0%Z. rewrite Rmult_0_l, Rplus_0_r. unfold base; destruct Rle_dec; apply round_generic;
+  auto with typeclass_instances.
+- assert (B := offset_is_far F). assert (Fb : format base) by (unfold base; destruct Rle_dec;
+  apply generic_format_round; auto with typeclass_instances).
   assert (H : Rabs offset <= Rabs base).
   { unfold base. destruct Rle_dec as [h|h].
-    - assert (offset <= round radix2 (FLT_exp emin p) Zceil offset) by (apply round_UP_pt; auto with typeclass_instances).
+    - assert (offset <= round radix2 (FLT_exp emin p) Zceil offset) by (apply round_UP_pt;
+      auto with typeclass_instances).
       rewrite !Rabs_pos_eq; lra.
-    - assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt; auto with typeclass_instances).
+    - assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt;
+      auto with typeclass_instances).
       rewrite !Rabs_left1; lra. }
   destruct (far_floats_are_multiples base Fb ltac:(lra)) as (j & E). exists (j - m)%Z. rewrite minus_IZR, E. ring.
 Qed.
 
-(** An offset that is no float: within the bounds every float is a whole number of steps from it, and no nearer than the base. *)
-Lemma no_float_offset y : ~ format offset -> format y -> L <= y <= U -> (exists j, y = offset + IZR j * D) /\ Rabs (y - base) <= Rabs (y - offset).
+(** An offset that is no float: within the bounds every float is a whole number of steps from it,
+  and no nearer than the base. *)
+Lemma no_float_offset y : ~ format offset -> format y -> L <= y <= U -> (exists j, y = offset + IZR j * D) /\
+  Rabs (y - base) <= Rabs (y - offset).
 Proof.
 intros N Fy Hy. destruct choice_facts as (HB & _ & _). assert (B := offset_is_far N).
 destruct HB as [E|[H|H]]; [exfalso; apply N; rewrite E; apply generic_format_0| |].
 - rewrite Rabs_pos_eq in B by lra. split.
-  + destruct (far_floats_are_multiples y Fy) as (j & E); [rewrite Rabs_pos_eq; lra|]. exists (j - m)%Z. rewrite minus_IZR, E. ring.
+  + destruct (far_floats_are_multiples y Fy) as (j & E); [rewrite Rabs_pos_eq; lra|]. exists (j - m)%Z.
+    rewrite minus_IZR, E. ring.
   + unfold base. destruct Rle_dec; [|lra].
     assert (offset <= round radix2 (FLT_exp emin p) Zceil offset) by (apply round_UP_pt; auto with typeclass_instances).
-    assert (round radix2 (FLT_exp emin p) Zceil offset <= y) by (apply round_le_generic; auto with typeclass_instances; lra).
+    assert (round radix2 (FLT_exp emin p) Zceil offset <= y) by (apply round_le_generic;
+    auto with typeclass_instances; lra).
     rewrite !Rabs_pos_eq; lra.
 - rewrite Rabs_left in B by lra. split.
-  + destruct (far_floats_are_multiples y Fy) as (j & E); [rewrite Rabs_left; lra|]. exists (j - m)%Z. rewrite minus_IZR, E. ring.
+  + destruct (far_floats_are_multiples y Fy) as (j & E); [rewrite Rabs_left; lra|]. exists (j - m)%Z.
+    rewrite minus_IZR, E. ring.
   + unfold base. destruct Rle_dec; [lra|].
-    assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt; auto with typeclass_instances).
-    assert (y <= round radix2 (FLT_exp emin p) Zfloor offset) by (apply round_ge_generic; auto with typeclass_instances; lra).
+    assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt;
+    auto with typeclass_instances).
+    assert (y <= round radix2 (FLT_exp emin p) Zfloor offset) by (apply round_ge_generic;
+    auto with typeclass_instances; lra).
     rewrite !Rabs_left1; lra.
 Qed.
 
@@ -373,7 +400,8 @@ destruct (generic_format_EM radix2 (FLT_exp emin p) offset) as [F|F].
 - destruct (base_of_a_float F) as [-> _]. apply subtract; auto. lra.
 - destruct (no_float_offset y F Fy Hy) as [(j & E) B].
   replace (y - base) with (IZR (j - shift) * D) in * by (rewrite minus_IZR, shift_ok, E; ring).
-  apply multiple_format; auto. apply le_IZR. rewrite abs_IZR. change (2 ^ p)%Z with (Zpower radix2 p). rewrite IZR_Zpower by lia.
+  apply multiple_format; auto. apply le_IZR. rewrite abs_IZR. change (2 ^ p)%Z with (Zpower radix2 p).
+  rewrite IZR_Zpower by lia.
   apply Rmult_le_reg_r with D; auto. rewrite <- bpow_plus. apply Rle_trans with (2 := R). apply Rle_trans with (2 := B).
   rewrite Rabs_mult, (Rabs_pos_eq D); lra.
 Qed.
@@ -382,7 +410,8 @@ Notation J := (low L U D offset).
 Notation K := (high L U D offset).
 Hypothesis within_reach : (Z.abs (J - shift) <= reach p)%Z /\ (Z.abs (K - shift) <= reach p)%Z.
 
-Theorem our_grid_exact x : format x -> kernel p emin base e1 e2 (J - shift) (K - shift) x + IZR shift = IZR (Grid.q L U D offset x).
+Theorem our_grid_exact x : format x -> kernel p emin base e1 e2 (J - shift) (K - shift) x + IZR shift = IZR (Grid.q L U
+  D offset x).
 Proof.
 intros Fx. generalize D_pos; intros dp.
 assert (E : J = low0 L D offset /\ K = high0 U D offset).
@@ -391,12 +420,15 @@ assert (LJ : L <= offset + IZR J * D) by (rewrite (proj1 E); generalize (low0_ge
 assert (KU : offset + IZR K * D <= U) by (rewrite (proj2 E); generalize (high0_le U D offset dp); lra).
 assert (JK : (J <= K)%Z) by apply low_high.
 destruct within_reach as [RJ RK].
-rewrite (kernel_exact p emin p_large emin_small L U g); auto; try lia; try (rewrite minus_IZR, shift_ok; lra); [|apply subtraction_is_exact].
+rewrite (kernel_exact p emin p_large emin_small L U g); auto; try lia; try (rewrite minus_IZR, shift_ok; lra);
+[|apply subtraction_is_exact].
 unfold Grid.q. rewrite <- plus_IZR. f_equal.
 assert (div : forall a b z, a <= b + IZR z * D -> (ZnearestE ((a - b) / D) <= z)%Z).
-{ intros a b z H. apply nearest_le. apply Rmult_le_reg_r with D; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
+{ intros a b z H. apply nearest_le. apply Rmult_le_reg_r with D; auto.
+  unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
 assert (div' : forall a b z, b + IZR z * D <= a -> (z <= ZnearestE ((a - b) / D))%Z).
-{ intros a b z H. apply nearest_ge. apply Rmult_le_reg_r with D; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
+{ intros a b z H. apply nearest_ge. apply Rmult_le_reg_r with D; auto.
+  unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. }
 unfold Grid.clampR. destruct (Rle_lt_dec x U) as [hU|hU]; [destruct (Rle_lt_dec L x) as [hL|hL]|].
 - rewrite Rmin_right, Rmax_right by lra.
   destruct (generic_format_EM radix2 (FLT_exp emin p) offset) as [F|F].
@@ -408,6 +440,7 @@ unfold Grid.clampR. destruct (Rle_lt_dec x U) as [hU|hU]; [destruct (Rle_lt_dec 
 - rewrite Rmin_right, Rmax_left by lra.
   generalize (div L offset J LJ) (div L base (J - shift)%Z ltac:(rewrite minus_IZR, shift_ok; lra)). unfold clamp; lia.
 - rewrite Rmin_left, Rmax_right by lra.
-  generalize (div' U offset K KU) (div' U base (K - shift)%Z ltac:(rewrite minus_IZR, shift_ok; lra)). unfold clamp; lia.
+  generalize (div' U offset K KU) (div' U base (K - shift)%Z ltac:(rewrite minus_IZR, shift_ok; lra)).
+  unfold clamp; lia.
 Qed.
 End OurGrid.

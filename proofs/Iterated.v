@@ -35,7 +35,8 @@ Definition iterated_accuracy (n : nat) (M : R) := INR n * (INR n - 1) * u * M.
 
 Lemma iterated_accuracy_grows M i n : 0 <= M -> (i <= n)%nat -> iterated_accuracy i M <= iterated_accuracy n M.
 Proof.
-intros HM H. unfold iterated_accuracy. apply Rmult_le_compat_r; auto. apply Rmult_le_compat_r; [generalize (u_pos p); lra|].
+intros HM H. unfold iterated_accuracy. apply Rmult_le_compat_r; auto.
+apply Rmult_le_compat_r; [generalize (u_pos p); lra|].
 destruct i as [|i].
 - simpl. rewrite Rmult_0_l. destruct n as [|n]; [simpl; lra|]. rewrite S_INR. generalize (pos_INR n); nra.
 - apply le_INR in H. rewrite S_INR in *. generalize (pos_INR i). nra.
@@ -51,7 +52,8 @@ destruct (iterated_error l Fl) as [G| ->]; [|unfold iterated; simpl; rewrite Rmi
 destruct l as [|x l]; [unfold iterated; simpl; rewrite Rminus_0_r, Rabs_R0; lra|].
 apply Rle_trans with (1 := G).
 assert (1 <= INR (length (x :: l))) by (simpl length; rewrite S_INR; generalize (pos_INR (length l)); lra).
-replace (INR (length (x :: l)) * (INR (length (x :: l)) - 1) * u * M) with ((INR (length (x :: l)) - 1) * u * (INR (length (x :: l)) * M)) by ring.
+replace (INR (length (x :: l)) * (INR (length (x :: l)) - 1) * u * M)
+with ((INR (length (x :: l)) - 1) * u * (INR (length (x :: l)) * M)) by ring.
 apply Rmult_le_compat_l; auto. apply Rmult_le_pos; lra.
 Qed.
 
@@ -64,7 +66,8 @@ Notation M := (magnitude L U).
 Notation k_bits := (bpow radix2 (1 - p)).
 
 Lemma twice_the_accuracy n m : 2 * iterated_accuracy n m = INR n * (INR n - 1) * m * k_bits.
-Proof. unfold iterated_accuracy, Trees.u. replace (1 - p)%Z with (1 + - p)%Z by ring. rewrite bpow_plus. change (bpow radix2 1) with 2. ring. Qed.
+Proof. unfold iterated_accuracy, Trees.u. replace (1 - p)%Z with (1 + - p)%Z by ring. rewrite bpow_plus.
+change (bpow radix2 1) with 2. ring. Qed.
 
 Theorem iterated_change_one n (d d' : list X) : length d = n -> change_one d d' ->
   Rabs (iterated (map c d) - iterated (map c d')) <= U - L + INR n * (INR n - 1) * M * k_bits.
@@ -73,8 +76,10 @@ intros Hd H. rewrite <- twice_the_accuracy. apply from_accuracy_change_one with 
 intros m l m0 Hl. apply (iterated_is_accurate n m l m0). lia.
 Qed.
 Theorem iterated_cut n :
-  sensitivity insert_delete (fun d => iterated (map c (firstn n d))) (Rmax M (U - L) + INR n * (INR n - 1) * M * k_bits).
-Proof. rewrite <- twice_the_accuracy. apply from_accuracy_cut with (fun x => format x); auto using iterated_is_accurate. Qed.
+  sensitivity insert_delete (fun d => iterated (map c (firstn n d))) (Rmax M (U - L) + INR n * (INR n - 1) * M *
+    k_bits).
+Proof. rewrite <- twice_the_accuracy. apply from_accuracy_cut with (fun x => format x);
+auto using iterated_is_accurate. Qed.
 Theorem iterated_split n : L <= 0 <= U ->
   sensitivity insert_delete (split_sum iterated n X c)
     (Rmax (Rabs L + INR n * (INR n - 1) * Rabs L * k_bits) (Rabs U + INR n * (INR n - 1) * Rabs U * k_bits)).

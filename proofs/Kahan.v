@@ -1,6 +1,7 @@
 (** kahan (docs/theorems/kahan.md): compensated summation.
 
-    The error of n records is at most 3 u n M if n u <= 1/4, for any precision of at least 4 bits, subnormals included; at
+    The error of n records is at most 3 u n M if n u <= 1/4, for any precision of at least 4 bits,
+      subnormals included; at
     most 9/4 u n M if n u <= 1/64 and p is at least 8. The proof is by one invariant on the state instead of the page's
     sums: with F the error of s - c and G = s - c, the potential |F| + u max(|G|, K M) grows by a little over 2 u M a
     record, because a step whose compensation is inexact leaves a small G behind. *)
@@ -60,7 +61,8 @@ destruct (Rle_lt_dec (Rabs y) (Rabs s)) as [h|h].
 - exists (y - (x - c)), be, 0. repeat split; try (unfold be; ring); auto.
   + apply sub_err; auto.
   + assert (E : t + fl (y + fl (s - t)) = s + y).
-    { apply Fast2Sum_correct; auto; try lia. intros z. rewrite <- (Z.even_opp (- (z + 1))), Z.opp_involutive, Z.even_add.
+    { apply Fast2Sum_correct; auto; try lia. intros z.
+      rewrite <- (Z.even_opp (- (z + 1))), Z.opp_involutive, Z.even_add.
       now destruct (Z.even z). }
     unfold c'. replace (t - s) with (- (s - t)) by ring. rewrite round_NE_opp.
     replace (- fl (s - t) - y) with (- (y + fl (s - t))) by ring. rewrite round_NE_opp. unfold be. lra.
@@ -70,7 +72,8 @@ destruct (Rle_lt_dec (Rabs y) (Rabs s)) as [h|h].
   assert (Ets : t - s = y + be) by (unfold be; ring).
   assert (G1 : Rabs ga <= Rabs be).
   { unfold ga, z. destruct (round_N_pt radix2 (FLT_exp emin p) (fun x => negb (Z.even x)) (t - s)) as [_ N].
-    apply Rle_trans with (1 := N y Fy). rewrite Ets. replace (y - (y + be)) with (- be) by ring. now rewrite Rabs_Ropp; right. }
+    apply Rle_trans with (1 := N y Fy). rewrite Ets. replace (y - (y + be)) with (- be) by ring.
+    now rewrite Rabs_Ropp; right. }
   assert (G2 : Rabs ga <= u * Rabs (t - s)) by now apply sub_err.
   assert (SY : Rabs (s + y) <= 2 * Rabs y) by (apply Rle_trans with (1 := Rabs_triang _ _); lra).
   assert (BY : Rabs be <= 2 * u * Rabs y) by nra.
@@ -117,9 +120,11 @@ assert (iM : 0 <= i * M) by (apply Rmult_le_pos; lra).
 assert (Hh : h <= 19 / 8 * u * i * M).
 { apply Rle_trans with (1 := Hc). apply Rle_trans with (2 * u * ((1 + 3 * u) * i * M)); [apply Rmult_le_compat_l; lra|].
   replace (2 * u * ((1 + 3 * u) * i * M)) with ((2 * (1 + 3 * u)) * (u * (i * M))) by ring.
-  replace (19 / 8 * u * i * M) with (19 / 8 * (u * (i * M))) by ring. apply Rmult_le_compat_r; [|lra]. apply Rmult_le_pos; lra. }
+  replace (19 / 8 * u * i * M) with (19 / 8 * (u * (i * M))) by ring. apply Rmult_le_compat_r; [|lra].
+  apply Rmult_le_pos; lra. }
 assert (Hh2 : h <= 19 / 32 * M).
-{ apply Rle_trans with (1 := Hh). replace (19 / 8 * u * i * M) with (19 / 8 * (i * u) * M) by ring. apply Rmult_le_compat_r; lra. }
+{ apply Rle_trans with (1 := Hh). replace (19 / 8 * u * i * M) with (19 / 8 * (i * u) * M) by ring.
+  apply Rmult_le_compat_r; lra. }
 assert (h0 : 0 <= h) by apply Rabs_pos.
 assert (Hxc : Rabs (x - c) <= M + h).
 { apply Rle_trans with (1 := Rabs_triang _ _). rewrite Rabs_Ropp. fold h. lra. }
@@ -139,7 +144,8 @@ assert (HMh : u * (1 + ka) * (M + h) <= u * M * ((1 + ka) * (1 + 19 / 8 * u * i)
   apply Rmult_le_compat_l; [|lra]. unfold ka. clear - u0 u1. apply Rmult_le_pos; nra. }
 assert (HBi : B i <= 285 / 100 * i - 97 / 100).
 { unfold B, K. fold ka.
-  assert (k1 : ka <= 612 / 512) by (unfold ka; clear - u0 u1; nra). assert (k0 : 1 <= ka) by (unfold ka; clear - u0 u1; nra).
+  assert (k1 : ka <= 612 / 512) by (unfold ka; clear - u0 u1; nra).
+  assert (k0 : 1 <= ka) by (unfold ka; clear - u0 u1; nra).
   assert (w : 1 + 19 / 16 * u * (i + 1) <= 83 / 64) by lra.
   assert (w0 : 0 <= 1 + 19 / 16 * u * (i + 1)) by (assert (0 <= u * (i + 1)) by (apply Rmult_le_pos; lra); lra).
   assert ((i - 2) * (1 + 19 / 16 * u * (i + 1)) <= (i - 2) * (83 / 64)) by (apply Rmult_le_compat_l; lra).
@@ -149,7 +155,8 @@ assert (HBi : B i <= 285 / 100 * i - 97 / 100).
   lra. }
 assert (Hb : Rabs be <= u * (Rabs G + M + Rabs al)).
 { apply Rle_trans with (1 := Hbe). apply Rmult_le_compat_l; [lra|]. rewrite ESY.
-  apply Rle_trans with (1 := Rabs_triang _ _). apply Rplus_le_compat_r. apply Rle_trans with (1 := Rabs_triang _ _). lra. }
+  apply Rle_trans with (1 := Rabs_triang _ _). apply Rplus_le_compat_r. apply Rle_trans with (1 := Rabs_triang _ _).
+  lra. }
 assert (TE : Rabs (F + al + be) <= u * M * B i + (1 + u) * (u * (M + h)) + u * M).
 { assert (T : Rabs (F + al + be) <= Rabs F + Rabs al + Rabs be).
   { apply Rle_trans with (1 := Rabs_triang _ _). apply Rplus_le_compat_r, Rabs_triang. }
@@ -160,25 +167,30 @@ constructor; simpl; try apply format_fl.
 - (* the error *)
   rewrite EE. apply Rle_trans with (1 := TE).
   assert (u * (M + h) <= u * (51 / 32 * M)) by (apply Rmult_le_compat_l; lra).
-  assert ((1 + u) * (u * (M + h)) <= 17 / 16 * (u * (51 / 32 * M))) by (apply Rmult_le_compat; try lra; apply Rmult_le_pos; lra).
+  assert ((1 + u) * (u * (M + h)) <= 17 / 16 * (u * (51 / 32 * M))) by (apply Rmult_le_compat; try lra;
+  apply Rmult_le_pos; lra).
   assert (u * M * B i <= u * M * (285 / 100 * i - 97 / 100)) by (apply Rmult_le_compat_l; lra).
   assert (u * M * 2 <= u * M * i) by (apply Rmult_le_compat_l; lra).
   lra.
 - (* the error, where n u is small *)
   intros v1 v2. rewrite EE. apply Rle_trans with (1 := TE).
   assert (Hh3 : h <= 19 / 512 * M).
-  { apply Rle_trans with (1 := Hh). replace (19 / 8 * u * i * M) with (19 / 8 * (i * u) * M) by ring. apply Rmult_le_compat_r; lra. }
+  { apply Rle_trans with (1 := Hh). replace (19 / 8 * u * i * M) with (19 / 8 * (i * u) * M) by ring.
+    apply Rmult_le_compat_r; lra. }
   assert (HB2 : B i <= 205 / 100 * i + 51 / 100).
   { unfold B, K. fold ka.
-    assert (k1 : ka <= 10119 / 10000) by (unfold ka; clear - u0 v1; nra). assert (k0 : 1 <= ka) by (unfold ka; clear - u0 u1; nra).
+    assert (k1 : ka <= 10119 / 10000) by (unfold ka; clear - u0 v1; nra).
+    assert (k0 : 1 <= ka) by (unfold ka; clear - u0 u1; nra).
     assert (w : 1 + 19 / 16 * u * (i + 1) <= 1043 / 1024) by lra.
     assert (w0 : 0 <= 1 + 19 / 16 * u * (i + 1)) by (assert (0 <= u * (i + 1)) by (apply Rmult_le_pos; lra); lra).
     assert ((i - 2) * (1 + 19 / 16 * u * (i + 1)) <= (i - 2) * (1043 / 1024)) by (apply Rmult_le_compat_l; lra).
     assert (0 <= (i - 2) * (1 + 19 / 16 * u * (i + 1))) by (apply Rmult_le_pos; lra).
-    assert ((1 + ka) * ((i - 2) * (1 + 19 / 16 * u * (i + 1))) <= (1 + 10119 / 10000) * ((i - 2) * (1043 / 1024))) by (apply Rmult_le_compat; lra).
+    assert ((1 + ka) * ((i - 2) * (1 + 19 / 16 * u * (i + 1))) <= (1 + 10119 / 10000) * ((i - 2) * (1043 / 1024)))
+    by (apply Rmult_le_compat; lra).
     lra. }
   assert (u * (M + h) <= u * (531 / 512 * M)) by (apply Rmult_le_compat_l; lra).
-  assert ((1 + u) * (u * (M + h)) <= 257 / 256 * (u * (531 / 512 * M))) by (apply Rmult_le_compat; try lra; apply Rmult_le_pos; lra).
+  assert ((1 + u) * (u * (M + h)) <= 257 / 256 * (u * (531 / 512 * M))) by (apply Rmult_le_compat; try lra;
+  apply Rmult_le_pos; lra).
   assert (u * M * B i <= u * M * (205 / 100 * i + 51 / 100)) by (apply Rmult_le_compat_l; lra).
   assert (u * M * 2 <= u * M * i) by (apply Rmult_le_compat_l; lra).
   lra.
@@ -193,10 +205,13 @@ constructor; simpl; try apply format_fl.
     { assert (0 <= M + u * (M + h)) by (assert (0 <= u * (M + h)) by (apply Rmult_le_pos; lra); lra).
       apply Rmax_lub; [|generalize (Rmax_r (Rabs G) (K * M)); lra].
       apply Rle_trans with (1 := Rabs_triang _ _). generalize (Rabs_triang G x) (Rmax_l (Rabs G) (K * M)). lra. }
-    assert (T3 : u * Rmax (Rabs (G + x + al)) (K * M) <= u * (Rmax (Rabs G) (K * M) + (M + u * (M + h)))) by (apply Rmult_le_compat_l; lra).
+    assert (T3 : u * Rmax (Rabs (G + x + al)) (K * M) <= u * (Rmax (Rabs G) (K * M) + (M + u * (M + h))))
+    by (apply Rmult_le_compat_l; lra).
     assert (T4 : u * (M + h) + u * (M + u * (M + h)) <= u * (1 + ka) * (M + h)).
-    { replace (u * (M + h) + u * (M + u * (M + h))) with (u * ((1 + u) * (M + h) + M)) by ring. rewrite (Rmult_assoc u). apply Rmult_le_compat_l; [lra|].
-      assert (1 + u <= ka) by (unfold ka; clear - u0 u1; nra). assert ((1 + u) * (M + h) <= ka * (M + h)) by (apply Rmult_le_compat_r; lra). lra. }
+    { replace (u * (M + h) + u * (M + u * (M + h))) with (u * ((1 + u) * (M + h) + M)) by ring.
+      rewrite (Rmult_assoc u). apply Rmult_le_compat_l; [lra|].
+      assert (1 + u <= ka) by (unfold ka; clear - u0 u1; nra).
+      assert ((1 + u) * (M + h) <= ka * (M + h)) by (apply Rmult_le_compat_r; lra). lra. }
     lra.
   + assert (Hy : Rabs y <= (1 + u) * (M + h)).
     { rewrite Ey. apply Rle_trans with (1 := Rabs_triang _ _). lra. }
@@ -215,16 +230,19 @@ constructor; simpl; try apply format_fl.
       assert (u * ka * (M + h) <= / 16 * (612 / 512) * (51 / 32 * M)).
       { apply Rmult_le_compat; try lra. unfold ka; clear - u0 u1; apply Rmult_le_pos; nra. }
       unfold K. lra. }
-    assert (T3 : u * Rmax (Rabs (G + x + al - ga)) (K * M) <= u * Rmax (Rabs G) (K * M)) by (apply Rmult_le_compat_l; lra).
+    assert (T3 : u * Rmax (Rabs (G + x + al - ga)) (K * M) <= u * Rmax (Rabs G) (K * M)) by (apply Rmult_le_compat_l;
+    lra).
     lra.
 Qed.
 
-Lemma good_2 x1 x2 : format x1 -> format x2 -> Rabs x1 <= M -> Rabs x2 <= M -> good 2 (step (step (0, 0) x1) x2) (x1 + x2).
+Lemma good_2 x1 x2 : format x1 -> format x2 -> Rabs x1 <= M -> Rabs x2 <= M ->
+  good 2 (step (step (0, 0) x1) x2) (x1 + x2).
 Proof.
 intros F1 F2 H1 H2. destruct u_16 as [u0 u1].
 assert (F0 : format 0) by apply generic_format_0.
 assert (E1 : step (0, 0) x1 = (x1, 0)).
-{ unfold step. now rewrite Rminus_0_r, (fl_id x1), Rplus_0_l, (fl_id x1), Rminus_0_r, (fl_id x1), Rminus_diag_eq, (fl_id 0) by auto. }
+{ unfold step. now rewrite Rminus_0_r, (fl_id x1), Rplus_0_l, (fl_id x1), Rminus_0_r, (fl_id x1), Rminus_diag_eq,
+  (fl_id 0) by auto. }
 rewrite E1. destruct (one_step x1 0 x2 F1 F0 F2) as (al & be & ga & Ey & Hal & Et & Hbe & Hbt & Ec & Hgb & Hga).
 unfold step. rewrite Rminus_0_r in *. rewrite (fl_id x2 F2) in *.
 assert (al = 0) as -> by lra. clear Ey Hal.
@@ -248,7 +266,8 @@ constructor; simpl; try apply format_fl.
   + unfold B. replace (2 - 2) with 0 by ring. rewrite Rmult_0_l, Rmult_0_r. lra.
   + apply Rle_trans with (1 := Rabs_triang _ _). rewrite Rabs_Ropp. unfold K.
     assert (u * M * (1 + 2 * u) <= M).
-    { replace (u * M * (1 + 2 * u)) with (u * (1 + 2 * u) * M) by ring. rewrite <- (Rmult_1_l M) at 2. apply Rmult_le_compat_r; nra. }
+    { replace (u * M * (1 + 2 * u)) with (u * (1 + 2 * u) * M) by ring. rewrite <- (Rmult_1_l M) at 2.
+      apply Rmult_le_compat_r; nra. }
     lra.
 Qed.
 
@@ -276,7 +295,8 @@ destruct l as [|x1 [|x2 l]].
   rewrite Rminus_0_r, (fl_id x1), !Rplus_0_l, (fl_id x1), Rplus_0_r, Rminus_diag_eq, Rabs_R0 by auto.
   assert (0 <= M) by (apply Rle_trans with (2 := B1), Rabs_pos). assert (0 <= u * M) by (apply Rmult_le_pos; lra). lra.
 - destruct (Forall_inv F) as [F1 B1]. destruct (Forall_inv (Forall_inv_tail F)) as [F2 B2].
-  assert (E : INR (length (x1 :: x2 :: l)) = 2 + INR (length l)) by (cbn [length]; rewrite !S_INR; ring). rewrite E in *.
+  assert (E : INR (length (x1 :: x2 :: l)) = 2 + INR (length l)) by (cbn [length]; rewrite !S_INR; ring).
+  rewrite E in *.
   assert (G := good_fold l 2 _ _ ltac:(lra) Hu (good_2 x1 x2 F1 F2 B1 B2) (Forall_inv_tail (Forall_inv_tail F))).
   destruct G as [_ _ G G2 _ _ _]. cbn [fold_left sum fold_right]. fold (sum l).
   replace (x1 + (x2 + sum l)) with (x1 + x2 + sum l) by ring. auto.
@@ -302,7 +322,8 @@ Qed.
 (** What is rounded in one step, before it is rounded. *)
 Lemma step_room i s c X x : 2 <= i -> (i + 1) * u <= / 4 -> good i (s, c) X -> format x -> Rabs x <= M ->
   let y := fl (x - c) in let t := fl (s + y) in let z := fl (t - s) in
-  Rabs (x - c) <= 3 * M /\ Rabs (s + y) <= (i + 1) * M + 3 * u * (i + 1) * M /\ Rabs (t - s) <= 3 * M /\ Rabs (z - y) <= 3 * M.
+  Rabs (x - c) <= 3 * M /\ Rabs (s + y) <= (i + 1) * M + 3 * u * (i + 1) * M /\ Rabs (t - s) <= 3 * M /\
+    Rabs (z - y) <= 3 * M.
 Proof.
 intros Hi Hu [Fs Fc HE _ HX Hc HP] Fx Hx y t z. simpl in *. destruct u_16 as [u0 u1].
 assert (M0 : 0 <= M) by (apply Rle_trans with (2 := Hx), Rabs_pos).
@@ -324,11 +345,15 @@ assert (HF : Rabs (s - c - X) + Rabs (y - (x - c)) <= 3 * u * (i + 1) * M).
   { assert (u * (K * M) <= u * Rmax (Rabs (s - c)) (K * M)) by (apply Rmult_le_compat_l; lra). lra. }
   assert (BK : B i - K <= 9 / 8 + 3 * (i - 2)).
   { unfold B. assert (ka : (1 + u) * (1 + 2 * u) <= 6 / 5) by nra.
-    assert (iu : 0 <= i * u) by (apply Rmult_le_pos; lra). assert (w : 0 <= 1 + 19 / 16 * u * (i + 1) <= 83 / 64) by lra.
+    assert (iu : 0 <= i * u) by (apply Rmult_le_pos; lra).
+    assert (w : 0 <= 1 + 19 / 16 * u * (i + 1) <= 83 / 64) by lra.
     assert (P : (1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) <= 3).
-    { apply Rle_trans with (11 / 5 * (83 / 64)); [|lra]. apply Rmult_le_compat; try lra. assert (0 <= (1 + u) * (1 + 2 * u)) by (apply Rmult_le_pos; lra). lra. }
-    replace ((1 + (1 + u) * (1 + 2 * u)) * ((i - 2) * (1 + 19 / 16 * u * (i + 1)))) with ((1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) * (i - 2)) by ring.
-    assert ((1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) * (i - 2) <= 3 * (i - 2)) by (apply Rmult_le_compat_r; lra). lra. }
+    { apply Rle_trans with (11 / 5 * (83 / 64)); [|lra]. apply Rmult_le_compat; try lra.
+      assert (0 <= (1 + u) * (1 + 2 * u)) by (apply Rmult_le_pos; lra). lra. }
+    replace ((1 + (1 + u) * (1 + 2 * u)) * ((i - 2) * (1 + 19 / 16 * u * (i + 1))))
+    with ((1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) * (i - 2)) by ring.
+    assert ((1 + (1 + u) * (1 + 2 * u)) * (1 + 19 / 16 * u * (i + 1)) * (i - 2) <= 3 * (i - 2))
+    by (apply Rmult_le_compat_r; lra). lra. }
   assert (u * M * (B i - K) <= u * M * (9 / 8 + 3 * (i - 2))) by (apply Rmult_le_compat_l; lra).
   replace (3 * u * (i + 1) * M) with (u * M * (3 * (i + 1))) by ring.
   assert (u * M * (9 / 8 + 3 * (i - 2)) + u * (51 / 32 * M) <= u * M * (3 * (i + 1))); [|lra].
@@ -336,13 +361,16 @@ assert (HF : Rabs (s - c - X) + Rabs (y - (x - c)) <= 3 * u * (i + 1) * M).
   apply Rmult_le_compat_l; lra. }
 assert (Hsy : Rabs (s + y) <= (i + 1) * M + 3 * u * (i + 1) * M).
 { replace (s + y) with (X + x + ((s - c - X) + (y - (x - c)))) by ring.
-  generalize (Rabs_triang (X + x) ((s - c - X) + (y - (x - c)))) (Rabs_triang X x) (Rabs_triang (s - c - X) (y - (x - c))). lra. }
+  generalize (Rabs_triang (X + x) ((s - c - X) + (y - (x - c)))) (Rabs_triang X x) (Rabs_triang (s - c - X) (y - (x -
+  c))). lra. }
 assert (Hy : Rabs y <= 17 / 10 * M).
 { replace y with ((x - c) + (y - (x - c))) by ring. apply Rle_trans with (1 := Rabs_triang _ _).
   assert (u * (51 / 32 * M) <= / 16 * (51 / 32 * M)) by (apply Rmult_le_compat_r; lra). lra. }
 assert (Hbe : Rabs (t - (s + y)) <= 3 / 10 * M).
-{ apply Rle_trans with (1 := add_err s y Fs Fy). apply Rle_trans with (u * ((i + 1) * M + 3 * u * (i + 1) * M)); [apply Rmult_le_compat_l; lra|].
-  replace (u * ((i + 1) * M + 3 * u * (i + 1) * M)) with ((i + 1) * u * (1 + 3 * u) * M) by ring. apply Rmult_le_compat_r; auto.
+{ apply Rle_trans with (1 := add_err s y Fs Fy). apply Rle_trans with (u * ((i + 1) * M + 3 * u * (i + 1) * M));
+  [apply Rmult_le_compat_l; lra|].
+  replace (u * ((i + 1) * M + 3 * u * (i + 1) * M)) with ((i + 1) * u * (1 + 3 * u) * M) by ring.
+  apply Rmult_le_compat_r; auto.
   apply Rle_trans with (/ 4 * (19 / 16)); [|lra]. apply Rmult_le_compat; try lra. apply Rmult_le_pos; lra. }
 assert (Hts : Rabs (t - s) <= 2 * M).
 { replace (t - s) with (y + (t - (s + y))) by ring. apply Rle_trans with (1 := Rabs_triang _ _). lra. }
@@ -363,13 +391,17 @@ Notation u := (Trees.u p).
 Notation kahan := (kahan p emin).
 Definition kahan_accuracy (n : nat) (M : R) := 3 * u * INR n * M.
 
-Lemma kahan_of_two l : (length l <= 2)%nat -> Forall (fun x => format x) l -> Rabs (kahan l - sum l) <= u * Rabs (sum l).
+Lemma kahan_of_two l : (length l <= 2)%nat -> Forall (fun x => format x) l ->
+  Rabs (kahan l - sum l) <= u * Rabs (sum l).
 Proof.
-assert (id : forall x, format x -> round radix2 (FLT_exp emin p) ZnearestE x = x) by (intros; apply round_generic; auto with typeclass_instances).
+assert (id : forall x, format x -> round radix2 (FLT_exp emin p) ZnearestE x = x) by (intros; apply round_generic;
+auto with typeclass_instances).
 assert (id0 : round radix2 (FLT_exp emin p) ZnearestE 0 = 0) by (apply round_0; auto with typeclass_instances).
-destruct l as [|x [|y [|z l]]]; intros H F; simpl in H; try lia; unfold Kahan.kahan; cbn [fold_left step fst sum fold_right].
+destruct l as [|x [|y [|z l]]]; intros H F; simpl in H; try lia; unfold Kahan.kahan;
+cbn [fold_left step fst sum fold_right].
 - rewrite Rminus_0_r, Rabs_R0. generalize (u_pos p); lra.
-- generalize (Forall_inv F); intros Fx. rewrite !Rminus_0_r, !Rplus_0_l, !Rplus_0_r, !(id x), Rminus_diag_eq, Rabs_R0 by auto.
+- generalize (Forall_inv F); intros Fx. rewrite !Rminus_0_r, !Rplus_0_l, !Rplus_0_r, !(id x), Rminus_diag_eq,
+  Rabs_R0 by auto.
   apply Rmult_le_pos; [generalize (u_pos p); lra|apply Rabs_pos].
 - generalize (Forall_inv F) (Forall_inv (Forall_inv_tail F)); intros Fx Fy.
   repeat (rewrite Rminus_0_r || rewrite Rplus_0_l || rewrite Rplus_0_r || rewrite (id x Fx) || rewrite (id y Fy) ||
@@ -384,7 +416,8 @@ assert (Hl : INR (length l) <= INR n) by now apply le_INR.
 assert (uM : 0 <= u * M) by (apply Rmult_le_pos; lra).
 apply Rle_trans with (3 * u * INR (length l) * M).
 2:{ replace (3 * u * INR (length l) * M) with (3 * (INR (length l) * (u * M))) by ring.
-    replace (3 * u * INR n * M) with (3 * (INR n * (u * M))) by ring. apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_r; lra. }
+    replace (3 * u * INR n * M) with (3 * (INR n * (u * M))) by ring. apply Rmult_le_compat_l; [lra|].
+    apply Rmult_le_compat_r; lra. }
 destruct (Z_le_gt_dec 4 p) as [h|h].
 - apply kahan_error; auto. apply Rle_trans with (2 := Hu). apply Rmult_le_compat_r; lra.
 - assert (u8 : / 8 <= u) by (change (/ 8) with (bpow radix2 (-3)); apply bpow_le; lia).
@@ -394,7 +427,8 @@ destruct (Z_le_gt_dec 4 p) as [h|h].
   assert (Fm : Forall (fun x => Rabs x <= M) l) by (apply Forall_impl with (2 := F); intros x Hx; apply Hx).
   apply sum_of_magnitudes in Fm. apply Rle_trans with (1 := kahan_of_two l ltac:(lia) Fl).
   assert (S : Rabs (sum l) <= sum (map Rabs l)).
-  { clear. induction l as [|x l IH]; simpl; [rewrite Rabs_R0; lra|]. apply Rle_trans with (1 := Rabs_triang _ _). fold (sum l) (sum (map Rabs l)). lra. }
+  { clear. induction l as [|x l IH]; simpl; [rewrite Rabs_R0; lra|]. apply Rle_trans with (1 := Rabs_triang _ _).
+    fold (sum l) (sum (map Rabs l)). lra. }
   assert (u * Rabs (sum l) <= u * (INR (length l) * M)) by (apply Rmult_le_compat_l; lra).
   assert (0 <= u * (INR (length l) * M)) by (apply Rmult_le_pos; [lra|]; apply Rmult_le_pos; [apply pos_INR|lra]). lra.
 Qed.
@@ -408,7 +442,8 @@ Notation M := (magnitude L U).
 Notation k_bits := (bpow radix2 (1 - p)).
 
 Lemma twice_the_accuracy m : 2 * kahan_accuracy n m = 3 * INR n * m * k_bits.
-Proof. unfold kahan_accuracy, Trees.u. replace (1 - p)%Z with (1 + - p)%Z by ring. rewrite bpow_plus. change (bpow radix2 1) with 2. ring. Qed.
+Proof. unfold kahan_accuracy, Trees.u. replace (1 - p)%Z with (1 + - p)%Z by ring. rewrite bpow_plus.
+change (bpow radix2 1) with 2. ring. Qed.
 
 Theorem kahan_change_one (d d' : list X) : length d = n -> change_one d d' ->
   Rabs (kahan (map c d) - kahan (map c d')) <= U - L + 3 * INR n * M * k_bits.
@@ -416,8 +451,10 @@ Proof.
 intros Hd H. rewrite <- twice_the_accuracy. apply from_accuracy_change_one with (fun x => format x) n; auto.
 intros m l m0 Hl. apply (kahan_is_accurate n few_enough m l m0). lia.
 Qed.
-Theorem kahan_cut : sensitivity insert_delete (fun d => kahan (map c (firstn n d))) (Rmax M (U - L) + 3 * INR n * M * k_bits).
-Proof. rewrite <- twice_the_accuracy. apply from_accuracy_cut with (fun x => format x); auto using kahan_is_accurate. Qed.
+Theorem kahan_cut : sensitivity insert_delete (fun d => kahan (map c (firstn n d))) (Rmax M (U - L) + 3 * INR n * M *
+  k_bits).
+Proof. rewrite <- twice_the_accuracy. apply from_accuracy_cut with (fun x => format x); auto using kahan_is_accurate.
+Qed.
 Theorem kahan_split : L <= 0 <= U ->
   sensitivity insert_delete (split_sum kahan n X c)
     (Rmax (Rabs L + 3 * INR n * Rabs L * k_bits) (Rabs U + 3 * INR n * Rabs U * k_bits)).

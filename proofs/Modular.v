@@ -1,6 +1,7 @@
 (** modular (docs/theorems/modular.md): integers added modulo 2^w.
 
-    On the circle of N = 2^w integers the sums of neighbours are at most min(N/2, M) apart, or min(N/2, U - L) for a public
+    On the circle of N = 2^w integers the sums of neighbours are at most min(N/2, M) apart, or min(N/2,
+      U - L) for a public
     n; and integer noise added on the same circle keeps its privacy. *)
 
 From Coq Require Import List Permutation ZArith Reals Lia.
@@ -26,7 +27,8 @@ Proof. exists (- ((z - lo) / N)). unfold wrap. generalize (Z.div_mod (z - lo) N)
 Lemma modular_cong l : exists k, modular l = sumZ l + k * N.
 Proof.
 unfold modular. induction l as [|x l (k & IH)] using rev_ind; [now exists 0|].
-rewrite fold_left_app, sumZ_app, IH. simpl. destruct (wrap_cong (sumZ l + k * N + x)) as (k' & ->). exists (k + k'). ring.
+rewrite fold_left_app, sumZ_app, IH. simpl. destruct (wrap_cong (sumZ l + k * N + x)) as (k' & ->). exists (k + k').
+ring.
 Qed.
 Lemma circle_bound a b : circle a b <= Z.min (N / 2) (Z.abs (a - b)).
 Proof.
@@ -63,11 +65,14 @@ Qed.
 
 
 (** Where the sum fits the type it is the exact one. *)
-Theorem modular_exact L U n l : in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L -> modular l = sumZ l.
+Theorem modular_exact L U n l : in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L ->
+  modular l = sumZ l.
 Proof.
 intros F Hn HU HL. unfold modular. revert F Hn. induction l as [|x l IH] using rev_ind; intros F Hn; [reflexivity|].
-assert (B := sumZ_bounds L U _ F). rewrite fold_left_app, sumZ_app. apply Forall_app in F as [F Fx]. rewrite app_length in *. simpl in Hn.
-rewrite IH by (auto; lia). simpl in *. rewrite sumZ_app in B. simpl in B. unfold wrap. replace (sumZ l + (x + 0)) with (sumZ l + x) in * by lia.
+assert (B := sumZ_bounds L U _ F). rewrite fold_left_app, sumZ_app. apply Forall_app in F as [F Fx].
+rewrite app_length in *. simpl in Hn.
+rewrite IH by (auto; lia). simpl in *. rewrite sumZ_app in B. simpl in B. unfold wrap.
+replace (sumZ l + (x + 0)) with (sumZ l + x) in * by lia.
 assert (A1 : lo <= sumZ l + x) by nia. assert (A2 : sumZ l + x <= hi) by nia.
 rewrite Z.mod_small by (unfold N; lia). lia.
 Qed.

@@ -1,7 +1,9 @@
 (** numpy_pairwise (docs/theorems/numpy_pairwise.md): the tree of additions np.sum does on an aligned 1-D array.
 
-    Fewer than 8 records in sequence; 8 to 128 in eight interleaved sums, joined in pairs, the remainder in sequence; more in
-    two parts, the first floor(n/2) rounded down to a multiple of 8. Its height is H(n), at most G(n), which grows with n; its
+    Fewer than 8 records in sequence; 8 to 128 in eight interleaved sums, joined in pairs, the remainder in sequence;
+      more in
+    two parts, the first floor(n/2) rounded down to a multiple of 8.
+      Its height is H(n), at most G(n), which grows with n; its
     sum is off by at most h u / (1 - h u) n M with h = H(n), and the sensitivity is the ideal one plus twice that. *)
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz Arith.
 From Flocq Require Import Core.
@@ -26,7 +28,8 @@ Definition join_eight (sums : list (tree A)) :=
   | _ => leaf zero
   end.
 Definition block (l : list A) :=
-  let '(sums, rest) := add_rows (length l / 8 - 1) (map leaf (firstn 8 l)) (skipn 8 l) in in_order (join_eight sums) rest.
+  let '(sums, rest) := add_rows (length l / 8 - 1) (map leaf (firstn 8 l)) (skipn 8 l)
+    in in_order (join_eight sums) rest.
 
 Definition first_part (n : nat) := n / 2 - (n / 2) mod 8.
 Fixpoint numpy (fuel : nat) (l : list A) : tree A :=
@@ -40,10 +43,12 @@ Definition numpy_tree (l : list A) := numpy (length l) l.
 
 (** Every record is in the tree once. *)
 Definition all_leaves (sums : list (tree A)) := flat_map leaves sums.
-Lemma add_row_leaves sums row : (length row <= length sums)%nat -> Permutation (all_leaves (add_row sums row)) (all_leaves sums ++ row).
+Lemma add_row_leaves sums row : (length row <= length sums)%nat ->
+  Permutation (all_leaves (add_row sums row)) (all_leaves sums ++ row).
 Proof.
 revert row; induction sums as [|t sums IH]; intros [|x row] H; simpl in *; try lia; auto; [now rewrite app_nil_r|].
-unfold all_leaves in *. rewrite <- app_assoc. rewrite (IH row) by lia. rewrite <- !app_assoc. apply Permutation_app_head. simpl.
+unfold all_leaves in *. rewrite <- app_assoc. rewrite (IH row) by lia. rewrite <- !app_assoc.
+apply Permutation_app_head. simpl.
 apply Permutation_middle.
 Qed.
 Lemma add_row_length sums row : length (add_row sums row) = length sums.
@@ -54,7 +59,8 @@ Proof.
 revert row; induction sums as [|t sums IH]; intros [|x row] E F; simpl in *; try lia; [constructor|].
 constructor; [simpl; generalize (Forall_inv F); lia|]. apply IH; [lia|now apply Forall_inv_tail in F].
 Qed.
-Lemma add_rows_spec rows i sums l : length sums = 8 -> (8 * rows <= length l)%nat -> Forall (fun t => height t = i) sums ->
+Lemma add_rows_spec rows i sums l : length sums = 8 -> (8 * rows <= length l)%nat ->
+  Forall (fun t => height t = i) sums ->
   let '(sums', rest) := add_rows rows sums l in
   length sums' = 8 /\ length rest = (length l - 8 * rows)%nat /\ Forall (fun t => height t = (i + rows)%nat) sums' /\
   Permutation (all_leaves sums' ++ rest) (all_leaves sums ++ l).
@@ -63,7 +69,8 @@ revert i sums l; induction rows as [|rows IH]; intros i sums l E Hl F; cbn [add_
 - rewrite Nat.add_0_r. repeat split; auto. lia.
 - assert (R : length (firstn 8 l) = 8) by (rewrite firstn_length; lia).
   specialize (IH (S i) (add_row sums (firstn 8 l)) (skipn 8 l)). destruct (add_rows rows _ _) as [sums' rest].
-  destruct IH as (I1 & I2 & I3 & I4); [now rewrite add_row_length|rewrite skipn_length; lia|apply add_row_heights; auto; lia|].
+  destruct IH as (I1 & I2 & I3 & I4); [now rewrite add_row_length|rewrite skipn_length; lia|apply add_row_heights;
+  auto; lia|].
   rewrite skipn_length in I2. repeat split; auto; [lia| |].
   + replace (i + S rows)%nat with (S i + rows)%nat by lia. exact I3.
   + rewrite I4, (add_row_leaves sums (firstn 8 l)) by lia. now rewrite <- app_assoc, firstn_skipn.
@@ -76,7 +83,8 @@ Lemma block_spec l : (8 <= length l)%nat ->
   Permutation (leaves (block l)) l /\ height (block l) = (length l / 8 + 2 + length l mod 8)%nat.
 Proof.
 intros H. unfold block.
-assert (D := Nat.div_mod (length l) 8 ltac:(lia)). assert (D1 : (1 <= length l / 8)%nat) by (apply Nat.div_le_lower_bound; lia).
+assert (D := Nat.div_mod (length l) 8 ltac:(lia)). assert (D1 : (1 <= length l / 8)%nat)
+by (apply Nat.div_le_lower_bound; lia).
 assert (Spec := add_rows_spec (length l / 8 - 1) 0 (map leaf (firstn 8 l)) (skipn 8 l)).
 destruct (add_rows _ _ _) as [sums rest]. destruct Spec as (S1 & S2 & S3 & S4).
 - rewrite map_length, firstn_length. lia.
@@ -117,7 +125,8 @@ Arguments numpy_tree {A}.
 Section Map.
 Variables (A B : Type) (f : A -> B) (zero : A).
 Lemma in_order_map l (t : tree A) : map_tree f (in_order t l) = in_order (map_tree f t) (map f l).
-Proof. revert t; induction l as [|x l IH]; intros t; [reflexivity|]. unfold in_order in *. cbn [map fold_left]. now rewrite IH. Qed.
+Proof. revert t; induction l as [|x l IH]; intros t; [reflexivity|]. unfold in_order in *. cbn [map fold_left].
+now rewrite IH. Qed.
 Lemma add_row_map sums row : map (map_tree f) (add_row A sums row) = add_row B (map (map_tree f) sums) (map f row).
 Proof. revert row; induction sums as [|t sums IH]; intros [|x row]; simpl; auto. now rewrite IH. Qed.
 Lemma add_rows_map rows sums l : add_rows B rows (map (map_tree f) sums) (map f l) =
@@ -177,12 +186,15 @@ Lemma height_of_halvings j : forall fuel n, (n < 15 + 128 * 2 ^ j)%nat -> (H_fue
 Proof.
 assert (P : forall n, (128 < n -> 2 * first_part n <= n /\ 2 * (n - first_part n) <= n + 15)%nat).
 { intros n Hn. unfold first_part.
-  generalize (Nat.div_mod n 2 ltac:(lia)) (Nat.mod_upper_bound n 2 ltac:(lia)) (Nat.mod_upper_bound (n / 2) 8 ltac:(lia)). lia. }
+  generalize (Nat.div_mod n 2 ltac:(lia)) (Nat.mod_upper_bound n 2 ltac:(lia)) (Nat.mod_upper_bound (n / 2) 8
+  ltac:(lia)). lia. }
 induction j as [|j IH]; intros fuel n H; (destruct (Nat.le_gt_cases n 128) as [h|h];
   [apply Nat.le_trans with (1 := height_below_128 fuel n h); lia|]);
-destruct fuel as [|fuel]; cbn [H_fuel]; (destruct (Nat.ltb_spec n 8); [lia|]; destruct (Nat.leb_spec n 128); [lia|]); try lia;
+destruct fuel as [|fuel]; cbn [H_fuel]; (destruct (Nat.ltb_spec n 8); [lia|]; destruct (Nat.leb_spec n 128); [lia|]);
+try lia;
 destruct (P n h) as [P1 P2].
-- simpl in H. generalize (height_below_128 fuel (first_part n) ltac:(lia)) (height_below_128 fuel (n - first_part n) ltac:(lia)). lia.
+- simpl in H. generalize (height_below_128 fuel (first_part n) ltac:(lia)) (height_below_128 fuel (n - first_part n)
+  ltac:(lia)). lia.
 - cbn [Nat.pow] in H. generalize (IH fuel (first_part n) ltac:(lia)) (IH fuel (n - first_part n) ltac:(lia)). lia.
 Qed.
 Theorem height_is_safe n : (numpy_height n <= safe_height n)%nat.
@@ -190,12 +202,14 @@ Proof.
 unfold safe_height. destruct (Nat.ltb_spec n 8); [|destruct (Nat.leb_spec n 128)].
 - unfold numpy_height. destruct n; cbn [H_fuel]; [simpl; lia|]. destruct (Nat.ltb_spec (S n) 8); lia.
 - now apply height_below_128.
-- apply height_of_halvings. assert (D := Nat.div_mod (n + 127) 128 ltac:(lia)). assert (D' := Nat.mod_upper_bound (n + 127) 128 ltac:(lia)).
+- apply height_of_halvings. assert (D := Nat.div_mod (n + 127) 128 ltac:(lia)).
+  assert (D' := Nat.mod_upper_bound (n + 127) 128 ltac:(lia)).
   assert (L := Nat.log2_up_spec ((n + 127) / 128)). lia.
 Qed.
 Theorem safe_height_grows m n : (m <= n)%nat -> (safe_height m <= safe_height n)%nat.
 Proof.
-intros H. unfold safe_height. destruct (Nat.ltb_spec m 8), (Nat.ltb_spec n 8), (Nat.leb_spec m 128), (Nat.leb_spec n 128); try lia.
+intros H. unfold safe_height. destruct (Nat.ltb_spec m 8), (Nat.ltb_spec n 8), (Nat.leb_spec m 128),
+(Nat.leb_spec n 128); try lia.
 assert (Nat.log2_up ((m + 127) / 128) <= Nat.log2_up ((n + 127) / 128))%nat; [|lia].
 apply Nat.log2_up_le_mono, Nat.div_le_mono; lia.
 Qed.
@@ -236,17 +250,21 @@ Notation M := (magnitude L U).
 Theorem numpy_pairwise_change_one (d d' : list X) : length d = n -> change_one d d' ->
   Rabs (numpy_pairwise (map c d) - numpy_pairwise (map c d')) <= U - L + 2 * tree_accuracy p (numpy_height n) n M.
 Proof.
-intros Hd H. apply from_accuracy_change_one with (a := tree_accuracy p (numpy_height n) n) (value := fun x => format x) (n := n); auto.
+intros Hd H. apply from_accuracy_change_one with (a := tree_accuracy p (numpy_height n) n) (value := fun x => format x)
+(n := n); auto.
 intros m l m0 Hl F. rewrite <- Hl. apply numpy_pairwise_error; auto. rewrite Hl.
-apply Rle_lt_trans with (2 := low_enough). apply Rmult_le_compat_r; [generalize (u_pos p); lra|]. apply le_INR, height_is_safe.
+apply Rle_lt_trans with (2 := low_enough). apply Rmult_le_compat_r; [generalize (u_pos p); lra|].
+apply le_INR, height_is_safe.
 Qed.
 Notation a := (tree_accuracy p (safe_height n) n).
-Theorem numpy_pairwise_cut : sensitivity insert_delete (fun d => numpy_pairwise (map c (firstn n d))) (Rmax M (U - L) + 2 * a M).
+Theorem numpy_pairwise_cut : sensitivity insert_delete (fun d => numpy_pairwise (map c (firstn n d))) (Rmax M (U - L) +
+  2 * a M).
 Proof. apply from_accuracy_cut with (fun x => format x); auto using numpy_pairwise_is_accurate. Qed.
 Theorem numpy_pairwise_split : L <= 0 <= U ->
   sensitivity insert_delete (split_sum numpy_pairwise n X c) (Rmax (Rabs L + 2 * a (Rabs L)) (Rabs U + 2 * a (Rabs U))).
 Proof.
-intros [L0 U0]. apply from_accuracy_split with (fun x => format x); auto using numpy_pairwise_is_accurate, generic_format_0.
+intros [L0 U0]. apply from_accuracy_split with (fun x => format x);
+auto using numpy_pairwise_is_accurate, generic_format_0.
 Qed.
 End Sensitivity.
 End NumpyPairwise.

@@ -1,8 +1,11 @@
 (** grid (docs/theorems/grid.md, statements 2, 3 and 4): the grid soundsum chooses, from its bounds to the last bit.
 
-    Let ideal = max(|L|, |U|) for a private n, U - L for a public one, and g = max(floor(log2 ideal) - 50, eta). Then D = 2^g
-    times the sensitivity is above (1 - 2^-49) ideal unless eta decides, and the ideal itself if eta decides and the bounds
-    are multiples of it. The constants of `as_doubles` make src/kernels/exact.cpp return the q of the rationals for every
+    Let ideal = max(|L|, |U|) for a private n, U - L for a public one, and g = max(floor(log2 ideal) - 50, eta).
+      Then D = 2^g
+    times the sensitivity is above (1 - 2^-49) ideal unless eta decides,
+      and the ideal itself if eta decides and the bounds
+    are multiples of it. The constants of `as_doubles` make src/kernels/exact.cpp return the q of the rationals for
+      every
     bit pattern, whichever of its variants a block gets; and its 64-bit lanes do not lose a bit. *)
 From Coq Require Import List ZArith Bool Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary IEEE754.Bits.
@@ -20,8 +23,10 @@ Lemma unsized_loses_little : magnitude L U - D < D * IZR (magnitudeZ (low L U D 
 Proof.
 rewrite magnitudeZ_R. assert (R : forall a b, D * magnitude a b = Rmax (D * Rabs a) (D * Rabs b)).
 { intros a b; unfold magnitude. rewrite <- RmaxRmult; lra. }
-rewrite R. assert (S : forall z, D * Rabs (IZR z) = Rabs (IZR z * D)) by (intros z; rewrite Rabs_mult, (Rabs_pos_eq D); lra).
-rewrite !S. generalize (low0_ge L D 0 Dpos) (high0_le U D 0 Dpos) (low0_lt L D 0 Dpos) (high0_gt U D 0 Dpos). rewrite !Rplus_0_r.
+rewrite R. assert (S : forall z, D * Rabs (IZR z) = Rabs (IZR z * D)) by (intros z;
+rewrite Rabs_mult, (Rabs_pos_eq D); lra).
+rewrite !S. generalize (low0_ge L D 0 Dpos) (high0_le U D 0 Dpos) (low0_lt L D 0 Dpos) (high0_gt U D 0 Dpos).
+rewrite !Rplus_0_r.
 intros H1 H2 H3 H4. unfold magnitude.
 assert (B : forall z, (IZR z * D <= Rabs (IZR z * D)) /\ (- (IZR z * D) <= Rabs (IZR z * D))).
 { intros z. split; [apply Rle_abs|]. rewrite <- Rabs_Ropp. apply Rle_abs. }
@@ -30,7 +35,8 @@ assert (low_cases : low L U D 0 = low0 L D 0 /\ high L U D 0 = high0 U D 0 \/
 { unfold low, high. destruct Z_le_gt_dec; [now left|right; repeat split; auto; lia]. }
 destruct low_cases as [[-> ->]|(N & <- & ->)].
 - apply Rle_lt_trans with (Rmax (Rabs L) (Rabs U) - D); [lra|].
-  generalize (Rmax_l (Rabs (IZR (low0 L D 0) * D)) (Rabs (IZR (high0 U D 0) * D))) (Rmax_r (Rabs (IZR (low0 L D 0) * D)) (Rabs (IZR (high0 U D 0) * D))).
+  generalize (Rmax_l (Rabs (IZR (low0 L D 0) * D)) (Rabs (IZR (high0 U D 0) * D))) (Rmax_r (Rabs (IZR (low0 L D 0) *
+  D)) (Rabs (IZR (high0 U D 0) * D))).
   destruct (B (low0 L D 0)) as [B1 B2], (B (high0 U D 0)) as [B3 B4]. intros M1 M2.
   assert (A1 : Rabs L - D < Rmax (Rabs (IZR (low0 L D 0) * D)) (Rabs (IZR (high0 U D 0) * D))).
   { unfold Rabs at 1. destruct Rcase_abs; lra. }
@@ -39,7 +45,8 @@ destruct low_cases as [[-> ->]|(N & <- & ->)].
   unfold Rmax at 1. destruct Rle_dec; lra.
 - rewrite (Rmax_left (Rabs (IZR (nearer _ _) * D))) by lra.
   assert (E : (low0 L D 0 = high0 U D 0 + 1)%Z).
-  { assert (g : (low0 L D 0 < high0 U D 0 + 2)%Z); [|lia]. apply lt_IZR. rewrite plus_IZR. apply Rmult_lt_reg_r with D; auto.
+  { assert (g : (low0 L D 0 < high0 U D 0 + 2)%Z); [|lia]. apply lt_IZR. rewrite plus_IZR.
+    apply Rmult_lt_reg_r with D; auto.
     replace ((IZR (high0 U D 0) + 2) * D) with (IZR (high0 U D 0) * D + 2 * D) by ring. lra. }
   set (j := IZR (low0 L D 0) * D) in *. set (h := IZR (high0 U D 0) * D) in *.
   assert (JH : j = h + D) by (unfold j, h; rewrite E, plus_IZR; ring).
@@ -84,7 +91,8 @@ rewrite <- bpow_plus. apply bpow_le. unfold g. lia.
 Qed.
 Lemma steps_in_ideal : (eta <= mag radix2 ideal - 1 - 50)%Z -> D <= bpow radix2 (-50) * ideal.
 Proof.
-intros H. unfold g. rewrite Z.max_l by auto. replace (mag radix2 ideal - 1 - 50)%Z with (-50 + (mag radix2 ideal - 1))%Z by ring.
+intros H. unfold g. rewrite Z.max_l by auto. replace (mag radix2 ideal - 1 - 50)%Z
+with (-50 + (mag radix2 ideal - 1))%Z by ring.
 rewrite bpow_plus. apply Rmult_le_compat_l; [apply bpow_ge_0|].
 generalize (bpow_mag_le radix2 ideal ltac:(lra)). now rewrite Rabs_pos_eq by lra.
 Qed.
@@ -97,9 +105,11 @@ Proof.
 unfold grid_sensitivity, ideal. destruct sized eqn:S; [apply grid_sized_at_most_ideal; auto; apply D_positive|].
 apply grid_unsized_at_most_ideal; auto; [apply D_positive|]. unfold m. rewrite S. ring.
 Qed.
-Theorem little_is_lost : (eta <= mag radix2 ideal - 1 - 50)%Z -> (1 - bpow radix2 (-49)) * ideal < D * IZR grid_sensitivity.
+Theorem little_is_lost : (eta <= mag radix2 ideal - 1 - 50)%Z ->
+  (1 - bpow radix2 (-49)) * ideal < D * IZR grid_sensitivity.
 Proof.
-intros H. assert (G := steps_in_ideal H). assert (T : bpow radix2 (-49) = 2 * bpow radix2 (-50)) by (change (-49)%Z with (1 + -50)%Z; now rewrite bpow_plus).
+intros H. assert (G := steps_in_ideal H). assert (T : bpow radix2 (-49) = 2 * bpow radix2 (-50))
+by (change (-49)%Z with (1 + -50)%Z; now rewrite bpow_plus).
 rewrite T. unfold grid_sensitivity, ideal in *. generalize D_positive; intros dp. destruct sized eqn:S.
 - generalize (grid_sized_loses_little L U D offset dp). lra.
 - replace m with 0%Z by (unfold m; now rewrite S). rewrite Rmult_0_l. generalize (unsized_loses_little L U D LU dp).
@@ -134,17 +144,20 @@ Lemma choice_holds :
 Proof.
 generalize ideal_in_steps. unfold ideal, m. destruct sized; [|now left].
 destruct Rlt_dec as [h|h]; [right; left; auto|]. destruct Rlt_dec as [h'|h']; [right; right; auto|].
-left; split; auto. apply Rle_lt_trans with (U - L); auto. unfold magnitude. rewrite Rabs_left1, Rabs_pos_eq by lra. apply Rmax_lub; lra.
+left; split; auto. apply Rle_lt_trans with (U - L); auto. unfold magnitude. rewrite Rabs_left1, Rabs_pos_eq by lra.
+  apply Rmax_lub; lra.
 Qed.
 Lemma mag_range e : ideal < bpow radix2 e -> (mag radix2 ideal <= e)%Z.
 Proof. intros H. apply mag_le_bpow; [lra|]. now rewrite Rabs_pos_eq by lra. Qed.
 Lemma g_below : (g <= 974)%Z /\ (m <> 0 -> g <= 973)%Z.
 Proof.
-apply Rabs_lt_inv in L_range, U_range. assert (B : bpow radix2 1025 = 2 * bpow radix2 1024) by (change 1025%Z with (1 + 1024)%Z; now rewrite bpow_plus).
+apply Rabs_lt_inv in L_range, U_range. assert (B : bpow radix2 1025 = 2 * bpow radix2 1024) by (change 1025%Z
+with (1 + 1024)%Z; now rewrite bpow_plus).
 split.
 - assert (mag radix2 ideal <= 1025)%Z; [|unfold g; lia]. apply mag_range. unfold ideal. destruct sized; [lra|].
   unfold magnitude. apply Rmax_lub_lt; apply Rabs_lt; lra.
-- intros N. assert (mag radix2 ideal <= 1024)%Z; [|unfold g; lia]. apply mag_range. unfold m, ideal in *. destruct sized; [|easy].
+- intros N. assert (mag radix2 ideal <= 1024)%Z; [|unfold g; lia]. apply mag_range. unfold m, ideal in *.
+  destruct sized; [|easy].
   destruct Rlt_dec; [lra|]. destruct Rlt_dec; [lra|easy].
 Qed.
 Lemma exponents : (-1074 <= g)%Z /\ (e1 + e2 = - g)%Z /\ (e2 = 0%Z \/ (0 <= e1 /\ 0 <= e2)%Z) /\
@@ -181,13 +194,18 @@ Definition q64 (x : binary64) :=
 Lemma plain_if : same base zero = true -> same more one = true -> m = 0%Z /\ e2 = 0%Z.
 Proof.
 assert (S : forall x y, fin x = true -> fin y = true -> same x y = true -> B2R64 x = B2R64 y).
-{ intros x y Fx Fy. unfold same, b64_compare. rewrite (Binary.Bcompare_correct 53 1024) by auto. case Rcompare_spec; intros; auto; discriminate. }
+{ intros x y Fx Fy. unfold same, b64_compare. rewrite (Binary.Bcompare_correct 53 1024) by auto.
+  case Rcompare_spec; intros; auto; discriminate. }
 intros B M. destruct base_ok as [Fb Eb], more_ok as [Fm Em]. split.
-- apply (S base zero Fb eq_refl) in B. simpl in B. rewrite Eb in B. apply eq_IZR. apply Rmult_eq_reg_r with D; [|generalize D_positive; lra].
+- apply (S base zero Fb eq_refl) in B. simpl in B. rewrite Eb in B. apply eq_IZR.
+  apply Rmult_eq_reg_r with D; [|generalize D_positive; lra].
   rewrite Rmult_0_l. unfold GridKernel.base in B. destruct Rle_dec as [h|h].
-  + assert (offset <= round radix2 (FLT_exp (-1074) 53) Zceil offset) by (apply round_UP_pt; auto with typeclass_instances). lra.
-  + assert (round radix2 (FLT_exp (-1074) 53) Zfloor offset <= offset) by (apply round_DN_pt; auto with typeclass_instances). lra.
-- apply (S more one Fm eq_refl) in M. rewrite Em in M. replace (B2R64 one) with (bpow radix2 0) in M; [now apply bpow_inj in M|].
+  + assert (offset <= round radix2 (FLT_exp (-1074) 53) Zceil offset) by (apply round_UP_pt;
+    auto with typeclass_instances). lra.
+  + assert (round radix2 (FLT_exp (-1074) 53) Zfloor offset <= offset) by (apply round_DN_pt;
+    auto with typeclass_instances). lra.
+- apply (S more one Fm eq_refl) in M. rewrite Em in M.
+  replace (B2R64 one) with (bpow radix2 0) in M; [now apply bpow_inj in M|].
   unfold one. vm_compute b64_of_bits. unfold Binary.B2R, F2R. simpl. lra.
 Qed.
 
@@ -210,17 +228,33 @@ unfold block64. destruct (negb (same base zero) || negb (same more one)) eqn:P.
     - now apply (plain64_infinite L U g e1 m shift base scale more low64 high64).
     - now apply (plain64_nan L U g e1 e2 m shift base scale more low64 high64 LU X1 X2 X3 choice_holds some).
     - now apply (plain64_exact L U g e1 e2 m shift base scale more low64 high64 LU X1 X2 X3 choice_holds some). }
-  rewrite S0, !Z.sub_0_r in *. destruct (Z.leb_spec 0 J); [now apply (A Low)|]. destruct (Z.leb_spec K 0); [now apply (A High)|now apply (A Zero)].
+  rewrite S0, !Z.sub_0_r in *. destruct (Z.leb_spec 0 J); [now apply (A Low)|].
+  destruct (Z.leb_spec K 0); [now apply (A High)|now apply (A Zero)].
 Qed.
 End Choice.
 
-(** Lanes: patterns added modulo 2^64, the anchors taken off at the end. 2^11 integers of at most 2^51 stay below 2^63. *)
+(** Where J = K, `as_doubles` gives the constants base 0, scales 1 and bounds 0: every record, NaN too, comes out as 0. *)
+Theorem one_integer_is_exact x : block64 zero one one anchor64 anchor64 0 0 x = 0%Z.
+Proof.
+assert (S : forall y, less anchor64 y = true -> less y anchor64 = false).
+{ intros y. unfold less, b64_compare. rewrite (Binary.Bcompare_swap 53 1024 anchor64 y).
+  destruct (Binary.Bcompare 53 1024 anchor64 y) as [[]|]; simpl; intros H; try reflexivity; discriminate H. }
+change (block64 zero one one anchor64 anchor64 0 0 x) with
+  (bits_of_b64 (clamp64 anchor64 anchor64 (add (mul x one) anchor64)) - bits_of_b64 anchor64)%Z.
+unfold clamp64. set (y := add (mul x one) anchor64). destruct (less anchor64 y) eqn:E.
+- rewrite (S y E). apply Z.sub_diag.
+- destruct (less anchor64 anchor64); apply Z.sub_diag.
+Qed.
+
+(** Lanes: patterns added modulo 2^64, the anchors taken off at the end.
+  2^11 integers of at most 2^51 stay below 2^63. *)
 Open Scope Z_scope.
 Theorem lanes_lose_nothing (integers : list Z) (a : Z) : Z.abs (sumZ integers) < 2 ^ 63 ->
   lane64 (map (fun q => a + q) integers) a = sumZ integers.
 Proof.
 intros H. unfold lane64. rewrite map_length.
-assert (F : forall l s, fold_left (fun s b => (s + b) mod 2 ^ 64) (map (fun q => a + q) l) s mod 2 ^ 64 = (s + Z.of_nat (length l) * a + sumZ l) mod 2 ^ 64).
+assert (F : forall l s, fold_left (fun s b => (s + b) mod 2 ^ 64) (map (fun q => a + q) l) s mod 2 ^ 64 = (s + Z.of_nat
+(length l) * a + sumZ l) mod 2 ^ 64).
 { induction l as [|q l IH]; intros s.
   - cbn [map fold_left length sumZ fold_right]. f_equal. change (Z.of_nat 0) with 0. lia.
   - cbn [map fold_left length]. rewrite IH. rewrite Nat2Z.inj_succ.
@@ -234,7 +268,8 @@ rewrite E. destruct (Z_le_gt_dec 0 (sumZ integers)) as [h|h].
   + destruct (Z.ltb_spec (sumZ integers + 2 ^ 64) (2 ^ 63)); lia.
   + rewrite <- (Z_mod_plus_full _ 1). rewrite Z.mod_small; lia.
 Qed.
-Theorem a_block_fits (integers : list Z) : (length integers <= 2 ^ 11)%nat -> Forall (fun q => Z.abs q <= 2 ^ 51) integers ->
+Theorem a_block_fits (integers : list Z) : (length integers <= 2 ^ 11)%nat ->
+  Forall (fun q => Z.abs q <= 2 ^ 51) integers ->
   Z.abs (sumZ integers) < 2 ^ 63.
 Proof.
 intros H F. assert (B : Z.abs (sumZ integers) <= Z.of_nat (length integers) * 2 ^ 51).

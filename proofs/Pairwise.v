@@ -1,6 +1,7 @@
 (** pairwise (docs/theorems/pairwise.md): the first half of the records, the rest, and one addition.
 
-    The tree over n records is ceil(log2 n) high, so its sum is off by at most h u / (1 - h u) n M with h = ceil(log2 n), and
+    The tree over n records is ceil(log2 n) high, so its sum is off by at most h u / (1 - h u) n M
+      with h = ceil(log2 n), and
     the sensitivity is the ideal one plus twice that. *)
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz Arith.
 From Flocq Require Import Core.
@@ -36,10 +37,12 @@ Lemma halves_height h fuel l : (length l <= 2 ^ h)%nat -> (height (halves fuel l
 Proof.
 revert fuel l; induction h as [|h IH]; intros [|fuel] [|x [|y l]] H; cbn [halves height]; try lia; [simpl in H; lia|].
 set (r := x :: y :: l) in *. cbn [Nat.pow] in H.
-assert (height (halves fuel (firstn (length r / 2) r)) <= h /\ height (halves fuel (skipn (length r / 2) r)) <= h)%nat; [|lia].
+assert (height (halves fuel (firstn (length r / 2) r)) <= h /\
+height (halves fuel (skipn (length r / 2) r)) <= h)%nat; [|lia].
 split; apply IH.
 - rewrite firstn_length. apply Nat.le_trans with (1 := Nat.le_min_l _ _). apply Nat.div_le_upper_bound; lia.
-- rewrite skipn_length. generalize (Nat.div_mod (length r) 2 ltac:(lia)) (Nat.mod_upper_bound (length r) 2 ltac:(lia)). lia.
+- rewrite skipn_length. generalize (Nat.div_mod (length r) 2 ltac:(lia)) (Nat.mod_upper_bound (length r) 2 ltac:(lia)).
+  lia.
 Qed.
 (** ceil(log2 n) high. *)
 Theorem pairwise_height l : (height (pairwise_tree l) <= Nat.log2_up (length l))%nat.
@@ -71,7 +74,8 @@ Notation u := (u p).
 Definition pairwise (l : list R) := computed p emin choice (pairwise_tree 0 l).
 Definition pairwise_accuracy (n : nat) (M : R) := tree_accuracy p (Nat.log2_up n) n M.
 
-Theorem pairwise_is_accurate n : INR (Nat.log2_up n) * u < 1 -> accurate_up_to (fun x => format x) pairwise (pairwise_accuracy n) n.
+Theorem pairwise_is_accurate n : INR (Nat.log2_up n) * u < 1 ->
+  accurate_up_to (fun x => format x) pairwise (pairwise_accuracy n) n.
 Proof.
 intros Hu M l M0 Hn F. unfold pairwise_accuracy. generalize (u_pos p); intros u0.
 assert (Hh : (Nat.log2_up (length l) <= Nat.log2_up n)%nat) by now apply Nat.log2_up_le_mono.

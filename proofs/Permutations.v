@@ -1,6 +1,7 @@
 (** A uniform secret permutation (docs/lemmas.md: random permutation).
 
-    A uniform draw is a list of equally likely outcomes. Two draws are coupled if they can be made together so that every
+    A uniform draw is a list of equally likely outcomes.
+      Two draws are coupled if they can be made together so that every
     pair of outcomes is related. Orders of datasets that are neighbours up to order can be coupled so that they are
     neighbours in order: a bound in order then holds, as a coupling, without it. *)
 
@@ -107,37 +108,47 @@ split; [|split].
 Qed.
 
 (** The orders of two datasets that are reorderings of each other are the same draw. *)
-Lemma flat_map_permutation (A B : Type) (f : A -> list B) l l' : Permutation l l' -> Permutation (flat_map f l) (flat_map f l').
+Lemma flat_map_permutation (A B : Type) (f : A -> list B) l l' : Permutation l l' ->
+  Permutation (flat_map f l) (flat_map f l').
 Proof.
 induction 1 as [|x l l' _ IH|x y l|l l' l'' _ IH _ IH']; simpl; auto.
 - now apply Permutation_app_head.
 - rewrite !app_assoc. apply Permutation_app_tail, Permutation_app_comm.
 - now apply perm_trans with (flat_map f l').
 Qed.
-Lemma flat_map_pointwise (A B : Type) (f g : A -> list B) l : (forall x, Permutation (f x) (g x)) -> Permutation (flat_map f l) (flat_map g l).
+Lemma flat_map_pointwise (A B : Type) (f g : A -> list B) l : (forall x, Permutation (f x) (g x)) ->
+  Permutation (flat_map f l) (flat_map g l).
 Proof. intros H. induction l as [|x l IH]; simpl; auto. now apply Permutation_app. Qed.
-Lemma flat_map_twice (A B C : Type) (f : A -> list B) (g : B -> list C) l : flat_map g (flat_map f l) = flat_map (fun x => flat_map g (f x)) l.
+Lemma flat_map_twice (A B C : Type) (f : A -> list B) (g : B ->
+  list C) l : flat_map g (flat_map f l) = flat_map (fun x => flat_map g (f x)) l.
 Proof. induction l as [|x l IH]; simpl; auto. now rewrite flat_map_app, IH. Qed.
-Lemma flat_map_after_map (A B C : Type) (f : A -> B) (g : B -> list C) l : flat_map g (map f l) = flat_map (fun x => g (f x)) l.
+Lemma flat_map_after_map (A B C : Type) (f : A -> B) (g : B ->
+  list C) l : flat_map g (map f l) = flat_map (fun x => g (f x)) l.
 Proof. induction l as [|x l IH]; simpl; auto. now rewrite IH. Qed.
-Lemma map_after_flat_map (A B C : Type) (f : A -> list B) (g : B -> C) l : map g (flat_map f l) = flat_map (fun x => map g (f x)) l.
+Lemma map_after_flat_map (A B C : Type) (f : A -> list B) (g : B ->
+  C) l : map g (flat_map f l) = flat_map (fun x => map g (f x)) l.
 Proof. induction l as [|x l IH]; simpl; auto. now rewrite map_app, IH. Qed.
-Lemma flat_map_cons (A B : Type) (f : A -> B) (g : A -> list B) l : Permutation (flat_map (fun x => f x :: g x) l) (map f l ++ flat_map g l).
+Lemma flat_map_cons (A B : Type) (f : A -> B) (g : A ->
+  list B) l : Permutation (flat_map (fun x => f x :: g x) l) (map f l ++ flat_map g l).
 Proof.
-induction l as [|x l IH]; simpl; auto. constructor. rewrite IH. rewrite !app_assoc. apply Permutation_app_tail, Permutation_app_comm.
+induction l as [|x l IH]; simpl; auto. constructor. rewrite IH. rewrite !app_assoc.
+  apply Permutation_app_tail, Permutation_app_comm.
 Qed.
 
 Lemma inserts_commute x y u : Permutation (flat_map (inserts x) (inserts y u)) (flat_map (inserts y) (inserts x u)).
 Proof.
 induction u as [|z t IH]; [simpl; constructor|].
 assert (E : forall a b : X, Permutation (flat_map (inserts a) (inserts b (z :: t)))
-  ((a :: b :: z :: t) :: (b :: a :: z :: t) :: map (fun o => b :: z :: o) (inserts a t) ++ map (fun o => a :: z :: o) (inserts b t) ++
+  ((a :: b :: z :: t) :: (b :: a :: z :: t) :: map (fun o => b :: z :: o) (inserts a t) ++ map (fun o => a :: z :: o)
+    (inserts b t) ++
    map (cons z) (flat_map (inserts a) (inserts b t)))).
 { intros a b.
   change (inserts b (z :: t)) with ((b :: z :: t) :: map (cons z) (inserts b t)). cbn [flat_map].
-  change (inserts a (b :: z :: t)) with ((a :: b :: z :: t) :: map (cons b) ((a :: z :: t) :: map (cons z) (inserts a t))).
+  change (inserts a (b :: z :: t)) with ((a :: b :: z :: t) :: map (cons b) ((a :: z :: t) :: map (cons z) (inserts a
+    t))).
   cbn [map app]. rewrite map_map. do 2 constructor. apply Permutation_app_head.
-  rewrite flat_map_after_map, map_after_flat_map. apply (flat_map_cons (fun o => a :: z :: o) (fun o => map (cons z) (inserts a o))). }
+  rewrite flat_map_after_map, map_after_flat_map. apply (flat_map_cons (fun o => a :: z :: o) (fun o => map (cons z)
+  (inserts a o))). }
 rewrite (E x y), (E y x), IH. apply perm_trans with (1 := perm_swap _ _ _). do 2 constructor.
 rewrite !app_assoc. apply Permutation_app_tail, Permutation_app_comm.
 Qed.
@@ -152,17 +163,21 @@ Qed.
 (** Couplings of draws that are reorderings of coupled ones. *)
 Lemma times_permutation (A : Type) m (l l' : list A) : Permutation l l' -> Permutation (times m l) (times m l').
 Proof. intros P. induction m as [|m IH]; simpl; auto. now apply Permutation_app. Qed.
-Lemma coupled_up_to_order (A : Type) (d d' e e' : list A) rel : Permutation d e -> Permutation d' e' -> coupled d d' rel -> coupled e e' rel.
+Lemma coupled_up_to_order (A : Type) (d d' e e' : list A) rel : Permutation d e -> Permutation d' e' ->
+  coupled d d' rel -> coupled e e' rel.
 Proof.
 intros P P' (m & m' & pairs & Hm & Hm' & H & H' & R). exists m, m', pairs. repeat split; auto.
 - rewrite H. now apply times_permutation.
 - rewrite H'. now apply times_permutation.
 Qed.
-Lemma coupled_weaken (A : Type) (d d' : list A) (rel rel' : A -> A -> Prop) : (forall a b : A, rel a b -> rel' a b) -> coupled d d' rel -> coupled d d' rel'.
+Lemma coupled_weaken (A : Type) (d d' : list A) (rel rel' : A -> A -> Prop) : (forall a b : A, rel a b -> rel' a b) ->
+  coupled d d' rel -> coupled d d' rel'.
 Proof. intros H (m & m' & pairs & Hm & Hm' & P & P' & R). exists m, m', pairs. repeat split; auto. Qed.
-Lemma coupled_flip (A : Type) (d d' : list A) (rel : A -> A -> Prop) : coupled d d' rel -> coupled d' d (fun a b : A => rel b a).
+Lemma coupled_flip (A : Type) (d d' : list A) (rel : A -> A -> Prop) : coupled d d' rel ->
+  coupled d' d (fun a b : A => rel b a).
 Proof.
-intros (m & m' & pairs & Hm & Hm' & P & P' & R). exists m', m, (map (fun p => (snd p, fst p)) pairs). repeat split; auto.
+intros (m & m' & pairs & Hm & Hm' & P & P' & R). exists m', m, (map (fun p => (snd p, fst p)) pairs).
+repeat split; auto.
 - now rewrite map_map.
 - now rewrite map_map.
 - intros p Hp. apply in_map_iff in Hp as (q & <- & Hq). simpl. auto.

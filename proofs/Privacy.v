@@ -1,7 +1,9 @@
 (** What a bound is for (docs/lemmas.md: random permutation, "It is enough for privacy"; noise on a grid).
 
-    If noise makes two numbers within Delta of each other hard to tell apart, it does the same for two draws that are coupled
-    within Delta: the noisy function of a uniformly permuted dataset is as private as the noise. And a sum floored to a grid
+    If noise makes two numbers within Delta of each other hard to tell apart,
+      it does the same for two draws that are coupled
+    within Delta: the noisy function of a uniformly permuted dataset is as private as the noise.
+      And a sum floored to a grid
     of step G moves by at most ceil(Delta / G) steps. *)
 From Coq Require Import List Permutation ZArith Reals Lra Lia Arith.
 From Flocq Require Import Core.
@@ -19,7 +21,8 @@ Proof. induction m as [|m IH]; simpl; auto. now rewrite app_length, IH. Qed.
 Lemma mean_times A (g : A -> R) m l : (0 < m)%nat -> l <> [] -> mean g (times m l) = mean g l.
 Proof.
 intros Hm Hl. unfold mean. rewrite sum_times, length_times, mult_INR.
-assert (INR m <> 0) by (apply not_0_INR; lia). assert (INR (length l) <> 0) by (apply not_0_INR; destruct l; simpl; [easy|lia]).
+assert (INR m <> 0) by (apply not_0_INR; lia). assert (INR (length l) <> 0) by (apply not_0_INR; destruct l; simpl;
+[easy|lia]).
 field; auto.
 Qed.
 Lemma mean_permutation A (g : A -> R) l l' : Permutation l l' -> mean g l = mean g l'.
@@ -35,14 +38,20 @@ Theorem coupling_is_private A (f : A -> R) (d d' : list A) S : d <> [] -> d' <> 
   mean (fun o => chance (f o) S) d <= factor * mean (fun o => chance (f o) S) d' + slack.
 Proof.
 intros Hd Hd' (m & m' & pairs & Hm & Hm' & P & P' & H). set (g := fun o => chance (f o) S).
-rewrite <- (mean_times A g m d), <- (mean_times A g m' d'), <- (mean_permutation A g _ _ P), <- (mean_permutation A g _ _ P') by auto.
+rewrite <- (mean_times A g m d), <- (mean_times A g m' d'), <- (mean_permutation A g _ _ P),
+<- (mean_permutation A g _ _ P') by auto.
 assert (N : 0 < INR (length pairs)).
-{ apply lt_0_INR. rewrite <- (map_length fst), (Permutation_length P), length_times. destruct d; [easy|]. simpl. destruct m; lia. }
+{ apply lt_0_INR. rewrite <- (map_length fst), (Permutation_length P), length_times. destruct d; [easy|]. simpl.
+  destruct m; lia. }
 unfold mean. rewrite !map_map, !map_length.
-assert (T : sum (map (fun p => g (fst p)) pairs) <= factor * sum (map (fun p => g (snd p)) pairs) + INR (length pairs) * slack).
-{ clear N P P'. induction pairs as [|p pairs IH]; [simpl; lra|]. cbn [map sum fold_right length]. fold (sum (map (fun p => g (fst p)) pairs)) (sum (map (fun p => g (snd p)) pairs)).
-  rewrite S_INR. generalize (IH (fun q Hq => H q (or_intror Hq))) (close (f (fst p)) (f (snd p)) S (H p (or_introl eq_refl))). unfold g. lra. }
-apply Rmult_le_reg_r with (INR (length pairs)); auto. unfold Rdiv. rewrite Rmult_plus_distr_r, !Rmult_assoc, Rinv_l by lra. lra.
+assert (T : sum (map (fun p => g (fst p)) pairs) <= factor * sum (map (fun p => g (snd p)) pairs) + INR (length pairs)
+* slack).
+{ clear N P P'. induction pairs as [|p pairs IH]; [simpl; lra|]. cbn [map sum fold_right length].
+  fold (sum (map (fun p => g (fst p)) pairs)) (sum (map (fun p => g (snd p)) pairs)).
+  rewrite S_INR. generalize (IH (fun q Hq => H q (or_intror Hq))) (close (f (fst p)) (f (snd p)) S (H p (or_introl
+  eq_refl))). unfold g. lra. }
+apply Rmult_le_reg_r with (INR (length pairs)); auto. unfold Rdiv.
+rewrite Rmult_plus_distr_r, !Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
 (** A uniform secret permutation, then f, then the noise. *)
@@ -55,13 +64,15 @@ apply coupling_is_private; auto.
 Qed.
 End Coupling.
 
-Theorem noise_on_a_grid a b G Delta : 0 < G -> Rabs (a - b) <= Delta -> (Z.abs (Zfloor (a / G) - Zfloor (b / G)) <= Zceil (Delta / G))%Z.
+Theorem noise_on_a_grid a b G Delta : 0 < G -> Rabs (a - b) <= Delta ->
+  (Z.abs (Zfloor (a / G) - Zfloor (b / G)) <= Zceil (Delta / G))%Z.
 Proof.
 intros HG H. assert (K : forall x y, x - y <= Delta -> (Zfloor (x / G) - Zfloor (y / G) <= Zceil (Delta / G))%Z).
 { intros x y h. assert (T : (Zfloor (x / G) < Zfloor (y / G) + Zceil (Delta / G) + 1)%Z); [|lia].
   apply lt_IZR. rewrite !plus_IZR. apply Rle_lt_trans with (1 := Zfloor_lb _).
   generalize (Zfloor_ub (y / G)) (Zceil_ub (Delta / G)). intros.
-  assert (x / G <= y / G + Delta / G); [|lra]. unfold Rdiv. rewrite <- Rmult_plus_distr_r. apply Rmult_le_compat_r; [|lra].
+  assert (x / G <= y / G + Delta / G); [|lra]. unfold Rdiv. rewrite <- Rmult_plus_distr_r.
+  apply Rmult_le_compat_r; [|lra].
   apply Rlt_le, Rinv_0_lt_compat, HG. }
 apply Rabs_le_inv in H. generalize (K a b ltac:(lra)) (K b a ltac:(lra)). lia.
 Qed.

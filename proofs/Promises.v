@@ -24,7 +24,8 @@ Qed.
 Lemma Q2R_abs a : Q2R (Qabs a) = Rabs (Q2R a).
 Proof.
 destruct (Qlt_le_dec a 0) as [h|h].
-- rewrite (Qeq_eqR _ _ (Qabs_neg a (Qlt_le_weak _ _ h))), Q2R_opp. apply Qlt_Rlt in h. rewrite RMicromega.Q2R_0 in h. rewrite Rabs_left; lra.
+- rewrite (Qeq_eqR _ _ (Qabs_neg a (Qlt_le_weak _ _ h))), Q2R_opp. apply Qlt_Rlt in h. rewrite RMicromega.Q2R_0 in h.
+  rewrite Rabs_left; lra.
 - rewrite (Qeq_eqR _ _ (Qabs_pos a h)). apply Qle_Rle in h. rewrite RMicromega.Q2R_0 in h. rewrite Rabs_pos_eq; lra.
 Qed.
 Lemma Q2R_max a b : Q2R (Qmax a b) = Rmax (Q2R a) (Q2R b).
@@ -56,7 +57,8 @@ Lemma Q2R_0 : Q2R 0 = 0. Proof. unfold Q2R; simpl; lra. Qed.
 Lemma Q2R_below a b : Bounds.below a b = true <-> Q2R a < Q2R b.
 Proof.
 unfold Bounds.below. split.
-- intros H. apply Bool.negb_true_iff in H. destruct (Rlt_le_dec (Q2R a) (Q2R b)) as [h|h]; auto. apply Rle_Qle, Qle_bool_iff in h. congruence.
+- intros H. apply Bool.negb_true_iff in H. destruct (Rlt_le_dec (Q2R a) (Q2R b)) as [h|h]; auto.
+  apply Rle_Qle, Qle_bool_iff in h. congruence.
 - intros H. apply Bool.negb_true_iff. destruct (Qle_bool b a) eqn:E; auto. apply Qle_bool_iff, Qle_Rle in E. lra.
 Qed.
 Lemma Q2R_le a b : Qle_bool a b = true <-> Q2R a <= Q2R b.
@@ -88,17 +90,21 @@ Qed.
 Lemma floor_log2_is_mag x : 0 < Q2R x -> Bounds.floor_log2 x = (mag radix2 (Q2R x) - 1)%Z.
 Proof.
 intros Hx. enough (H : bpow radix2 (Bounds.floor_log2 x) <= Q2R x < bpow radix2 (Bounds.floor_log2 x + 1)).
-{ symmetry. enough (mag radix2 (Q2R x) = (Bounds.floor_log2 x + 1)%Z :> Z) by lia. apply mag_unique. rewrite Rabs_pos_eq by lra.
+{ symmetry. enough (mag radix2 (Q2R x) = (Bounds.floor_log2 x + 1)%Z :> Z) by lia. apply mag_unique.
+  rewrite Rabs_pos_eq by lra.
   now replace (Bounds.floor_log2 x + 1 - 1)%Z with (Bounds.floor_log2 x) by ring. }
 assert (Np : (0 < Qnum x)%Z).
 { assert (H : (0 < x)%Q) by (apply Rlt_Qlt; now rewrite Q2R_0). unfold Qlt in H. simpl in H. lia. }
-assert (B : bpow radix2 (Z.log2 (Qnum x) - Z.log2 (Zpos (Qden x)) - 1) <= Q2R x < bpow radix2 (Z.log2 (Qnum x) - Z.log2 (Zpos (Qden x)) + 1)).
-{ set (a := Z.log2 (Qnum x)). set (b := Z.log2 (Zpos (Qden x))). assert (A := Z.log2_spec _ Np). assert (A' := Z.log2_spec (Zpos (Qden x)) eq_refl). fold a in A. fold b in A'.
+assert (B : bpow radix2 (Z.log2 (Qnum x) - Z.log2 (Zpos (Qden x)) - 1) <= Q2R x < bpow radix2 (Z.log2 (Qnum x) - Z.log2
+(Zpos (Qden x)) + 1)).
+{ set (a := Z.log2 (Qnum x)). set (b := Z.log2 (Zpos (Qden x))). assert (A := Z.log2_spec _ Np).
+  assert (A' := Z.log2_spec (Zpos (Qden x)) eq_refl). fold a in A. fold b in A'.
   assert (a0 : (0 <= a)%Z) by apply Z.log2_nonneg. assert (b0 : (0 <= b)%Z) by apply Z.log2_nonneg.
   destruct A as [A1 A2], A' as [B1 B2]. apply IZR_le in A1, B1. apply IZR_lt in A2, B2.
   change 2%Z with (radix_val radix2) in A1, A2, B1, B2. rewrite IZR_Zpower in A1, A2, B1, B2 by lia.
   unfold Q2R. set (n := IZR (Qnum x)) in *. set (d := IZR (Zpos (Qden x))) in *.
-  assert (d0 : 0 < d) by (apply IZR_lt; reflexivity). generalize (bpow_gt_0 radix2 a) (bpow_gt_0 radix2 b). intros pa pb. split.
+  assert (d0 : 0 < d) by (apply IZR_lt; reflexivity). generalize (bpow_gt_0 radix2 a) (bpow_gt_0 radix2 b).
+  intros pa pb. split.
   - apply Rmult_le_reg_r with d; auto. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
     apply Rle_trans with (bpow radix2 (a - b - 1) * bpow radix2 (Z.succ b)).
     + apply Rmult_le_compat_l; [apply bpow_ge_0|lra].
@@ -136,7 +142,8 @@ Hypothesis LU : Q2R L <= Q2R U.
 Hypothesis c_within : forall x, within (Q2R L) (Q2R U) (c x).
 Hypothesis c_format : forall x, format (c x).
 
-(** What soundsum promises of a sum f whose error is claimed to be at most `known` for a public n and `cut` for a limit n. *)
+(** What soundsum promises of a sum f whose error is claimed to be at most `known` for a public n and `cut` for a limit
+  n. *)
 Definition promised (f : list R -> R) (known cut : Q -> Q) : Prop :=
   (forall d d', length d = n -> change_one d d' ->
      Rabs (f (map c d) - f (map c d')) <= Q2R (Bounds.from_accuracy true known L U)) /\
@@ -147,16 +154,20 @@ Definition promised (f : list R -> R) (known cut : Q -> Q) : Prop :=
      permuted_sensitivity symmetric (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U))).
 
 Lemma promise_from_accuracy f known cut a_known a_cut :
-  (forall M, (0 <= Q2R M)%R -> Q2R (known M) = a_known (Q2R M)) -> (forall M, (0 <= Q2R M)%R -> Q2R (cut M) = a_cut (Q2R M)) -> a_cut 0 = 0 ->
+  (forall M, (0 <= Q2R M)%R -> Q2R (known M) = a_known (Q2R M)) -> (forall M, (0 <= Q2R M)%R ->
+    Q2R (cut M) = a_cut (Q2R M)) -> a_cut 0 = 0 ->
   accurate_at (fun x => format x) f a_known n -> accurate_up_to (fun x => format x) f a_cut n -> promised f known cut.
 Proof.
 intros Ek Ec Z0 Ak Ac.
 assert (M0 : 0 <= Q2R (Bounds.magnitude L U)) by (rewrite Q2R_magnitude; apply magnitude_pos).
 assert (C : sensitivity insert_delete (fun d => f (map c (firstn n d))) (Q2R (Bounds.from_accuracy false cut L U))).
-{ intros d d' H. apply Rle_trans with (1 := from_accuracy_cut (fun x => format x) f a_cut n X c (Q2R L) (Q2R U) LU c_format c_within Ac d d' H).
-  unfold Bounds.from_accuracy. cbn [Bounds.ideal]. rewrite <- Q2R_magnitude. destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
+{ intros d d' H. apply Rle_trans with (1 := from_accuracy_cut (fun x => format x) f a_cut n X c (Q2R L) (Q2R U) LU
+  c_format c_within Ac d d' H).
+  unfold Bounds.from_accuracy. cbn [Bounds.ideal]. rewrite <- Q2R_magnitude.
+  destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
   - apply Q2R_zero in Z. rewrite Z, Z0, Q2R_0. rewrite Q2R_magnitude in Z. unfold magnitude in Z.
-    generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs (Q2R L)) (Rabs (Q2R U))) (Rle_abs (- Q2R L)) (Rle_abs (Q2R U)). rewrite Rabs_Ropp, Z. intros.
+    generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs (Q2R L)) (Rabs (Q2R U))) (Rle_abs (- Q2R L))
+    (Rle_abs (Q2R U)). rewrite Rabs_Ropp, Z. intros.
     unfold Rmax. destruct Rle_dec; lra.
   - rewrite Q2R_plus, Q2R_mult, Q2R_2, Q2R_max, Q2R_minus, Ec by auto. lra. }
 split; [|split; [exact C|split; [now apply permutation_symmetric|]]].
@@ -165,13 +176,15 @@ split; [|split; [exact C|split; [now apply permutation_symmetric|]]].
     assert (E : forall e : list X, map c e = repeat (Q2R L) (length e)).
     { induction e as [|x e IH]; [reflexivity|]. simpl. rewrite IH. f_equal. destruct (c_within x). lra. }
     assert (Len : length d = length d').
-    { apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|]. now rewrite (Permutation_length P), (Permutation_length Q). }
+    { apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|].
+      now rewrite (Permutation_length P), (Permutation_length Q). }
     rewrite !E, Len, Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
   + rewrite Q2R_plus, Q2R_mult, Q2R_2, Q2R_minus, Ek, Q2R_magnitude by auto.
     apply from_accuracy_change_one with (fun x => format x) n; auto.
 - intros [L0 U0].
   assert (S : sensitivity insert_delete (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U))).
-  { unfold Bounds.split_from_accuracy. rewrite Q2R_max, !Q2R_plus, !Q2R_mult, Q2R_2, !Ec, !Q2R_abs by (rewrite Q2R_abs; apply Rabs_pos).
+  { unfold Bounds.split_from_accuracy. rewrite Q2R_max, !Q2R_plus, !Q2R_mult, Q2R_2, !Ec, !Q2R_abs
+    by (rewrite Q2R_abs; apply Rabs_pos).
     apply from_accuracy_split with (fun x => format x); auto using generic_format_0. }
   split; [exact S|now apply permutation_symmetric].
 Qed.
@@ -181,15 +194,18 @@ Proof. intros A M l M0 Hl. apply A; auto. lia. Qed.
 Theorem iterated_promise : promised (iterated (k + 1) eta even) (Bounds.iterated_error k n) (Bounds.iterated_error k n).
 Proof.
 assert (E : forall M, 0 <= Q2R M -> Q2R (Bounds.iterated_error k n M) = iterated_accuracy (k + 1) n (Q2R M)).
-{ intros M _. unfold Bounds.iterated_error, iterated_accuracy. now rewrite !Q2R_mult, Q2R_minus, Q2R_nat, Q2R_1, u_is_u. }
+{ intros M _. unfold Bounds.iterated_error, iterated_accuracy.
+  now rewrite !Q2R_mult, Q2R_minus, Q2R_nat, Q2R_1, u_is_u. }
 assert (A := iterated_is_accurate (k + 1) eta even n).
 apply promise_from_accuracy with (iterated_accuracy (k + 1) n) (iterated_accuracy (k + 1) n); auto using at_from_up_to.
 unfold iterated_accuracy. ring.
 Qed.
 
-Lemma tree_error_is_accuracy h M : INR h * u (k + 1) < 1 -> Q2R (Bounds.tree_error k h n M) = tree_accuracy (k + 1) h n (Q2R M).
+Lemma tree_error_is_accuracy h M : INR h * u (k + 1) < 1 ->
+  Q2R (Bounds.tree_error k h n M) = tree_accuracy (k + 1) h n (Q2R M).
 Proof.
-intros H. unfold Bounds.tree_error, tree_accuracy. assert (E : Q2R (1 - Bounds.nat_Q h * Bounds.u k) = 1 - INR h * u (k + 1)) by now rewrite Q2R_minus, Q2R_mult, Q2R_nat, Q2R_1, u_is_u.
+intros H. unfold Bounds.tree_error, tree_accuracy. assert (E : Q2R (1 - Bounds.nat_Q h * Bounds.u k) = 1 - INR h * u (k
++ 1)) by now rewrite Q2R_minus, Q2R_mult, Q2R_nat, Q2R_1, u_is_u.
 rewrite !Q2R_mult, Q2R_div, E, !Q2R_mult, !Q2R_nat, u_is_u; [reflexivity|].
 intros Z. apply Qeq_eqR in Z. rewrite E, Q2R_0 in Z. lra.
 Qed.
@@ -208,12 +224,14 @@ Theorem numpy_pairwise_promise : INR (safe_height n) * u (k + 1) < 1 ->
   promised (numpy_pairwise (k + 1) eta even) (Bounds.numpy_error true k n) (Bounds.numpy_error false k n).
 Proof.
 intros H. assert (H' : INR (numpy_height n) * u (k + 1) < 1).
-{ apply Rle_lt_trans with (2 := H). apply Rmult_le_compat_r; [generalize (u_pos (k + 1)); lra|]. apply le_INR, height_is_safe. }
+{ apply Rle_lt_trans with (2 := H). apply Rmult_le_compat_r; [generalize (u_pos (k + 1)); lra|].
+  apply le_INR, height_is_safe. }
 apply promise_from_accuracy with (tree_accuracy (k + 1) (numpy_height n) n) (tree_accuracy (k + 1) (safe_height n) n).
 - intros M _. now apply tree_error_is_accuracy.
 - intros M _. now apply tree_error_is_accuracy.
 - apply tree_accuracy_of_zero.
-- intros M l M0 Hl F. replace (tree_accuracy (k + 1) (numpy_height n) n M) with (tree_accuracy (k + 1) (numpy_height n) (length l) M) by now rewrite Hl.
+- intros M l M0 Hl F. replace (tree_accuracy (k + 1) (numpy_height n) n M)
+  with (tree_accuracy (k + 1) (numpy_height n) (length l) M) by now rewrite Hl.
   apply numpy_pairwise_error; auto with typeclass_instances. rewrite Hl. lia.
 - apply numpy_pairwise_is_accurate; auto with typeclass_instances.
 Qed.
@@ -241,7 +259,8 @@ Hypothesis L_format : format (Q2R L).
 Hypothesis U_format : format (Q2R U).
 Notation toward_zero d := (total (k + 1) eta Omega (map c d)).
 
-Lemma Q2R_drift b : 0 <= Q2R b -> Q2R (Bounds.drift true k n b) = pwn (k + 1) n (Q2R b) /\ Q2R (Bounds.drift false k n b) = pw (Q2R b).
+Lemma Q2R_drift b : 0 <= Q2R b -> Q2R (Bounds.drift true k n b) = pwn (k + 1) n (Q2R b) /\
+  Q2R (Bounds.drift false k n b) = pw (Q2R b).
 Proof.
 intros Hb. unfold Bounds.drift, pwn. split; [|now apply power_below_is_pw].
 rewrite Q2R_min, Q2R_mult, Q2R_pow2, !power_below_is_pw, Q2R_mult, Q2R_nat; auto.
@@ -266,7 +285,8 @@ Theorem toward_zero_insert_delete_promise :
   sensitivity insert_delete (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U)) /\
   permuted_sensitivity symmetric (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U)).
 Proof.
-enough (S : sensitivity insert_delete (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U))) by (split; [exact S|now apply permutation_symmetric]).
+enough (S : sensitivity insert_delete (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U)))
+  by (split; [exact S|now apply permutation_symmetric]).
 intros d d' H. unfold Bounds.toward_zero_sensitivity. cbn [Bounds.ideal].
 assert (Eu : Q2R (Qmax U 0) = Rmax (Q2R U) 0) by now rewrite Q2R_max, Q2R_0.
 assert (Ed : Q2R (Qmax (- L) 0) = Rmax (- Q2R L) 0) by now rewrite Q2R_max, Q2R_0, Q2R_opp.
@@ -274,26 +294,38 @@ destruct (Q2R_drift (Qmax U 0)) as [_ Du]; [rewrite Eu; apply Rmax_r|].
 destruct (Q2R_drift (Qmax (- L) 0)) as [_ Dd]; [rewrite Ed; apply Rmax_r|].
 rewrite Eu in Du. rewrite Ed in Dd.
 assert (Iz : Q2R (Bounds.magnitude L U) = 0 -> Q2R L = 0 /\ Q2R U = 0).
-{ rewrite Q2R_magnitude. unfold magnitude. intros Z. generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs (Q2R L)) (Rabs (Q2R U))) (Rabs_pos (Q2R L)) (Rabs_pos (Q2R U)). rewrite Z. intros.
-  split; [destruct (Req_dec (Q2R L) 0) as [e|e]; auto; generalize (Rabs_pos_lt _ e); lra|destruct (Req_dec (Q2R U) 0) as [e|e]; auto; generalize (Rabs_pos_lt _ e); lra]. }
+{ rewrite Q2R_magnitude. unfold magnitude. intros Z. generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs
+  (Q2R L)) (Rabs (Q2R U))) (Rabs_pos (Q2R L)) (Rabs_pos (Q2R U)). rewrite Z. intros.
+  split; [destruct (Req_dec (Q2R L) 0) as [e|e]; auto; generalize (Rabs_pos_lt _ e);
+    lra|destruct (Req_dec (Q2R U) 0) as [e|e]; auto; generalize (Rabs_pos_lt _ e); lra]. }
 destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
 - apply Q2R_zero in Z. destruct (Iz Z) as [ZL ZU]. rewrite Q2R_0.
   assert (E : forall e : list X, toward_zero e = 0).
   { intros e. assert (R0 : record (k + 1) eta 0) by (split; [apply generic_format_0|lra]).
     assert (M : map c e = repeat 0 (length e)).
     { induction e as [|x e IH]; [reflexivity|]. simpl. rewrite IH. f_equal. destruct (c_within x). lra. }
-    rewrite M, total_up; auto with typeclass_instances; [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy; now subst].
-    unfold half. rewrite <- (zeros_add_nothing (k + 1) eta Omega Omega_format Omega_pos (repeat 0 (length e)) 0 R0 Omega_pos); [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy; now subst].
-    replace (filter _ (repeat 0 (length e))) with (@nil R); [reflexivity|]. generalize (length e). intros m. induction m as [|m IH]; [reflexivity|]. simpl. now rewrite Rlt_bool_false by lra. }
+    rewrite M, total_up; auto with typeclass_instances; [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy;
+    now subst].
+    unfold half. rewrite <- (zeros_add_nothing (k + 1) eta Omega Omega_format Omega_pos (repeat 0 (length e)) 0 R0
+    Omega_pos); [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy; now subst].
+    replace (filter _ (repeat 0 (length e))) with (@nil R); [reflexivity|]. generalize (length e). intros m.
+    induction m as [|m IH]; [reflexivity|]. simpl. now rewrite Rlt_bool_false by lra. }
   rewrite !E, Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
 - apply Q2R_nonzero in Z. destruct (Bounds.one_sign L U) eqn:O.
-  + rewrite Q2R_max, !Q2R_plus, Du, Dd, Eu, Ed. unfold Bounds.one_sign in O. apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O.
-    * assert (0 < Q2R U). { destruct (Rle_lt_dec (Q2R U) 0); auto. exfalso. apply Z. rewrite Q2R_magnitude. unfold magnitude. replace (Q2R L) with 0 by lra. replace (Q2R U) with 0 by lra. rewrite Rabs_R0. apply Rmax_left; lra. }
+  + rewrite Q2R_max, !Q2R_plus, Du, Dd, Eu, Ed. unfold Bounds.one_sign in O.
+    apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O.
+    * assert (0 < Q2R U). { destruct (Rle_lt_dec (Q2R U) 0); auto. exfalso. apply Z. rewrite Q2R_magnitude.
+      unfold magnitude. replace (Q2R L) with 0 by lra. replace (Q2R U) with 0 by lra. rewrite Rabs_R0.
+      apply Rmax_left; lra. }
       apply Rle_trans with (2 := Rmax_l _ _). rewrite Rmax_left by lra. rewrite Rplus_comm.
-      apply (positive_insert_delete (k + 1) eta Omega) with (Q2R L); auto using all_fit, map_insert_delete with typeclass_instances.
-    * assert (Q2R L < 0). { destruct (Rle_lt_dec 0 (Q2R L)); auto. exfalso. apply Z. rewrite Q2R_magnitude. unfold magnitude. replace (Q2R L) with 0 by lra. replace (Q2R U) with 0 by lra. rewrite Rabs_R0. apply Rmax_left; lra. }
+      apply (positive_insert_delete (k + 1) eta Omega) with (Q2R L);
+      auto using all_fit, map_insert_delete with typeclass_instances.
+    * assert (Q2R L < 0). { destruct (Rle_lt_dec 0 (Q2R L)); auto. exfalso. apply Z. rewrite Q2R_magnitude.
+      unfold magnitude. replace (Q2R L) with 0 by lra. replace (Q2R U) with 0 by lra. rewrite Rabs_R0.
+      apply Rmax_left; lra. }
       apply Rle_trans with (2 := Rmax_r _ _). rewrite (Rmax_left (- Q2R L)) by lra. rewrite Rplus_comm.
-      apply (negative_insert_delete (k + 1) eta Omega) with (Q2R U); auto using all_fit, map_insert_delete with typeclass_instances.
+      apply (negative_insert_delete (k + 1) eta Omega) with (Q2R U);
+      auto using all_fit, map_insert_delete with typeclass_instances.
   + unfold Bounds.one_sign in O. apply Bool.orb_false_elim in O as [O1 O2].
     assert (L0 : Q2R L < 0) by (rewrite <- Q2R_0; apply Rnot_le_lt; intros h; apply Q2R_le in h; congruence).
     assert (U0 : 0 < Q2R U) by (rewrite <- Q2R_0; apply Rnot_le_lt; intros h; apply Q2R_le in h; congruence).
@@ -307,11 +339,16 @@ Theorem toward_zero_accuracy_promise d : INR n * magnitude (Q2R L) (Q2R U) <= Om
 Proof.
 intros H Hd.
 assert (F : Forall (fun x => format x /\ Rabs x <= magnitude (Q2R L) (Q2R U)) (map c d)).
-{ apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & _). split; auto. apply magnitude_bound, c_within. }
-destruct (toward_zero_accuracy (k + 1) eta Omega Omega_format Omega_pos _ n (magnitude_pos (Q2R L) (Q2R U)) H (map c d) F ltac:(now rewrite map_length)) as (_ & A & B).
-assert (E : Q2R (2 * Bounds.u k * Bounds.nat_Q (n - 1)) = 2 * bpow radix2 (- (k + 1)) * INR (n - 1)) by (rewrite !Q2R_mult, Q2R_2, Q2R_nat, u_is_u; reflexivity).
-unfold Bounds.toward_zero_accuracy. rewrite Q2R_mult, Q2R_plus, E, Q2R_mult, Q2R_nat, Q2R_magnitude. destruct (Bounds.one_sign L U) eqn:O.
-- rewrite Q2R_0, Rplus_0_r. apply B. unfold Bounds.one_sign in O. apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O; [left|right];
+{ apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & _). split; auto.
+  apply magnitude_bound, c_within. }
+destruct (toward_zero_accuracy (k + 1) eta Omega Omega_format Omega_pos _ n (magnitude_pos (Q2R L) (Q2R U)) H (map c d)
+F ltac:(now rewrite map_length)) as (_ & A & B).
+assert (E : Q2R (2 * Bounds.u k * Bounds.nat_Q (n - 1)) = 2 * bpow radix2 (- (k + 1)) * INR (n - 1))
+by (rewrite !Q2R_mult, Q2R_2, Q2R_nat, u_is_u; reflexivity).
+unfold Bounds.toward_zero_accuracy. rewrite Q2R_mult, Q2R_plus, E, Q2R_mult, Q2R_nat, Q2R_magnitude.
+destruct (Bounds.one_sign L U) eqn:O.
+- rewrite Q2R_0, Rplus_0_r. apply B. unfold Bounds.one_sign in O.
+  apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O; [left|right];
   apply Forall_forall; intros y Hy; apply in_map_iff in Hy as (x & <- & _); destruct (c_within x); lra.
 - rewrite u_is_u. exact A.
 Qed.
@@ -327,9 +364,11 @@ destruct (Q2R_drift (Qmax (- L) 0)) as [Dd _]; [rewrite Ed; apply Rmax_r|].
 rewrite Eu in Du. rewrite Ed in Dd.
 assert (Hm : length (map c d) = n) by now rewrite map_length.
 destruct (Bounds.is_zero (U - L)) eqn:Z.
-- apply Q2R_zero in Z. rewrite Q2R_minus in Z. rewrite (constant_records d d'), Rminus_diag_eq, Rabs_R0, Q2R_0 by auto using hamming_length. lra.
+- apply Q2R_zero in Z. rewrite Q2R_minus in Z. rewrite (constant_records d d'), Rminus_diag_eq, Rabs_R0, Q2R_0
+  by auto using hamming_length. lra.
 - apply Q2R_nonzero in Z. rewrite Q2R_minus in Z. destruct (Bounds.one_sign L U) eqn:O.
-  + rewrite Q2R_plus, Q2R_max, Q2R_minus, Du, Dd. unfold Bounds.one_sign in O. apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O.
+  + rewrite Q2R_plus, Q2R_max, Q2R_minus, Du, Dd. unfold Bounds.one_sign in O.
+    apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O.
     * apply Rle_trans with (Q2R U - Q2R L + pwn (k + 1) n (Q2R U)).
       -- apply (positive_hamming (k + 1) eta Omega); auto using all_fit, map_hamming with typeclass_instances. lra.
       -- apply Rplus_le_compat_l. rewrite (Rmax_left (Q2R U)) by lra. apply Rmax_l.
@@ -340,28 +379,33 @@ destruct (Bounds.is_zero (U - L)) eqn:Z.
     assert (L0 : Q2R L < 0) by (rewrite <- Q2R_0; apply Rnot_le_lt; intros h; apply Q2R_le in h; congruence).
     assert (U0 : 0 < Q2R U) by (rewrite <- Q2R_0; apply Rnot_le_lt; intros h; apply Q2R_le in h; congruence).
     rewrite !Q2R_plus, Eu, Ed, Q2R_max, Du, Dd. rewrite (Rmax_left (Q2R U)), (Rmax_left (- Q2R L)) by lra.
-    generalize (two_signs_hamming_n (k + 1) eta Omega Omega_format Omega_pos (Q2R L) (Q2R U) L_format U_format L0 U0 n (map c d) (map c d')
+    generalize (two_signs_hamming_n (k + 1) eta Omega Omega_format Omega_pos (Q2R L) (Q2R U) L_format U_format L0 U0 n
+    (map c d) (map c d')
       (all_fit d) (all_fit d') Hm (map_hamming c H)). lra.
 Qed.
 End Floats.
 
-(** Shifted: the rounded spread is the code's, and the moved records are records within 0 and it, so that every promise above
+(** Shifted: the rounded spread is the code's, and the moved records are records within 0 and it,
+  so that every promise above
     holds of them for these bounds. *)
 Section ShiftedPromise.
 Variables k eta : Z.
 Hypothesis k_pos : (1 <= k)%Z.
 Local Instance p_pos' : Prec_gt_0 (k + 1). Proof. unfold Prec_gt_0; lia. Qed.
 Notation format := (generic_format radix2 (FLT_exp eta (k + 1))).
-Lemma nearest_float_is_round x : Q2R (Bounds.nearest_float k eta x) = round radix2 (FLT_exp eta (k + 1)) ZnearestE (Q2R x).
+Lemma nearest_float_is_round x : Q2R (Bounds.nearest_float k eta x) = round radix2 (FLT_exp eta (k + 1)) ZnearestE (Q2R
+  x).
 Proof.
 unfold Bounds.nearest_float. destruct (Bounds.is_zero x) eqn:Z.
 - apply Q2R_zero in Z. rewrite Z, round_0, Q2R_0; auto with typeclass_instances.
 - apply Q2R_nonzero in Z. assert (P : 0 < Q2R (Qabs x)) by (rewrite Q2R_abs; now apply Rabs_pos_lt).
   rewrite Q2R_mult, Q2R_Z, nearest_is_nearest, Q2R_pow2, floor_log2_is_mag, Q2R_abs, mag_abs by auto.
-  assert (C : Z.max (mag radix2 (Q2R x) - 1 - k) eta = cexp radix2 (FLT_exp eta (k + 1)) (Q2R x)) by (unfold cexp, FLT_exp; lia).
+  assert (C : Z.max (mag radix2 (Q2R x) - 1 - k) eta = cexp radix2 (FLT_exp eta (k + 1)) (Q2R x)) by (unfold cexp,
+  FLT_exp; lia).
   rewrite C. unfold round, F2R, scaled_mantissa. cbn [Fnum Fexp]. f_equal. f_equal. f_equal.
   rewrite Q2R_div, Q2R_pow2; [now rewrite bpow_opp|].
-  intros E. apply Qeq_eqR in E. rewrite Q2R_pow2, Q2R_0 in E. match type of E with bpow _ ?e = _ => generalize (bpow_gt_0 radix2 e) end. lra.
+  intros E. apply Qeq_eqR in E. rewrite Q2R_pow2, Q2R_0 in E.
+  match type of E with bpow _ ?e = _ => generalize (bpow_gt_0 radix2 e) end. lra.
 Qed.
 Variables (X : Type) (c : X -> R) (L U : Q).
 Hypothesis LU : Q2R L <= Q2R U.
@@ -372,7 +416,8 @@ Theorem shifted_promise :
   (forall x, within (Q2R 0) (Q2R (Bounds.shifted_upper k eta L U)) (moved (k + 1) eta X c (Q2R L) x)) /\
   (forall x, format (moved (k + 1) eta X c (Q2R L) x)).
 Proof.
-assert (E : Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U)) by (unfold Bounds.shifted_upper, U'; now rewrite nearest_float_is_round, Q2R_minus).
+assert (E : Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U)) by (unfold Bounds.shifted_upper,
+U'; now rewrite nearest_float_is_round, Q2R_minus).
 rewrite E, Q2R_0. repeat split.
 - apply U'_pos; auto with typeclass_instances.
 - apply (moved_within (k + 1) eta X c (Q2R L) (Q2R U)); auto with typeclass_instances.
@@ -392,7 +437,8 @@ Theorem wide_promise (L U : Q) (c : X -> Z) : let l := Z.max (Qceiling L) lo in 
   sensitivity symmetric (fun d => IZR (wide c d)) (Q2R (Bounds.wide_sensitivity false lo hi L U)) /\
   sensitivity change_one (fun d => IZR (wide c d)) (Q2R (Bounds.wide_sensitivity true lo hi L U)).
 Proof.
-intros l h LH W. unfold Bounds.wide_sensitivity. fold l h. split; intros d d' H; rewrite Q2R_Z, <- minus_IZR, <- abs_IZR; apply IZR_le.
+intros l h LH W. unfold Bounds.wide_sensitivity. fold l h.
+split; intros d d' H; rewrite Q2R_Z, <- minus_IZR, <- abs_IZR; apply IZR_le.
 - now apply (wide_symmetric X c l h W).
 - now apply (wide_change_one X c l h W).
 Qed.
@@ -411,10 +457,13 @@ Lemma Q2R_magnitudeZ : Q2R (Bounds.magnitude QL QU) = IZR (magnitudeZ L U).
 Proof. now rewrite Q2R_magnitude, !Q2R_Z, magnitudeZ_R. Qed.
 
 Theorem checked_promise n : Z.of_nat n * U <= hi -> lo <= Z.of_nat n * L ->
-  (forall d d', length d = n -> change_one d d' -> exists s s', checked lo hi (map c d) = Some s /\ checked lo hi (map c d') = Some s' /\
+  (forall d d', length d = n -> change_one d d' -> exists s s', checked lo hi (map c d) = Some s /\
+    checked lo hi (map c d') = Some s' /\
      (Rabs (IZR s - IZR s') <= Q2R (Bounds.checked_sensitivity true QL QU))%R) /\
-  sensitivity insert_delete (fun d => value (checked lo hi (map c (firstn n d)))) (Q2R (Bounds.checked_sensitivity false QL QU)) /\
-  permuted_sensitivity symmetric (fun d => value (checked lo hi (map c (firstn n d)))) (Q2R (Bounds.checked_sensitivity false QL QU)).
+  sensitivity insert_delete (fun d => value (checked lo hi (map c (firstn n d)))) (Q2R (Bounds.checked_sensitivity
+    false QL QU)) /\
+  permuted_sensitivity symmetric (fun d => value (checked lo hi (map c (firstn n d)))) (Q2R (Bounds.checked_sensitivity
+    false QL QU)).
 Proof.
 intros HU HL.
 assert (E : Q2R (Bounds.checked_sensitivity false QL QU) = IZR (Z.max (magnitudeZ L U) (U - L))).
@@ -422,9 +471,11 @@ assert (E : Q2R (Bounds.checked_sensitivity false QL QU) = IZR (Z.max (magnitude
   destruct Rle_dec as [g|g]; [apply le_IZR in g|apply Rnot_le_lt, lt_IZR in g]; f_equal; lia. }
 split; [|split; rewrite E; [now apply checked_cut|now apply checked_cut_permuted]].
 intros d d' Hd H. assert (Hd' : length d' = n).
-{ apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now rewrite <- (Permutation_length P)|]. now rewrite (Permutation_length Q), <- Hd, (Permutation_length P). }
+{ apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now rewrite <- (Permutation_length P)|].
+  now rewrite (Permutation_length Q), <- Hd, (Permutation_length P). }
 destruct (checked_change_one lo hi lo_hi X c L U n LU c_within HU HL d d' Hd Hd' H) as (s & s' & E1 & E2 & B).
-exists s, s'. repeat split; auto. unfold Bounds.checked_sensitivity. rewrite Q2R_spread, <- minus_IZR, <- abs_IZR. now apply IZR_le.
+exists s, s'. repeat split; auto. unfold Bounds.checked_sensitivity. rewrite Q2R_spread, <- minus_IZR, <- abs_IZR.
+  now apply IZR_le.
 Qed.
 
 Theorem saturating_promise :
@@ -450,7 +501,8 @@ Theorem split_promise :
   sensitivity symmetric (fun d => IZR (split lo hi (map c d))) (Q2R (Bounds.ideal false QL QU)) /\
   sensitivity change_one (fun d => IZR (split lo hi (map c d))) (Q2R (Bounds.ideal true QL QU)).
 Proof.
-cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ, Q2R_spread. split; intros d d' H; rewrite <- minus_IZR, <- abs_IZR; apply IZR_le.
+cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ, Q2R_spread.
+  split; intros d d' H; rewrite <- minus_IZR, <- abs_IZR; apply IZR_le.
 - apply split_symmetric; auto using in_all, map_symmetric.
 - apply split_change_one; auto using in_all, map_change_one.
 Qed.
@@ -459,16 +511,20 @@ Theorem split_checked_promise n : L <= 0 <= U -> Z.of_nat n * U <= hi -> lo <= Z
   sensitivity insert_delete (split_checked lo hi X c n) (Q2R (Bounds.ideal false QL QU)) /\
   permuted_sensitivity symmetric (split_checked lo hi X c n) (Q2R (Bounds.ideal false QL QU)).
 Proof.
-intros [L0 U0] HU HL. cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ. split; [now apply split_checked_insert_delete|now apply split_checked_permuted].
+intros [L0 U0] HU HL. cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ.
+split; [now apply split_checked_insert_delete|now apply split_checked_permuted].
 Qed.
 
 (** modular: the distance on the circle. *)
 Theorem modular_promise w : 1 <= w -> N lo hi = 2 ^ w ->
-  (forall d d', symmetric d d' -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d'))) <= Q2R (Bounds.modular_sensitivity false w QL QU))%R) /\
-  (forall d d', change_one d d' -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d'))) <= Q2R (Bounds.modular_sensitivity true w QL QU))%R).
+  (forall d d', symmetric d d' -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d'))) <= Q2R
+    (Bounds.modular_sensitivity false w QL QU))%R) /\
+  (forall d d', change_one d d' -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d'))) <= Q2R
+    (Bounds.modular_sensitivity true w QL QU))%R).
 Proof.
 intros Hw HN. assert (H2 : Q2R (Bounds.pow2 w / 2) = IZR (N lo hi / 2)).
-{ rewrite Q2R_div by discriminate. rewrite Q2R_pow2, Q2R_2, HN. replace (2 ^ w) with (2 ^ (w - 1) * 2) by (change 2 with (2 ^ 1) at 2; rewrite <- Z.pow_add_r by lia; f_equal; lia).
+{ rewrite Q2R_div by discriminate. rewrite Q2R_pow2, Q2R_2, HN.
+  replace (2 ^ w) with (2 ^ (w - 1) * 2) by (change 2 with (2 ^ 1) at 2; rewrite <- Z.pow_add_r by lia; f_equal; lia).
   rewrite Z.div_mul by lia. replace w with (w - 1 + 1) at 1 by ring. rewrite bpow_plus. change (bpow radix2 1) with 2%R.
   replace (IZR (2 ^ (w - 1))) with (bpow radix2 (w - 1)) by (symmetry; apply (IZR_Zpower radix2); lia). field. }
 unfold Bounds.modular_sensitivity. cbn [Bounds.ideal]. rewrite !Q2R_min, H2, Q2R_magnitudeZ, Q2R_spread.
@@ -480,7 +536,8 @@ rewrite !M. split; intros d d' H; apply IZR_le.
 Qed.
 End Integers.
 
-(** Our grid: the integers of Bounds.v are those of OurGrid.v, and the sums keep the bound, which is at most the ideal. *)
+(** Our grid: the integers of Bounds.v are those of OurGrid.v, and the sums keep the bound,
+  which is at most the ideal. *)
 Section OurGrid.
 Variables (L U : Q) (sized : bool) (eta : Z).
 Hypothesis LU : Q2R L <= Q2R U.
@@ -501,7 +558,8 @@ assert (Eg : Z.max (Bounds.floor_log2 (Bounds.ideal sized L U) - 50) eta = g).
 { rewrite floor_log2_is_mag; rewrite Q2R_ideal; auto. }
 rewrite Eg. assert (D0 : ~ Bounds.pow2 g == 0).
 { intros E. apply Qeq_eqR in E. rewrite Q2R_pow2, Q2R_0 in E. generalize (bpow_gt_0 radix2 g); lra. }
-assert (Em : (if sized then if Bounds.below 0 L then Qfloor (L / Bounds.pow2 g) else if Bounds.below U 0 then Qceiling (U / Bounds.pow2 g) else 0%Z else 0%Z) = OurGrid.m RL RU sized eta).
+assert (Em : (if sized then if Bounds.below 0 L then Qfloor (L / Bounds.pow2 g) else if Bounds.below U 0 then Qceiling
+(U / Bounds.pow2 g) else 0%Z else 0%Z) = OurGrid.m RL RU sized eta).
 { unfold OurGrid.m. destruct sized eqn:S; auto.
   rewrite floor_is_floor, ceiling_is_ceiling, (Q2R_div L _ D0), (Q2R_div U _ D0), Q2R_pow2.
   destruct (Bounds.below 0 L) eqn:A.
@@ -509,7 +567,8 @@ assert (Em : (if sized then if Bounds.below 0 L then Qfloor (L / Bounds.pow2 g) 
   - assert (~ 0 < RL). { rewrite <- Q2R_0. intros H. apply Q2R_below in H. congruence. }
     destruct Rlt_dec; [lra|]. destruct (Bounds.below U 0) eqn:B.
     + apply Q2R_below in B. rewrite Q2R_0 in B. destruct Rlt_dec; [reflexivity|lra].
-    + assert (~ RU < 0). { rewrite <- Q2R_0. intros H'. apply Q2R_below in H'. congruence. } destruct Rlt_dec; [lra|reflexivity]. }
+    + assert (~ RU < 0). { rewrite <- Q2R_0. intros H'. apply Q2R_below in H'. congruence.
+      } destruct Rlt_dec; [lra|reflexivity]. }
 rewrite Em. set (m := OurGrid.m RL RU sized eta) in *.
 assert (El : Qceiling ((L - inject_Z m * Bounds.pow2 g) / Bounds.pow2 g) = low0 RL D offset).
 { rewrite ceiling_is_ceiling, (Q2R_div _ _ D0), Q2R_minus, Q2R_mult, Q2R_Z, Q2R_pow2. reflexivity. }
@@ -524,7 +583,8 @@ Lemma Q2R_grid_sensitivity : 0 < OurGrid.ideal RL RU sized ->
 Proof.
 intros Hi. unfold Bounds.grid_sensitivity. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z.
 - apply Q2R_zero in Z. rewrite Q2R_ideal in Z. lra.
-- rewrite our_grid_is_our_grid by auto. rewrite Q2R_mult, Q2R_pow2, Q2R_Z. unfold OurGrid.grid_sensitivity, magnitudeZ. now destruct sized.
+- rewrite our_grid_is_our_grid by auto. rewrite Q2R_mult, Q2R_pow2, Q2R_Z.
+  unfold OurGrid.grid_sensitivity, magnitudeZ. now destruct sized.
 Qed.
 
 Theorem grid_promise : 0 < OurGrid.ideal RL RU sized ->
@@ -539,19 +599,36 @@ split; [|split; [|split]].
 - intros S d d' H. rewrite grid_diff; auto.
   + apply Rmult_le_compat_l; [lra|]. apply IZR_le. unfold OurGrid.grid_sensitivity. rewrite S.
     apply wide_change_one; auto using low_high, q_within.
-  + left. apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|]. now rewrite (Permutation_length P), (Permutation_length Q).
+  + left. apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|].
+    now rewrite (Permutation_length P), (Permutation_length Q).
 - intros S d d' H. rewrite grid_diff; auto.
   + apply Rmult_le_compat_l; [lra|]. apply IZR_le. unfold OurGrid.grid_sensitivity. rewrite S.
     apply wide_symmetric; auto using q_within.
   + right. unfold OurGrid.m. rewrite S. ring.
 - now apply at_most_the_ideal.
-- intros E. apply little_is_lost; auto. rewrite floor_log2_is_mag in E by (now rewrite Q2R_ideal). rewrite Q2R_ideal in E. lia.
+- intros E. apply little_is_lost; auto. rewrite floor_log2_is_mag in E by (now rewrite Q2R_ideal).
+  rewrite Q2R_ideal in E. lia.
 Qed.
+(** An ideal of 0: every record is one constant, the step is 1, and the sum does not move. *)
+Theorem grid_promise_of_nothing : OurGrid.ideal RL RU sized = 0 ->
+  Q2R (Bounds.grid_sensitivity sized eta L U) = 0 /\
+  (sized = true -> sensitivity change_one (grid_sum RL RU 1 RL) (Q2R (Bounds.grid_sensitivity sized eta L U))) /\
+  (sized = false -> sensitivity symmetric (grid_sum RL RU 1 0) (Q2R (Bounds.grid_sensitivity sized eta L U))).
+Proof.
+intros Hi. assert (E : Q2R (Bounds.grid_sensitivity sized eta L U) = 0).
+{ unfold Bounds.grid_sensitivity. replace (Bounds.is_zero (Bounds.ideal sized L U)) with true; [apply Q2R_0|].
+  symmetry. apply Q2R_zero. now rewrite Q2R_ideal. }
+rewrite E. split; auto. unfold OurGrid.ideal in Hi. split; intros S d d' H; rewrite S in Hi.
+- rewrite <- Hi. apply grid_change_one; auto. lra.
+- rewrite <- Hi. apply grid_symmetric; auto. lra.
+Qed.
+
 Theorem grid_accuracy_promise n d : 0 < OurGrid.ideal RL RU sized -> length d = n ->
   Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy sized eta n L U).
 Proof.
 intros Hi Hd. apply Rle_trans with (1 := grid_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right. rewrite Hd.
-unfold Bounds.grid_accuracy. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z; rewrite Q2R_ideal in Z; lra|].
+unfold Bounds.grid_accuracy. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z;
+rewrite Q2R_ideal in Z; lra|].
 rewrite our_grid_is_our_grid by auto. unfold record_error.
 rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2.
 rewrite Q2R_div, Q2R_pow2, Q2R_2 by discriminate. reflexivity.

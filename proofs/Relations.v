@@ -83,14 +83,16 @@ generalize (S _ _ N1) (S _ _ N2) (Rabs_triang (f u - f w) (f w - f v)).
 replace (f u - f w + (f w - f v))%R with (f u - f v)%R by ring. lra.
 Qed.
 
-Theorem hamming_at_most_twice_insert_delete f bound : sensitivity insert_delete f bound -> sensitivity hamming f (2 * bound).
+Theorem hamming_at_most_twice_insert_delete f bound : sensitivity insert_delete f bound ->
+  sensitivity hamming f (2 * bound).
 Proof.
 apply by_way_of_a_third. intros u v H; destruct H as [u|a x y b].
 - exists u; split; constructor.
 - exists (a ++ b); split; constructor.
 Qed.
 
-Theorem change_one_at_most_twice_symmetric f bound : sensitivity symmetric f bound -> sensitivity change_one f (2 * bound).
+Theorem change_one_at_most_twice_symmetric f bound : sensitivity symmetric f bound ->
+  sensitivity change_one f (2 * bound).
 Proof.
 apply by_way_of_a_third. intros u v (u' & P & H); destruct H as [u'|a x y b].
 - exists u'; split; [exists u'|exists u']; split; auto; constructor.

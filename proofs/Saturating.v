@@ -1,6 +1,7 @@
 (** saturating (docs/theorems/saturating.md): every partial sum held at the limits of the type.
 
-    In one order, a record more moves the sum by at most M and a changed one by at most U - L, for every n; of one sign, in
+    In one order, a record more moves the sum by at most M and a changed one by at most U - L, for every n;
+      of one sign, in
     any order; and after a uniform secret permutation in any order, as a coupling. *)
 
 From Coq Require Import List Permutation ZArith Reals Lia.
@@ -37,7 +38,8 @@ assert (K : forall a z b, L <= z <= U -> Z.abs (saturating (a ++ b) - saturating
 intros Fu Fv H; destruct H as [u|a z b|a z b].
 - unfold magnitudeZ; lia.
 - apply K. apply Forall_app in Fv as [_ F]. now apply Forall_inv in F.
-- rewrite <- Z.abs_opp. replace (- (saturating (a ++ z :: b) - saturating (a ++ b))) with (saturating (a ++ b) - saturating (a ++ z :: b)) by ring.
+- rewrite <- Z.abs_opp. replace (- (saturating (a ++ z :: b) - saturating (a ++ b)))
+  with (saturating (a ++ b) - saturating (a ++ z :: b)) by ring.
   apply K. apply Forall_app in Fu as [_ F]. now apply Forall_inv in F.
 Qed.
 Theorem saturating_hamming L U u v : L <= U -> in_bounds L U u -> in_bounds L U v -> hamming u v ->
@@ -46,7 +48,8 @@ Proof.
 intros LU Fu Fv H; destruct H as [u|a x y b]; [lia|].
 apply Forall_app in Fu as [_ Fx]. apply Forall_app in Fv as [_ Fy]. apply Forall_inv in Fx, Fy.
 unfold saturating, saturating_from. rewrite !fold_left_app. simpl. set (s := fold_left _ a 0).
-generalize (saturating_lipschitz b (sat (s + x)) (sat (s + y))) (sat_lipschitz (s + x) (s + y)). unfold saturating_from. lia.
+generalize (saturating_lipschitz b (sat (s + x)) (sat (s + y))) (sat_lipschitz (s + x) (s + y)).
+unfold saturating_from. lia.
 Qed.
 
 (** One sign: held once at the end, so the order does not matter. *)
@@ -75,15 +78,19 @@ intros [H|H] F.
 - destruct (saturating_up l) as [-> P]; [|unfold sat, clamp; lia]. apply Forall_impl with (2 := F). lia.
 - destruct (saturating_not_above l) as [-> P]; [|unfold sat, clamp; lia]. apply Forall_impl with (2 := F). lia.
 Qed.
-Theorem saturating_one_sign_symmetric L U u v : 0 <= L \/ U <= 0 -> in_bounds L U u -> in_bounds L U v -> symmetric u v ->
+Theorem saturating_one_sign_symmetric L U u v : 0 <= L \/ U <= 0 -> in_bounds L U u -> in_bounds L U v ->
+  symmetric u v ->
   Z.abs (saturating u - saturating v) <= magnitudeZ L U.
 Proof.
-intros S Fu Fv H. rewrite !(saturating_one_sign L U) by auto. apply Z.le_trans with (1 := sat_lipschitz _ _). now apply exact_symmetric.
+intros S Fu Fv H. rewrite !(saturating_one_sign L U) by auto. apply Z.le_trans with (1 := sat_lipschitz _ _).
+now apply exact_symmetric.
 Qed.
-Theorem saturating_one_sign_change_one L U u v : L <= U -> 0 <= L \/ U <= 0 -> in_bounds L U u -> in_bounds L U v -> change_one u v ->
+Theorem saturating_one_sign_change_one L U u v : L <= U -> 0 <= L \/ U <= 0 -> in_bounds L U u -> in_bounds L U v ->
+  change_one u v ->
   Z.abs (saturating u - saturating v) <= U - L.
 Proof.
-intros LU S Fu Fv H. rewrite !(saturating_one_sign L U) by auto. apply Z.le_trans with (1 := sat_lipschitz _ _). now apply exact_change_one.
+intros LU S Fu Fv H. rewrite !(saturating_one_sign L U) by auto. apply Z.le_trans with (1 := sat_lipschitz _ _).
+now apply exact_change_one.
 Qed.
 
 (** After a uniform secret permutation, in any order. Records are clamped one by one: c. *)
@@ -93,12 +100,14 @@ Hypothesis LU : L <= U.
 Hypothesis c_within : forall x, L <= c x <= U.
 Lemma clamped_in_bounds u : in_bounds L U (map c u).
 Proof. apply Forall_forall. intros y H. apply in_map_iff in H as (x & <- & _). apply c_within. Qed.
-Theorem saturating_permuted_symmetric : permuted_sensitivity symmetric (fun u => IZR (saturating (map c u))) (IZR (magnitudeZ L U)).
+Theorem saturating_permuted_symmetric : permuted_sensitivity symmetric (fun u => IZR (saturating (map c u))) (IZR
+  (magnitudeZ L U)).
 Proof.
 apply permutation_symmetric. intros u v H. rewrite <- minus_IZR, <- abs_IZR. apply IZR_le.
 apply saturating_insert_delete; auto using clamped_in_bounds, map_insert_delete.
 Qed.
-Theorem saturating_permuted_change_one : permuted_sensitivity change_one (fun u => IZR (saturating (map c u))) (IZR (U - L)).
+Theorem saturating_permuted_change_one : permuted_sensitivity change_one (fun u => IZR (saturating (map c u))) (IZR (U
+  - L)).
 Proof.
 apply permutation_change_one. intros u v H. rewrite <- minus_IZR, <- abs_IZR. apply IZR_le.
 apply saturating_hamming; auto using clamped_in_bounds, map_hamming.
@@ -106,10 +115,13 @@ Qed.
 End Permuted.
 
 (** Where the sum fits the type nothing is held. *)
-Theorem saturating_exact L U n l : in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L -> saturating l = sumZ l.
+Theorem saturating_exact L U n l : in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L ->
+  saturating l = sumZ l.
 Proof.
-intros F Hn HU HL. unfold saturating, saturating_from. revert F Hn. induction l as [|x l IH] using rev_ind; intros F Hn; [reflexivity|].
-assert (B := sumZ_bounds L U _ F). rewrite fold_left_app, sumZ_app. apply Forall_app in F as [F Fx]. rewrite app_length in *. simpl in Hn.
+intros F Hn HU HL. unfold saturating, saturating_from. revert F Hn.
+induction l as [|x l IH] using rev_ind; intros F Hn; [reflexivity|].
+assert (B := sumZ_bounds L U _ F). rewrite fold_left_app, sumZ_app. apply Forall_app in F as [F Fx].
+rewrite app_length in *. simpl in Hn.
 rewrite IH by (auto; lia). simpl in *. rewrite sumZ_app in B. simpl in B. unfold sat, clamp.
 assert (A1 : lo <= sumZ l + x) by nia. assert (A2 : sumZ l + x <= hi) by nia. lia.
 Qed.

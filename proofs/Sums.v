@@ -52,9 +52,11 @@ Theorem ideal_symmetric_tight L U : L <= U -> exists u v, Forall (within L U) u 
   insert_delete u v /\ Rabs (sum u - sum v) = magnitude L U.
 Proof.
 intros LU; unfold magnitude. destruct (Rle_dec (Rabs L) (Rabs U)) as [g|g].
-- exists [], [U]. split; [constructor|]. split; [constructor; [unfold within; lra|constructor]|]. split; [apply (id_insert [] U [])|].
+- exists [], [U]. split; [constructor|]. split; [constructor; [unfold within; lra|constructor]|].
+  split; [apply (id_insert [] U [])|].
   simpl. rewrite Rmax_right by lra. replace (0 - (U + 0)) with (-U) by ring. apply Rabs_Ropp.
-- exists [], [L]. split; [constructor|]. split; [constructor; [unfold within; lra|constructor]|]. split; [apply (id_insert [] L [])|].
+- exists [], [L]. split; [constructor|]. split; [constructor; [unfold within; lra|constructor]|].
+  split; [apply (id_insert [] L [])|].
   simpl. rewrite Rmax_left by lra. replace (0 - (L + 0)) with (-L) by ring. apply Rabs_Ropp.
 Qed.
 

@@ -1,7 +1,8 @@
 (** toward_zero (docs/theorems/toward_zero.md): split by sign, rounded toward zero, one last addition to nearest.
 
     Write p(b) for the power of two at or below b. One sign: a record more moves the sum by at most U + p(U), a changed
-    one by at most U - L + p_n(U). Two signs: max(U + p(U), |L| + p(|L|)) + max(p(U), p(|L|)), and U + p_n(U) + |L| + p_n(|L|)
+    one by at most U - L + p_n(U). Two signs: max(U + p(U), |L| + p(|L|)) + max(p(U), p(|L|)),
+      and U + p_n(U) + |L| + p_n(|L|)
     + max(p_n(U), p_n(|L|)). Any precision p = k + 1, any smallest exponent, subnormals included; sums are held at the
     largest finite value. *)
 
@@ -50,14 +51,16 @@ Lemma held_opp x : held (- x) = - held x.
 Proof. unfold held. rewrite round_ZR_opp. unfold Rmax, Rmin; repeat destruct Rle_dec; lra. Qed.
 Lemma held_record x : 0 <= x -> record (held x).
 Proof.
-intros H. rewrite held_down by auto. generalize (down_pos x H) (down_format x). intros. unfold Rmin, record; destruct Rle_dec; auto.
+intros H. rewrite held_down by auto. generalize (down_pos x H) (down_format x). intros.
+unfold Rmin, record; destruct Rle_dec; auto.
 Qed.
 Lemma held_le x : 0 <= x -> held x <= x.
 Proof. intros H. rewrite held_down by auto. apply Rle_trans with (1 := Rmin_r _ _), down_le. Qed.
 Lemma held_Omega x : 0 <= x -> held x <= Omega.
 Proof. intros H. rewrite held_down by auto. apply Rmin_l. Qed.
 Lemma held_mono x y : 0 <= x <= y -> held x <= held y.
-Proof. intros H. rewrite !held_down by lra. apply Rle_min_compat_l. apply round_le; auto with typeclass_instances; lra. Qed.
+Proof. intros H. rewrite !held_down by lra. apply Rle_min_compat_l.
+apply round_le; auto with typeclass_instances; lra. Qed.
 Lemma held_id x : record x -> x <= Omega -> held x = x.
 Proof. intros [F P] H. rewrite held_down, round_generic by auto with typeclass_instances. now apply Rmin_right. Qed.
 
@@ -66,7 +69,8 @@ Proof.
 intros H. assert (F := down_format x). assert (P := down_pos x H).
 apply Rnot_le_lt; intros C.
 assert (G : down x + ulp (down x) <= down x).
-{ apply (round_DN_pt radix2 fexp x); auto. rewrite <- succ_eq_pos by auto. now apply generic_format_succ; auto with typeclass_instances. }
+{ apply (round_DN_pt radix2 fexp x); auto. rewrite <- succ_eq_pos by auto.
+  now apply generic_format_succ; auto with typeclass_instances. }
 assert (0 < ulp (down x)); [|lra].
 destruct (Req_dec (down x) 0) as [->|n]; [rewrite ulp_FLT_0; auto with typeclass_instances; apply bpow_gt_0|].
 rewrite ulp_neq_0 by auto. apply bpow_gt_0.
@@ -143,7 +147,8 @@ Qed.
 Lemma half_record l s : record s -> Forall record l -> record (half_from s l).
 Proof.
 revert s; induction l as [|x l IH]; intros s Hs F; simpl; auto.
-destruct (Forall_inv F) as [_ Px]. destruct Hs as [_ Ps]. apply IH; [apply held_record; lra|now apply Forall_inv_tail in F].
+destruct (Forall_inv F) as [_ Px]. destruct Hs as [_ Ps].
+apply IH; [apply held_record; lra|now apply Forall_inv_tail in F].
 Qed.
 Lemma half_Omega l s : record s -> s <= Omega -> Forall record l -> half_from s l <= Omega.
 Proof.
@@ -214,7 +219,8 @@ assert (emin < mag radix2 b)%Z; [|lia]. apply lt_bpow with radix2. apply Rle_lt_
 rewrite <- (Rabs_pos_eq b) at 1 by lra. apply bpow_mag_gt.
 Qed.
 
-Lemma ulp_below b y e : format b -> 0 < b -> 0 <= y -> y < bpow radix2 (p + e) -> (emin <= e)%Z -> ulp y <= bpow radix2 e.
+Lemma ulp_below b y e : format b -> 0 < b -> 0 <= y -> y < bpow radix2 (p + e) -> (emin <= e)%Z ->
+  ulp y <= bpow radix2 e.
 Proof.
 intros F Hb Hy H He. rewrite ulp_bpow. apply bpow_le. unfold ulp_e. case Req_bool_spec; intros E; auto.
 unfold cexp, FLT_exp. assert (mag radix2 y <= p + e)%Z; [|lia]. apply mag_le_bpow; auto. rewrite Rabs_pos_eq; lra.
@@ -290,16 +296,19 @@ split; auto.
 assert (R0 : record 0) by (split; [apply generic_format_0|lra]).
 assert (A : Forall small (l ++ x :: l')) by (apply Forall_app; auto).
 assert (A' : Forall small (l ++ x' :: l')) by (apply Forall_app; auto).
-generalize (half_ceiling (l ++ x' :: l') 0 R0 ltac:(apply bpow_ge_0) A') (pw_pos b). fold (half (l ++ x' :: l')). intros.
+generalize (half_ceiling (l ++ x' :: l') 0 R0 ltac:(apply bpow_ge_0) A') (pw_pos b). fold (half (l ++ x' :: l')).
+intros.
 destruct (half_ulp (l ++ x :: l') A); lra.
 Qed.
 End Bounded.
 
 (** Public n: p_n. Either the ulp stays the smallest and nothing is lost, or it is at most p(n b) / 2^k. *)
 Lemma ulp_emin s : bpow radix2 emin <= ulp s.
-Proof. rewrite ulp_bpow. apply bpow_le. unfold ulp_e. case Req_bool_spec; intros; [lia|]. unfold cexp, FLT_exp; lia. Qed.
+Proof. rewrite ulp_bpow. apply bpow_le. unfold ulp_e. case Req_bool_spec; intros; [lia|]. unfold cexp, FLT_exp; lia.
+Qed.
 
-Lemma half_insert_small l z l' : Forall record l -> record z -> Forall record l' -> half (l ++ l') < bpow radix2 (emin + p) ->
+Lemma half_insert_small l z l' : Forall record l -> record z -> Forall record l' ->
+  half (l ++ l') < bpow radix2 (emin + p) ->
   half (l ++ z :: l') - half (l ++ l') <= z.
 Proof.
 intros F [Fz Pz] F' H. unfold half in *. rewrite !half_from_app in *. simpl in *.
@@ -308,7 +317,8 @@ set (s := half_from 0 l) in *. assert (Rs : record s) by now apply half_record.
 assert (So : s <= Omega) by now apply half_Omega. destruct (Rs) as [_ Ps].
 assert (S1 : s <= held (s + z)). { rewrite <- (held_id s) at 1 by auto. apply held_mono; lra. }
 destruct (telescope l' s (held (s + z))) as [T1 T2]; auto; [apply held_record; lra|split; auto; apply held_Omega; lra|].
-destruct (half_record l' s Rs F') as [_ P]. rewrite (ulp_FLT_small radix2 emin p (half_from s l')) in T2 by (rewrite Rabs_pos_eq; auto).
+destruct (half_record l' s Rs F') as [_ P]. rewrite (ulp_FLT_small radix2 emin p (half_from s l')) in T2
+by (rewrite Rabs_pos_eq; auto).
 generalize (held_le (s + z)) (ulp_emin s). lra.
 Qed.
 
@@ -320,11 +330,14 @@ assert (R0 : record 0) by (split; [apply generic_format_0|lra]).
 set (s := half_from 0 l) in *. assert (Rs : record s) by now apply half_record. destruct (Rs) as [Fs Ps].
 assert (S1 : held (s + x) <= held (s + x')) by (apply held_mono; lra).
 assert (R1 : record (held (s + x))) by (apply held_record; lra).
-destruct (telescope l' (held (s + x)) (held (s + x'))) as [T1 T2]; auto; [apply held_record; lra|split; auto; apply held_Omega; lra|].
-destruct (half_record l' _ R1 F') as [_ P]. rewrite (ulp_FLT_small radix2 emin p (half_from _ l')) in T2 by (rewrite Rabs_pos_eq; auto).
+destruct (telescope l' (held (s + x)) (held (s + x'))) as [T1 T2]; auto; [apply held_record; lra|split; auto;
+apply held_Omega; lra|].
+destruct (half_record l' _ R1 F') as [_ P]. rewrite (ulp_FLT_small radix2 emin p (half_from _ l')) in T2
+by (rewrite Rabs_pos_eq; auto).
 assert (U0 : held (s + x) <= half_from (held (s + x)) l').
 { assert (Up : forall m t, record t -> t <= Omega -> Forall record m -> t <= half_from t m).
-  { induction m as [|w m IH]; intros t Rt Ht Fm; simpl; [lra|]. destruct (Forall_inv Fm) as [_ Pw]. destruct (Rt) as [_ Pt].
+  { induction m as [|w m IH]; intros t Rt Ht Fm; simpl; [lra|]. destruct (Forall_inv Fm) as [_ Pw].
+    destruct (Rt) as [_ Pt].
     apply Rle_trans with (held (t + w)).
     - rewrite <- (held_id t) at 1 by auto. apply held_mono; lra.
     - apply IH; [apply held_record; lra|apply held_Omega; lra|now apply Forall_inv_tail in Fm]. }
@@ -366,7 +379,8 @@ unfold pw. rewrite Req_bool_false by lra. rewrite <- bpow_plus.
 assert (T : half l < bpow radix2 (mag radix2 (INR n * b))).
 { apply Rle_lt_trans with (1 := half_n l F Hn). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra. apply bpow_mag_gt. }
 assert (E : (emin + p < mag radix2 (INR n * b))%Z).
-{ apply lt_bpow with radix2. apply Rle_lt_trans with (1 := H). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra. apply bpow_mag_gt. }
+{ apply lt_bpow with radix2. apply Rle_lt_trans with (1 := H). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra.
+  apply bpow_mag_gt. }
 apply ulp_below with b; auto; try lia.
 - apply half_record; [split; [apply generic_format_0|lra]|now apply small_record with b].
 - now replace (p + (mag radix2 (INR n * b) - 1 + (1 - p)))%Z with (mag radix2 (INR n * b) : Z) by ring.
@@ -374,7 +388,8 @@ Qed.
 Lemma pwn_pos : 0 <= pwn n b.
 Proof. apply Rmin_glb; [apply pw_pos|apply Rmult_le_pos; [apply pw_pos|apply bpow_ge_0]]. Qed.
 
-Theorem one_half_insert_n l z l' : Forall (small b) l -> small b z -> Forall (small b) l' -> (length (l ++ z :: l') <= n)%nat ->
+Theorem one_half_insert_n l z l' : Forall (small b) l -> small b z -> Forall (small b) l' ->
+  (length (l ++ z :: l') <= n)%nat ->
   0 <= half (l ++ z :: l') - half (l ++ l') <= b + pwn n b.
 Proof.
 intros F Fz F' Hn. assert (A : Forall (small b) (l ++ l')) by (apply Forall_app; auto).
@@ -393,12 +408,14 @@ Theorem one_half_change_n l x x' l' : Forall (small b) l -> small b x -> small b
 Proof.
 intros F Fx Fx' H F' Hn. assert (A : Forall (small b) (l ++ x :: l')) by (apply Forall_app; auto).
 generalize (one_half_change b b_format b_pos l x x' l' F Fx Fx' H F') pwn_pos; intros G P. split; [lra|].
-destruct Fx as [Rx Bx], Fx' as [Rx' Bx']. assert (C : half (l ++ x' :: l') - half (l ++ x :: l') <= x' - x + pw (INR n * b) * bpow radix2 (1 - p)
+destruct Fx as [Rx Bx], Fx' as [Rx' Bx']. assert (C : half (l ++ x' :: l') - half (l ++ x :: l') <= x' - x + pw (INR n
+* b) * bpow radix2 (1 - p)
   \/ half (l ++ x' :: l') - half (l ++ x :: l') <= x' - x).
 { destruct (Rlt_dec (INR n * b) (bpow radix2 (emin + p))) as [h|h].
   - right. apply half_change_small; auto; try now apply small_record with b.
     apply Rle_lt_trans with (2 := h). now apply half_n.
-  - left. generalize (half_change l x x' l' (small_record b l F) Rx Rx' H (small_record b l' F')) (ulp_n _ A Hn h). lra. }
+  - left. generalize (half_change l x x' l' (small_record b l F) Rx Rx' H (small_record b l' F')) (ulp_n _ A Hn h).
+    lra. }
 unfold pwn in *. unfold Rmin in *; destruct Rle_dec; lra.
 Qed.
 End PublicN.
@@ -407,8 +424,10 @@ End PublicN.
 Theorem one_sign_insert_delete U d d' : format U -> 0 < U -> Forall (small U) d -> Forall (small U) d' ->
   insert_delete d d' -> Rabs (half d - half d') <= U + pw U.
 Proof.
-intros FU PU F F' H. assert (K : forall a z c, Forall (small U) (a ++ z :: c) -> Rabs (half (a ++ z :: c) - half (a ++ c)) <= U + pw U).
-{ intros a z c G. apply Forall_app in G as [Ga Gc]. generalize (one_half_insert U FU PU a z c Ga (Forall_inv Gc) (Forall_inv_tail Gc)).
+intros FU PU F F' H. assert (K : forall a z c, Forall (small U) (a ++ z :: c) ->
+Rabs (half (a ++ z :: c) - half (a ++ c)) <= U + pw U).
+{ intros a z c G. apply Forall_app in G as [Ga Gc]. generalize (one_half_insert U FU PU a z c Ga (Forall_inv Gc)
+  (Forall_inv_tail Gc)).
   intros. rewrite Rabs_pos_eq; lra. }
 destruct H as [u|a z c|a z c].
 - rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. generalize (pw_pos U); lra.
@@ -469,7 +488,8 @@ Notation pL := (pw (- L)).
 
 Lemma ups_small l : Forall fit l -> Forall (small U) (ups l).
 Proof.
-intros F. apply Forall_forall. intros x H. apply filter_In in H as [H S]. rewrite Forall_forall in F. destruct (F x H) as [Fx Bx].
+intros F. apply Forall_forall. intros x H. apply filter_In in H as [H S]. rewrite Forall_forall in F.
+destruct (F x H) as [Fx Bx].
 revert S; case Rle_bool_spec; intros; [|discriminate]. split; [split|]; auto; lra.
 Qed.
 Lemma downs_small l : Forall fit l -> Forall (small (- L)) (map Ropp (downs l)).
@@ -481,30 +501,38 @@ Qed.
 Lemma last_addition l : Forall fit l -> Rabs (total l - (half (ups l) + half (downs l))) <= Rmax pU pL / 2.
 Proof.
 intros F. generalize (ceiling_half U (ups l) FU U_pos (ups_small l F)).
-generalize (ceiling_half (- L) _ (generic_format_opp _ _ _ FL) ltac:(lra) (downs_small l F)). rewrite half_opp. intros HN HP.
+generalize (ceiling_half (- L) _ (generic_format_opp _ _ _ FL) ltac:(lra) (downs_small l F)). rewrite half_opp.
+intros HN HP.
 unfold total. set (y := half (ups l) + half (downs l)).
 generalize (Rmax_l pU pL) (Rmax_r pU pL); intros.
 destruct (Rle_lt_dec 0 y) as [h|h].
 - apply Rle_trans with (pU / 2); [apply last_up; auto; unfold y in *; lra|lra].
-- replace y with (- (- y)) by ring. rewrite round_NE_opp. replace (- fl (- y) - - - y) with (- (fl (- y) - - y)) by ring. rewrite Rabs_Ropp.
+- replace y with (- (- y)) by ring. rewrite round_NE_opp.
+  replace (- fl (- y) - - - y) with (- (fl (- y) - - y)) by ring. rewrite Rabs_Ropp.
   apply Rle_trans with (pL / 2); [|lra]. apply last_up; auto using generic_format_opp; unfold y in *; lra.
 Qed.
 
 (** How far P + N moves. *)
 Lemma up_cons z l : ups (z :: l) = if Rle_bool 0 z then z :: ups l else ups l. Proof. reflexivity. Qed.
 Lemma down_cons z l : downs (z :: l) = if Rlt_bool z 0 then z :: downs l else downs l. Proof. reflexivity. Qed.
-Lemma ups_insert a z b : Forall fit (a ++ z :: b) -> 0 <= z -> 0 <= half (ups (a ++ z :: b)) - half (ups (a ++ b)) <= U + pU.
+Lemma ups_insert a z b : Forall fit (a ++ z :: b) -> 0 <= z ->
+  0 <= half (ups (a ++ z :: b)) - half (ups (a ++ b)) <= U + pU.
 Proof.
-intros F Hz. apply ups_small in F. unfold ups in *. rewrite !filter_app in *. fold (ups (z :: b)) in *. fold (ups a) (ups b) in *.
+intros F Hz. apply ups_small in F. unfold ups in *. rewrite !filter_app in *. fold (ups (z :: b)) in *.
+fold (ups a) (ups b) in *.
 rewrite up_cons, Rle_bool_true in * by auto. apply Forall_app in F as [Fa F].
 apply one_half_insert; auto; [now apply Forall_inv in F|now apply Forall_inv_tail in F].
 Qed.
-Lemma downs_insert a z b : Forall fit (a ++ z :: b) -> z < 0 -> 0 <= half (downs (a ++ b)) - half (downs (a ++ z :: b)) <= - L + pL.
+Lemma downs_insert a z b : Forall fit (a ++ z :: b) -> z < 0 ->
+  0 <= half (downs (a ++ b)) - half (downs (a ++ z :: b)) <= - L + pL.
 Proof.
-intros F Hz. apply downs_small in F. unfold downs in *. rewrite !filter_app in *. fold (downs (z :: b)) in *. fold (downs a) (downs b) in *.
+intros F Hz. apply downs_small in F. unfold downs in *. rewrite !filter_app in *. fold (downs (z :: b)) in *.
+fold (downs a) (downs b) in *.
 rewrite down_cons, Rlt_bool_true in * by auto. rewrite !map_app in F. apply Forall_app in F as [Fa F]. simpl in F.
-generalize (one_half_insert (- L) (generic_format_opp _ _ _ FL) ltac:(lra) (map Ropp (downs a)) (- z) (map Ropp (downs b)) Fa (Forall_inv F) (Forall_inv_tail F)).
-replace (map Ropp (downs a) ++ - z :: map Ropp (downs b)) with (map Ropp (downs a ++ z :: downs b)) by now rewrite map_app.
+generalize (one_half_insert (- L) (generic_format_opp _ _ _ FL) ltac:(lra) (map Ropp (downs a)) (- z) (map Ropp (downs
+b)) Fa (Forall_inv F) (Forall_inv_tail F)).
+replace (map Ropp (downs a) ++ - z :: map Ropp (downs b)) with (map Ropp (downs a ++ z :: downs b))
+by now rewrite map_app.
 rewrite <- map_app, !half_opp. lra.
 Qed.
 Lemma ups_skip a z b : z < 0 -> ups (a ++ z :: b) = ups (a ++ b).
@@ -522,7 +550,8 @@ intros F. unfold parts. split; intros H.
 - rewrite (ups_skip a z b H). generalize (downs_insert a z b F H). lra.
 Qed.
 
-Lemma joined d d' x : Forall fit d -> Forall fit d' -> Rabs (parts d - parts d') <= x -> Rabs (total d - total d') <= x + Rmax pU pL.
+Lemma joined d d' x : Forall fit d -> Forall fit d' -> Rabs (parts d - parts d') <= x ->
+  Rabs (total d - total d') <= x + Rmax pU pL.
 Proof.
 intros F F' H. generalize (last_addition d F) (last_addition d' F'). fold (parts d) (parts d'). revert H.
 unfold Rabs; repeat destruct Rcase_abs; lra.
@@ -531,11 +560,14 @@ Qed.
 Theorem two_signs_insert_delete d d' : Forall fit d -> Forall fit d' -> insert_delete d d' ->
   Rabs (total d - total d') <= Rmax (U + pU) (- L + pL) + Rmax pU pL.
 Proof.
-intros F F' H. apply joined; auto. generalize (Rmax_l (U + pU) (- L + pL)) (Rmax_r (U + pU) (- L + pL)) (pw_pos U); intros A1 A2 A3.
+intros F F' H. apply joined; auto. generalize (Rmax_l (U + pU) (- L + pL)) (Rmax_r (U + pU) (- L + pL)) (pw_pos U);
+intros A1 A2 A3.
 destruct H as [d|a z b|a z b].
 - rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
-- destruct (parts_insert a z b F') as [I1 I2]. destruct (Rle_lt_dec 0 z) as [h|h]; [specialize (I1 h)|specialize (I2 h)]; apply Rabs_le; lra.
-- destruct (parts_insert a z b F) as [I1 I2]. destruct (Rle_lt_dec 0 z) as [h|h]; [specialize (I1 h)|specialize (I2 h)]; apply Rabs_le; lra.
+- destruct (parts_insert a z b F') as [I1 I2]. destruct (Rle_lt_dec 0 z) as [h|h];
+  [specialize (I1 h)|specialize (I2 h)]; apply Rabs_le; lra.
+- destruct (parts_insert a z b F) as [I1 I2]. destruct (Rle_lt_dec 0 z) as [h|h];
+  [specialize (I1 h)|specialize (I2 h)]; apply Rabs_le; lra.
 Qed.
 (** Through the dataset without the record; two records in one half move it in opposite directions. *)
 Theorem two_signs_hamming d d' : Forall fit d -> Forall fit d' -> hamming d d' ->
@@ -547,7 +579,8 @@ intros F F' H. apply joined; auto. generalize (pw_pos U) (pw_pos (- L)); intros 
   destruct (Rle_lt_dec 0 x) as [h|h]; [specialize (I1 h)|specialize (I2 h)];
   (destruct (Rle_lt_dec 0 y) as [g|g]; [specialize (J1 g)|specialize (J2 g)]; apply Rabs_le; lra).
 Qed.
-Corollary at_most_3_M d d' : Forall fit d -> Forall fit d' -> insert_delete d d' -> Rabs (total d - total d') <= 3 * magnitude L U.
+Corollary at_most_3_M d d' : Forall fit d -> Forall fit d' -> insert_delete d d' ->
+  Rabs (total d - total d') <= 3 * magnitude L U.
 Proof.
 intros F F' H. apply Rle_trans with (1 := two_signs_insert_delete d d' F F' H).
 generalize (pw_le U) (pw_le (- L)) (Rmax_l (Rabs L) (Rabs U)) (Rmax_r (Rabs L) (Rabs U)). fold (magnitude L U).
@@ -563,9 +596,11 @@ Notation nU := (pwn n U).
 Notation nL := (pwn n (- L)).
 
 Lemma halves_are_shorter l : (length (ups l) <= length l)%nat /\ (length (downs l) <= length l)%nat.
-Proof. unfold ups, downs. induction l as [|x l [IH IH']]; [simpl; lia|]. simpl. destruct (Rle_bool 0 x), (Rlt_bool x 0); simpl; lia. Qed.
+Proof. unfold ups, downs. induction l as [|x l [IH IH']]; [simpl; lia|]. simpl.
+destruct (Rle_bool 0 x), (Rlt_bool x 0); simpl; lia. Qed.
 
-Lemma last_up_n b P N : format b -> 0 < b -> format P -> format N -> 0 <= P + N -> P + N <= ceiling b -> P + N <= INR n * b ->
+Lemma last_up_n b P N : format b -> 0 < b -> format P -> format N -> 0 <= P + N -> P + N <= ceiling b ->
+  P + N <= INR n * b ->
   Rabs (fl (P + N) - (P + N)) <= pwn n b / 2.
 Proof.
 intros Fb Pb FP FN H1 H2 H3. generalize (last_up b (P + N) Fb Pb (conj H1 H2)) (pwn_pos b n); intros A B.
@@ -578,7 +613,8 @@ destruct (Rlt_dec (INR n * b) (bpow radix2 (emin + p))) as [h|h].
     assert (ulp (P + N) <= pw (INR n * b) * bpow radix2 (1 - p)); [|lra].
     unfold pw. rewrite Req_bool_false by lra. rewrite <- bpow_plus.
     assert (E : (emin + p < mag radix2 (INR n * b))%Z).
-    { apply lt_bpow with radix2. apply Rle_lt_trans with (1 := h). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra. apply bpow_mag_gt. }
+    { apply lt_bpow with radix2. apply Rle_lt_trans with (1 := h). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra.
+      apply bpow_mag_gt. }
     apply ulp_below with b; auto; try lia.
     replace (p + (mag radix2 (INR n * b) - 1 + (1 - p)))%Z with (mag radix2 (INR n * b) : Z) by ring.
     apply Rle_lt_trans with (1 := H3). rewrite <- (Rabs_pos_eq (INR n * b)) at 1 by lra. apply bpow_mag_gt. }
@@ -593,13 +629,16 @@ generalize (ceiling_half (- L) _ FL' ltac:(lra) SD) (half_n (- L) ltac:(lra) n _
 rewrite half_opp. intros HN HN' HP HP'.
 assert (R0 : record 0) by (split; [apply generic_format_0|lra]).
 assert (FP : format (half (ups l))) by (apply half_record; auto; now apply small_record with U).
-assert (FN : format (- half (downs l))) by (rewrite <- half_opp; apply half_record; auto; now apply small_record with (- L)).
+assert (FN : format (- half (downs l))) by (rewrite <- half_opp; apply half_record; auto;
+now apply small_record with (- L)).
 assert (FN' : format (half (downs l))) by (rewrite <- (Ropp_involutive (half (downs l))); now apply generic_format_opp).
 unfold total, parts. generalize (Rmax_l nU nL) (Rmax_r nU nL); intros.
 destruct (Rle_lt_dec 0 (half (ups l) + half (downs l))) as [h|h].
 - apply Rle_trans with (nU / 2); [apply last_up_n; auto; lra|lra].
-- set (y := half (ups l) + half (downs l)) in *. replace y with (- (- half (ups l) + - half (downs l))) by (unfold y; ring).
-  rewrite round_NE_opp. match goal with |- Rabs (- ?a - - ?b) <= _ => replace (- a - - b) with (- (a - b)) by ring end. rewrite Rabs_Ropp.
+- set (y := half (ups l) + half (downs l)) in *. replace y with (- (- half (ups l) + - half (downs l))) by (unfold y;
+  ring).
+  rewrite round_NE_opp. match goal with |- Rabs (- ?a - - ?b) <= _ => replace (- a - - b) with (- (a - b))
+  by ring end. rewrite Rabs_Ropp.
   apply Rle_trans with (nL / 2); [|lra]. apply last_up_n; auto using generic_format_opp; try lra; unfold y in h; lra.
 Qed.
 Lemma parts_insert_n a z b : Forall fit (a ++ z :: b) -> (length (a ++ z :: b) <= n)%nat ->
@@ -607,16 +646,21 @@ Lemma parts_insert_n a z b : Forall fit (a ++ z :: b) -> (length (a ++ z :: b) <
   (z < 0 -> - (- L + nL) <= parts (a ++ z :: b) - parts (a ++ b) <= 0).
 Proof.
 intros F Hn. destruct (halves_are_shorter (a ++ z :: b)) as [S1 S2]. unfold parts. split; intros H.
-- rewrite (downs_skip a z b H). apply ups_small in F. revert S1. unfold ups in *. rewrite !filter_app in *. fold (ups (z :: b)) in *. fold (ups a) (ups b) in *.
+- rewrite (downs_skip a z b H). apply ups_small in F. revert S1. unfold ups in *. rewrite !filter_app in *.
+  fold (ups (z :: b)) in *. fold (ups a) (ups b) in *.
   rewrite up_cons, Rle_bool_true in * by auto. intros S1. apply Forall_app in F as [Fa F].
   generalize (one_half_insert_n U FU U_pos n (ups a) z (ups b) Fa (Forall_inv F) (Forall_inv_tail F) ltac:(lia)). lra.
-- rewrite (ups_skip a z b H). apply downs_small in F. revert S2. unfold downs in *. rewrite !filter_app in *. fold (downs (z :: b)) in *. fold (downs a) (downs b) in *.
-  rewrite down_cons, Rlt_bool_true in * by auto. intros S2. rewrite !map_app in F. apply Forall_app in F as [Fa F]. simpl in F.
+- rewrite (ups_skip a z b H). apply downs_small in F. revert S2. unfold downs in *. rewrite !filter_app in *.
+  fold (downs (z :: b)) in *. fold (downs a) (downs b) in *.
+  rewrite down_cons, Rlt_bool_true in * by auto. intros S2. rewrite !map_app in F. apply Forall_app in F as [Fa F].
+  simpl in F.
   assert (len : (length (map Ropp (downs a) ++ - z :: map Ropp (downs b)) <= n)%nat).
   { replace (length (map Ropp (downs a) ++ - z :: map Ropp (downs b))) with (length (downs a ++ z :: downs b)); [lia|].
     rewrite !app_length. cbn [length]. now rewrite !map_length. }
-  generalize (one_half_insert_n (- L) (generic_format_opp _ _ _ FL) ltac:(lra) n (map Ropp (downs a)) (- z) (map Ropp (downs b)) Fa (Forall_inv F) (Forall_inv_tail F) len).
-  replace (map Ropp (downs a) ++ - z :: map Ropp (downs b)) with (map Ropp (downs a ++ z :: downs b)) by now rewrite map_app.
+  generalize (one_half_insert_n (- L) (generic_format_opp _ _ _ FL) ltac:(lra) n (map Ropp (downs a)) (- z) (map Ropp
+  (downs b)) Fa (Forall_inv F) (Forall_inv_tail F) len).
+  replace (map Ropp (downs a) ++ - z :: map Ropp (downs b)) with (map Ropp (downs a ++ z :: downs b))
+  by now rewrite map_app.
   rewrite <- map_app, !half_opp. lra.
 Qed.
 Theorem two_signs_hamming_n d d' : Forall fit d -> Forall fit d' -> length d = n -> hamming d d' ->
@@ -632,7 +676,8 @@ assert (G : Rabs (parts d - parts d') <= U + nU + (- L + nL)).
     (destruct (Rle_lt_dec 0 y) as [g|g]; [specialize (J1 g)|specialize (J2 g)]; apply Rabs_le; lra). }
 revert E E' G. unfold Rabs; repeat destruct Rcase_abs; lra.
 Qed.
-Corollary at_most_5_M d d' : Forall fit d -> Forall fit d' -> length d = n -> hamming d d' -> Rabs (total d - total d') <= 5 * magnitude L U.
+Corollary at_most_5_M d d' : Forall fit d -> Forall fit d' -> length d = n -> hamming d d' ->
+  Rabs (total d - total d') <= 5 * magnitude L U.
 Proof.
 intros F F' Hn H. apply Rle_trans with (1 := two_signs_hamming_n d d' F F' Hn H).
 assert (P : forall b, 0 < b -> pwn n b <= b) by (intros b Hb; apply Rle_trans with (1 := Rmin_l _ _), pw_le; lra).
@@ -645,9 +690,11 @@ End TwoSigns.
 
 (** One sign: the other half is empty, or zeros, and the last addition rounds nothing. *)
 Section OneSign.
-Lemma zeros_add_nothing l s : record s -> s <= Omega -> Forall record l -> half_from s (filter (fun x => Rlt_bool 0 x) l) = half_from s l.
+Lemma zeros_add_nothing l s : record s -> s <= Omega -> Forall record l ->
+  half_from s (filter (fun x => Rlt_bool 0 x) l) = half_from s l.
 Proof.
-revert s; induction l as [|x l IH]; intros s Rs Hs F; [reflexivity|]. destruct (Forall_inv F) as [Fx Px]. destruct (Rs) as [_ Ps]. simpl.
+revert s; induction l as [|x l IH]; intros s Rs Hs F; [reflexivity|]. destruct (Forall_inv F) as [Fx Px].
+  destruct (Rs) as [_ Ps]. simpl.
 case Rlt_bool_spec; intros h; simpl.
 - apply IH; [apply held_record; lra|apply held_Omega; lra|now apply Forall_inv_tail in F].
 - assert (x = 0) by lra. subst. rewrite Rplus_0_r, held_id by auto. apply IH; auto. now apply Forall_inv_tail in F.
@@ -655,9 +702,11 @@ Qed.
 Lemma total_up l : Forall record l -> total l = half l.
 Proof.
 intros F. assert (E : ups l = l /\ downs l = []).
-{ unfold ups, downs. induction l as [|x l IH]; [auto|]. destruct (IH (Forall_inv_tail F)) as [E1 E2]. destruct (Forall_inv F) as [_ Px].
+{ unfold ups, downs. induction l as [|x l IH]; [auto|]. destruct (IH (Forall_inv_tail F)) as [E1 E2].
+  destruct (Forall_inv F) as [_ Px].
   simpl. rewrite Rle_bool_true, Rlt_bool_false, E1, E2 by lra. auto. }
-unfold total. rewrite (proj1 E), (proj2 E). unfold half at 2. simpl. rewrite Rplus_0_r. apply round_generic; auto with typeclass_instances.
+unfold total. rewrite (proj1 E), (proj2 E). unfold half at 2. simpl. rewrite Rplus_0_r.
+apply round_generic; auto with typeclass_instances.
 apply (half_record l 0); auto. split; [apply generic_format_0|lra].
 Qed.
 Lemma total_down l : Forall record (map Ropp l) -> total l = - half (map Ropp l).
@@ -669,10 +718,12 @@ assert (U0 : half (ups l) = 0).
     induction l as [|x l IH]; [reflexivity|]. destruct (Forall_inv F) as [_ Px]. simpl.
     case Rle_bool_spec; intros; simpl; [rewrite Rlt_bool_false by lra|]; apply IH; now apply Forall_inv_tail in F.
   - unfold ups. clear - F p_pos. induction l as [|x l IH]; [constructor|]. destruct (Forall_inv F) as [Fx Px]. simpl.
-    case Rle_bool_spec; intros; [|apply IH; now apply Forall_inv_tail in F]. constructor; [|apply IH; now apply Forall_inv_tail in F].
+    case Rle_bool_spec; intros; [|apply IH; now apply Forall_inv_tail in F].
+      constructor; [|apply IH; now apply Forall_inv_tail in F].
     split; [|lra]. rewrite <- (Ropp_involutive x). now apply generic_format_opp. }
 assert (D0 : half (downs l) = - half (map Ropp l)).
-{ rewrite <- (Ropp_involutive (half (downs l))), <- half_opp. f_equal. unfold half. rewrite <- (zeros_add_nothing (map Ropp l) 0 R0 Omega_pos F). f_equal.
+{ rewrite <- (Ropp_involutive (half (downs l))), <- half_opp. f_equal. unfold half.
+  rewrite <- (zeros_add_nothing (map Ropp l) 0 R0 Omega_pos F). f_equal.
   unfold downs. clear. induction l as [|x l IH]; [reflexivity|]. simpl.
   case Rlt_bool_spec; case Rlt_bool_spec; intros; simpl; try lra; now rewrite IH. }
 unfold total. rewrite U0, D0, Rplus_0_l. apply round_generic; auto with typeclass_instances. apply generic_format_opp.
@@ -680,7 +731,8 @@ apply (half_record (map Ropp l) 0); auto.
 Qed.
 
 Variable n : nat.
-Lemma one_half_hamming_n L U d d' : format U -> 0 < U -> 0 <= L <= U -> Forall (fun x => format x /\ L <= x <= U) d -> Forall (fun x => format x /\ L <= x <= U) d' ->
+Lemma one_half_hamming_n L U d d' : format U -> 0 < U -> 0 <= L <= U -> Forall (fun x => format x /\ L <= x <= U) d ->
+  Forall (fun x => format x /\ L <= x <= U) d' ->
   length d = n -> hamming d d' -> Rabs (half d - half d') <= U - L + pwn n U.
 Proof.
 intros FU PU LU F F' Hn H. generalize (pwn_pos U n); intros P0.
@@ -688,14 +740,17 @@ assert (S : forall l, Forall (fun x => format x /\ L <= x <= U) l -> Forall (sma
 { intros l. apply Forall_impl. intros x [Fx Bx]. repeat split; auto; lra. }
 destruct H as [u|a x y c].
 - rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
-- assert (W := F). assert (W' := F'). apply S in F, F'. apply Forall_app in F as [Fa Fc]. apply Forall_app in F' as [_ Fc'].
+- assert (W := F). assert (W' := F'). apply S in F, F'. apply Forall_app in F as [Fa Fc].
+  apply Forall_app in F' as [_ Fc'].
   apply Forall_app in W as [_ W]. apply Forall_app in W' as [_ W'].
   destruct (Forall_inv W) as [_ Wx], (Forall_inv W') as [_ Wy].
   assert (Hn' : (length (a ++ y :: c) <= n)%nat) by (rewrite app_length in *; simpl in *; lia).
   destruct (Rle_lt_dec x y) as [h|h].
-  + generalize (one_half_change_n U FU PU n a x y c Fa (Forall_inv Fc) (Forall_inv Fc') h (Forall_inv_tail Fc) ltac:(lia)).
+  + generalize (one_half_change_n U FU PU n a x y c Fa (Forall_inv Fc) (Forall_inv Fc') h (Forall_inv_tail Fc)
+    ltac:(lia)).
     intros. rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
-  + generalize (one_half_change_n U FU PU n a y x c Fa (Forall_inv Fc') (Forall_inv Fc) ltac:(lra) (Forall_inv_tail Fc) Hn').
+  + generalize (one_half_change_n U FU PU n a y x c Fa (Forall_inv Fc') (Forall_inv Fc) ltac:(lra) (Forall_inv_tail Fc)
+    Hn').
     intros. rewrite Rabs_pos_eq; lra.
 Qed.
 
@@ -706,35 +761,47 @@ Hypothesis LU : L <= U.
 Notation fit := (fun x => format x /\ L <= x <= U).
 
 Lemma mirrored l : Forall fit l -> Forall (fun x => format x /\ - U <= x <= - L) (map Ropp l).
-Proof. intros F. apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & Hx). rewrite Forall_forall in F. destruct (F x Hx). split; [now apply generic_format_opp|lra]. Qed.
+Proof. intros F. apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & Hx).
+rewrite Forall_forall in F. destruct (F x Hx). split; [now apply generic_format_opp|lra]. Qed.
 
-Theorem positive_insert_delete d d' : 0 <= L -> 0 < U -> Forall fit d -> Forall fit d' -> insert_delete d d' -> Rabs (total d - total d') <= U + pw U.
+Theorem positive_insert_delete d d' : 0 <= L -> 0 < U -> Forall fit d -> Forall fit d' -> insert_delete d d' ->
+  Rabs (total d - total d') <= U + pw U.
 Proof.
 intros L0 U0 F F' H.
-assert (S : forall l, Forall fit l -> Forall (small U) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+assert (S : forall l, Forall fit l -> Forall (small U) l) by (intros l; apply Forall_impl; intros x [Fx Bx];
+repeat split; auto; lra).
 rewrite !total_up by (apply small_record with U; auto). apply one_sign_insert_delete; auto.
 Qed.
-Theorem positive_hamming d d' : 0 <= L -> 0 < U -> Forall fit d -> Forall fit d' -> length d = n -> hamming d d' -> Rabs (total d - total d') <= U - L + pwn n U.
+Theorem positive_hamming d d' : 0 <= L -> 0 < U -> Forall fit d -> Forall fit d' -> length d = n -> hamming d d' ->
+  Rabs (total d - total d') <= U - L + pwn n U.
 Proof.
 intros L0 U0 F F' Hn H.
-assert (S : forall l, Forall fit l -> Forall (small U) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+assert (S : forall l, Forall fit l -> Forall (small U) l) by (intros l; apply Forall_impl; intros x [Fx Bx];
+repeat split; auto; lra).
 rewrite !total_up by (apply small_record with U; auto). apply one_half_hamming_n; auto.
 Qed.
-Theorem negative_insert_delete d d' : U <= 0 -> L < 0 -> Forall fit d -> Forall fit d' -> insert_delete d d' -> Rabs (total d - total d') <= - L + pw (- L).
+Theorem negative_insert_delete d d' : U <= 0 -> L < 0 -> Forall fit d -> Forall fit d' -> insert_delete d d' ->
+  Rabs (total d - total d') <= - L + pw (- L).
 Proof.
 intros U0 L0 F F' H. apply mirrored in F, F'.
-assert (S : forall l, Forall (fun x => format x /\ - U <= x <= - L) l -> Forall (small (- L)) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+assert (S : forall l, Forall (fun x => format x /\ - U <= x <= - L) l -> Forall (small (- L)) l) by (intros l;
+apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
 rewrite !total_down by (apply small_record with (- L); auto).
-replace (- half (map Ropp d) - - half (map Ropp d')) with (- (half (map Ropp d) - half (map Ropp d'))) by ring. rewrite Rabs_Ropp.
+replace (- half (map Ropp d) - - half (map Ropp d')) with (- (half (map Ropp d) - half (map Ropp d'))) by ring.
+rewrite Rabs_Ropp.
 apply one_sign_insert_delete; auto using generic_format_opp, map_insert_delete. lra.
 Qed.
-Theorem negative_hamming d d' : U <= 0 -> L < 0 -> Forall fit d -> Forall fit d' -> length d = n -> hamming d d' -> Rabs (total d - total d') <= U - L + pwn n (- L).
+Theorem negative_hamming d d' : U <= 0 -> L < 0 -> Forall fit d -> Forall fit d' -> length d = n -> hamming d d' ->
+  Rabs (total d - total d') <= U - L + pwn n (- L).
 Proof.
 intros U0 L0 F F' Hn H. apply mirrored in F, F'.
-assert (S : forall l, Forall (fun x => format x /\ - U <= x <= - L) l -> Forall (small (- L)) l) by (intros l; apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
+assert (S : forall l, Forall (fun x => format x /\ - U <= x <= - L) l -> Forall (small (- L)) l) by (intros l;
+apply Forall_impl; intros x [Fx Bx]; repeat split; auto; lra).
 rewrite !total_down by (apply small_record with (- L); auto).
-replace (- half (map Ropp d) - - half (map Ropp d')) with (- (half (map Ropp d) - half (map Ropp d'))) by ring. rewrite Rabs_Ropp.
-replace (U - L) with (- L - - U) by ring. apply one_half_hamming_n; auto using generic_format_opp, map_hamming; try lra. now rewrite map_length.
+replace (- half (map Ropp d) - - half (map Ropp d')) with (- (half (map Ropp d) - half (map Ropp d'))) by ring.
+rewrite Rabs_Ropp.
+replace (U - L) with (- L - - U) by ring. apply one_half_hamming_n; auto using generic_format_opp, map_hamming;
+try lra. now rewrite map_length.
 Qed.
 End OneSign.
 
@@ -750,16 +817,20 @@ destruct (Rle_lt_dec (a + b) (bpow radix2 (p + emin))) as [h|h].
   + apply FLT_format_plus_small; auto. now rewrite Rabs_pos_eq.
 - assert (E := relative_error_FLT radix2 emin p p_pos Zfloor (a + b)). rewrite (Rabs_pos_eq (a + b)) in E by auto.
   specialize (E ltac:(apply Rle_trans with (2 := Rlt_le _ _ h); apply bpow_le; lia)).
-  rewrite Rabs_minus_sym, Rabs_pos_eq in E by lra. replace (2 * u) with (bpow radix2 (- p + 1)) by (rewrite bpow_plus; change (bpow radix2 1) with 2; ring). lra.
+  rewrite Rabs_minus_sym, Rabs_pos_eq in E by lra. replace (2 * u) with (bpow radix2 (- p + 1)) by (rewrite bpow_plus;
+  change (bpow radix2 1) with 2; ring). lra.
 Qed.
 Lemma sum_pos l : Forall record l -> 0 <= sum l.
-Proof. induction l as [|x l IH]; intros F; [simpl; lra|]. destruct (Forall_inv F) as [_ Px]. generalize (IH (Forall_inv_tail F)). simpl. fold (sum l). lra. Qed.
+Proof. induction l as [|x l IH]; intros F; [simpl; lra|]. destruct (Forall_inv F) as [_ Px].
+generalize (IH (Forall_inv_tail F)). simpl. fold (sum l). lra. Qed.
 Lemma lost_by_a_half l : Forall record l -> sum l <= Omega ->
   0 <= sum l - half l <= 2 * u * (INR (length l) - 1) * sum l \/ l = [].
 Proof.
 assert (u0 := bpow_gt_0 radix2 (- p)). assert (R0 : record 0) by (split; [apply generic_format_0|lra]).
-induction l as [|x l IH] using rev_ind; intros F H; [now right|left]. apply Forall_app in F as [F Fx]. destruct (Forall_inv Fx) as [Fx1 Px].
-rewrite sum_app, app_length, plus_INR in *. simpl in H. simpl (sum [x]). simpl (length [x]). simpl (INR 1). rewrite Rplus_0_r in *.
+induction l as [|x l IH] using rev_ind; intros F H; [now right|left]. apply Forall_app in F as [F Fx].
+  destruct (Forall_inv Fx) as [Fx1 Px].
+rewrite sum_app, app_length, plus_INR in *. simpl in H. simpl (sum [x]). simpl (length [x]). simpl (INR 1).
+rewrite Rplus_0_r in *.
 assert (S0 := sum_pos l F). unfold half. rewrite half_from_app. fold (half l). cbn [half_from fold_left].
 assert (Rl : record (half l)) by (apply half_record; auto). destruct (Rl) as [Fl Pl].
 destruct (lost_by_one (half l) x Fl Fx1 ltac:(lra)) as [A1 A2].
@@ -768,24 +839,32 @@ assert (Hd : forall B, half l + x <= B -> B <= Omega -> held (half l + x) = down
 destruct (IH F ltac:(lra)) as [[I1 I2]|E].
 - unfold half_from. cbn [fold_left]. rewrite (Hd (sum l + x)) by lra.
   assert (N1 : 1 <= INR (length l) \/ l = []) by (destruct l; [now right|left; apply (le_INR 1); simpl; lia]).
-  destruct N1 as [N1|E]; [|subst; unfold half, half_from in *; cbn [fold_left sum fold_right length INR] in *; rewrite Rplus_0_l in *; rewrite round_generic; auto with typeclass_instances; lra].
+  destruct N1 as [N1|E]; [|subst; unfold half, half_from in *; cbn [fold_left sum fold_right length INR] in *;
+  rewrite Rplus_0_l in *; rewrite round_generic; auto with typeclass_instances; lra].
   split; [lra|]. replace (INR (length l) + 1 - 1) with (INR (length l)) by ring.
-  assert (G1 : 2 * u * (INR (length l) - 1) * sum l <= 2 * u * (INR (length l) - 1) * (sum l + x)) by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra]).
+  assert (G1 : 2 * u * (INR (length l) - 1) * sum l <= 2 * u * (INR (length l) - 1) * (sum l + x))
+  by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra]).
   assert (G2 : 2 * u * (half l + x) <= 2 * u * (sum l + x)) by (apply Rmult_le_compat_l; lra). lra.
-- subst. unfold half_from. cbn [fold_left]. unfold half, half_from in *. cbn [fold_left sum fold_right length INR] in *. rewrite !Rplus_0_l in *.
+- subst. unfold half_from. cbn [fold_left]. unfold half, half_from in *.
+  cbn [fold_left sum fold_right length INR] in *. rewrite !Rplus_0_l in *.
   rewrite (Hd x) by lra. rewrite round_generic; auto with typeclass_instances. lra.
 Qed.
-Lemma lost_by_half l n : Forall record l -> sum l <= Omega -> (length l <= n)%nat -> 0 <= sum l - half l <= 2 * u * INR (n - 1) * sum l.
+Lemma lost_by_half l n : Forall record l -> sum l <= Omega -> (length l <= n)%nat ->
+  0 <= sum l - half l <= 2 * u * INR (n - 1) * sum l.
 Proof.
-intros F H Hn. assert (u0 := bpow_gt_0 radix2 (- p)). assert (S0 := sum_pos l F). destruct (lost_by_a_half l F H) as [[A B]|E].
-- split; auto. apply Rle_trans with (1 := B). apply Rmult_le_compat_r; auto. apply Rmult_le_compat_l; [lra|]. destruct l as [|x l].
+intros F H Hn. assert (u0 := bpow_gt_0 radix2 (- p)). assert (S0 := sum_pos l F).
+destruct (lost_by_a_half l F H) as [[A B]|E].
+- split; auto. apply Rle_trans with (1 := B). apply Rmult_le_compat_r; auto. apply Rmult_le_compat_l; [lra|].
+  destruct l as [|x l].
   + simpl. generalize (pos_INR (n - 1)). lra.
-  + simpl in Hn. replace (INR (length (x :: l)) - 1) with (INR (length l)) by (cbn [length]; rewrite S_INR; ring). apply le_INR. lia.
+  + simpl in Hn. replace (INR (length (x :: l)) - 1) with (INR (length l)) by (cbn [length]; rewrite S_INR; ring).
+    apply le_INR. lia.
 - subst. unfold half, half_from. simpl. lra.
 Qed.
 Lemma sum_of_parts l : sum l = sum (ups l) + sum (downs l) /\ (length l = length (ups l) + length (downs l))%nat.
 Proof.
-unfold ups, downs. induction l as [|x l [IH IH']]; [simpl; split; [lra|lia]|]. cbn [filter]. case Rle_bool_spec; case Rlt_bool_spec; intros; try lra; cbn [sum fold_right length];
+unfold ups, downs. induction l as [|x l [IH IH']]; [simpl; split; [lra|lia]|]. cbn [filter].
+case Rle_bool_spec; case Rlt_bool_spec; intros; try lra; cbn [sum fold_right length];
  fold (sum l) (sum (filter (fun x => Rle_bool 0 x) l)) (sum (filter (fun x => Rlt_bool x 0) l)); split; try lia; lra.
 Qed.
 Lemma sum_opp l : sum (map Ropp l) = - sum l.
@@ -798,21 +877,28 @@ Hypothesis fits : INR n * M <= Omega.
 Theorem toward_zero_accuracy l : Forall (fun x => format x /\ Rabs x <= M) l -> (length l <= n)%nat ->
   Rabs (parts l - sum l) <= 2 * u * INR (n - 1) * (INR n * M) /\
   Rabs (total l - sum l) <= (2 * u * INR (n - 1) + u) * (INR n * M) /\
-  (Forall (fun x => 0 <= x) l \/ Forall (fun x => x <= 0) l -> Rabs (total l - sum l) <= 2 * u * INR (n - 1) * (INR n * M)).
+  (Forall (fun x => 0 <= x) l \/ Forall (fun x => x <= 0) l ->
+    Rabs (total l - sum l) <= 2 * u * INR (n - 1) * (INR n * M)).
 Proof.
 intros F Hn. assert (u0 := bpow_gt_0 radix2 (- p)).
 assert (RU : Forall record (ups l)).
-{ apply Forall_forall. intros x Hx. apply filter_In in Hx as [Hx S]. rewrite Forall_forall in F. destruct (F x Hx). split; auto. revert S. case Rle_bool_spec; intros; [auto|discriminate]. }
+{ apply Forall_forall. intros x Hx. apply filter_In in Hx as [Hx S]. rewrite Forall_forall in F. destruct (F x Hx).
+  split; auto. revert S. case Rle_bool_spec; intros; [auto|discriminate]. }
 assert (RD : Forall record (map Ropp (downs l))).
-{ apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & Hx). apply filter_In in Hx as [Hx S]. rewrite Forall_forall in F. destruct (F x Hx).
+{ apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & Hx). apply filter_In in Hx as [Hx S].
+  rewrite Forall_forall in F. destruct (F x Hx).
   split; [now apply generic_format_opp|]. revert S. case Rlt_bool_spec; intros; [lra|discriminate]. }
 assert (B : forall (m : list R) (b : R), Forall (fun x => x <= b) m -> 0 <= b -> sum m <= INR (length m) * b).
-{ intros m b G b0. induction m as [|x m IH]; [simpl; lra|]. generalize (Forall_inv G) (IH (Forall_inv_tail G)). cbn [sum fold_right length]. fold (sum m). rewrite S_INR. lra. }
+{ intros m b G b0. induction m as [|x m IH]; [simpl; lra|]. generalize (Forall_inv G) (IH (Forall_inv_tail G)).
+  cbn [sum fold_right length]. fold (sum m). rewrite S_INR. lra. }
 destruct (sum_of_parts l) as [ES EL].
 assert (BU : sum (ups l) <= INR (length (ups l)) * M).
-{ apply B; auto. apply Forall_forall. intros x Hx. apply filter_In in Hx as [Hx _]. rewrite Forall_forall in F. destruct (F x Hx) as [_ G]. generalize (Rle_abs x). lra. }
+{ apply B; auto. apply Forall_forall. intros x Hx. apply filter_In in Hx as [Hx _]. rewrite Forall_forall in F.
+  destruct (F x Hx) as [_ G]. generalize (Rle_abs x). lra. }
 assert (BD : sum (map Ropp (downs l)) <= INR (length (downs l)) * M).
-{ rewrite <- (map_length Ropp). apply B; auto. apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & Hx). apply filter_In in Hx as [Hx _]. rewrite Forall_forall in F. destruct (F x Hx) as [_ G].
+{ rewrite <- (map_length Ropp). apply B; auto. apply Forall_forall. intros y Hy.
+  apply in_map_iff in Hy as (x & <- & Hx). apply filter_In in Hx as [Hx _]. rewrite Forall_forall in F.
+  destruct (F x Hx) as [_ G].
   generalize (Rle_abs (- x)). rewrite Rabs_Ropp. lra. }
 assert (BL : INR (length (ups l)) * M + INR (length (downs l)) * M <= INR n * M).
 { rewrite <- Rmult_plus_distr_r, <- plus_INR, <- EL. apply Rmult_le_compat_r; auto. now apply le_INR. }
@@ -822,29 +908,40 @@ destruct (lost_by_half (map Ropp (downs l)) n RD ltac:(lra) ltac:(rewrite map_le
 rewrite half_opp, sum_opp in *.
 set (w := 2 * u * INR (n - 1)) in *. assert (w0 : 0 <= w) by (apply Rmult_le_pos; [lra|apply pos_INR]).
 assert (W : w * (sum (ups l) + - sum (downs l)) <= w * (INR n * M)) by (apply Rmult_le_compat_l; lra).
-assert (WU : 0 <= w * sum (ups l)) by (apply Rmult_le_pos; lra). assert (WD : 0 <= w * - sum (downs l)) by (apply Rmult_le_pos; lra).
+assert (WU : 0 <= w * sum (ups l)) by (apply Rmult_le_pos; lra).
+assert (WD : 0 <= w * - sum (downs l)) by (apply Rmult_le_pos; lra).
 assert (P : Rabs (parts l - sum l) <= w * (INR n * M)) by (rewrite ES; unfold parts; apply Rabs_le; lra).
 assert (R0 : record 0) by (split; [apply generic_format_0|lra]).
 assert (FP : format (half (ups l))) by (apply half_record; auto).
-assert (FN : format (half (downs l))) by (rewrite <- (Ropp_involutive (half (downs l))), <- half_opp; apply generic_format_opp; apply half_record; auto).
+assert (FN : format (half (downs l))) by (rewrite <- (Ropp_involutive (half (downs l))), <- half_opp;
+apply generic_format_opp; apply half_record; auto).
 assert (PP : 0 <= half (ups l)) by (apply half_record; auto).
-assert (NN : half (downs l) <= 0) by (assert (0 <= half (map Ropp (downs l))) by (apply half_record; auto); rewrite half_opp in *; lra).
+assert (NN : half (downs l) <= 0) by (assert (0 <= half (map Ropp (downs l))) by (apply half_record; auto);
+rewrite half_opp in *; lra).
 split; [exact P|]. split.
 - assert (Q : Rabs (total l - parts l) <= u * (INR n * M)).
   { unfold total, parts. destruct (Rle_lt_dec (Rabs (half (ups l) + half (downs l))) (bpow radix2 (p + emin))) as [h|h].
-    - rewrite round_generic; auto with typeclass_instances; [rewrite Rminus_diag_eq, Rabs_R0 by reflexivity; apply Rmult_le_pos; [lra|apply Rmult_le_pos; [apply pos_INR|auto]]|].
+    - rewrite round_generic; auto with typeclass_instances; [rewrite Rminus_diag_eq, Rabs_R0 by reflexivity;
+      apply Rmult_le_pos; [lra|apply Rmult_le_pos; [apply pos_INR|auto]]|].
       now apply FLT_format_plus_small.
-    - assert (E := relative_error_N_FLT radix2 emin p p_pos (fun x => negb (Z.even x)) (half (ups l) + half (downs l)) ltac:(apply Rle_trans with (2 := Rlt_le _ _ h); apply bpow_le; lia)).
-      apply Rle_trans with (1 := E). replace (/ 2 * bpow radix2 (- p + 1)) with u by (rewrite bpow_plus; change (bpow radix2 1) with 2; field).
+    - assert (E := relative_error_N_FLT radix2 emin p p_pos (fun x => negb (Z.even x)) (half (ups l) + half (downs l))
+      ltac:(apply Rle_trans with (2 := Rlt_le _ _ h); apply bpow_le; lia)).
+      apply Rle_trans with (1 := E). replace (/ 2 * bpow radix2 (- p + 1)) with u by (rewrite bpow_plus;
+      change (bpow radix2 1) with 2; field).
       apply Rmult_le_compat_l; [lra|]. apply Rabs_le. lra. }
-  replace (total l - sum l) with ((total l - parts l) + (parts l - sum l)) by ring. apply Rle_trans with (1 := Rabs_triang _ _). lra.
+  replace (total l - sum l) with ((total l - parts l) + (parts l - sum l)) by ring.
+  apply Rle_trans with (1 := Rabs_triang _ _). lra.
 - intros S. assert (T : total l = parts l).
   { destruct S as [S|S].
     - assert (Rl : Forall record l) by (rewrite Forall_forall in *; intros x Hx; split; [apply F|apply S]; auto).
-      assert (D : downs l = []). { unfold downs. clear - S. induction l as [|x l IH]; [reflexivity|]. simpl. rewrite Rlt_bool_false by now apply Forall_inv in S. apply IH. now apply Forall_inv_tail in S. }
-      unfold total, parts. rewrite D. unfold half at 2 4, half_from. cbn [fold_left]. rewrite !Rplus_0_r. apply round_generic; auto with typeclass_instances.
+      assert (D : downs l = []). { unfold downs. clear - S. induction l as [|x l IH]; [reflexivity|]. simpl.
+      rewrite Rlt_bool_false by now apply Forall_inv in S. apply IH. now apply Forall_inv_tail in S. }
+      unfold total, parts. rewrite D. unfold half at 2 4, half_from. cbn [fold_left]. rewrite !Rplus_0_r.
+      apply round_generic; auto with typeclass_instances.
     - assert (D : half (ups l) = 0).
-      { assert (0 <= sum (ups l) <= 0); [|lra]. split; auto. apply Rle_trans with (INR (length (ups l)) * 0); [|lra]. apply B; [|lra]. apply Forall_forall. intros x Hx. apply filter_In in Hx as [Hx _]. rewrite Forall_forall in S. auto. }
+      { assert (0 <= sum (ups l) <= 0); [|lra]. split; auto. apply Rle_trans with (INR (length (ups l)) * 0); [|lra].
+        apply B; [|lra]. apply Forall_forall. intros x Hx. apply filter_In in Hx as [Hx _].
+        rewrite Forall_forall in S. auto. }
       unfold total, parts. rewrite D, Rplus_0_l. apply round_generic; auto with typeclass_instances. }
   now rewrite T.
 Qed.

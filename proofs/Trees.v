@@ -1,4 +1,5 @@
-(** Sums rounded to nearest in any order: a tree of additions (docs/lemmas.md: one rounded addition; used by iterated.md,
+(** Sums rounded to nearest in any order: a tree of additions (docs/lemmas.md: one rounded addition;
+  used by iterated.md,
     pairwise.md and numpy_pairwise.md).
 
     The error of n records is at most (n-1) u times their sum of magnitudes, whatever the tree; and at most (1+u)^h - 1
@@ -16,14 +17,18 @@ Inductive tree (A : Type) := leaf (x : A) | node (t t' : tree A).
 Arguments leaf {A}.
 Arguments node {A}.
 Fixpoint leaves {A} (t : tree A) := match t with leaf x => [x] | node t t' => leaves t ++ leaves t' end.
-Fixpoint height {A} (t : tree A) : nat := match t with leaf _ => 0 | node t t' => S (Nat.max (height t) (height t')) end.
-Fixpoint evaluate {A} (add : A -> A -> A) (t : tree A) := match t with leaf x => x | node t t' => add (evaluate add t) (evaluate add t') end.
-Fixpoint map_tree {A B} (f : A -> B) (t : tree A) := match t with leaf x => leaf (f x) | node t t' => node (map_tree f t) (map_tree f t') end.
+Fixpoint height {A} (t : tree A) : nat := match t with leaf _ => 0 | node t t' => S (Nat.max (height t) (height t'))
+  end.
+Fixpoint evaluate {A} (add : A -> A -> A) (t : tree A) := match t
+  with leaf x => x | node t t' => add (evaluate add t) (evaluate add t') end.
+Fixpoint map_tree {A B} (f : A -> B) (t : tree A) := match t
+  with leaf x => leaf (f x) | node t t' => node (map_tree f t) (map_tree f t') end.
 
 (** One record after another, from a tree on. *)
 Definition in_order {A} (t : tree A) (l : list A) := fold_left (fun t x => node t (leaf x)) l t.
 Lemma in_order_leaves {A} (l : list A) t : leaves (in_order t l) = leaves t ++ l.
-Proof. revert t; induction l as [|x l IH]; intros t; simpl; [now rewrite app_nil_r|]. unfold in_order in *. rewrite IH; simpl. now rewrite <- app_assoc. Qed.
+Proof. revert t; induction l as [|x l IH]; intros t; simpl; [now rewrite app_nil_r|]. unfold in_order in *.
+rewrite IH; simpl. now rewrite <- app_assoc. Qed.
 Lemma in_order_height {A} (l : list A) t : height (in_order t l) = (height t + length l)%nat.
 Proof. revert t; induction l as [|x l IH]; intros t; simpl; [lia|]. unfold in_order in *. rewrite IH. simpl. lia. Qed.
 Lemma in_order_evaluate {A} (add : A -> A -> A) l t : evaluate add (in_order t l) = fold_left add l (evaluate add t).
@@ -161,8 +166,10 @@ induction t as [x|t1 IH1 t2 IH2]; intros F.
   set (c1 := computed t1) in *. set (c2 := computed t2) in *. set (w := (1 + u) ^ h) in *.
   assert (K : Rabs (c1 + c2) <= w * (mags t1 + mags t2)).
   { replace (c1 + c2) with ((c1 - exact t1) + (c2 - exact t2) + (exact t1 + exact t2)) by ring.
-    apply Rle_trans with (1 := Rabs_triang _ _). generalize (Rabs_triang (c1 - exact t1) (c2 - exact t2)) (Rabs_triang (exact t1) (exact t2)). lra. }
-  replace (fl (c1 + c2) - (exact t1 + exact t2)) with ((c1 - exact t1) + (c2 - exact t2) + (fl (c1 + c2) - (c1 + c2))) by ring.
+    apply Rle_trans with (1 := Rabs_triang _ _). generalize (Rabs_triang (c1 - exact t1) (c2 - exact t2)) (Rabs_triang
+    (exact t1) (exact t2)). lra. }
+  replace (fl (c1 + c2) - (exact t1 + exact t2)) with ((c1 - exact t1) + (c2 - exact t2) + (fl (c1 + c2) - (c1 + c2)))
+  by ring.
   apply Rle_trans with (1 := Rabs_triang _ _). generalize (Rabs_triang (c1 - exact t1) (c2 - exact t2)).
   assert (u * Rabs (c1 + c2) <= u * (w * (mags t1 + mags t2))) by (apply Rmult_le_compat_l; lra).
   cbn [pow]. fold w. lra.
@@ -175,12 +182,14 @@ intros H. assert (G : (1 + u) ^ h * (1 - INR h * u) <= 1).
   rewrite S_INR. cbn [pow]. generalize (pos_INR h); intros.
   assert (0 < (1 + u) ^ h) by (apply pow_lt; lra).
   apply Rle_trans with (2 := IH).
-  replace ((1 + u) * (1 + u) ^ h * (1 - (INR h + 1) * u)) with ((1 + u) ^ h * ((1 + u) * (1 - (INR h + 1) * u))) by ring.
+  replace ((1 + u) * (1 + u) ^ h * (1 - (INR h + 1) * u)) with ((1 + u) ^ h * ((1 + u) * (1 - (INR h + 1) * u)))
+  by ring.
   apply Rmult_le_compat_l; nra. }
 apply Rmult_le_reg_r with (1 - INR h * u); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-(** h u / (1 - h u) n M: what a tree of height at most h, over n records of magnitude at most M in any order, is off by. *)
+(** h u / (1 - h u) n M: what a tree of height at most h, over n records of magnitude at most M in any order,
+  is off by. *)
 Definition tree_accuracy (h n : nat) M := INR h * u / (1 - INR h * u) * (INR n * M).
 
 Theorem tree_is_accurate t l h M : 0 <= M -> Permutation (leaves t) l -> (height t <= h)%nat -> INR h * u < 1 ->
@@ -192,7 +201,8 @@ assert (Fl : floats t).
 assert (Ft : Forall (fun x => Rabs x <= M) (leaves t)).
 { rewrite Forall_forall in *. intros x Hx. apply (F x), Permutation_in with (1 := P), Hx. }
 apply sum_of_magnitudes in Ft. rewrite (Permutation_length P) in Ft. fold (mags t) in Ft.
-generalize (tree_error_height t Fl) (mags_pos t) (height_bound h Hu). unfold exact. rewrite (sum_perm _ _ P). intros G MP HB.
+generalize (tree_error_height t Fl) (mags_pos t) (height_bound h Hu). unfold exact. rewrite (sum_perm _ _ P).
+intros G MP HB.
 assert ((1 + u) ^ height t <= (1 + u) ^ h) by (apply Rle_pow; auto; lra).
 assert (1 <= (1 + u) ^ height t) by (apply pow_R1_Rle; lra).
 apply Rle_trans with (1 := G). unfold tree_accuracy. apply Rmult_le_compat; lra.

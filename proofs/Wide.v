@@ -1,6 +1,7 @@
 (** wide (docs/theorems/wide.md): integers added exactly.
 
-    Each record, by itself, becomes an integer in [J, K]. The exact sum moves by at most max(|J|, |K|) if a record is added
+    Each record, by itself, becomes an integer in [J, K].
+      The exact sum moves by at most max(|J|, |K|) if a record is added
     or removed and by at most K - J if one is changed, in any order. n records need room for n max(|J|, |K|): fewer than
     2^64 integers of magnitude at most 2^51 fit 128 bits by far. *)
 

@@ -43,6 +43,7 @@ DEFINITIONS = [
         "Overflow": "plus minus plus_down Omega record",
         "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum",
         "Distances": "places counted d_Sym subsequence",
+        "Attacks": "filled lower upper all_lower one_upper top_record f phases U2 x2 L2 in_turn pairs L U n",
         "Promises": "promised",
     }.items()
     for name in names.split()
