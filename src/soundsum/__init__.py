@@ -1,28 +1,54 @@
-"""Differentially private sums whose privacy proof covers the arithmetic the computer really does."""
+"""Differentially private sums whose privacy proof covers the arithmetic the computer really does.
 
+What a name stands for is imported when it is first asked for, so that `import soundsum` costs next to nothing.
+"""
+
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from soundsum._version import __version__
-from soundsum.arithmetic.numbers import FloatType, IntType
-from soundsum.arithmetic.rationals import Rounding
-from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
-from soundsum.data.boundary import ReadFailed
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
-from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
-from soundsum.releases.calls import mean, release, sum, variance
-from soundsum.releases.certificates import check
-from soundsum.releases.counting import count, histogram
-from soundsum.releases.outcome import Release, Releases, Several
-from soundsum.releases.planning import Plan, plan, plans
-from soundsum.releases.private import Private
-from soundsum.releases.sizes import private_max_size
-from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
 
 if TYPE_CHECKING:
+    from soundsum.arithmetic.numbers import FloatType, IntType
+    from soundsum.arithmetic.rationals import Rounding
     from soundsum.attacks.attack import Attack
     from soundsum.attacks.choose import attack
+    from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
+    from soundsum.data.boundary import ReadFailed
+    from soundsum.data.relations import Relation
+    from soundsum.data.runs import Runs
+    from soundsum.privacy.units import Unit
+    from soundsum.problem import Problem
+    from soundsum.releases.calls import mean, release, sum, variance
+    from soundsum.releases.certificates import check
+    from soundsum.releases.counting import count, histogram
+    from soundsum.releases.outcome import Release, Releases, Several
+    from soundsum.releases.planning import Plan, plan, plans
+    from soundsum.releases.private import Private
+    from soundsum.releases.sizes import private_max_size
+    from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
+
+_HOMES = {
+    "soundsum.arithmetic.numbers": ("FloatType", "IntType"),
+    "soundsum.arithmetic.rationals": ("Rounding",),
+    "soundsum.attacks": ("Attack", "attack"),
+    "soundsum.budget": ("Budget", "BudgetExceeded", "BudgetMismatch", "Cost"),
+    "soundsum.data.boundary": ("ReadFailed",),
+    "soundsum.data.relations": ("Relation",),
+    "soundsum.data.runs": ("Runs",),
+    "soundsum.privacy.units": ("Unit",),
+    "soundsum.problem": ("Problem",),
+    "soundsum.releases.calls": ("mean", "release", "sum", "variance"),
+    "soundsum.releases.certificates": ("check",),
+    "soundsum.releases.counting": ("count", "histogram"),
+    "soundsum.releases.outcome": ("Release", "Releases", "Several"),
+    "soundsum.releases.planning": ("Plan", "plan", "plans"),
+    "soundsum.releases.private": ("Private",),
+    "soundsum.releases.sizes": ("private_max_size",),
+    "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Attack",
@@ -63,18 +89,23 @@ __all__ = [
 ]
 
 
-for _name in __all__:
-    if isinstance(globals().get(_name), type):
-        globals()[_name].__module__ = __name__  # where people find it, whatever room it is made in
-
-
 def __getattr__(name: str) -> Any:
-    """The attacks are imported when they are first asked for: most who release a number have no need of them."""
-    if name in ("Attack", "attack", "attacks"):
-        import importlib
+    if name == "attacks":
+        return import_module("soundsum.attacks")
+    if name not in _HOME:
+        raise AttributeError(f"module 'soundsum' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    _claim_classes()
+    return found
 
-        attacks = importlib.import_module("soundsum.attacks")
-        attacks.Attack.__module__ = __name__
-        globals().update(attacks=attacks, Attack=attacks.Attack, attack=attacks.attack)
-        return globals()[name]
-    raise AttributeError(f"module 'soundsum' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
+def _claim_classes() -> None:
+    """Public classes say where people find them, whatever room they are made in."""
+    for name, home in _HOME.items():
+        made = getattr(sys.modules.get(home), name, None)
+        if isinstance(made, type):
+            made.__module__ = __name__
