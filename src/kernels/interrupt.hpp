@@ -2,6 +2,7 @@
 // the thread that called it; on other threads, and without the module, nobody interrupts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "environment.hpp"
@@ -15,14 +16,18 @@ class Interruptible {
     // To be told of every block; asks about every 2^24 records, some ten times a second.
     void passed(std::size_t records) {
         since_ += records;
-        if (since_ >= (std::uint64_t{1} << 24) && interrupt_check) {
-            since_ = 0;
-            FloatEnvironment environment(Rounding::Nearest);  // Python's own, should it run a handler
-            interrupt_check();
-        }
+        if (since_ >= (std::uint64_t{1} << 24)) ask();
     }
 
   private:
+    // Apart, so that the loops around it keep their sums in registers.
+    __attribute__((noinline, cold)) void ask() {
+        since_ = 0;
+        if (!interrupt_check) return;
+        FloatEnvironment environment(Rounding::Nearest);  // Python's own, should it run a handler
+        interrupt_check();
+    }
+
     std::uint64_t since_ = 0;
 };
 

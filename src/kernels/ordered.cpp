@@ -50,16 +50,20 @@ template <class A> struct TowardZero {
     static constexpr Rounding rounding = Rounding::TowardZero;
 };
 
-// Not inlined, so that no addition can move out of the environment set around the call.
-template <class Fold, class Real, class Blocks>
-__attribute__((noinline)) void run(Fold& fold, Blocks& blocks, Real lower, Real upper) {
+// Not inlined, so that no addition can move out of the environment set around the call, and the sum stays in a register.
+template <class Fold, class Real, class T>
+__attribute__((noinline)) void add_block(Fold& fold, const T* data, std::size_t size, Real lower, Real upper) {
     Fold state = fold;
+    for (std::size_t i = 0; i < size; ++i) state.step(cleaned(data[i], lower, upper));
+    fold = state;
+}
+
+template <class Fold, class Real, class Blocks> void run(Fold& fold, Blocks& blocks, Real lower, Real upper) {
     Interruptible asked;
     for (auto block = blocks.next(); block.size; block = blocks.next()) {
-        for (std::size_t i = 0; i < block.size; ++i) state.step(cleaned(block.data[i], lower, upper));
+        add_block(fold, block.data, block.size, lower, upper);
         asked.passed(block.size);
     }
-    fold = state;
 }
 
 template <class Fold, class A, class T> double folded(const Records& records, double lower, double upper, bool drop) {
