@@ -30,9 +30,9 @@ def test_the_grid_the_parts_and_the_sensitivities_are_computed_once(monkeypatch)
 
 
 def test_a_call_does_not_wander():
-    """Before the rooms were cut, this call changed modules 189 times, 54 of them there and back."""
+    """Before the rooms were cut, this call changed modules 182 times by the same count, 53 of them there and back."""
     walk.ask(ss.Budget(epsilon=1))
     budget = ss.Budget(epsilon=1)
     entered = walk.walk(lambda: walk.ask(budget))
-    assert len(entered) - 1 <= 94
+    assert len(entered) - 1 <= 91
     assert len(walk.packages(entered)) - 1 <= 60

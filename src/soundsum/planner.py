@@ -180,7 +180,7 @@ class Scheme:
                 "size": problem.size,
                 "max_size": problem.max_size,
             },
-            "unit": self.unit.to_json(),
+            "unit": {name: getattr(self.unit, name) for name in ("groups", "max_rows", "max_groups")},
             "ideal": str(self.ideal),
         }
         if not self.unmet:

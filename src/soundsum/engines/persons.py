@@ -39,7 +39,7 @@ class PersonSums:
         assert batch is None or isinstance(batch, Column)
         for begin in range(0, rows, STRETCH):
             some = slice(begin, min(begin + STRETCH, rows))
-            own = None if batch is None else stretch(batch, some)
+            own = batch if batch is None or rows <= STRETCH else stretch(batch, some)
             there = ids.known[some]
             if self._missing == "drop" and own is not None:
                 there = there & find_present(own)

@@ -68,9 +68,6 @@ class Unit:
             return Norms(widest, widest**2)
         return Norms(2 * most, max(2 * most**2, (high - low) ** 2), 2)  # or goes from one group to another
 
-    def to_json(self) -> dict[str, int | None]:
-        return {"groups": self.groups, "max_rows": self.max_rows, "max_groups": self.max_groups}
-
     def __str__(self) -> str:
         if self.max_rows is None:
             return "one record" if self.groups is None else f"one record (of {self.groups:,} groups)"

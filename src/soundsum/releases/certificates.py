@@ -36,6 +36,18 @@ def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...]) -> dic
     The problem's bounds are those of the records, and `worth` is what 1 in them is worth: a decimal's last digit,
     otherwise 1. What is released is in people's units.
     """
+    released = [
+        {
+            "what": part.name,
+            "step": str(part.step * claim.worth**part.power),
+            "sensitivity": str(part.norms.l1 * part.step * claim.worth**part.power),
+            "l1_steps": part.norms.l1,
+            "l2_squared_steps": part.norms.l2_squared,
+            "noise": noise.name,
+            noise.parameter_name: str(noise.parameter),
+        }
+        for part, noise in zip(claim.parts, noises, strict=True)
+    ]
     return {
         "format": FORMAT,
         "versions": {"soundsum": __version__, "python": platform.python_version(), "numpy": np.__version__},
@@ -43,18 +55,7 @@ def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...]) -> dic
         **_describe(claim),
         "worth": str(claim.worth),
         "privacy": promised.to_json(),
-        "released": [
-            {
-                "what": part.name,
-                "step": str(part.step * claim.worth**part.power),
-                "sensitivity": str(part.norms.l1 * part.step * claim.worth**part.power),
-                "l1_steps": part.norms.l1,
-                "l2_squared_steps": part.norms.l2_squared,
-                "noise": noise.name,
-                noise.parameter_name: str(noise.parameter),
-            }
-            for part, noise in zip(claim.parts, noises, strict=True)
-        ],
+        "released": released,
     }
 
 
