@@ -81,7 +81,7 @@ class Budget:
         limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
         self._store: Store
         if self.path is None:
-            from soundsum.budget.memory import MemoryStore
+            from soundsum.budget.process import MemoryStore
 
             assert limit is not None
             self._store = MemoryStore(limit, said, max_failures)

@@ -27,7 +27,7 @@ class BudgetClosed(BudgetExceeded):
 
 
 @dataclass(frozen=True)
-class Line:
+class BookLine:
     """One line: when, what kind, about which charge, for what, how much."""
 
     number: int
@@ -58,7 +58,7 @@ class Book:
         self.failures = 0  # since the last reopening
         self.entries: dict[int, Entry] = {}
 
-    def add(self, line: Line, total: Cost | None = None) -> None:
+    def add(self, line: BookLine, total: Cost | None = None) -> None:
         """Take a line in, with what is spent after a charge if that is known; a ValueError if it cannot follow."""
         match line.kind:
             case "charge":

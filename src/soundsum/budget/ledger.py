@@ -19,7 +19,7 @@ from pathlib import Path
 
 from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
-from soundsum.budget.book import Book, Entry, Kind, Line, refuse_closed
+from soundsum.budget.book import Book, BookLine, Entry, Kind, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.privacy.cost import Cost, exact_text
 
@@ -106,7 +106,7 @@ class Ledger:
                 _write(db, kind, about, what, None, _spent(db, terms.limit))
                 return
             book = _read_book(db, terms)
-            book.add(Line(0, datetime.now(UTC), kind, about, what, None))
+            book.add(BookLine(0, datetime.now(UTC), kind, about, what, None))
             _write(db, kind, about, what, None, book.spent)
 
 
@@ -238,7 +238,7 @@ def _read_book(db: sqlite3.Connection, terms: Terms) -> Book:
     rows = db.execute("SELECT number, at, kind, about, what, epsilon, delta, rho FROM lines ORDER BY number")
     for number, at, kind, about, what, *cost in rows:
         own = None if kind != "charge" else Cost(*cost)
-        book.add(Line(number, datetime.fromisoformat(at), kind, about, what, own))
+        book.add(BookLine(number, datetime.fromisoformat(at), kind, about, what, own))
     return book
 
 

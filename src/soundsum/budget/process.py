@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from soundsum.budget.binding import Binding
-from soundsum.budget.book import Book, Entry, Kind, Line, refuse_closed
+from soundsum.budget.book import Book, BookLine, Entry, Kind, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.privacy.cost import Cost
 
@@ -50,7 +50,7 @@ class MemoryStore:
             self._write(kind, about, what, None, None)
 
     def _write(self, kind: Kind, about: int | None, what: str, cost: Cost | None, total: Cost | None) -> int:
-        self._book.add(Line(self._lines + 1, datetime.now(UTC), kind, about, what, cost), total)
+        self._book.add(BookLine(self._lines + 1, datetime.now(UTC), kind, about, what, cost), total)
         self._lines += 1
         return self._lines
 
