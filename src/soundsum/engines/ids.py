@@ -7,6 +7,7 @@ are numbered as Python compares them. Which of these happens depends on the type
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,11 @@ class PersonWords:
     """The words of one column's ids, the same in every batch."""
 
     def __init__(self) -> None:
-        self._texts = TextWords()
         self._numbers: dict[Any, int] = {}
+
+    @cached_property
+    def _texts(self) -> TextWords:
+        return TextWords()
 
     def find(self, ids: Any) -> Ids:
         """The words of an Arrow array without NaN, or of a list of Python objects."""

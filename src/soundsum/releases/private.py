@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
 from threading import Thread
@@ -28,6 +28,7 @@ from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release, Releases, Several
 from soundsum.releases.pipeline import carry_out
 from soundsum.releases.planning import Plan
+from soundsum.releases.schema import ColumnSchema
 from soundsum.releases.setting import Setting, open_within, prepare
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
@@ -62,35 +63,6 @@ def _padded(ask: F) -> F:
         raise errors[0] if errors else ReadFailed(SENTENCE)
 
     return cast(F, answer)
-
-
-@dataclass(frozen=True)
-class ColumnSchema:
-    """What is public about a column: its type, its categories, its bounds; None where nothing was said."""
-
-    type: str | None = None
-    categories: tuple[Any, ...] | None = None
-    lower: Any = None
-    upper: Any = None
-
-    @classmethod
-    def of(cls, column: str, said: Any) -> ColumnSchema:
-        """As the owner writes it: "float64", ["a", "b"], ("float64", 0, 100), or a dict of these by name."""
-        if isinstance(said, Mapping):
-            unknown = said.keys() - {"type", "categories", "lower", "upper"}
-            if unknown:
-                raise ValueError(f"schema: {column!r} has {min(unknown)!r}; give type, categories, lower and upper")
-            made = cls(said.get("type"), said.get("categories"), said.get("lower"), said.get("upper"))
-            made = replace(made, categories=None if made.categories is None else tuple(made.categories))
-        elif isinstance(said, tuple) and len(said) == 3 and isinstance(said[0], str):
-            made = cls(said[0], None, said[1], said[2])
-        elif isinstance(said, list):
-            made = cls(categories=tuple(said))
-        else:
-            made = cls(said)
-        if made.type is not None:
-            number_type(made.type)  # refuses what is none
-        return made
 
 
 class Private:
@@ -157,7 +129,7 @@ class Private:
         return dict(self._schema)
 
     def __repr__(self) -> str:
-        columns = ", ".join(f"{name}: {_show(column)}" for name, column in self._schema.items())
+        columns = ", ".join(f"{name}: {column}" for name, column in self._schema.items())
         return f"Private({self._binding}; {{{columns}}}; {self._budget!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -329,10 +301,3 @@ def _seconds(pad: str) -> float:
     if found is None or not Fraction(found[1]):
         raise ValueError(f"pad={pad!r} is not a time; give one such as '0.5s' or '200ms'")
     return float(Fraction(found[1]) / (1000 if found[2] == "ms" else 1))
-
-
-def _show(column: ColumnSchema) -> str:
-    if column.categories is not None:
-        return f"{len(column.categories):,} categories"
-    bounds = "" if column.lower is None else f" in [{column.lower}, {column.upper}]"
-    return f"{column.type or 'as in the data'}{bounds}"
