@@ -191,21 +191,38 @@ def check_texts():
 def check_cells():
     alphabet = np.frombuffer(b"0123456789+-.eEinfaty \xc2\xa0\xe2\x80\xff\xf0", np.uint8)
     cells = [bytes(rng.choice(alphabet, int(rng.integers(0, 12)))) for _ in range(min(length(), 3000))]
-    offsets = np.cumsum([0, *map(len, cells)], dtype=np.int32)
-    data = np.frombuffer(bytearray(b"".join(cells)), np.uint8).copy()
-    bits, first_bit = bitmap(len(cells))
+    lengths = np.array([*map(len, cells)], np.uint32)
+    block = np.frombuffer(bytearray(b"".join(cells)), np.uint8).copy()
+    places = np.stack([np.cumsum(lengths, dtype=np.uint32) - lengths, lengths], axis=1)[:: pick(1, 2)]
+    size = len(places)
     values, integers, flags = (
-        np.empty(len(cells), pick(float, np.float32)),
-        np.empty(len(cells), np.int64),
-        np.empty(len(cells), np.uint8),
+        np.empty(size, pick(float, np.float32)),
+        np.empty(size, np.int64),
+        np.empty(size, np.uint8),
     )
-    native.parse_floats(offsets, data, bits, first_bit, values, flags, pick(1, 2, 5))
+    native.parse_floats(block, places, values, flags)
     are_floats = flags.copy()
-    native.parse_integers(offsets, data, bits, first_bit, -(2**63), 2**63 - 1, integers, flags, pick(1, 2, 5))
+    native.parse_integers(block, places, -(2**63), 2**63 - 1, integers, flags)
     assert (flags <= are_floats).all()
     assert (integers.astype(values.dtype)[flags == 1] == values[flags == 1]).all()
-    native.check_texts(offsets, data, bits, first_bit, flags, pick(1, 2, 5))
+    out = np.empty(int(places[:, 1].sum()), np.uint8)
+    native.copy_cells(block, places, True, np.empty(size + 1, np.int32), out, flags)
     assert (are_floats <= flags).all()
+
+
+def check_rows():
+    """Random bytes, split where the scan says, have the rows that they have in one piece."""
+    alphabet = np.frombuffer(b'aa1,,""\n\r\xff', np.uint8)
+    text, spare, place = rng.choice(alphabet, length()), np.zeros(64, np.uint8), [0, pick(2**32 - 1, 1), 1]
+    whole = np.concatenate([text, spare])
+    rows = len(native.split_rows(whole, len(text), place, 2, 10**6))
+    _, last, state = native.scan_rows(text, 0)
+    _, none, same_state = native.scan_rows(text[last or 0 :].copy(), 0)
+    assert none is None
+    assert same_state == (state if len(text) > (last or 0) else 0)
+    parts = [text[: last or 0], text[last or 0 :]]
+    split = [native.split_rows(np.concatenate([part, spare]), len(part), place, 2, 10**6) for part in parts]
+    assert sum(map(len, split)) == rows
 
 
 def check_preparation():
@@ -332,12 +349,25 @@ def check_refusals():
         "offsets that go down": lambda: texts.number(
             np.array([0, 1, 0]), bitmap[:1], np.ones(2, np.uint8), np.zeros(2, np.uint64), 1
         ),
-        "cells beyond the data": lambda: native.check_texts(
-            np.array([0, 9], np.int32), bitmap[:1], None, 0, np.ones(1, np.uint8), 1
+        "cells beyond the data": lambda: native.copy_cells(
+            bitmap[:1],
+            np.array([[0, 9]], np.uint32),
+            True,
+            np.empty(2, np.int32),
+            np.empty(9, np.uint8),
+            np.ones(1, np.uint8),
         ),
-        "cells' bitmap too short": lambda: native.check_texts(
-            np.zeros(2, np.int32), bitmap[:1], bitmap[:1], 8, np.ones(1, np.uint8), 1
+        "too few bytes for cells": lambda: native.copy_cells(
+            bitmap[:1],
+            np.array([[0, 1]], np.uint32),
+            True,
+            np.empty(2, np.int32),
+            np.empty(0, np.uint8),
+            np.ones(1, np.uint8),
         ),
+        "a block without spare bytes": lambda: native.split_rows(np.zeros(70, np.uint8), 7, [0], 1, 9),
+        "a column nowhere": lambda: native.split_rows(np.zeros(80, np.uint8), 7, [1], 1, 9),
+        "no such state": lambda: native.scan_rows(bitmap, 5),
     }
     for name, call in wrong.items():
         try:

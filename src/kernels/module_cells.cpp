@@ -1,34 +1,41 @@
-// Cells of text for Python, as numbers and as texts. Arguments are checked here wherever a wrong one could read or write
-// outside an array.
+// Rows and cells of CSV for Python, as numbers and as texts. Arguments are checked here wherever a wrong one could read or
+// write outside an array.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
 
 #include "parse.hpp"
+#include "rows.hpp"
 
 namespace nb = nanobind;
 using namespace soundsum;
 
 namespace {
 
-template <class T> using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Block = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Written = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Bitmap = std::optional<Array<std::uint8_t>>;
+using Pairs = nb::ndarray<const std::uint32_t, nb::shape<-1, 2>, nb::device::cpu>;
 
-Cells cells_of(const Array<std::int32_t>& offsets, const Array<std::uint8_t>& data, const Bitmap& bitmap, std::size_t first_bit,
-               std::size_t size) {
-    if (offsets.shape(0) != size + 1) throw nb::value_error("one offset more than cells is needed");
-    if (reinterpret_cast<std::uintptr_t>(offsets.data()) % 4) throw nb::value_error("offsets must be aligned");
-    bool in_order = offsets.data()[0] >= 0 && static_cast<std::size_t>(offsets.data()[size]) <= data.shape(0);
-    for (std::size_t i = 0; i < size; ++i) in_order &= offsets.data()[i] <= offsets.data()[i + 1];
-    if (!in_order) throw nb::value_error("offsets go up, within the data");
-    Validity validity;
-    if (bitmap) {
-        const std::size_t bits = 8 * bitmap->shape(0);
-        if (first_bit > bits || size > bits - first_bit) throw nb::value_error("the validity bitmap is too short");
-        validity = {bitmap->data(), first_bit};
+static_assert(sizeof(Cell) == 2 * sizeof(std::uint32_t));
+
+Cells cells_of(const Block& block, const Pairs& pairs, std::size_t size) {
+    if (pairs.shape(0) != size) throw nb::value_error("one entry per cell is needed");
+    if (size == 0) return {block.data(), nullptr, 0, 1};
+    if (pairs.stride(1) != 1 || pairs.stride(0) % 2 || pairs.stride(0) < 2 || reinterpret_cast<std::uintptr_t>(pairs.data()) % 4)
+        throw nb::value_error("a cell is where it begins and its length, one beside the other");
+    const Cells cells{block.data(), reinterpret_cast<const Cell*>(pairs.data()), size, static_cast<std::size_t>(pairs.stride(0)) / 2};
+    bool within = true;
+    for (std::size_t i = 0; i < size; ++i) {
+        const Cell& cell = cells.first[i * cells.step];
+        within &= std::uint64_t{cell.begin} + cell.length <= block.shape(0);
     }
-    return {offsets.data(), data.data(), validity, size};
+    if (!within) throw nb::value_error("a cell is within its block");
+    return cells;
 }
 
 template <class T> void require(const Written<T>& out, std::size_t size) {
@@ -36,33 +43,59 @@ template <class T> void require(const Written<T>& out, std::size_t size) {
 }
 
 template <class Float> void bind_floats(nb::module_& m) {
-    m.def("parse_floats", [](Array<std::int32_t> offsets, Array<std::uint8_t> data, Bitmap bitmap, std::size_t first_bit, Written<Float> out,
-                             Written<std::uint8_t> flags, unsigned threads) {
+    m.def("parse_floats", [](Block block, Pairs pairs, Written<Float> out, Written<std::uint8_t> flags) {
         require(out, flags.shape(0));
-        const Cells cells = cells_of(offsets, data, bitmap, first_bit, flags.shape(0));
+        const Cells cells = cells_of(block, pairs, flags.shape(0));
         nb::gil_scoped_release release;
-        parse_floats(cells, out.data(), flags.data(), std::max(1u, threads));
-    }, nb::arg("offsets"), nb::arg("data"), nb::arg("validity").none(), nb::arg("first_bit"), nb::arg("out").noconvert(),
-       nb::arg("flags").noconvert(), nb::arg("threads"));
+        parse_floats(cells, out.data(), flags.data());
+    }, nb::arg("block"), nb::arg("cells"), nb::arg("out").noconvert(), nb::arg("flags").noconvert());
 }
+
+std::optional<std::size_t> place(std::size_t end) { return end == Scan::none ? std::nullopt : std::optional(end); }
 
 }  // namespace
 
 void bind_cells(nb::module_& m) {
+    m.def("scan_rows", [](Block block, unsigned state) {
+        if (state > static_cast<unsigned>(At::Return)) throw nb::value_error("no such state");
+        Scan scan;
+        {
+            nb::gil_scoped_release release;
+            scan = scan_rows(block.data(), block.shape(0), static_cast<At>(state));
+        }
+        return std::tuple(place(scan.first_end), place(scan.last_end), static_cast<unsigned>(scan.state));
+    }, nb::arg("block"), nb::arg("state"));
+    m.def("split_rows", [](Written<std::uint8_t> block, std::size_t size, const std::vector<std::uint32_t>& place, std::size_t wanted,
+                           std::size_t longest) {
+        if (block.shape(0) < spare || size > block.shape(0) - spare || size >= std::uint64_t{1} << 31)
+            throw nb::value_error("a block has 64 bytes more than its rows, and under 2^31");
+        for (const std::uint32_t at : place)
+            if (at != nowhere && at >= wanted) throw nb::value_error("a column goes to a place among those wanted");
+        if (wanted == 0) throw nb::value_error("at least one column is wanted");
+        auto* cells = new std::vector<Cell>;
+        nb::capsule owner(cells, [](void* made) noexcept { delete static_cast<std::vector<Cell>*>(made); });
+        {
+            nb::gil_scoped_release release;
+            *cells = split_rows(block.data(), size, place, wanted, longest);
+        }
+        return nb::ndarray<nb::numpy, std::uint32_t>(cells->data(), {cells->size() / wanted, wanted, 2}, owner);
+    }, nb::arg("block").noconvert(), nb::arg("size"), nb::arg("place"), nb::arg("wanted"), nb::arg("longest"));
     bind_floats<double>(m);
     bind_floats<float>(m);
-    m.def("parse_integers", [](Array<std::int32_t> offsets, Array<std::uint8_t> data, Bitmap bitmap, std::size_t first_bit, std::int64_t low,
-                               std::int64_t high, Written<std::int64_t> out, Written<std::uint8_t> flags, unsigned threads) {
+    m.def("parse_integers", [](Block block, Pairs pairs, std::int64_t low, std::int64_t high, Written<std::int64_t> out,
+                               Written<std::uint8_t> flags) {
         require(out, flags.shape(0));
-        const Cells cells = cells_of(offsets, data, bitmap, first_bit, flags.shape(0));
+        const Cells cells = cells_of(block, pairs, flags.shape(0));
         nb::gil_scoped_release release;
-        parse_integers(cells, low, high, out.data(), flags.data(), std::max(1u, threads));
-    }, nb::arg("offsets"), nb::arg("data"), nb::arg("validity").none(), nb::arg("first_bit"), nb::arg("low"), nb::arg("high"),
-       nb::arg("out").noconvert(), nb::arg("flags").noconvert(), nb::arg("threads"));
-    m.def("check_texts", [](Array<std::int32_t> offsets, Array<std::uint8_t> data, Bitmap bitmap, std::size_t first_bit,
-                            Written<std::uint8_t> flags, unsigned threads) {
-        const Cells cells = cells_of(offsets, data, bitmap, first_bit, flags.shape(0));
+        parse_integers(cells, low, high, out.data(), flags.data());
+    }, nb::arg("block"), nb::arg("cells"), nb::arg("low"), nb::arg("high"), nb::arg("out").noconvert(), nb::arg("flags").noconvert());
+    m.def("copy_cells", [](Block block, Pairs pairs, bool are_texts, Written<std::int32_t> offsets, Written<std::uint8_t> out,
+                           Written<std::uint8_t> flags) {
+        const Cells cells = cells_of(block, pairs, flags.shape(0));
+        require(offsets, flags.shape(0) + 1);
+        if (bytes_of(cells) > out.shape(0) || out.shape(0) >= std::uint64_t{1} << 31) throw nb::value_error("out has the cells' bytes, and under 2^31");
         nb::gil_scoped_release release;
-        check_texts(cells, flags.data(), std::max(1u, threads));
-    }, nb::arg("offsets"), nb::arg("data"), nb::arg("validity").none(), nb::arg("first_bit"), nb::arg("flags").noconvert(), nb::arg("threads"));
+        copy_cells(cells, are_texts, offsets.data(), out.data(), flags.data());
+    }, nb::arg("block"), nb::arg("cells"), nb::arg("are_texts"), nb::arg("offsets").noconvert(), nb::arg("out").noconvert(),
+       nb::arg("flags").noconvert());
 }

@@ -3,12 +3,12 @@
 #include "parse.hpp"
 
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <string_view>
 #include <type_traits>
 
 #include "environment.hpp"
-#include "parallel.hpp"
 
 namespace soundsum {
 namespace {
@@ -170,30 +170,27 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
-template <class Each> void each_cell(const Cells& cells, std::uint8_t* flags, unsigned threads, Each&& each) {
-    in_parallel(cells.size, threads, [&](unsigned, std::size_t begin, std::size_t end) {
-        FloatEnvironment environment(Rounding::Nearest);
-        cells.validity.expand(begin, end - begin, flags + begin);
-        for (std::size_t i = begin; i < end; ++i) {
-            const auto* text = reinterpret_cast<const char*>(cells.data) + cells.offsets[i];
-            flags[i] &= each(i, std::string_view(text, static_cast<std::size_t>(cells.offsets[i + 1] - cells.offsets[i])));
-        }
-    });
+template <class Each> void each_cell(const Cells& cells, std::uint8_t* flags, Each&& each) {
+    FloatEnvironment environment(Rounding::Nearest);
+    for (std::size_t i = 0; i < cells.size; ++i) {
+        const Cell& cell = cells.first[i * cells.step];
+        flags[i] = each(i, std::string_view(reinterpret_cast<const char*>(cells.data) + cell.begin, cell.length));
+    }
 }
 
 }  // namespace
 
-template <class Float> void parse_floats(const Cells& cells, Float* out, std::uint8_t* flags, unsigned threads) {
-    each_cell(cells, flags, threads, [&](std::size_t i, std::string_view cell) {
+template <class Float> void parse_floats(const Cells& cells, Float* out, std::uint8_t* flags) {
+    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) {
         out[i] = 0;
         return parse_float(cell, out[i]);
     });
 }
-template void parse_floats(const Cells&, double*, std::uint8_t*, unsigned);
-template void parse_floats(const Cells&, float*, std::uint8_t*, unsigned);
+template void parse_floats(const Cells&, double*, std::uint8_t*);
+template void parse_floats(const Cells&, float*, std::uint8_t*);
 
-void parse_integers(const Cells& cells, std::int64_t low, std::int64_t high, std::int64_t* out, std::uint8_t* flags, unsigned threads) {
-    each_cell(cells, flags, threads, [&](std::size_t i, std::string_view cell) {
+void parse_integers(const Cells& cells, std::int64_t low, std::int64_t high, std::int64_t* out, std::uint8_t* flags) {
+    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) {
         out[i] = 0;
         const bool found = parse_integer(cell, out[i]) && low <= out[i] && out[i] <= high;
         out[i] = found ? out[i] : 0;
@@ -201,8 +198,19 @@ void parse_integers(const Cells& cells, std::int64_t low, std::int64_t high, std
     });
 }
 
-void check_texts(const Cells& cells, std::uint8_t* flags, unsigned threads) {
-    each_cell(cells, flags, threads, [](std::size_t, std::string_view cell) { return is_utf8(cell); });
+void copy_cells(const Cells& cells, bool are_texts, std::int32_t* offsets, std::uint8_t* out, std::uint8_t* flags) {
+    offsets[0] = 0;
+    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) {
+        if (!cell.empty()) std::memcpy(out + offsets[i], cell.data(), cell.size());
+        offsets[i + 1] = offsets[i] + static_cast<std::int32_t>(cell.size());
+        return !cell.empty() && (!are_texts || is_utf8(cell));
+    });
+}
+
+std::size_t bytes_of(const Cells& cells) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < cells.size; ++i) bytes += cells.first[i * cells.step].length;
+    return bytes;
 }
 
 }  // namespace soundsum

@@ -3,24 +3,25 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "validity.hpp"
+#include "rows.hpp"
 
 namespace soundsum {
 
-// Cells of text, each between two offsets into the data.
+// Cells of one column, each some bytes of the data.
 struct Cells {
-    const std::int32_t* offsets;
     const std::uint8_t* data;
-    Validity validity;
-    std::size_t size;
+    const Cell* first;
+    std::size_t size, step;  // from one to the next, in cells
 };
 
-// The number each cell spells between white space, and a flag of 0 for those that are missing or spell none. A float beyond
-// the range of its type is an infinity or 0, an integer not within [low, high] is missing.
-template <class Float> void parse_floats(const Cells&, Float* out, std::uint8_t* flags, unsigned threads);
-void parse_integers(const Cells&, std::int64_t low, std::int64_t high, std::int64_t* out, std::uint8_t* flags, unsigned threads);
+// The number each cell spells between white space, and a flag of 0 for those that spell none. A float beyond the range of its
+// type is an infinity or 0, an integer not within [low, high] is missing.
+template <class Float> void parse_floats(const Cells&, Float* out, std::uint8_t* flags);
+void parse_integers(const Cells&, std::int64_t low, std::int64_t high, std::int64_t* out, std::uint8_t* flags);
 
-// A flag of 0 for cells that are missing or not UTF-8.
-void check_texts(const Cells&, std::uint8_t* flags, unsigned threads);
+// The cells one after another, each between two offsets, and a flag of 0 for those that are empty; of texts, also for those
+// that are not UTF-8. As many bytes of `out` are written as the cells have together.
+void copy_cells(const Cells&, bool are_texts, std::int32_t* offsets, std::uint8_t* out, std::uint8_t* flags);
+std::size_t bytes_of(const Cells&);
 
 }  // namespace soundsum

@@ -20,15 +20,12 @@ struct Validity {
 
     // One byte of 0 or 1 for each of the records from `begin` on. No byte is read that has none of their bits.
     void expand(std::size_t begin, std::size_t size, std::uint8_t* flags) const {
-        if (bits == nullptr) {
-            std::memset(flags, 1, size);
-            return;
-        }
-        const std::size_t bit = first_bit + begin;
-        const std::uint8_t* byte = bits + bit / 8;
+        static constexpr std::uint8_t all_present[2] = {0xff, 0xff};
+        const std::size_t bit = first_bit + begin, step = bits != nullptr;
+        const std::uint8_t* byte = bits == nullptr ? all_present : bits + bit / 8;
         const unsigned shift = bit % 8;
         std::size_t i = 0;
-        for (; i + 8 <= size; i += 8, ++byte) {
+        for (; i + 8 <= size; i += 8, byte += step) {
             const unsigned eight = shift ? byte[0] >> shift | byte[1] << (8 - shift) : byte[0];
             std::memcpy(flags + i, eight_flags[eight & 0xff].data(), 8);
         }

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -94,31 +95,26 @@ class Texts:
     @property
     def bytes(self) -> int: ...
 
+def scan_rows(block: NDArray[np.uint8], state: int) -> tuple[int | None, int | None, int]: ...
+def split_rows(
+    block: NDArray[np.uint8], size: int, place: Sequence[int], wanted: int, longest: int
+) -> NDArray[np.uint32]: ...
 def parse_floats(
-    offsets: NDArray[np.int32],
-    data: NDArray[np.uint8],
-    validity: NDArray[np.uint8] | None,
-    first_bit: int,
-    out: NDArray[Any],
-    flags: NDArray[np.uint8],
-    threads: int,
+    block: NDArray[np.uint8], cells: NDArray[np.uint32], out: NDArray[Any], flags: NDArray[np.uint8]
 ) -> None: ...
 def parse_integers(
-    offsets: NDArray[np.int32],
-    data: NDArray[np.uint8],
-    validity: NDArray[np.uint8] | None,
-    first_bit: int,
+    block: NDArray[np.uint8],
+    cells: NDArray[np.uint32],
     low: int,
     high: int,
     out: NDArray[np.int64],
     flags: NDArray[np.uint8],
-    threads: int,
 ) -> None: ...
-def check_texts(
+def copy_cells(
+    block: NDArray[np.uint8],
+    cells: NDArray[np.uint32],
+    are_texts: bool,
     offsets: NDArray[np.int32],
-    data: NDArray[np.uint8],
-    validity: NDArray[np.uint8] | None,
-    first_bit: int,
+    out: NDArray[np.uint8],
     flags: NDArray[np.uint8],
-    threads: int,
 ) -> None: ...

@@ -341,13 +341,10 @@ class TestCsv:
                 assert ss.count(tmp_path / "t.csv", 1, privacy_unit="b", max_rows=10**6).value == many + 1
         assert capfd.readouterr() == ("", "")
 
-    def test_a_cell_that_is_too_long_is_a_failed_read_wherever_it_is(self, tmp_path):
-        for rows in ([b"x" * (1 << 21), b"1"], [b"1"] * 400_000 + [b"x" * (1 << 21)]):
+    def test_a_row_that_is_too_long_is_left_out_wherever_it_is(self, silent, tmp_path):
+        for rows in ([b"9" * (1 << 23), b"1"], [b"1"] * 400_000 + [b"9" * (1 << 23)]):
             (tmp_path / "t.csv").write_bytes(b"a\n" + b"\n".join(rows) + b"\n")
-            budget = ss.Budget(epsilon=1)
-            with pytest.raises(ss.ReadFailed) as caught:
-                ss.sum(tmp_path / "t.csv", 0, 1, 1, column="a", budget=budget)
-            assert_silent(caught, budget)
+            assert ss.sum(tmp_path / "t.csv", 0, 1, 1, column="a").value == len(rows) - 1
 
     def test_headers_with_a_mark_or_in_another_code(self, silent, tmp_path):
         for text in (b"\xef\xbb\xbfa,b", b"\xef\xbb\xbfa,b\n1,2\n", b"a,\xe9\n1,2\n"):

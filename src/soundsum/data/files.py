@@ -1,32 +1,23 @@
-"""Parquet, CSV and Arrow IPC files, read a batch at a time in bounded memory.
-
-A CSV file has no types, and none are guessed: whoever asks says what a column is read as. A cell of another type is
-missing, a row with too few or too many cells is left out, and nothing raises. Quotes must be in pairs: one that is not
-takes what follows it into its cell.
-"""
+"""Parquet, CSV and Arrow IPC files, read a batch at a time in bounded memory."""
 
 from __future__ import annotations
 
-import codecs
 import csv
-import io
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cache
 from typing import Any, TypeAlias
 
 from soundsum.arithmetic.numbers import NumberType, int64
 from soundsum.data.ahead import read_ahead
-from soundsum.data.cells import parse_cells
+from soundsum.data.csv_files import CsvFiles
 
 BATCH = 1 << 18
 """Rows read at a time."""
 
-CSV_BLOCK = 1 << 20
-"""Bytes of CSV read at a time; no cell can be larger."""
-
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
+BUFFERED = {"buffer_size": 1 << 20, "pre_buffer": False}
+SMALL_GROUP_ROWS, SMALL_GROUP_BYTES = 1 << 21, 1 << 26
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -66,22 +57,12 @@ def dataset(path: Path) -> Any:
     return opened
 
 
-class CsvFiles:
-    """CSV files with the column names that the first one begins with; there are no types in them."""
-
-    def __init__(self, files: list[str]) -> None:
-        import pyarrow as pa
-
-        self.schema = pa.schema({name: pa.null() for name in _read_header(files[0])})
-        self.files = [file for file in files if not _is_header_alone(file)] or files[:1]
-
-
 def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
-
-    kind = file_format(opened.files[0])
-    reader = {"parquet": _parquet, "csv": _csv, "ipc": _ipc}[kind]
-    yield from reader(opened, kinds)
+    if isinstance(opened, CsvFiles):
+        return opened.batches(kinds)
+    reader = {"parquet": _parquet, "ipc": _ipc}[file_format(opened.files[0])]
+    return reader(opened, kinds)
 
 
 def rows(path: Path) -> int | None:
@@ -101,6 +82,10 @@ def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
     """Files of a glob may have narrower types than the first, and no others: a cast must not depend on a value."""
     import pyarrow as pa
 
+    if isinstance(opened, CsvFiles):
+        for name in kinds:
+            opened.require(name)
+        return
     for fragment in opened.get_fragments():
         schema = fragment.physical_schema
         for name, kind in kinds.items():
@@ -119,89 +104,28 @@ def _ipc(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    """By row groups where these are small, which is fastest; otherwise by pages, as one may be as large as the file."""
     import pyarrow as pa
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    schema, options = pa.schema(list(kinds.items())), ParquetFragmentScanOptions(**BUFFERED, use_buffered_stream=True)
+    are_small = all(_is_small(group) for fragment in opened.get_fragments() for group in fragment.row_groups)
+    by_groups = {"columns": schema.names, "batch_size": BATCH, "fragment_scan_options": options, **AHEAD}
+    for batch in opened.to_batches(**by_groups) if are_small else _by_pages(opened, schema.names):
+        yield batch if batch.schema.types == schema.types else batch.cast(schema)
+
+
+def _is_small(row_group: Any) -> bool:
+    return bool(row_group.num_rows <= SMALL_GROUP_ROWS and row_group.total_byte_size <= SMALL_GROUP_BYTES)
+
+
+def _by_pages(opened: Any, names: list[str]) -> Iterator[Any]:
     from pyarrow.parquet import ParquetFile, read_metadata
 
-    schema = pa.schema(list(kinds.items()))
-
     def read(path: str, known: Any, row_group: int) -> Iterator[Any]:
-        # Read page by page: a row group may be as large as the file.
-        with ParquetFile(path, metadata=known, buffer_size=1 << 20, pre_buffer=False) as file:
-            for batch in file.iter_batches(BATCH, [row_group], columns=schema.names, use_threads=False):
-                ordered = batch.select(schema.names)
-                yield ordered if ordered.schema.types == schema.types else ordered.cast(schema)
+        with ParquetFile(path, metadata=known, **BUFFERED) as file:
+            for batch in file.iter_batches(BATCH, [row_group], columns=names, use_threads=False):
+                yield batch.select(names)
 
     each = ((path, read_metadata(path)) for path in opened.files)
     yield from read_ahead(read(path, known, i) for path, known in each for i in range(known.num_row_groups))
-
-
-def _csv(opened: CsvFiles, kinds: Mapping[str, Any]) -> Iterator[Any]:
-    import pyarrow as pa
-
-    def read(path: str) -> Iterator[Any]:
-        with _csv_reader(path, kinds) as reader:
-            yield from reader
-
-    for batch in read_ahead((read(path) for path in opened.files if not _is_header_alone(path)), readers=1):
-        columns = [parse_cells(batch.column(name), kind) for name, kind in kinds.items()]
-        yield pa.record_batch(columns, names=list(kinds))
-
-
-def _is_header_alone(path: str) -> bool:
-    """Whether the file is one line without an end, which Arrow takes for no table at all."""
-    with open(path, "rb") as file:
-        line = file.readline(CSV_BLOCK)
-        return bool(line.strip()) and not line.endswith((b"\n", b"\r")) and b"\r" not in line and not file.read(1)
-
-
-def _read_header(path: str) -> list[str]:
-    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
-        return next(csv.reader(file))
-
-
-def _csv_reader(path: str, kinds: Mapping[str, Any]) -> Any:
-    """Reads these columns as they are spelled, or guesses the types of all if there are none."""
-    import pyarrow as pa
-    from pyarrow import PythonFile, csv
-
-    spelled = {"column_types": dict.fromkeys(kinds, pa.binary()), "include_columns": list(kinds), "null_values": [""]}
-    convert = csv.ConvertOptions(strings_can_be_null=True, **(spelled if kinds else {}))
-    return csv.open_csv(PythonFile(Utf8File(path)), csv.ReadOptions(block_size=CSV_BLOCK), _csv_rows(), convert)
-
-
-class Utf8File(io.RawIOBase):
-    """A file in which what is not UTF-8 is replaced: Arrow cannot even leave out a row that holds such bytes."""
-
-    def __init__(self, path: str) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115  closed with this one
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._ahead = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        while size < 0 or len(self._ahead) < size:
-            block = self._file.read(CSV_BLOCK)
-            self._ahead += self._decoder.decode(block, final=not block).encode()
-            if not block:
-                break
-        read, self._ahead = (self._ahead, b"") if size < 0 else (self._ahead[:size], self._ahead[size:])
-        return read
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-@cache
-def _csv_rows() -> Any:
-    """What a row is, made once and kept: Arrow's threads may let go of theirs when Python is no longer there."""
-    from pyarrow.csv import ParseOptions
-
-    # Without newlines_in_values a long cell with newlines in it would be cut into rows.
-    return ParseOptions(invalid_row_handler=_skip, newlines_in_values=True, ignore_empty_lines=False)
-
-
-def _skip(row: Any) -> str:
-    return "skip"

@@ -208,7 +208,7 @@ class Scanned:
         require_ids(self._no_keys(column))
 
     def _require_one_type(self, column: str) -> None:
-        if self._is_file and not self.has_no_types:
+        if self._is_file:
             files.require_one_type(self._opened, {column: self.arrow_type(column)})
 
     def _no_keys(self, column: str) -> Any:

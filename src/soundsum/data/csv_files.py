@@ -1,0 +1,108 @@
+"""CSV files, read a block at a time: rows and cells by our own kernel, so that what a row is depends on nothing else.
+
+There are no types in a CSV file, and none are guessed: whoever asks says what a column is read as. A cell of another
+type is missing, a row with too few or too many cells or of over 4 MiB is left out, an empty line is a row of missing
+cells, and nothing raises. Quotes must be in pairs: one that is not takes what follows it into its cell.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from io import FileIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum import native
+from soundsum.data.ahead import read_ahead
+from soundsum.data.cells import Cells, parse_cells
+
+BLOCK = 1 << 22
+"""Bytes read at a time; no row is longer."""
+
+NOWHERE = 2**32 - 1
+"""The place of a column that nobody wants."""
+
+SPARE = 64
+"""Bytes after a block that the kernel may use."""
+
+ROW_START = 0
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class CsvFiles:
+    """CSV files, each with the column names that it begins with; the first one's are the table's."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        import pyarrow as pa
+
+        self.files = list(files)
+        self._names = {file: _read_header(file) for file in files}
+        self.schema = pa.schema([(name, pa.null()) for name in self._names[self.files[0]]])
+
+    def require(self, column: str) -> None:
+        """Refuses a column that is not in every file just once."""
+        if not all(names.count(column) == 1 for names in self._names.values()):
+            raise ValueError(f"one of the files does not have just one column {column!r}, which the first has")
+
+    def batches(self, kinds: Mapping[str, Any]) -> Iterator[Any]:
+        """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
+        parts = (self._parse(file, block, size, kinds) for file in self.files for block, size in whole_rows(file))
+        return read_ahead(parts)
+
+    def _parse(self, file: str, block: NDArray[np.uint8], size: int, kinds: Mapping[str, Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        places = {name: place for place, name in enumerate(kinds)}
+        place = [places.get(name, NOWHERE) for name in self._names[file]]
+        cells = native.split_rows(block, size, place, len(places), BLOCK)
+        columns = [parse_cells(Cells(block, cells[:, i]), kind) for i, kind in enumerate(kinds.values())]
+        yield pa.record_batch(columns, names=list(kinds))
+
+
+def whole_rows(path: str) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    """The rows after the header, in blocks of whole rows: the bytes, some to spare, and how many are rows."""
+    with open(path, "rb", buffering=0) as file:
+        if file.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
+            file.seek(0)
+        rest, skips, state = np.empty(0, np.uint8), True, ROW_START  # the header is skipped as too long a row is
+        while True:
+            block, is_last = _read_block(file, rest)
+            if skips:
+                end, _, state = native.scan_rows(block[:-SPARE], state)
+                if end is None:
+                    if is_last:
+                        return
+                    rest = rest[:0]
+                    continue
+                block, skips = block[end:], False
+            _, end, state = native.scan_rows(block[:-SPARE], ROW_START)
+            size = len(block) - SPARE
+            end = size if is_last else end or 0
+            rest = block[end:size].copy()
+            if end:
+                yield block, end
+            if is_last:
+                return
+            if len(rest) > BLOCK + 1:  # the last may be half of a line end
+                rest, skips = rest[:0], True
+
+
+def _read_block(file: FileIO, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], bool]:
+    """What was left, and what comes next, with bytes to spare; and whether that is the end."""
+    block = np.empty(len(rest) + BLOCK + SPARE, np.uint8)
+    block[: len(rest)] = rest
+    filled = len(rest)
+    while filled < len(block) - SPARE:
+        read = file.readinto(block[filled:-SPARE].data)
+        if not read:
+            return block[: filled + SPARE], True
+        filled += read
+    return block, False
+
+
+def _read_header(path: str) -> list[str]:
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
+        return next(csv.reader(file))

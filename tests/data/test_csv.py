@@ -1,0 +1,111 @@
+"""Rows and cells of CSV are those of Python's csv.reader, wherever the blocks that are read happen to end."""
+
+import csv
+import io
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from soundsum.data import csv_files
+from soundsum.data.csv_files import CsvFiles
+
+HEADERS = ["a", "a,b", "a,b,c"]
+BYTES = st.lists(
+    st.sampled_from([b",", b'"', b"\n", b"\r", b"\r\n", b"x", b"7", b" ", b'""', b'"y"', b"\xff", b"\0", b"long cell"])
+).map(b"".join)
+
+
+def model(body, columns, longest):
+    """csv.reader over the bytes as characters; an empty line is a row of empty cells, and others fit the header."""
+    taken, rows = [], []
+
+    def lines():
+        for line in io.StringIO(body.decode("latin-1"), newline=""):
+            taken.append(line)
+            yield line
+
+    for row in csv.reader(lines()):
+        raw = "".join(taken)
+        taken.clear()
+        length = len(raw if is_open(raw) else raw.removesuffix("\n").removesuffix("\r"))
+        if (len(row) == columns or not row) and length <= longest:
+            rows.append([cell.encode("latin-1") or None for cell in row] or [None] * columns)
+    return rows
+
+
+def is_open(row):
+    """Whether a quote of the row is not closed."""
+    try:
+        return not list(csv.reader([row], strict=True))
+    except csv.Error as error:
+        return "end of data" in str(error)
+
+
+def read(path, names):
+    found = [batch.to_pylist() for batch in CsvFiles([str(path)]).batches(dict.fromkeys(names))]
+    return [[row[name] for name in names] for batch in found for row in batch]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("csv") / "rows.csv"
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(HEADERS), BYTES, st.sampled_from([7, 16, 64, 1 << 22]), st.sampled_from([b"\n", b"\r\n", b"\r"]))
+@example("a,b", b'1,"x\ny"\n\n"3""4",\r\n,5', 7, b"\n")
+@example("a", b'"open', 7, b"\n")
+@example("a", b'"open\n', 64, b"\n")
+@example("a,b", b'1"2,"3"4"5\n"6"",7",8\n', 7, b"\n")
+@example("a", b"x\r", 7, b"\r")
+@example("a", b"1\r\n2\r\n3\r\n4", 7, b"\r\n")
+def test_rows_are_those_of_python(path, header, body, block, end):
+    path.write_bytes(header.encode() + end + body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_files, "BLOCK", block)
+        found = read(path, header.split(","))
+    assert found == model(after_header(end, body), header.count(",") + 1, block)
+
+
+def after_header(end, body):
+    """What is left when a line feed that begins the body has become part of the header's end."""
+    return body.removeprefix(b"\n") if end == b"\r" and body.startswith(b"\n") else body
+
+
+def test_some_columns_of_many_in_any_order_and_twice_over(path):
+    path.write_bytes(b"a,b,c\n1,2,3\n4,5,6\n")
+    assert read(path, ["c", "a"]) == [[b"3", b"1"], [b"6", b"4"]]
+
+
+def test_a_mark_before_a_quoted_header_with_a_line_end(path):
+    path.write_bytes(b'\xef\xbb\xbf"a\nb",c\n1,2\n')
+    assert read(path, ["a\nb", "c"]) == [[b"1", b"2"]]
+
+
+def test_files_with_their_columns_in_another_order(tmp_path):
+    (tmp_path / "1.csv").write_bytes(b"a,b\n1,2\n")
+    (tmp_path / "2.csv").write_bytes(b"c,b,a\n5,4,3\n")
+    files = CsvFiles([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")])
+    kinds = {"a": pa.float64(), "b": pa.int64()}
+    assert [row for batch in files.batches(kinds) for row in batch.to_pylist()] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+    files.require("a")
+    with pytest.raises(ValueError, match=r"does not have just one column 'c'"):
+        files.require("c")
+
+
+def test_a_quote_that_is_never_closed_takes_no_more_memory_than_a_block(path):
+    """Rows before it are there, what follows it is one row that is too long."""
+    path.write_bytes(b"a\n1\n2\n" + b'"' + b"3\n" * (3 * csv_files.BLOCK))
+    assert read(path, ["a"]) == [[b"1"], [b"2"]]
+
+
+def test_rows_of_many_blocks_are_all_there(path):
+    rows = 3 * csv_files.BLOCK // 8
+    path.write_bytes(b"a,b\n" + b"".join(b'%d,"%d"\r\n' % (i, -i) for i in range(rows)))
+    batches = list(CsvFiles([str(path)]).batches({"a": pa.int64(), "b": pa.int64()}))
+    assert len(batches) > 3
+    table = pa.Table.from_batches(batches)
+    assert table["a"].to_pylist() == list(range(rows))
+    assert table["b"].to_pylist() == [-i for i in range(rows)]
