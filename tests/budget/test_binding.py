@@ -101,6 +101,14 @@ class TestBinding:
             with pytest.raises(BudgetMismatch, match="is for persons, by patient of 'visits'"):
                 ss.Budget(path=path, **other)
 
+    def test_another_number_of_failures_for_a_ledger_there_is(self, tmp_path):
+        path = tmp_path / "ledger.db"
+        ss.Budget(epsilon=1, path=path, max_failures=3)
+        assert not ss.Budget(path=path).is_closed
+        assert not ss.Budget(path=path, max_failures=3).is_closed
+        with pytest.raises(ValueError, match="closes after 3 failed reads, not 5; leave max_failures out"):
+            ss.Budget(path=path, max_failures=5)
+
     def test_nonsense(self):
         with pytest.raises(ValueError, match="persons come or go"):
             ss.Budget(epsilon=1, privacy_unit="id", relation="change_one")

@@ -247,8 +247,8 @@ class TestOddKeys:
             assert ss.count(data, 1, privacy_unit="k", max_rows=5).value == 2
 
     def test_text_that_is_no_unicode(self, silent):
-        odd = ["a", "\ud800", "a"]
-        for keys in (odd, np.array(odd), pd.Series(odd, dtype=object)):
+        odd, python_text = ["a", "\ud800", "a"], pd.StringDtype("python")
+        for keys in (odd, np.array(odd), pd.Series(odd, dtype=object), pd.Series(odd, dtype=python_text)):
             assert ss.count({"k": keys}, 1, by="k", groups=["a"])["a"].value == 2
             assert ss.count({"k": keys}, 1, privacy_unit="k", max_rows=5).value == 3
 

@@ -102,6 +102,15 @@ class TestPersons:
     def test_odd_objects_are_no_ids(self, silent, odd):
         assert ss.count(np.ones(2), 1, privacy_unit=[1, odd]).value == 1
 
+    def test_more_text_than_32_bits_count(self, silent):
+        """66 rows of two persons, whose ids together are 2^31 bytes and more."""
+        ids = [pa.array([mark * (1 << 25)]) for mark in "ab"]
+        many = pa.table({"id": pa.chunked_array(ids * 33), "x": np.ones(66)})
+        assert sum(len(chunk[0].as_buffer()) for chunk in many["id"].chunks) > 2**31
+        assert ss.sum(many, 0, 1, 1, column="x", privacy_unit="id", max_rows=10).value == 20
+        one = pa.chunked_array(ids * 33)
+        assert ss.sum(np.ones(66), 0, 1, 1, privacy_unit=one, max_rows=10).value == 20
+
     def test_without_a_limit_there_is_no_promise(self):
         with pytest.raises(ValueError, match="held to both"):
             ss.count(np.ones(2), 1, privacy_unit=[1, 1], max_rows=None)
@@ -326,6 +335,30 @@ class TestTables:
         assert total.plan.problem.dtype.name == "float64"
         with pytest.raises(ValueError, match="two types"):
             ss.release(tmp_path / "t.csv", [ss.Sum("x", 0, 5, dtype="int64"), *asked], 1)
+
+    @pytest.mark.parametrize("kind", ["float16", "float32", "float64", "list", "csv", "dictionary"])
+    def test_zero_is_one_group_whatever_its_sign(self, silent, tmp_path, kind):
+        keys = [0.0, -0.0, 1.0, float("nan")]
+        if kind == "csv":
+            (tmp_path / "t.csv").write_text("k\n0\n-0.0\n1\nnan\n")
+        made = {
+            "list": keys,
+            "csv": tmp_path / "t.csv",
+            "dictionary": pa.array(keys).dictionary_encode(),
+        }.get(kind) or np.array(keys, kind)
+        table = made if kind == "csv" else {"k": made}
+        for zero in (0.0, -0.0):
+            assert [r.value for r in ss.count(table, 1, by="k", groups=[zero, 1.0]).values()] == [2, 1]
+
+    def test_what_is_no_time_is_missing(self, silent):
+        times = np.array(["2020-01-01", "NaT"], "M8[D]")
+        assert ss.count(times, 1, missing="drop").value == 1
+
+    def test_a_structured_array_is_refused_by_its_type(self):
+        budget = ss.Budget(epsilon=1)
+        with pytest.raises(TypeError, match=r"structured array of \('a',\) is not a column; pass a dict of its fields"):
+            ss.count(np.zeros(2, [("a", int)]), 1, missing="drop", budget=budget)
+        assert not budget.entries()
 
     def test_missing_text_can_be_counted(self, silent):
         table = pa.table({"k": ["a", None, "b"]})

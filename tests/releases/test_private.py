@@ -182,3 +182,14 @@ def test_an_answer_that_would_take_longer_is_a_failed_read():
         time.sleep(0.05)
     (entry,) = visits.budget.entries()
     assert entry.state == "failed"
+
+
+def test_a_plan_that_says_how_many_rows_there_are_is_noted_at_no_cost():
+    budget = ss.Budget(epsilon=1, relation="change_one", data="visits")
+    owner = ss.Private(VISITS, budget=budget, relation="change_one", name="visits", schema=SCHEMA)
+    assert owner.plan("cost").problem.size is None
+    assert budget.entries() == []
+    assert owner.plan("cost", method="kahan").problem.size == 4
+    (entry,) = budget.entries()
+    assert entry.what == "plan of a sum of cost, with the number of rows"
+    assert (entry.cost, budget.left.epsilon) == (budget.no_cost, 1)

@@ -1,7 +1,12 @@
 """Everything that can be summed: arrays, frames, relations, streams and files; and what happens when it cannot."""
 
+import os
+import subprocess
+import sys
+import tempfile
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -129,6 +134,25 @@ class TestFiles:
             assert isinstance(r.value, float)
             assert r.plan.method == "grid"
         assert isinstance(ss.sum(tmp_path / "t.csv", 0, 10, 1, column="x", dtype="int64").value, int)
+
+    def test_a_file_that_may_not_be_read(self, tmp_path):
+        """As the user nobody, if these tests run as root, who may read everything."""
+        program = (
+            "import os, sys, soundsum as ss; path, readable = sys.argv[1:]; ss.count(readable, 1)\n"
+            "os.getuid() or os.setuid(65534); budget = ss.Budget(epsilon=1)\n"
+            "try: ss.count(path, 1, budget=budget)\n"
+            "except PermissionError as error: print(error, budget.entries())"
+        )
+        with tempfile.TemporaryDirectory() as folder:  # one that others may enter
+            os.chmod(folder, 0o755)
+            (readable := Path(folder, "r.csv")).write_text("x\n1\n")
+            for name in ("t.csv", "t.parquet"):
+                (path := Path(folder, name)).write_text("x\n1\n")
+                path.chmod(0)
+                command = [sys.executable, "-c", program, path, readable]
+                ran = subprocess.run(command, capture_output=True, text=True)
+                message = f"{path}: no permission to read it; ask its owner, or run as a user who may []"
+                assert ran.stdout.strip() == message, ran.stderr
 
     def test_what_cannot_be_read_is_named(self, folder):
         with pytest.raises(FileNotFoundError, match="no such file; check the path"):

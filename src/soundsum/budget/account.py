@@ -48,7 +48,7 @@ class Budget:
     privacy_unit: whom it protects: persons, by the column of their ids; by default records.
     relation: when two tables are neighbours; by default symmetric.
     data: what the data is called, if it has a name; releases then give the same name=.
-    max_failures: after so many reads that fail the budget is closed, until `reopen`.
+    max_failures: after so many reads that fail the budget is closed, until `reopen`; 1 unless a new one says more.
 
     A ledger is bound to unit, relation and data when it is made; a budget in memory, unless they are given, by its
     first charge. A charge for others is refused with BudgetMismatch: costs for other neighbours do not add up.
@@ -70,12 +70,12 @@ class Budget:
         privacy_unit: str | None = None,
         relation: Relation | str | None = None,
         data: str | None = None,
-        max_failures: int = 1,
+        max_failures: int | None = None,
     ) -> None:
         self.path = None if path is None else os.path.abspath(path)
         binding = Binding(privacy_unit, Relation(relation or Relation.SYMMETRIC), data)
         said = None if privacy_unit is None and relation is None and data is None else binding
-        if isinstance(max_failures, bool) or not isinstance(max_failures, int) or max_failures < 1:
+        if max_failures is not None and (type(max_failures) is not int or max_failures < 1):
             raise ValueError(f"max_failures={max_failures!r}: give a whole number, 1 or more")
         no_total = epsilon is None and rho is None and not delta
         limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
@@ -84,11 +84,12 @@ class Budget:
             from soundsum.budget.process import MemoryStore
 
             assert limit is not None
-            self._store = MemoryStore(limit, said, max_failures)
+            self._store = MemoryStore(limit, said, max_failures or 1)
         else:
             from soundsum.budget.ledger import Ledger, Terms
 
-            self._store = Ledger(self.path, None if limit is None else Terms(limit, binding, max_failures), said)
+            terms = None if limit is None else Terms(limit, binding, max_failures or 1)
+            self._store = Ledger(self.path, terms, said, max_failures)
 
     def bind(self, binding: Binding) -> None:
         """Bind a budget in memory that is not bound yet; another is refused."""

@@ -53,8 +53,17 @@ class Terms:
 class Ledger:
     """Charges in a file, which processes share."""
 
-    def __init__(self, path: str | os.PathLike[str], terms: Terms | None, binding: Binding | None) -> None:
-        """Open the ledger, or start it where there is none and its terms are given; `binding` is one to insist on."""
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        terms: Terms | None,
+        binding: Binding | None = None,
+        max_failures: int | None = None,
+    ) -> None:
+        """Open the ledger, or start it where there is none and its terms are given.
+
+        `binding` and `max_failures` are insisted on where they are given.
+        """
         self.path = Path(os.path.abspath(path))
         if terms is not None and not os.path.lexists(self.path):
             _create(self.path, terms)
@@ -71,6 +80,10 @@ class Ledger:
             )
         if binding is not None and binding != self.binding:
             raise BudgetMismatch(f"{self.path} is for {self.binding}, not for {binding}; give another path")
+        if max_failures not in (None, self.max_failures):
+            raise ValueError(
+                f"{self.path} closes after {self.max_failures} failed reads, not {max_failures}; leave max_failures out"
+            )
 
     def spent(self) -> Cost:
         with _transaction(self.path, "DEFERRED") as db:

@@ -73,23 +73,28 @@ def as_numbers(data: Any, dtype: object = None) -> Numbers:
 def as_keys(data: Any) -> Any:
     """The column as an Arrow array, or as a list of Python objects."""
     data = write_out_categories(data)
-    is_text = getattr(getattr(data, "dtype", None), "kind", "") == "U"  # which may hold what is not Unicode
-    if isinstance(data, Runs | Column) or is_untyped(data) or is_text:
+    if isinstance(data, Runs | Column) or is_untyped(data) or _is_python_text(data):
         return list(data)
     return _arrow_keys(data)
+
+
+def _is_python_text(data: Any) -> bool:
+    """Whether these are Python's strings, of NumPy or pandas, which may hold what is not Unicode."""
+    dtype = getattr(data, "dtype", None)
+    return getattr(dtype, "kind", "") == "U" or getattr(dtype, "storage", "") == "python"
 
 
 def presence(data: Any) -> Column:
     """1 for every record, missing where it is null, None or NaN."""
     data = write_out_categories(data)
-    if isinstance(data, Runs | Column) or is_untyped(data):
+    if isinstance(data, Runs | Column) or is_untyped(data) or _is_python_text(data):
         there = np.array([not is_missing(x) for x in data], bool)
     elif is_arrow(data):
         there = _arrow_keys(data).is_valid().to_numpy(zero_copy_only=False)
     else:
         there = ~np.ma.getmaskarray(data)
-        if data.dtype.kind == "f":
-            there &= ~np.isnan(np.ma.getdata(data))
+        if data.dtype.kind in "fcmM":  # NaN and NaT are not themselves
+            there &= np.ma.getdata(data) == np.ma.getdata(data)
     return Column(np.ones(len(there), np.uint8), number_type("uint8"), np.packbits(there, bitorder="little"))
 
 

@@ -46,6 +46,8 @@ def dataset(path: Path) -> Any:
     kind = file_format(given if len(found) == 1 else f"{given} ({', '.join(sorted(kinds))[:40]})", min(kinds))
     if len(kinds) > 1 or not all(os.path.isfile(file) for file in found):
         raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")
+    if not all(os.access(file, os.R_OK) for file in found):
+        raise PermissionError(f"{given}: no permission to read it; ask its owner, or run as a user who may")
     opened: Any = None
     with suppress(pa.ArrowException, OSError, StopIteration, csv.Error):
         files: Any = CsvFiles(found) if kind == "csv" else ds.dataset(found, format=kind)

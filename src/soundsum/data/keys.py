@@ -72,7 +72,7 @@ class Groups:
         if pa.types.is_null(kind):
             return lambda keys: np.full(len(keys), len(self), np.int32)
         try:
-            listed = pa.array(self._spelled, type=kind)
+            listed = plain_keys(pa.array(self._spelled, type=kind))
             pc.index_in(listed[:0], value_set=listed)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise ValueError(
@@ -126,7 +126,7 @@ def is_arrow(data: Any) -> bool:
 
 
 def plain_keys(array: Any) -> Any:
-    """Keys as Arrow's functions compare them: dictionaries and views written out, NaN as no key at all."""
+    """Keys as Arrow's functions compare them: dictionaries and views written out, NaN as no key, -0.0 as 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -139,7 +139,10 @@ def plain_keys(array: Any) -> Any:
         return array.cast(pa.large_string())
     if pa.types.is_binary_view(kind):
         return array.cast(pa.large_binary())
-    return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array
+    if pa.types.is_floating(kind):
+        wide = array.cast(pa.float32()) if pa.types.is_float16(kind) else array  # for which Arrow has no sum
+        return pc.if_else(pc.is_nan(wide), None, pc.add(wide, pa.scalar(0, wide.type)))
+    return array
 
 
 def require_ids(ids: Any) -> None:

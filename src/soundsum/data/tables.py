@@ -328,6 +328,8 @@ def _can_be_read_twice(column: Any) -> bool:
 def _require_column(column: Any) -> Any:
     if isinstance(column, str | bytes) or not (_can_be_read_twice(column) or isinstance(column, Iterable)):
         raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
+    if getattr(getattr(column, "dtype", None), "kind", "") == "V":
+        raise TypeError(f"a structured array of {column.dtype.names} is not a column; pass a dict of its fields")
     return column
 
 

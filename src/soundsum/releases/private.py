@@ -26,7 +26,7 @@ from soundsum.engines import Engine, Totals
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release, Releases, Several
-from soundsum.releases.pipeline import carry_out
+from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import Plan
 from soundsum.releases.schema import ColumnSchema
 from soundsum.releases.setting import Setting, open_within, prepare
@@ -221,12 +221,19 @@ class Private:
     def plan(
         self, column: str, lower: Any = None, upper: Any = None, *, method: str | Method = "auto", **options: Any
     ) -> Plan:
-        """What a sum would cost; nothing is read and nothing charged. Options: by, groups, max_rows, max_groups."""
+        """What a sum would cost; nothing is charged. Options: by, groups, max_rows, max_groups.
+
+        Some methods need the number of rows, where that is public; it is then noted in the ledger at no cost.
+        """
         low, high = self._bounds(column, lower, upper)
         asked = Sum(column, low, high, self._type(column), method=method)
         _, (task,), _ = prepare(self._data, [asked], self._ask(**options))
-        assert isinstance(task.claim.plan, Plan)
-        return task.claim.plan
+        plan = task.claim.plan
+        assert isinstance(plan, Plan)
+        if plan.problem.size is not None:
+            what = f"plan of a sum of {column}, with the number of rows"
+            make_charge(self._budget, None, what, self._binding).settle()
+        return plan
 
     # How
 
