@@ -20,8 +20,8 @@ NAMES = [
 ]  # fmt: skip
 
 COMMON = {
-    "--epsilon", "--delta", "--rho", "--noise", "--relation", "--by", "--groups", "--privacy-unit", "--max-rows",
-    "--max-groups", "--missing", "--budget", "--data", "--json",
+    "--epsilon", "--delta", "--rho", "--noise", "--relation", "--by", "--groups", "--where", "--privacy-unit",
+    "--max-rows", "--max-groups", "--missing", "--budget", "--data", "--json",
 }  # fmt: skip
 BOUNDED = COMMON | {"file", "--column", "--bounds", "--dtype", "--size"}
 WHOM = {"--privacy-unit", "--relation", "--data", "--max-failures"}
@@ -51,8 +51,8 @@ COMMANDS = {
 }  # fmt: skip
 
 OPTIONS = {
-    "relation", "by", "groups", "privacy_unit", "max_rows", "max_groups", "noise", "delta", "rho", "missing", "budget",
-    "name",
+    "relation", "by", "groups", "where", "privacy_unit", "max_rows", "max_groups", "noise", "delta", "rho", "missing",
+    "budget", "name",
 }  # fmt: skip
 OF_NUMBERS = OPTIONS | {"data", "lower", "upper", "epsilon", "column", "size", "dtype"}
 SIGNATURES = {

@@ -54,6 +54,23 @@ def test_groups_are_read_as_what_the_column_holds_and_from_a_file(soundsum):
     assert "column 'year' is int64; list groups of that type" in refused.stderr
 
 
+def test_only_some_rows(soundsum):
+    def count(file, *conditions):
+        options = [word for condition in conditions for word in ("--where", condition)]
+        done = soundsum("count", file, "--epsilon", "1000", *options, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["value"]
+
+    (soundsum.folder / "w.csv").write_text("age,k,day\n17,a,2020\n18,b,2021\n40,b,2022\n?,b,2023\n")
+    assert count("w.csv", "age >= 18") == 2
+    assert count("w.csv", "age>17", "k = b") == 2
+    assert count("w.csv", "k = b") == count("w.csv", "k != 'a'") == 3
+    assert count("w.csv", "day = '2020'") == 1  # as text
+    days = pa.array(["2020-01-01", "2021-06-30"]).cast(pa.date32())
+    pyarrow.parquet.write_table(pa.table({"age": [17, 18], "day": days}), soundsum.folder / "w.parquet")
+    assert count("w.parquet", "age < 18") == count("w.parquet", "day >= 2021-01-01") == 1
+
+
 def test_persons(soundsum):
     done = soundsum(*SUM, "--privacy-unit", "person", "--max-rows", "3", "--json")
     release = json.loads(done.stdout)
@@ -154,6 +171,8 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
         (["sum", "none.csv", *PAY, "--epsilon", "1"], "none.csv: no such file; check the path"),
         (["sum", "empty.csv", *PAY, "--epsilon", "1"], "empty.csv cannot be read as csv"),
         (["histogram", "t.csv", "--column", "pay", "--edges", "0,x", "--epsilon", "1"], "'x' is not a number"),
+        ([*SUM, "--where", "pay"], "--where 'pay' is no condition; give a column, a sign and a value"),
+        ([*SUM, "--where", "floor > 2"], "column 'floor' is not in the table"),
         (["check", "t.csv"], "t.csv is not JSON"),
         (["budget", "show", "t.csv"], "t.csv"),
     ],

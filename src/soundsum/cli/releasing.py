@@ -23,8 +23,9 @@ import soundsum as ss
 from soundsum.arithmetic.words import interval, readable
 from soundsum.budget.ledger import read
 from soundsum.cli.options import AsJson, Epsilon, Rho
+from soundsum.cli.spelled import list_groups, read_condition
 from soundsum.data import files
-from soundsum.data.tables import Scanned, Watched, require
+from soundsum.data.tables import Watched
 from soundsum.releases.certificates import compare_release, compare_with_ledger
 from soundsum.releases.outcome import Release, Releases
 
@@ -48,6 +49,9 @@ def _common(
     by: Annotated[str | None, typer.Option(help="Release by group: the column the groups are in.")] = None,
     groups: Annotated[
         str | None, typer.Option(help="The groups, with commas: a,b,c; or @FILE, one to a line. Known in public.")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="Only rows such as: age >= 18. May be given several times.", metavar="COND")
     ] = None,
     privacy_unit: Annotated[str | None, typer.Option(help="Protect persons: the column of their ids.")] = None,
     max_rows: Annotated[int, typer.Option(help="With --privacy-unit: rows of a person that count, per group.")] = 1,
@@ -76,7 +80,8 @@ def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], d
         as_json, ledger, given["name"] = given.pop("as_json"), given.pop("budget"), given.pop("data")
         with _on_disk(given.pop("file")) as file:
             function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
-            given["groups"] = _list_groups(given["groups"], file, given["by"])
+            given["groups"] = list_groups(given["groups"], file, given["by"])
+            given["where"] = [read_condition(text, file) for text in given["where"] or ()] or None
             if ledger is not None:
                 given["budget"] = ss.Budget(path=ledger)
             with _watch(file) as table:
@@ -159,7 +164,7 @@ def private_histogram(
     return (
         ss.histogram,
         (points,),
-        {"column": column, "categories": _list_groups(categories, file, column), "dtype": dtype},
+        {"column": column, "categories": list_groups(categories, file, column), "dtype": dtype},
     )
 
 
@@ -217,26 +222,6 @@ def _watch(file: str) -> Iterator[Any]:
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("", total=files.rows(file))
         yield Watched(file, lambda rows: bar.advance(task, rows))
-
-
-def _list_groups(text: str | None, file: str, column: str | None) -> list[Any] | None:
-    """Groups as the column has them: numbers, dates or text."""
-    if text is None:
-        return None
-    names = Path(text[1:]).read_text().splitlines() if text.startswith("@") else text.split(",")
-    if column is None:
-        return list(names)
-    import pyarrow as pa
-
-    where = Scanned(file)
-    require(where, column)
-    if where.has_no_types:
-        return list(names)
-    kind = where.arrow_type(column)
-    try:
-        return list(pa.array(names).cast(kind).to_pylist())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ValueError(f"{text}: column {column!r} is {kind}; list groups of that type") from None
 
 
 def _number(text: str) -> float:

@@ -1,22 +1,32 @@
-"""Which rows of a table count, and together with which: the groups and the persons they belong to."""
+"""Which rows of a table count, and together with which: the groups and the persons they belong to, and filters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups
 from soundsum.data.records import Missing
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The column of groups with the groups listed, the column of persons' ids, and what a missing record counts as."""
+    """The column of groups with the groups listed, the column of persons' ids, and what a missing record counts as.
+
+    With a filter there is always a group: without others, the one of all rows that pass.
+    """
 
     by: str | None = None
     groups: Groups | None = None
     person: str | None = None
     missing: Missing = "zero"
+    where: Filter | None = None
     group_count: int | None = field(init=False)  # None for one sum over every row
+    columns: tuple[str, ...] = field(init=False)  # all that are read to know which rows count where
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "group_count", None if self.groups is None else len(self.groups.names))
+        only = None if self.where is None else 1
+        object.__setattr__(self, "group_count", only if self.groups is None else len(self.groups.names))
+        conditions = () if self.where is None else self.where.conditions
+        named = (self.by, self.person, *(condition.column for condition in conditions))
+        object.__setattr__(self, "columns", tuple(name for name in named if name is not None))

@@ -16,6 +16,7 @@ from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data import files
 from soundsum.data.boundary import read_within
 from soundsum.data.columns import Numbers, arrow_type, as_keys, as_numbers, empty_like, in_storage, presence
+from soundsum.data.filters import Condition, read_from_text
 from soundsum.data.keys import Groups, is_arrow, plain_keys, require_ids
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
@@ -55,6 +56,9 @@ class Schema(Protocol):
 
     def expect_ids(self, column: str | None) -> None:
         """Says that the column holds persons' ids; refuses a type that cannot be one."""
+
+    def expect_value(self, condition: Condition) -> None:
+        """Says that the column will be compared with a value; refuses one that is not of its type."""
 
     def rows(self) -> int:
         """How many there are, without reading them."""
@@ -101,6 +105,9 @@ class Columns:
 
     def expect_ids(self, column: str | None) -> None:
         require_ids(as_keys(empty_like(self._columns[column])))
+
+    def expect_value(self, condition: Condition) -> None:
+        condition.require_type(as_keys(empty_like(self._columns[condition.column])))
 
     def _read(self, column: str | None) -> Any:
         """The column; what can be looked at only once is written down now."""
@@ -206,6 +213,12 @@ class Scanned:
             self.read_as(column, pa.string())  # as numbers, "7" and "07" would be one person
         self._require_one_type(column)
         require_ids(self._no_keys(column))
+
+    def expect_value(self, condition: Condition) -> None:
+        if self.has_no_types and condition.column not in self._as:
+            self.read_as(condition.column, read_from_text(condition.value))
+        self._require_one_type(condition.column)
+        condition.require_type(self._no_keys(condition.column))
 
     def _require_one_type(self, column: str) -> None:
         if self._is_file:

@@ -69,12 +69,13 @@ class Unit:
         return Norms(2 * most, max(2 * most**2, (high - low) ** 2), 2)  # or goes from one group to another
 
     def __str__(self) -> str:
+        groups = "" if self.groups is None else f"{self.groups:,} group{'s' * (self.groups > 1)}"
         if self.max_rows is None:
-            return "one record" if self.groups is None else f"one record (of {self.groups:,} groups)"
+            return f"one record (of {groups})" if groups else "one record"
         rows = f"at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
         if self.groups is None:
             return f"one person (with {rows})"
-        kept = f"at most {min(self.max_groups, self.groups):,} of {self.groups:,} groups"
+        kept = f"at most {min(self.max_groups, self.groups):,} of {groups}"
         return f"one person (with {rows} in each of {kept})"
 
 

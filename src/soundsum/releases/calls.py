@@ -24,6 +24,7 @@ def release(
     relation: Relation | str = Relation.SYMMETRIC,
     by: Any = None,
     groups: Any = None,
+    where: Any = None,
     privacy_unit: Any = None,
     max_rows: int = 1,
     max_groups: int = 1,
@@ -43,6 +44,8 @@ def release(
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     by: one result for each group: the column the groups are in, or its values beside data that is one column.
     groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what so many rows can add.
@@ -61,7 +64,7 @@ def release(
     (Fraction(1, 2), 'mean')
     """
     promised = guarantee(epsilon, delta, rho, noise)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
     opened = open_within(data, statistics, setting, promised, budget)
     return Several(carry_out(*opened, promised, budget, setting.binding))
 
@@ -71,6 +74,7 @@ class CommonOptions(TypedDict, total=False):
 
     relation: Relation | str
     groups: Any
+    where: Any
     privacy_unit: Any
     max_rows: int
     max_groups: int
@@ -114,6 +118,7 @@ def sum(
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
+    where: Any = None,
     privacy_unit: Any = None,
     max_rows: int = 1,
     max_groups: int = 1,
@@ -138,6 +143,8 @@ def sum(
     column: the column to add up, where the data is a table.
     by: one sum for each group: the column the groups are in, or its values beside data that is one column.
     groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what so many rows can add.
@@ -163,7 +170,7 @@ def sum(
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
     statistic = Sum(column, lower, upper, dtype, size, max_size, method)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
     return release_one(data, statistic, setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -184,6 +191,7 @@ def mean(
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
+    where: Any = None,
     privacy_unit: Any = None,
     max_rows: int = 1,
     max_groups: int = 1,
@@ -206,6 +214,8 @@ def mean(
     column: the column to average, where the data is a table.
     by: one mean for each group: the column the groups are in, or its values beside data that is one column.
     groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
     max_rows: with privacy_unit=, whoever has more rows in a group counts as so many of their average row.
@@ -224,7 +234,7 @@ def mean(
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Mean(column, lower, upper, dtype, size), setting, promised, budget)
 
@@ -246,6 +256,7 @@ def variance(
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
+    where: Any = None,
     privacy_unit: Any = None,
     max_rows: int = 1,
     max_groups: int = 1,
@@ -268,6 +279,8 @@ def variance(
     column: the column to look at, where the data is a table.
     by: one variance for each group: the column the groups are in, or its values beside data that is one column.
     groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
     max_rows: with privacy_unit=, whoever has more rows in a group counts as so many of their average row.
@@ -286,6 +299,6 @@ def variance(
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Variance(column, lower, upper, dtype, size), setting, promised, budget)

@@ -145,6 +145,7 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "certificate",
         "column",
         "by",
+        "where",
         "group",
         "exact",
         "interval_95",
@@ -205,7 +206,8 @@ def _compare_query(release: dict[str, Any], what: str, cost: dict[str, str | Non
     problem = claim.plan.problem
     unsized = Problem(problem.dtype, problem.lower, problem.upper, problem.relation, None, problem.max_size)
     own = {
-        describe_task(claim.kind.name, release["column"], p, claim.plan.unit, release["by"]) for p in (problem, unsized)
+        describe_task(claim.kind.name, release["column"], p, claim.plan.unit, release["by"], release["where"])
+        for p in (problem, unsized)
     }
     if not own & set(asked):
         return [f"the charge was for {what!r}, and the certificate is about {min(own)!r}"]

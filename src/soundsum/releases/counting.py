@@ -30,6 +30,7 @@ def count(
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
+    where: Any = None,
     privacy_unit: Any = None,
     max_rows: int = 1,
     max_groups: int = 1,
@@ -51,6 +52,8 @@ def count(
     column: with missing="drop", the column to look at, where the data is a table.
     by: one count for each group: the column the groups are in, or its values beside data that is one column.
     groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
     max_rows: with privacy_unit=, so many rows of a person count in a group.
@@ -66,7 +69,7 @@ def count(
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
     return release_one(data, Count(column), setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -79,6 +82,7 @@ def histogram(
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
+    where: Any = None,
     privacy_unit: Any = None,
     max_rows: int = 1,
     max_groups: int = 1,
@@ -103,6 +107,8 @@ def histogram(
     column: the column to look at, where the data is a table.
     by: one histogram for each group: the column the groups are in, or its values beside data that is one column.
     groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
     max_rows: with privacy_unit=, so many rows of a person count in a cell.
@@ -119,7 +125,7 @@ def histogram(
 
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name)
+    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
     promised = guarantee(epsilon, delta, rho, noise)
     released = release_one(data, Histogram(column, edges, categories, dtype), setting, promised, budget)
     assert isinstance(released, Releases)

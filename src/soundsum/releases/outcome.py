@@ -26,6 +26,7 @@ class Origin:
 
     column: str | None
     by: str | None
+    where: str | None
     data: str | None
     privacy_unit: str | None
     at: datetime
@@ -92,6 +93,7 @@ class Release:
             "statistic": self.statistic,
             "column": origin.column,
             "by": origin.by,
+            "where": origin.where,
             **({} if self.group is None else {"group": group}),
             "value": self.value,
             "exact": str(self.exact),

@@ -44,8 +44,9 @@ def carry_out(
     sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
     charge.settle()
+    where = None if rows.where is None else str(rows.where)
     origins = [
-        Origin(task.statistic.column, rows.by, whom.data, whom.privacy_unit, at, what, cost, charge.number)
+        Origin(task.statistic.column, rows.by, where, whom.data, whom.privacy_unit, at, what, cost, charge.number)
         for task in tasks
     ]
     return [

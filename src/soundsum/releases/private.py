@@ -197,6 +197,7 @@ class Private:
         *,
         by: str | None = None,
         groups: Any = None,
+        where: Any = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
         noise: str = "laplace",
@@ -207,13 +208,14 @@ class Private:
         """Several statistics for one charge; they share epsilon equally.
 
         by: one result for each group in this column; groups: which, by default those the schema lists.
+        where: only rows that fulfil all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
         """
         promised = guarantee(epsilon, delta, rho, noise)
         typed = [self._typed(statistic) for statistic in statistics]
         has_cells = any(statistic.cells is not None for statistic in typed)
-        setting = self._ask(by, groups, max_rows, max_groups, missing, has_cells)
+        setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
         engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
         return Several(carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding))
 
@@ -221,7 +223,7 @@ class Private:
     def plan(
         self, column: str, lower: Any = None, upper: Any = None, *, method: str | Method = "auto", **options: Any
     ) -> Plan:
-        """What a sum would cost; nothing is charged. Options: by, groups, max_rows, max_groups.
+        """What a sum would cost; nothing is charged. Options: by, groups, where, max_rows, max_groups.
 
         Some methods need the number of rows, where that is public; it is then noted in the ledger at no cost.
         """
@@ -248,6 +250,7 @@ class Private:
         max_rows: int | None = None,
         max_groups: int | None = None,
         missing: Missing = "zero",
+        where: Any = None,
         has_cells: bool = False,
     ) -> Setting:
         if by is not None and not isinstance(by, str):
@@ -261,7 +264,7 @@ class Private:
         )
         if by is None and max_groups is None and not has_cells:
             most = 1  # the owner's cap is about groups and cells, of which there are none
-        return replace(own, by=by, groups=groups, max_rows=rows, max_groups=most, missing=missing)
+        return replace(own, by=by, groups=groups, max_rows=rows, max_groups=most, missing=missing, where=where)
 
     def _typed(self, statistic: Statistic) -> Statistic:
         """The statistic, of the type the schema gives its column."""

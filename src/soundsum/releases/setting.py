@@ -10,6 +10,7 @@ from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES, Same
 from soundsum.data.boundary import SENTENCE, ReadFailed
+from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
@@ -42,6 +43,7 @@ class Setting:
     max_rows: int = 1
     max_groups: int = 1
     name: str | None = None  # of the data
+    where: Any = None
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
@@ -70,15 +72,17 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     columns, beside = _separate(data, {"by": setting.by, "privacy_unit": setting.privacy_unit})
     by, person = columns["by"], columns["privacy_unit"]
     asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
-    asked += [name for name in (by, person) if name is not None]
+    where = None if setting.where is None else Filter.of(setting.where)
+    rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing, where)
     engine = open_engine(data, beside)
     schema = engine.schema
-    require(schema, *asked)
-    rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing)
+    require(schema, *asked, *rows.columns)
     if rows.groups is not None:
         schema.expect_groups(by, rows.groups)  # refused now, and not when the first row comes
     if person is not None:
         schema.expect_ids(person)
+    for condition in () if where is None else where.conditions:
+        schema.expect_value(condition)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
     tasks = []
     for statistic in statistics:
@@ -114,6 +118,8 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
         raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
     if not statistics:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
+    if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):
+        raise ValueError("size= is the number of all rows; how many pass where= is private, so leave size out")
     if setting.by is None and setting.max_groups != 1 and all(one.cells is None for one in statistics):
         raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
 

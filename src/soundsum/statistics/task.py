@@ -82,13 +82,17 @@ class Task:
     def describe(self, rows: Rows) -> str:
         """What is asked, for the ledger."""
         plan = self.claim.plan
-        return describe_task(self.statistic.name, self.statistic.column, plan.problem, plan.unit, rows.by)
+        where = None if rows.where is None else str(rows.where)
+        return describe_task(self.statistic.name, self.statistic.column, plan.problem, plan.unit, rows.by, where)
 
 
-def describe_task(name: str, column: str | None, problem: Problem, unit: Unit, by: str | None) -> str:
+def describe_task(
+    name: str, column: str | None, problem: Problem, unit: Unit, by: str | None, where: str | None = None
+) -> str:
     """One task, as a ledger says it."""
     of = "" if column is None else f" {column}:"
-    return f"{name} of{of} {problem}, {unit}{'' if by is None else f', by {by}'}"
+    which = ("" if by is None else f", by {by}") + ("" if where is None else f", where {where}")
+    return f"{name} of{of} {problem}, {unit}{which}"
 
 
 def describe(tasks: Sequence[Task], rows: Rows) -> str:

@@ -1,0 +1,68 @@
+"""Groups and conditions as they are spelled on the command line, as values of a column's own type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from soundsum.data.tables import Scanned, require
+
+CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
+QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
+
+
+def list_groups(text: str | None, file: str, column: str | None) -> list[Any] | None:
+    """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them."""
+    if text is None:
+        return None
+    names = Path(text[1:]).read_text().splitlines() if text.startswith("@") else text.split(",")
+    if column is None:
+        return list(names)
+    table = _open(file, column)
+    if table.has_no_types:
+        return list(names)
+    return _typed(names, table, column, f"list groups of that type, and not {text}")
+
+
+def read_condition(text: str, file: str) -> tuple[str, str, Any]:
+    """A column, a sign and a value. In CSV, which has no types, a value is a number where it is spelled like one.
+
+    In quotes it is text.
+    """
+    found = CONDITION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"--where {text!r} is no condition; give a column, a sign and a value, such as 'age >= 18'")
+    column, sign, spelled = found[1], "==" if found[2] == "=" else found[2], found[3]
+    quoted = QUOTED.fullmatch(spelled)
+    inside = spelled if quoted is None else quoted[1] if quoted[1] is not None else quoted[2]
+    table = _open(file, column)
+    if not table.has_no_types:
+        (value,) = _typed([inside], table, column, f"give a value of that type in --where {text!r}")
+        return column, sign, value
+    return column, sign, inside if quoted is not None else _number_or_text(spelled)
+
+
+def _open(file: str, column: str) -> Scanned:
+    table = Scanned(file)
+    require(table, column)
+    return table
+
+
+def _typed(texts: Sequence[str], table: Scanned, column: str, remedy: str) -> list[Any]:
+    import pyarrow as pa
+
+    kind = table.arrow_type(column)
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    try:
+        return list(pa.array(texts).cast(plain).to_pylist())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ValueError(f"column {column!r} is {plain}; {remedy}") from None
+
+
+def _number_or_text(spelled: str) -> float | str:
+    try:
+        return float(spelled)
+    except ValueError:
+        return spelled

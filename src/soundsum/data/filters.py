@@ -1,0 +1,169 @@
+"""Filters: which rows count, by comparing columns with values of their own types.
+
+A condition casts nothing and computes nothing, so that no record can make it fail: integers are compared with integers,
+floats with numbers (exactly, as doubles), text by its bytes, times with times. NULL and NaN match no condition. Rows
+that fail one are there all the same; they count as rows of a group that nobody listed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.data.columns import is_missing
+
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+ARROW = {"==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+
+
+class HasKeys(Protocol):
+    """Some rows of a table."""
+
+    @property
+    def rows(self) -> int: ...
+    def keys(self, column: str | None) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One comparison of a column with a value."""
+
+    column: str
+    sign: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.sign} {self.value!r}".replace(";", "\\x3b")  # which parts what a ledger lists
+
+    def require_type(self, keys: Any) -> None:
+        """Refuses a value that is not of the column's type, shown by an empty one."""
+        if not isinstance(keys, list):
+            as_scalar(self.value, keys.type, self.column)
+
+    def passes(self, keys: Any) -> NDArray[np.bool_]:
+        """Which rows fulfil it, by the column's keys: an Arrow array, or a list of Python objects."""
+        if isinstance(keys, list):
+            return np.array([self._holds(key) for key in keys], bool)
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        value = as_scalar(self.value, keys.type, self.column)
+        own = keys.cast(pa.float64()) if pa.types.is_floating(keys.type) else keys
+        found = pc.call_function(ARROW[self.sign], [own, value])
+        return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), bool)
+
+    def _holds(self, key: Any) -> bool:
+        """Of an object without a type: what is not of the value's kind does not match."""
+        if is_missing(key) or _kind(key) != _kind(self.value) or _kind(key) is None:
+            return False
+        try:
+            return bool(COMPARE[self.sign](key, self.value))
+        except Exception:  # of a class of somebody's own
+            return False
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Conditions that a row fulfils all of."""
+
+    conditions: tuple[Condition, ...]
+
+    @classmethod
+    def of(cls, where: Any) -> Filter:
+        """A list of (column, sign, value), such as [("age", ">=", 18)]."""
+        given = [where] if isinstance(where, tuple) else where
+        if not isinstance(given, list) or not given or not all(_is_condition(one) for one in given):
+            raise ValueError(
+                f"where={where!r}: give conditions (column, {' or '.join(COMPARE)}, value), such as [('age', '>=', 18)]"
+            )
+        for _, _, value in given:
+            if _kind(value) is None or value != value:
+                raise ValueError(f"where: {value!r} cannot be compared with; give a number, text, a date or a time")
+        return cls(tuple(Condition(*one) for one in given))
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.conditions))
+
+    def passes(self, batch: HasKeys) -> NDArray[np.bool_]:
+        """Which rows fulfil every condition."""
+        found = np.ones(batch.rows, bool)
+        for condition in self.conditions:
+            found &= condition.passes(batch.keys(condition.column))
+        return found
+
+
+def _is_condition(given: Any) -> bool:
+    return isinstance(given, list | tuple) and len(given) == 3 and isinstance(given[0], str) and given[1] in COMPARE
+
+
+def _kind(value: Any) -> str | None:
+    """What a value can be compared with: others of the same kind."""
+    if isinstance(value, bool | np.bool_):
+        return "truth"
+    if isinstance(value, int | float | Decimal | np.integer | np.floating):
+        return "number"
+    if isinstance(value, datetime.datetime):
+        return "moment" if value.tzinfo is None else "moment in a zone"
+    kinds = {
+        str: "text",
+        bytes: "bytes",
+        datetime.date: "day",
+        datetime.time: "time of day",
+        datetime.timedelta: "time",
+    }
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), None)
+
+
+def read_from_text(value: Any) -> Any:
+    """The type in which a column of text is read to be compared with a value."""
+    import pyarrow as pa
+
+    kinds = {"truth": pa.bool_(), "number": pa.float64(), "text": pa.string()}
+    kind = kinds.get(_kind(value) or "")
+    if kind is None:
+        raise ValueError(f"where: a CSV file has numbers, text, true and false, and no {value!r}; compare with text")
+    return kind
+
+
+def as_scalar(value: Any, kind: Any, column: str) -> Any:
+    """The value as an Arrow scalar of a column's type, exactly; floats are compared as doubles."""
+    import pyarrow as pa
+
+    types, own = pa.types, _kind(value)
+    fits = {
+        "truth": types.is_boolean(kind),
+        "number": types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind),
+        "text": types.is_string(kind) or types.is_large_string(kind),
+        "bytes": types.is_binary(kind) or types.is_large_binary(kind),
+        "day": types.is_date(kind),
+        "moment": types.is_timestamp(kind) and kind.tz is None,
+        "moment in a zone": types.is_timestamp(kind) and kind.tz is not None,
+        "time of day": types.is_time(kind),
+        "time": types.is_duration(kind),
+    }
+    wanted = pa.float64() if types.is_floating(kind) else kind
+    scalar = None
+    try:
+        if own is not None and fits[own] and not (types.is_floating(kind) and isinstance(value, Decimal)):
+            plain = value.item() if isinstance(value, np.generic) else value
+            plain = float(plain) if types.is_floating(kind) and not isinstance(plain, bool) else plain
+            scalar = pa.scalar(plain, wanted)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        scalar = None
+    if scalar is None or not scalar.as_py() == value:
+        raise ValueError(f"where: {value!r} is no value of column {column!r}, which is {kind}; give one of that type")
+    return scalar

@@ -1,0 +1,167 @@
+"""A filter is a group: what it leaves out, what one record moves through it, and what it refuses to compare."""
+
+import datetime
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import soundsum as ss
+from soundsum.data.filters import COMPARE, Filter
+from soundsum.data.relations import Relation
+
+DAY, MOMENT = datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 12)
+COLUMNS = {
+    "int8": (pa.array([1, None, 3, -4], pa.int8()), 1),
+    "uint64": (pa.array([1, None, 2**64 - 1, 0], pa.uint64()), 2**64 - 1),
+    "int64": (pa.array([2**53 + 1, None, 2**53, -1]), 2**53),
+    "float64": (pa.array([0.1, None, float("nan"), -0.0]), 0),
+    "float32": (pa.array([0.1, None, 0.5, float("inf")], pa.float32()), 0.1),
+    "float16": (pa.array(np.array([0.1, 0.5, np.nan, 2], np.float16)), 0.5),
+    "decimal": (pa.array([Decimal("1.50"), None, Decimal("-2.00"), Decimal("0.10")]), Decimal("1.5")),
+    "bool": (pa.array([True, None, False, True]), True),
+    "text": (pa.array(["b", None, "", "é"]), "b"),
+    "large text": (pa.array(["b", None, "B", "bb"], pa.large_string()), "b"),
+    "dictionary": (pa.array(["b", None, "a", "c"]).dictionary_encode(), "b"),
+    "bytes": (pa.array([b"b", None, b"", b"\xff"]), b"b"),
+    "date": (pa.array([DAY, None, DAY - datetime.timedelta(1), DAY + datetime.timedelta(1)]), DAY),
+    "timestamp": (pa.array([MOMENT, None, MOMENT - datetime.timedelta(1), MOMENT], pa.timestamp("ns")), MOMENT),
+}
+
+
+def wanted(values, sign, value):
+    """Python's own comparison; of floats, exactly."""
+    return sum(x is not None and x == x and bool(COMPARE[sign](x, value)) for x in values)
+
+
+@pytest.mark.parametrize("sign", COMPARE)
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_filter_compares_as_python_does(silent, kind, sign, tmp_path):
+    column, value = COLUMNS[kind]
+    expected = wanted(column.to_pylist(), sign, value)
+    tables = [pa.table({"k": column}), {"k": column}, {"k": column.to_pylist()}]
+    if kind != "float16":
+        pa.parquet.write_table(tables[0], tmp_path / "t.parquet")
+        tables.append(tmp_path / "t.parquet")
+    for table in tables:
+        assert ss.count(table, 1, where=[("k", sign, value)]).value == expected
+
+
+def test_every_kind_of_table(silent, tmp_path):
+    frame = {"age": [10, 20, 30], "x": [1.0, 2.0, 4.0], "k": ["a", "b", "b"]}
+    pa.csv.write_csv(pa.table(frame), tmp_path / "t.csv")
+    duck = duckdb.connect().sql(
+        "select * from (values (10, 1.0::double, 'a'), (20, 2.0, 'b'), (30, 4.0, 'b')) t(age, x, k)"
+    )
+    for table in (frame, pd.DataFrame(frame), pl.DataFrame(frame), pa.table(frame), duck, tmp_path / "t.csv"):
+        where = [("age", ">=", 20), ("k", "==", "b")]
+        assert ss.sum(table, 0, 3, 1, column="x", where=where).value == 5
+        assert ss.mean(table, 0, 4, 1, column="x", where=where).value == 3
+        assert ss.count(table, 1, where=("age", "<", 25), by="k", groups=["a", "b"])["b"].value == 1
+        assert ss.histogram(table, [0, 2, 5], 1, column="x", where=("age", ">", 10))[(2, 5)].value == 2
+        assert ss.count(table, 1, where=where, privacy_unit="k", max_rows=1).value == 1
+
+
+VALUES, BOUNDS = (-2, 0, 1, 3), (-2, 3)
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("low, high", [(-2, 3), (1, 3), (-2, -1)])
+def test_what_one_record_moves(silent, relation, low, high):
+    """Over every small table and neighbour: never more than claimed, and once as much."""
+    rows = list(itertools.product((False, True), VALUES))
+    commons = ([], [(True, 3), (False, 1)])
+
+    def release(table):
+        data = pa.table(
+            {"passes": pa.array([p for p, _ in table], pa.bool_()), "x": pa.array([x for _, x in table], pa.int64())}
+        )
+        return ss.sum(data, low, high, 1, column="x", where=("passes", "==", True), relation=relation)
+
+    moved = set()
+    for common in commons:
+        for row in rows:
+            for other in rows if relation.sized else [None]:
+                left, right = [*common, row], [*common, *([] if other is None else [other])]
+                moved.add(abs(release(left).exact - release(right).exact))
+    plan = release(rows).plan
+    assert (
+        max(moved)
+        == plan.sensitivity
+        == (max(abs(low), abs(high), high - low) if relation.sized else max(abs(low), abs(high)))
+    )
+
+
+def test_under_a_public_size_counts_and_means_are_noisy_all_the_same():
+    table = {"age": [10, 20, 30], "x": [1.0, 2.0, 4.0]}
+    n = ss.count(table, 1, relation="change_one", where=("age", ">", 15))
+    assert n.plan.sensitivity == 1
+    mean = ss.mean(table, 0, 4, 1, column="x", relation="change_one", where=("age", ">", 15))
+    assert [part["what"] for part in mean.certificate["released"]] == ["sum of c", "count"]
+    with pytest.raises(ValueError, match="how many pass where= is private, so leave size out"):
+        ss.sum(table, 0, 4, 1, column="x", relation="change_one", size=3, where=("age", ">", 15))
+
+
+def test_ledger_and_check_know_the_filter(tmp_path):
+    budget = ss.Budget(epsilon=2, path=tmp_path / "ledger.db")
+    r = ss.sum({"x": [1.0], "k": ["a; b"]}, 0, 4, 1, column="x", where=("k", "==", "a; b"), budget=budget)
+    (entry,) = budget.entries()
+    assert entry.what.endswith("where k == 'a\\x3b b'")
+    from soundsum.budget.ledger import read
+    from soundsum.releases.certificates import compare_release, compare_with_ledger
+
+    assert compare_release(r.to_dict()) == compare_with_ledger(r.to_dict(), read(tmp_path / "ledger.db")) == []
+    changed = r.to_dict() | {"where": None}
+    assert compare_with_ledger(changed, read(tmp_path / "ledger.db"))
+
+
+class Odd:
+    def __ge__(self, other):
+        raise RuntimeError("secret")
+
+
+def test_objects_of_any_kind_do_not_match_and_do_not_raise(silent):
+    keys = [18, 17, "18", None, Odd(), float("nan"), [1], Decimal(20), np.float32(18), True, Fraction(19)]
+    assert ss.count({"k": keys}, 1, where=("k", ">=", 18)).value == 3
+
+
+@pytest.mark.parametrize(
+    "where, message",
+    [
+        (("age", ">=", 15.5), "15.5 is no value of column 'age', which is int64"),
+        (("age", "==", "10"), "'10' is no value of column 'age'"),
+        (("age", "==", True), "True is no value of column 'age'"),
+        (("age", "<", 2**63), "is no value of column 'age'"),
+        (("x", "<", 2**53 + 1), "9007199254740993 is no value of column 'x', which is double"),
+        (("k", "<", 5), "5 is no value of column 'k', which is string"),
+        (("k", "<", "'; drop table t; --" + "\ud800"), "is no value of column 'k'"),
+        (("day", "<", datetime.datetime(2020, 1, 1)), "is no value of column 'day'"),
+        (("none", "<", 5), "column 'none' is not in the table"),
+        (("age", "like", 5), "give conditions"),
+        ([], "give conditions"),
+        ("age > 5", "give conditions"),
+        ([("age", ">")], "give conditions"),
+        (("x", "==", float("nan")), "nan cannot be compared with"),
+        (("x", "==", None), "None cannot be compared with"),
+        (("x", "==", [1]), "cannot be compared with"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_charged(where, message):
+    table = pa.table({"age": [10], "x": [1.0], "k": ["a"], "day": [DAY]})
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ValueError, match=message):
+        ss.count(table, 1, where=where, budget=budget)
+    assert budget.entries() == []
+
+
+def test_words():
+    assert str(Filter.of([("age", ">=", 18), ("k", "==", "it's")])) == 'age >= 18 and k == "it\'s"'
+    assert str(ss.count({"x": [1]}, 1, where=("x", "==", 1)).plan.unit) == "one record (of 1 group)"
