@@ -73,15 +73,17 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     by, person = columns["by"], columns["privacy_unit"]
     asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
     where = None if setting.where is None else Filter.of(setting.where)
-    rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing, where)
+    conditions = () if where is None else where.conditions
+    asked += [name for name in (by, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside)
     schema = engine.schema
-    require(schema, *asked, *rows.columns)
+    require(schema, *asked)
+    rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing, where)
     if rows.groups is not None:
         schema.expect_groups(by, rows.groups)  # refused now, and not when the first row comes
     if person is not None:
         schema.expect_ids(person)
-    for condition in () if where is None else where.conditions:
+    for condition in conditions:
         schema.expect_value(condition)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
     tasks = []
