@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.data.keys import Codes, cross_codes
+from soundsum.data.keys import cross_codes
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Batch, Table, open_table
+from soundsum.data.tables import Table, open_table
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
 from soundsum.engines.ids import PersonWords
@@ -34,7 +34,10 @@ class Memory(Engine):
         sums = [accumulate(task, rows) for task in tasks]
         persons, n = PersonWords(), 0
         for batch in self.schema.batches(*[task.statistic.column for task in tasks], *rows.columns):
-            codes = find_groups(batch, rows)
+            codes = None if rows.groups is None else rows.groups.codes(batch.keys(rows.by))
+            if rows.where is not None:  # what fails is in no group that is listed
+                passes, unlisted = rows.where.passes(batch), np.int32(rows.group_count or 1)
+                codes = np.where(passes, np.int32(0) if codes is None else codes, unlisted)
             ids = None if rows.person is None else persons.find(batch.keys(rows.person))
             for task, own in zip(tasks, sums, strict=True):
                 places, cells = codes, task.statistic.cells
@@ -47,14 +50,6 @@ class Memory(Engine):
                 own.add(taken, batch.rows, places, ids)
             n += batch.rows
         return [own.totals() for own in sums], n
-
-
-def find_groups(batch: Batch, rows: Rows) -> Codes | None:
-    """The code of every row's group, one past the last for those not listed and those that fail the filter."""
-    codes = None if rows.groups is None else rows.groups.codes(batch.keys(rows.by))
-    if rows.where is None:
-        return codes
-    return np.where(rows.where.passes(batch), np.int32(0) if codes is None else codes, np.int32(rows.group_count or 0))
 
 
 def accumulate(task: Task, rows: Rows) -> Accumulator:
