@@ -8,8 +8,8 @@ cells, and nothing raises. Quotes must be in pairs: one that is not takes what f
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
-from io import FileIO
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from soundsum import native
 from soundsum.data.ahead import read_ahead
 from soundsum.data.cells import Cells, parse_cells
+from soundsum.data.paths import compression
 
 BLOCK = 1 << 22
 """Bytes read at a time; no row is longer."""
@@ -64,10 +65,10 @@ class CsvFiles:
 
 def whole_rows(path: str) -> Iterator[tuple[NDArray[np.uint8], int]]:
     """The rows after the header, in blocks of whole rows: the bytes, some to spare, and how many are rows."""
-    with open(path, "rb", buffering=0) as file:
-        if file.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
-            file.seek(0)
-        rest, skips, state = np.empty(0, np.uint8), True, ROW_START  # the header is skipped as too long a row is
+    with _open(path) as file:
+        begin = file.read(len(BYTE_ORDER_MARK))
+        rest = np.frombuffer(begin.removeprefix(BYTE_ORDER_MARK), np.uint8)
+        skips, state = True, ROW_START  # the header is skipped as too long a row is
         while True:
             block, is_last = _read_block(file, rest)
             if skips:
@@ -90,7 +91,7 @@ def whole_rows(path: str) -> Iterator[tuple[NDArray[np.uint8], int]]:
                 rest, skips = rest[:0], True
 
 
-def _read_block(file: FileIO, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], bool]:
+def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], bool]:
     """What was left, and what comes next, with bytes to spare; and whether that is the end."""
     block = np.empty(len(rest) + BLOCK + SPARE, np.uint8)
     block[: len(rest)] = rest
@@ -104,5 +105,13 @@ def _read_block(file: FileIO, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8
 
 
 def _read_header(path: str) -> list[str]:
-    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
-        return next(csv.reader(file))
+    with _open(path) as file:
+        begin = file.read(BLOCK).decode("utf-8-sig", errors="replace")
+    return next(csv.reader(io.StringIO(begin, newline="")))
+
+
+def _open(path: str) -> Any:
+    """A stream of the file's bytes, decompressed if its suffix says so."""
+    import pyarrow as pa
+
+    return pa.input_stream(path, compression=compression(path))

@@ -3,59 +3,41 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 from soundsum.arithmetic.numbers import NumberType, int64
 from soundsum.data.ahead import read_ahead
 from soundsum.data.csv_files import CsvFiles
+from soundsum.data.paths import find_files
 
 BATCH = 1 << 18
 """Rows read at a time."""
 
-FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 BUFFERED = {"buffer_size": 1 << 20, "pre_buffer": False}
 SMALL_GROUP_ROWS, SMALL_GROUP_BYTES = 1 << 21, 1 << 26
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
-Path: TypeAlias = str | os.PathLike[str]
-PATHS = (str, os.PathLike)
 
-
-def file_format(path: Path, suffix: str | None = None) -> str:
-    suffix = os.path.splitext(path)[1].lower() if suffix is None else suffix
-    if suffix not in FORMATS:
-        raise ValueError(f"{path}: {suffix or 'no suffix'} is not a known format; use {', '.join(FORMATS)}")
-    return FORMATS[suffix]
-
-
-def dataset(path: Path) -> Any:
-    """The file, or the files of a glob, as one Arrow dataset."""
-    import glob
-
+def dataset(path: Any) -> Any:
+    """The files that a path or a list of them means, as one Arrow dataset, or as CSV files."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    given = os.fspath(path)
-    found = sorted(glob.glob(given)) or [given]
-    if not os.path.exists(found[0]):
-        raise FileNotFoundError(f"{given}: no such file; check the path")
-    kinds = {os.path.splitext(file)[1].lower() for file in found}
-    kind = file_format(given if len(found) == 1 else f"{given} ({', '.join(sorted(kinds))[:40]})", min(kinds))
-    if len(kinds) > 1 or not all(os.path.isfile(file) for file in found):
-        raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")
-    if not all(os.access(file, os.R_OK) for file in found):
-        raise PermissionError(f"{given}: no permission to read it; ask its owner, or run as a user who may")
+    found = find_files(path)
+    keys = ds.partitioning(pa.schema([(key, pa.string()) for key in found.keys]), flavor="hive") if found.keys else None
     opened: Any = None
-    with suppress(pa.ArrowException, OSError, StopIteration, csv.Error):
-        files: Any = CsvFiles(found) if kind == "csv" else ds.dataset(found, format=kind)
-        if kind != "csv":
+    with suppress(pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
+        if found.format == "csv":
+            opened = CsvFiles(found.files)
+        else:
+            files = ds.dataset(found.files, format=found.format, partitioning=keys, partition_base_dir=found.folder)
             [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
-        opened = files
+            opened = files
     if opened is None:  # raised here, so that nothing of the reader comes along
-        raise ValueError(f"{given} cannot be read as {kind}; it is empty or broken, or its suffix is wrong")
+        words = f"{found.given} cannot be read as {found.format}"
+        raise ValueError(f"{words}; it is empty or broken, or its suffix is wrong")
     return opened
 
 
@@ -63,14 +45,17 @@ def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
     if isinstance(opened, CsvFiles):
         return opened.batches(kinds)
-    reader = {"parquet": _parquet, "ipc": _ipc}[file_format(opened.files[0])]
-    return reader(opened, kinds)
+    return (_parquet if _is_parquet(opened) else _plain)(opened, kinds)
 
 
-def rows(path: Path) -> int | None:
+def _is_parquet(opened: Any) -> bool:
+    return getattr(getattr(opened, "format", None), "default_extname", "") == "parquet"
+
+
+def rows(path: Any) -> int | None:
     """How many rows there are, where that is known without reading them."""
     opened = dataset(path)
-    return int(opened.count_rows()) if file_format(opened.files[0]) == "parquet" else None
+    return int(opened.count_rows()) if _is_parquet(opened) else None
 
 
 def number_type_of(wanted: NumberType | None) -> Any:
@@ -83,6 +68,7 @@ def number_type_of(wanted: NumberType | None) -> Any:
 def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
     """Files of a glob may have narrower types than the first, and no others: a cast must not depend on a value."""
     import pyarrow as pa
+    from pyarrow.dataset import get_partition_keys
 
     if isinstance(opened, CsvFiles):
         for name in kinds:
@@ -90,7 +76,10 @@ def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
         return
     for fragment in opened.get_fragments():
         schema = fragment.physical_schema
+        keys = get_partition_keys(fragment.partition_expression)
         for name, kind in kinds.items():
+            if name in keys:
+                continue
             if name not in schema.names:
                 raise ValueError(f"one of the files has no column {name!r}, which the first has; leave it out")
             own = schema.field(name).type
@@ -101,7 +90,7 @@ def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
                 )
 
 
-def _ipc(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+def _plain(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     yield from opened.to_batches(columns=list(kinds), batch_size=BATCH, **AHEAD)
 
 
@@ -122,12 +111,18 @@ def _is_small(row_group: Any) -> bool:
 
 
 def _by_pages(opened: Any, names: list[str]) -> Iterator[Any]:
-    from pyarrow.parquet import ParquetFile, read_metadata
+    import pyarrow as pa
+    from pyarrow.dataset import get_partition_keys
+    from pyarrow.parquet import ParquetFile
 
-    def read(path: str, known: Any, row_group: int) -> Iterator[Any]:
-        with ParquetFile(path, metadata=known, **BUFFERED) as file:
-            for batch in file.iter_batches(BATCH, [row_group], columns=names, use_threads=False):
-                yield batch.select(names)
+    def read(fragment: Any, row_group: Any) -> Iterator[Any]:
+        keys = get_partition_keys(fragment.partition_expression)
+        own = [name for name in names if name not in keys]
+        with ParquetFile(fragment.path, metadata=fragment.metadata, **BUFFERED) as file:
+            for batch in file.iter_batches(BATCH, [row_group.id], columns=own, use_threads=False):
+                more = {name: pa.repeat(pa.scalar(keys[name], pa.string()), batch.num_rows) for name in keys}
+                columns = [more[name] if name in more else batch.column(name) for name in names]
+                yield pa.record_batch(columns, names=names)
 
-    each = ((path, read_metadata(path)) for path in opened.files)
-    yield from read_ahead(read(path, known, i) for path, known in each for i in range(known.num_row_groups))
+    parts = (read(one, group) for one in opened.get_fragments() for group in one.row_groups)
+    yield from read_ahead(parts)

@@ -16,8 +16,10 @@ from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data import files
 from soundsum.data.boundary import read_within
 from soundsum.data.columns import Numbers, arrow_type, as_keys, as_numbers, empty_like, in_storage, presence
+from soundsum.data.csv_files import CsvFiles
 from soundsum.data.filters import Condition, read_from_text
 from soundsum.data.keys import Groups, is_arrow, plain_keys, require_ids
+from soundsum.data.paths import is_path
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
 
@@ -148,7 +150,7 @@ class Scanned:
     """A stream of Arrow batches, or files; opened once, as a stream may not be there twice."""
 
     def __init__(self, data: Any, advance: Callable[[int], None] | None = None) -> None:
-        self._data, self._advance, self._is_file = data, advance, isinstance(data, files.PATHS)
+        self._data, self._advance, self._is_file = data, advance, is_path(data)
         self._as: dict[str, Any] = {}
 
     @cached_property
@@ -157,7 +159,7 @@ class Scanned:
 
         if self._is_file:
             return files.dataset(self._data)
-        if isinstance(self._data, pa.Table):
+        if isinstance(self._data, pa.Table) or _is_dataset(self._data) or _is_lazy(self._data):
             return self._data
         return read_within(lambda: pa.RecordBatchReader.from_stream(self._data))  # which may run a query
 
@@ -166,6 +168,8 @@ class Scanned:
         """Names and types, without running a query where there is one to run."""
         import pyarrow as pa
 
+        if _is_lazy(self._data):
+            return _no_rows(self._data).schema
         if not self._is_file and hasattr(self._data, "limit") and hasattr(self._data, "fetch_arrow_table"):  # DuckDB
             return read_within(lambda: pa.RecordBatchReader.from_stream(self._data.limit(0)).schema)
         return self._opened.schema
@@ -177,7 +181,7 @@ class Scanned:
     @cached_property
     def has_no_types(self) -> bool:
         """Whether columns have no types of their own: CSV."""
-        return self._is_file and files.file_format(self._opened.files[0]) == "csv"
+        return self._is_file and isinstance(self._opened, CsvFiles)
 
     def read_as(self, column: str, kind: Any) -> None:
         """Gives a column without a type one, for all that is asked of it."""
@@ -221,7 +225,7 @@ class Scanned:
         condition.require_type(self._no_keys(condition.column))
 
     def _require_one_type(self, column: str) -> None:
-        if self._is_file:
+        if self._is_file or _is_dataset(self._opened):
             files.require_one_type(self._opened, {column: self.arrow_type(column)})
 
     def _no_keys(self, column: str) -> Any:
@@ -238,6 +242,8 @@ class Scanned:
         if self.has_no_types:  # some lines may be no rows
             return read_within(lambda: sum(batch.rows for batch in Scanned(self._data).batches()))
         opened = self._opened
+        if _is_lazy(opened):
+            return read_within(lambda: sum(batch.rows for batch in self.batches()))
         return int(opened.num_rows if isinstance(opened, pa.Table) else read_within(opened.count_rows))
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
@@ -250,10 +256,13 @@ class Scanned:
         import pyarrow as pa
 
         opened, wanted = self._opened, wanted or self.names[:1]
-        if self._is_file:
+        if self._is_file or _is_dataset(opened):
             guessed = self.has_no_types  # such types are for those who asked for them
             kinds = {name: None if guessed and name not in self._as else self.arrow_type(name) for name in wanted}
             yield from files.batches(opened, kinds)
+        elif _is_lazy(opened):
+            for frame in opened.select(wanted).collect_batches():
+                yield from frame.to_arrow().to_batches()
         elif isinstance(opened, pa.Table):
             yield from opened.select(wanted).to_batches()
         else:
@@ -317,7 +326,9 @@ def _require_unique(names: list[Any]) -> None:
 def is_column(data: Any) -> bool:
     """Whether the data is one column itself."""
     data = data.data if isinstance(data, Watched) else data
-    if isinstance(data, (*files.PATHS, Mapping)) or (hasattr(data, "loc") and hasattr(data, "columns")):
+    if is_path(data) or _is_dataset(data) or _is_lazy(data) or isinstance(data, Mapping):
+        return False
+    if hasattr(data, "loc") and hasattr(data, "columns"):
         return False
     if isinstance(data, Runs | Column):
         return True
@@ -332,6 +343,23 @@ def is_column(data: Any) -> bool:
     if isinstance(data, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return isinstance(data, pa.Array | pa.ChunkedArray)
     return not (hasattr(data, "columns") or hasattr(data, "fetch_arrow_table"))  # a series has a name, not columns
+
+
+def _is_dataset(data: Any) -> bool:
+    """Whether the data is an Arrow dataset, which is imported only where there is one."""
+    return type(data).__module__.startswith("pyarrow._dataset")
+
+
+def _is_lazy(data: Any) -> bool:
+    """Whether the data is a query of Polars that has not been run."""
+    return hasattr(data, "collect_batches") and hasattr(data, "collect_schema")
+
+
+def _no_rows(lazy: Any) -> Any:
+    """What its rows will look like, in Arrow; nothing is run."""
+    import polars as pl
+
+    return pl.DataFrame(schema=lazy.collect_schema()).to_arrow()
 
 
 def _can_be_read_twice(column: Any) -> bool:

@@ -1,0 +1,93 @@
+"""Which files a path means: one, those of a glob, of a list, or all in a folder, whose names may be keys with values.
+
+Nothing below the path that was given is ever shown: names of files may be names of people.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
+COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+"""Of CSV files; the other formats have it inside."""
+
+Path: TypeAlias = str | os.PathLike[str]
+PATHS = (str, os.PathLike)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of one format; in folders such as year=2020, with the keys that these are about."""
+
+    given: str
+    files: list[str]
+    format: str
+    keys: tuple[str, ...] = ()
+    folder: str | None = None
+
+
+def is_path(data: Any) -> bool:
+    """Whether the data is the path of a table, or a list of such."""
+    return isinstance(data, PATHS) or (isinstance(data, list | tuple) and _are_paths(data))
+
+
+def _are_paths(data: list[Any] | tuple[Any, ...]) -> bool:
+    return bool(data) and all(isinstance(one, os.PathLike) or (isinstance(one, str) and _suffix(one)) for one in data)
+
+
+def find_files(data: Any) -> Files:
+    """The files there are; refused if they are not there, not to be read, or not of one format."""
+    given = os.fspath(data) if isinstance(data, PATHS) else "the list of paths"
+    folder = given if isinstance(data, PATHS) and os.path.isdir(given) else None
+    named = [data] if isinstance(data, PATHS) else data
+    found = _within(folder) if folder else [file for one in named for file in _named(one)]
+    if folder and not found:
+        raise ValueError(f"{given}: there are no files in it that end with {', '.join(FORMATS)}")
+    if not all(os.path.exists(file) for file in found):
+        raise FileNotFoundError(f"{given}: no such file; check the path")
+    suffixes = {_suffix(file) for file in found}
+    if None in suffixes:
+        last = os.path.splitext(found[0])[1].lower() or "no suffix"
+        raise ValueError(f"{given}: {last} is not a known format; use {', '.join(FORMATS)}")
+    formats = {FORMATS[suffix] for suffix in suffixes if suffix is not None}
+    if len(formats) > 1 or not all(os.path.isfile(file) for file in found):
+        raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")
+    if not all(os.access(file, os.R_OK) for file in found):
+        raise PermissionError(f"{given}: no permission to read it; ask its owner, or run as a user who may")
+    keys = {_keys(os.path.relpath(file, folder)) for file in found} if folder else {()}
+    if len(keys) > 1 or (keys != {()} and formats == {"csv"}):
+        raise ValueError(f"{given}: its folders do not all name the same keys, or hold CSV; list the files instead")
+    return Files(given, found, min(formats), min(keys), folder)
+
+
+def compression(file: str) -> str | None:
+    return COMPRESSED.get(os.path.splitext(file)[1].lower())
+
+
+def _named(path: Path) -> list[str]:
+    name = os.fspath(path)
+    return sorted(glob.glob(name)) or [name]
+
+
+def _within(folder: str) -> list[str]:
+    """Every file of a known format, at any depth, but those that are hidden."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        found += [os.path.join(place, name) for name in names if _suffix(name) and not name.startswith((".", "_"))]
+    return sorted(found)
+
+
+def _suffix(file: str) -> str | None:
+    """The suffix of a known format; of a CSV file that is compressed, the one before."""
+    name, last = os.path.splitext(os.fspath(file).lower())
+    inner = os.path.splitext(name)[1] if last in COMPRESSED else last
+    return inner if inner in FORMATS and (inner == ".csv" or last == inner) else None
+
+
+def _keys(below: str) -> tuple[str, ...]:
+    parts = os.path.dirname(below).split(os.sep) if os.path.dirname(below) else []
+    return tuple(part.partition("=")[0] for part in parts if "=" in part)

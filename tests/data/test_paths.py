@@ -1,0 +1,133 @@
+"""Tables as people keep them: folders with keys in their names, compressed files, lists, datasets and lazy frames."""
+
+import bz2
+import gzip
+import os
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import soundsum as ss
+from soundsum.data import files
+from soundsum.data.paths import find_files, is_path
+
+LITTLE_NOISE = 10**6
+
+
+def total(data, **options):
+    return round(ss.sum(data, 0, 10, LITTLE_NOISE, column="x", **options).value, 2)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for year, ward, values in ((2020, "a", [1.0, 2.0]), (2020, "b", [3.0]), (2021, "a", [4.0, None])):
+        place = tmp_path / "rows" / f"year={year}" / f"ward={ward}"
+        place.mkdir(parents=True)
+        pq.write_table(pa.table({"x": values, "id": list(range(len(values)))}), place / "Jane Doe.parquet")
+    (tmp_path / "rows" / "_SUCCESS").touch()
+    (tmp_path / "rows" / ".hidden").mkdir()
+    (tmp_path / "rows" / ".hidden" / "t.parquet").write_text("broken")
+    return tmp_path / "rows"
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["by row groups", "by pages"])
+def test_a_folder_whose_names_are_keys(folder, small, monkeypatch):
+    if not small:
+        monkeypatch.setattr(files, "SMALL_GROUP_ROWS", 0)
+    assert total(folder) == 10
+    by_ward = ss.sum(folder, 0, 10, LITTLE_NOISE, column="x", by="ward", groups=["a", "b", "c"])
+    assert [round(r.value, 2) for r in by_ward.values()] == [7, 3, 0]
+    assert total(folder, where=[("year", "==", "2020"), ("ward", "<", "b")]) == 3
+    assert ss.count(str(folder), LITTLE_NOISE, privacy_unit="ward", max_rows=5).value == 5
+
+
+def test_a_folder_that_cannot_be_a_table(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"there are no files in it that end with \.parquet, \.csv"):
+        total(tmp_path / "empty")
+    pq.write_table(pa.table({"x": [1.0]}), folder / "more.parquet")
+    with pytest.raises(ValueError, match="do not all name the same keys") as caught:
+        total(folder)
+    assert "Jane" not in str(caught.value)
+    (tmp_path / "c" / "k=1").mkdir(parents=True)
+    (tmp_path / "c" / "k=1" / "t.csv").write_text("x\n1\n")
+    with pytest.raises(ValueError, match="or hold CSV; list the files instead"):
+        total(tmp_path / "c")
+
+
+@pytest.mark.parametrize("end", [".csv", ".csv.gz", ".csv.bz2", ".csv.zst", ".CSV.GZ"])
+@pytest.mark.parametrize("rows", [0, 3, 600_000])
+def test_compressed_csv(tmp_path, end, rows):
+    text = b"\xef\xbb\xbfk,x\n" + b"".join(b"a,%d\n" % (i % 10) for i in range(rows))
+    path = tmp_path / f"t{end}"
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": lambda b: pa.compress(b, "zstd", asbytes=True)}
+    path.write_bytes(pack.get(path.suffix.lower(), bytes)(text))
+    assert total(path) == sum(i % 10 for i in range(rows))
+    assert ss.count(path, LITTLE_NOISE).value == rows
+
+
+def test_what_is_not_what_its_suffix_says_is_refused_or_a_failed_read(tmp_path):
+    (tmp_path / "t.csv.gz").write_text("x\n1\n")
+    with pytest.raises(ValueError, match="cannot be read as csv"):
+        total(tmp_path / "t.csv.gz")
+    whole = gzip.compress(b"x\n" + os.urandom(1 << 20).hex().encode() * 9)
+    (tmp_path / "t.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises((ss.ReadFailed, ValueError), match=r"could not be read to its end|cannot be read as csv"):
+        total(tmp_path / "t.csv.gz")
+    (tmp_path / "t.parquet.gz").touch()
+    with pytest.raises(ValueError, match=r"\.gz is not a known format"):
+        total(tmp_path / "t.parquet.gz")
+
+
+def test_lists_of_paths(tmp_path):
+    for i in range(3):
+        (tmp_path / f"{i}.csv").write_text(f"x\n{i}\n")
+    paths = [tmp_path / f"{i}.csv" for i in range(3)]
+    assert (
+        total(paths) == total([str(path) for path in paths]) == total(tuple(paths)) == total([tmp_path / "*.csv"]) == 3
+    )
+    with pytest.raises(FileNotFoundError, match="the list of paths: no such file"):
+        total([*paths, tmp_path / "none.csv"])
+    pq.write_table(pa.table({"x": [1.0]}), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="not files of one kind"):
+        total([*paths, tmp_path / "t.parquet"])
+    assert not is_path([])
+    assert not is_path(["12.50", "3"])
+    assert find_files(paths).format == "csv"
+
+
+def test_datasets_of_arrow(folder, tmp_path):
+    keys = ds.partitioning(pa.schema([("year", pa.int32()), ("ward", pa.string())]), flavor="hive")
+    data = ds.dataset(folder, partitioning=keys)
+    assert total(data) == 10
+    assert total(data, where=("year", ">", 2020)) == 4
+    assert total(data, relation="change_one") == 10
+    in_memory = ds.dataset(pa.table({"x": [1.0, 2.0]}))
+    assert total(in_memory) == 3
+
+
+def test_queries_of_polars(tmp_path):
+    frame = pl.DataFrame({"x": np.arange(5.0), "k": list("aabba"), "id": [1, 1, 2, 2, 3]})
+    lazy = frame.lazy().filter(pl.col("x") > 0)
+    assert total(lazy) == total(lazy, relation="change_one") == 10
+    assert total(lazy, where=("k", "==", "b")) == 5
+    by_key = ss.sum(lazy, 0, 10, LITTLE_NOISE, column="x", by="k", groups=["a", "b"], privacy_unit="id", max_rows=1)
+    assert [round(r.value, 2) for r in by_key.values()] == [5, 5]
+    with pytest.raises(ValueError, match="column 'y' is not in the table; it has x, k, id"):
+        ss.count(lazy, 1, by="y", groups=["a"])
+
+
+def test_a_query_that_fails_says_nothing():
+    budget = ss.Budget(epsilon=1)
+    lazy = pl.LazyFrame({"x": ["1", "SECRET"]}).select(pl.col("x").cast(pl.Float64))
+    with pytest.raises(ss.ReadFailed) as caught:
+        ss.sum(lazy, 0, 1, 1, column="x", budget=budget)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    assert [entry.state for entry in budget.entries()] == ["failed"]
