@@ -17,7 +17,10 @@ import pyarrow as pa
 
 import soundsum as ss
 
-HELPERS = {"arithmetic/rationals", "arithmetic/numbers", "arithmetic/words", "data/relations", "randomness", "registry"}
+HELPERS = {
+    *("arithmetic/rationals", "arithmetic/numbers", "arithmetic/words"),
+    *("data/paths", "data/relations", "randomness", "registry"),
+}
 ROOT = f"{Path(ss.__file__).parent}/"
 
 
