@@ -114,8 +114,8 @@ def _round_doubles_randomly(values: NDArray[np.float64], grid: Grid, doubles: Do
     for i in np.flatnonzero(words == digits).tolist():
         x = Fraction(models.clean(values[i].item(), grid.lower, grid.upper))
         away[i] = bernoulli(abs(x - Fraction(doubles.base)) / grid.step % 1 * 2**64 - int(digits[i]))
-    integers = np.copysign(whole + away, y).astype(np.int64)
-    return np.clip(integers, doubles.low, doubles.high) + doubles.shift
+    integers: NDArray[np.int64] = np.copysign(whole + away, y).astype(np.int64)
+    return integers.clip(doubles.low, doubles.high) + doubles.shift
 
 
 def as_doubles_array(data: Column) -> NDArray[np.float64]:

@@ -24,6 +24,12 @@ from soundsum.verify import errors
 from soundsum.verify.machines import Ints, Multiples, of_fold_on_arrays
 from soundsum.verify.results import ACCURACY, Case, Result
 
+MOST_RECORDS = 128
+"""Beyond every limit of the theorem on these types, and enough to leave the bound behind where there is no limit."""
+
+LONG = FloatType(2, 4), (Fraction(1, 64), Fraction(3, 128))
+"""A type and bounds M so small that many records fit: without its limit on n the theorem fails from 91 records on."""
+
 EXHAUSTIVE = [FloatType(4, 3), FloatType(5, 3), FloatType(6, 3)]
 SEARCHED = [FloatType(4, 4), FloatType(5, 4), FloatType(6, 4)]
 
@@ -52,9 +58,10 @@ class KahanTurn:
 
 def turns(quick: bool) -> list[KahanTurn]:
     """With 4 mantissa bits the full run takes every M; otherwise a few of all magnitudes."""
+    long = KahanTurn(*LONG, False)
     if quick:
-        return [KahanTurn(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False)]
-    todo = [KahanTurn(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
+        return [KahanTurn(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False), long]
+    todo = [long] + [KahanTurn(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
     return todo + [KahanTurn(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
 
 
@@ -70,8 +77,8 @@ def few(kind: FloatType) -> tuple[Fraction, ...]:
 
 
 def _applicable(kind: FloatType, M: Fraction) -> Iterator[Problem]:
-    """The problems for n = 2, 3, ... as far as the theorem goes."""
-    for n in range(2, (1 << (kind.k - 1)) + 1):
+    """The problems for n = 2, 3, ... as far as the theorem goes, or says that it goes."""
+    for n in range(2, MOST_RECORDS + 1):
         problem = Problem(kind, -M, M, Relation.HAMMING, size=n)
         if Kahan().unmet(problem):
             return
