@@ -43,7 +43,9 @@ Definition tree_error (k : Z) (h n : nat) (M : Q) := nat_Q h * u k / (1 - nat_Q 
 Definition pairwise_error (k : Z) (n : nat) := tree_error k (Nat.log2_up n) n.
 Definition numpy_error (sized : bool) (k : Z) (n : nat) := tree_error k (if sized then numpy_height n else safe_height
   n) n.
-Definition kahan_error (k : Z) (n : nat) (M : Q) := 3 * u k * nat_Q n * M.
+Definition kahan_constant (k : Z) (n : nat) : Q :=
+  if ((7 <=? k) && (Z.of_nat n <=? 2 ^ (k - 5)))%Z%bool then 9 # 4 else 3.
+Definition kahan_error (k : Z) (n : nat) (M : Q) := kahan_constant k n * u k * nat_Q n * M.
 
 Definition from_accuracy (sized : bool) (error : Q -> Q) (L U : Q) : Q :=
   let M := magnitude L U in

@@ -244,11 +244,25 @@ intros H. assert (Hn : INR n * u (k + 1) <= / 4).
   apply Rle_trans with (bpow radix2 (k - 1) * u (k + 1)).
   - apply Rmult_le_compat_r; [generalize (u_pos (k + 1)); lra|exact H].
   - unfold u. rewrite <- bpow_plus. change (/ 4) with (bpow radix2 (-2)). apply bpow_le. lia. }
-assert (E : forall M, 0 <= Q2R M -> Q2R (Bounds.kahan_error k n M) = kahan_accuracy (k + 1) n (Q2R M)).
-{ intros M _. unfold Bounds.kahan_error, kahan_accuracy. now rewrite !Q2R_mult, Q2R_3, Q2R_nat, u_is_u. }
-assert (A := kahan_is_accurate (k + 1) eta eta_neg n Hn).
-apply promise_from_accuracy with (kahan_accuracy (k + 1) n) (kahan_accuracy (k + 1) n); auto using at_from_up_to.
-unfold kahan_accuracy. ring.
+unfold Bounds.kahan_error, Bounds.kahan_constant.
+destruct ((7 <=? k) && (Z.of_nat n <=? 2 ^ (k - 5)))%Z%bool eqn:sharp.
+- apply andb_prop in sharp as [k7 few]. apply Z.leb_le in k7, few.
+  assert (small : u (k + 1) <= / 256) by (change (/ 256) with (bpow radix2 (-8)); apply bpow_le; lia).
+  assert (few_u : INR n * u (k + 1) <= / 64).
+  { rewrite INR_IZR_INZ. apply IZR_le in few. change 2%Z with (radix_val radix2) in few.
+    rewrite IZR_Zpower in few by lia. apply Rle_trans with (bpow radix2 (k - 5) * u (k + 1)).
+    - apply Rmult_le_compat_r; [generalize (u_pos (k + 1)); lra|exact few].
+    - unfold u. rewrite <- bpow_plus. change (/ 64) with (bpow radix2 (-6)). apply bpow_le. lia. }
+  assert (A := kahan_is_accurate_sharp (k + 1) eta eta_neg n ltac:(lia) small few_u).
+  set (a := fun M => 9 / 4 * u (k + 1) * INR n * M).
+  assert (E : forall M, 0 <= Q2R M -> Q2R ((9 # 4) * Bounds.u k * Bounds.nat_Q n * M) = a (Q2R M)).
+  { intros M _. unfold a. rewrite !Q2R_mult, Q2R_nat, u_is_u. unfold Q2R; simpl. lra. }
+  apply promise_from_accuracy with a a; auto using at_from_up_to. unfold a. ring.
+- assert (E : forall M, 0 <= Q2R M -> Q2R (3 * Bounds.u k * Bounds.nat_Q n * M) = kahan_accuracy (k + 1) n (Q2R M)).
+  { intros M _. unfold kahan_accuracy. now rewrite !Q2R_mult, Q2R_3, Q2R_nat, u_is_u. }
+  assert (A := kahan_is_accurate (k + 1) eta eta_neg n Hn).
+  apply promise_from_accuracy with (kahan_accuracy (k + 1) n) (kahan_accuracy (k + 1) n); auto using at_from_up_to.
+  unfold kahan_accuracy. ring.
 Qed.
 
 (** Rounded toward zero. *)
