@@ -86,9 +86,9 @@ Definition grid_sensitivity (sized : bool) (eta : Z) (L U : Q) : Q :=
   if is_zero (ideal sized L U) then 0 else
   let '(Grid g _ l h) := our_grid sized eta L U in
   pow2 g * inject_Z (if sized then h - l else Z.max (Z.abs l) (Z.abs h)).
-(** Per record, then for n records. *)
-Definition grid_accuracy (sized : bool) (eta : Z) (n : nat) (L U : Q) : Q :=
+(** Per record, then for n records: half a step, or a whole one if rounding is randomised. *)
+Definition grid_accuracy (randomised sized : bool) (eta : Z) (n : nat) (L U : Q) : Q :=
   if is_zero (ideal sized L U) then 0 else
   let '(Grid g m l h) := our_grid sized eta L U in
   let D := pow2 g in let offset := inject_Z m * D in
-  nat_Q n * Qmax (D / 2) (Qmax (Qabs (U - (inject_Z h * D + offset))) (Qabs (L - (inject_Z l * D + offset)))).
+  nat_Q n * Qmax (if randomised then D else D / 2) (Qmax (Qabs (U - (inject_Z h * D + offset))) (Qabs (L - (inject_Z l * D + offset)))).

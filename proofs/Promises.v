@@ -638,7 +638,7 @@ rewrite E. split; auto. unfold OurGrid.ideal in Hi. split; intros S d d' H; rewr
 Qed.
 
 Theorem grid_accuracy_promise n d : 0 < OurGrid.ideal RL RU sized -> length d = n ->
-  Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy sized eta n L U).
+  Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy false sized eta n L U).
 Proof.
 intros Hi Hd. apply Rle_trans with (1 := grid_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right. rewrite Hd.
 unfold Bounds.grid_accuracy. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z;
@@ -646,5 +646,15 @@ rewrite Q2R_ideal in Z; lra|].
 rewrite our_grid_is_our_grid by auto. unfold record_error.
 rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2.
 rewrite Q2R_div, Q2R_pow2, Q2R_2 by discriminate. reflexivity.
+Qed.
+Theorem randomised_accuracy_promise n (d : list (bool * R)) : 0 < OurGrid.ideal RL RU sized -> length d = n ->
+  Rabs (randomised_sum RL RU D offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
+    <= Q2R (Bounds.grid_accuracy true sized eta n L U).
+Proof.
+intros Hi Hd. apply Rle_trans with (1 := randomised_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right.
+rewrite Hd. unfold Bounds.grid_accuracy.
+destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z; rewrite Q2R_ideal in Z; lra|].
+rewrite our_grid_is_our_grid by auto. unfold randomised_error.
+rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2. reflexivity.
 Qed.
 End OurGrid.

@@ -35,7 +35,7 @@ DEFINITIONS = [
         "Kahan": "step kahan kahan_accuracy",
         "TowardZero": "held half_from half ups downs total pw pwn",
         "Shifted": "U' moved",
-        "Grid": "low0 high0 nearer low high clampR q grid_sum record_error",
+        "Grid": "low0 high0 nearer low high clampR q grid_sum record_error rounded randomised_error randomised_sum",
         "GridKernel": "base",
         "OurGrid": "ideal g m grid_sensitivity e1 e2 q64",
         "Binary64": "clamp64 clamp64_from_above not_nan anchored64 block64 lane64 iterated_sum kahan_step kahan_sum "
