@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build browser coq demo test prove lint format bench fuzz dist clean
+.PHONY: build browser coq demo test prove mutants lint format bench fuzz dist clean
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -54,6 +54,11 @@ coq:
 	  echo "Installing Coq and Flocq, in which the proofs are written..."; \
 	  $(COQ) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(COQ) >/dev/null; } || { \
 	  echo "Coq 8.16 and Flocq 4.1 are needed: install coq, libcoq-flocq and libzarith-ocaml-dev." >&2; exit 1; }
+
+# The code changed in one place at a time, each change to be noticed by a test or by `soundsum verify --quick`. Long: one
+# room or module alone is `make mutants ARGS="--only methods/grid"`. An interrupted run goes on where it was.
+mutants: build
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ARGS)
 
 lint: build
 	@$(BIN)/ruff format --check .

@@ -43,7 +43,9 @@ Definition tree_error (k : Z) (h n : nat) (M : Q) := nat_Q h * u k / (1 - nat_Q 
 Definition pairwise_error (k : Z) (n : nat) := tree_error k (Nat.log2_up n) n.
 Definition numpy_error (sized : bool) (k : Z) (n : nat) := tree_error k (if sized then numpy_height n else safe_height
   n) n.
-Definition kahan_error (k : Z) (n : nat) (M : Q) := 3 * u k * nat_Q n * M.
+Definition kahan_constant (k : Z) (n : nat) : Q :=
+  if ((7 <=? k) && (Z.of_nat n <=? 2 ^ (k - 5)))%Z%bool then 9 # 4 else 3.
+Definition kahan_error (k : Z) (n : nat) (M : Q) := kahan_constant k n * u k * nat_Q n * M.
 
 Definition from_accuracy (sized : bool) (error : Q -> Q) (L U : Q) : Q :=
   let M := magnitude L U in
@@ -84,9 +86,9 @@ Definition grid_sensitivity (sized : bool) (eta : Z) (L U : Q) : Q :=
   if is_zero (ideal sized L U) then 0 else
   let '(Grid g _ l h) := our_grid sized eta L U in
   pow2 g * inject_Z (if sized then h - l else Z.max (Z.abs l) (Z.abs h)).
-(** Per record, then for n records. *)
-Definition grid_accuracy (sized : bool) (eta : Z) (n : nat) (L U : Q) : Q :=
+(** Per record, then for n records: half a step, or a whole one if rounding is randomised. *)
+Definition grid_accuracy (randomised sized : bool) (eta : Z) (n : nat) (L U : Q) : Q :=
   if is_zero (ideal sized L U) then 0 else
   let '(Grid g m l h) := our_grid sized eta L U in
   let D := pow2 g in let offset := inject_Z m * D in
-  nat_Q n * Qmax (D / 2) (Qmax (Qabs (U - (inject_Z h * D + offset))) (Qabs (L - (inject_Z l * D + offset)))).
+  nat_Q n * Qmax (if randomised then D else D / 2) (Qmax (Qabs (U - (inject_Z h * D + offset))) (Qabs (L - (inject_Z l * D + offset)))).

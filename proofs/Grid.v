@@ -164,4 +164,54 @@ replace (D * (IZR (q x) + IZR (sumZ (map q u))) + (INR (length u) + 1) * offset 
     by ring.
 apply Rle_trans with (1 := Rabs_triang _ _). generalize (grid_record_accuracy x). lra.
 Qed.
+
+(** Randomised rounding: a coin decides between the integer below and the next, and the same clamp follows. Whatever the
+    coins, a record is within a step; and a coin that falls up with probability y - floor(y) makes the mean y. *)
+Definition rounded (coin : bool) (x : R) :=
+  let below := Zfloor ((clampR x - offset) / D) in clamp low high (if coin then below + 1 else below).
+Definition randomised_error := Rmax D (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))).
+Definition randomised_sum (u : list (bool * R)) :=
+  D * IZR (sumZ (map (fun cx => rounded (fst cx) (snd cx)) u)) + INR (length u) * offset.
+
+Lemma rounded_within coin x : (low <= rounded coin x <= high)%Z.
+Proof. apply clamp_within, low_high. Qed.
+Theorem randomised_rounding_is_unbiased y : let up := y - IZR (Zfloor y) in
+  0 <= up < 1 /\ (1 - up) * IZR (Zfloor y) + up * IZR (Zfloor y + 1) = y.
+Proof. generalize (Zfloor_lb y) (Zfloor_ub y). rewrite plus_IZR. cbv zeta. intros. split; [lra|ring]. Qed.
+Theorem randomised_record_accuracy coin x : Rabs (IZR (rounded coin x) * D + offset - clampR x) <= randomised_error.
+Proof.
+destruct (clampR_within x) as [A B]. unfold randomised_error, rounded. cbv zeta. set (y := (clampR x - offset) / D).
+assert (Ey : clampR x = y * D + offset) by (unfold y; field; lra).
+set (r := if coin then (Zfloor y + 1)%Z else Zfloor y).
+assert (N : IZR r - 1 <= y <= IZR r + 1).
+{ unfold r. generalize (Zfloor_lb y) (Zfloor_ub y). destruct coin; [rewrite plus_IZR|]; lra. }
+assert (JK := low_high). set (above := Rabs (U - (IZR high * D + offset))).
+set (beneath := Rabs (L - (IZR low * D + offset))).
+generalize (Rmax_l D (Rmax above beneath)) (Rmax_r D (Rmax above beneath)) (Rmax_l above beneath) (Rmax_r above beneath).
+intros M1 M2 M3 M4. unfold clamp. destruct (Z_lt_le_dec high r) as [h|h]; [|destruct (Z_lt_le_dec r low) as [l|l]].
+- replace (Z.max low (Z.min high r)) with high by lia. apply Rle_trans with above; [|lra]. unfold above.
+  assert (H : IZR high + 1 <= IZR r) by (rewrite <- plus_IZR; apply IZR_le; lia).
+  assert (G : IZR high * D <= y * D) by (apply Rmult_le_compat_r; lra). rewrite Rabs_minus_sym.
+  rewrite !Rabs_pos_eq; lra.
+- replace (Z.max low (Z.min high r)) with low by lia. apply Rle_trans with beneath; [|lra]. unfold beneath.
+  assert (H : IZR r + 1 <= IZR low) by (rewrite <- plus_IZR; apply IZR_le; lia).
+  assert (G : y * D <= IZR low * D) by (apply Rmult_le_compat_r; lra). rewrite (Rabs_minus_sym L).
+  rewrite !Rabs_pos_eq; lra.
+- replace (Z.max low (Z.min high r)) with r by lia. apply Rle_trans with D; [|lra]. rewrite Ey.
+  replace (IZR r * D + offset - (y * D + offset)) with (- (y - IZR r) * D) by ring.
+  rewrite Rabs_mult, Rabs_Ropp, (Rabs_pos_eq D) by lra. rewrite <- (Rmult_1_l D) at 2.
+  apply Rmult_le_compat_r; [lra|]. apply Rabs_le; lra.
+Qed.
+Theorem randomised_accuracy u :
+  Rabs (randomised_sum u - sum (map (fun cx => clampR (snd cx)) u)) <= INR (length u) * randomised_error.
+Proof.
+unfold randomised_sum. induction u as [|[coin x] u IH]; [simpl;
+rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
+cbn [map sumZ fold_right length sum fst snd]. set (q' := fun cx : bool * R => rounded (fst cx) (snd cx)) in *.
+set (c' := fun cx : bool * R => clampR (snd cx)) in *. fold (sumZ (map q' u)) (sum (map c' u)). rewrite plus_IZR, S_INR.
+replace (D * (IZR (rounded coin x) + IZR (sumZ (map q' u))) + (INR (length u) + 1) * offset
+  - (clampR x + sum (map c' u))) with ((D * IZR (sumZ (map q' u)) + INR (length u) * offset - sum (map c' u))
+  + (IZR (rounded coin x) * D + offset - clampR x)) by ring.
+apply Rle_trans with (1 := Rabs_triang _ _). generalize (randomised_record_accuracy coin x). lra.
+Qed.
 End Grid.

@@ -304,7 +304,7 @@ Qed.
 Theorem kahan_error l : INR (length l) * u <= / 4 -> Forall (fun x => format x /\ Rabs x <= M) l ->
   Rabs (kahan l - sum l) <= 3 * u * INR (length l) * M.
 Proof. intros. now apply kahan_error_both. Qed.
-(** Sharper than the page: for k >= 7 and n <= 2^(k-5), 9/4 in place of 3. *)
+(** Sharper for k >= 7 and n <= 2^(k-5): 9/4 in place of 3. *)
 Theorem kahan_error_sharp l : u <= / 256 -> INR (length l) * u <= / 64 -> Forall (fun x => format x /\ Rabs x <= M) l ->
   Rabs (kahan l - sum l) <= 9 / 4 * u * INR (length l) * M.
 Proof. intros. apply kahan_error_both; auto. lra. Qed.
@@ -431,6 +431,19 @@ destruct (Z_le_gt_dec 4 p) as [h|h].
     fold (sum l) (sum (map Rabs l)). lra. }
   assert (u * Rabs (sum l) <= u * (INR (length l) * M)) by (apply Rmult_le_compat_l; lra).
   assert (0 <= u * (INR (length l) * M)) by (apply Rmult_le_pos; [lra|]; apply Rmult_le_pos; [apply pos_INR|lra]). lra.
+Qed.
+
+Theorem kahan_is_accurate_sharp n : (4 <= p)%Z -> u <= / 256 -> INR n * u <= / 64 ->
+  accurate_up_to (fun x => format x) kahan (fun M => 9 / 4 * u * INR n * M) n.
+Proof.
+intros p4 Hu Hn M l M0 Hl F. generalize (u_pos p); intros u0.
+assert (Hln : INR (length l) <= INR n) by now apply le_INR.
+assert (uM : 0 <= u * M) by (apply Rmult_le_pos; lra).
+apply Rle_trans with (9 / 4 * u * INR (length l) * M).
+- apply kahan_error_sharp; auto. apply Rle_trans with (2 := Hn). apply Rmult_le_compat_r; lra.
+- replace (9 / 4 * u * INR (length l) * M) with (9 / 4 * (INR (length l) * (u * M))) by ring.
+  replace (9 / 4 * u * INR n * M) with (9 / 4 * (INR n * (u * M))) by ring.
+  apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_r; lra.
 Qed.
 
 Variables (X : Type) (c : X -> R) (L U : R) (n : nat).

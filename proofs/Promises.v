@@ -244,11 +244,25 @@ intros H. assert (Hn : INR n * u (k + 1) <= / 4).
   apply Rle_trans with (bpow radix2 (k - 1) * u (k + 1)).
   - apply Rmult_le_compat_r; [generalize (u_pos (k + 1)); lra|exact H].
   - unfold u. rewrite <- bpow_plus. change (/ 4) with (bpow radix2 (-2)). apply bpow_le. lia. }
-assert (E : forall M, 0 <= Q2R M -> Q2R (Bounds.kahan_error k n M) = kahan_accuracy (k + 1) n (Q2R M)).
-{ intros M _. unfold Bounds.kahan_error, kahan_accuracy. now rewrite !Q2R_mult, Q2R_3, Q2R_nat, u_is_u. }
-assert (A := kahan_is_accurate (k + 1) eta eta_neg n Hn).
-apply promise_from_accuracy with (kahan_accuracy (k + 1) n) (kahan_accuracy (k + 1) n); auto using at_from_up_to.
-unfold kahan_accuracy. ring.
+unfold Bounds.kahan_error, Bounds.kahan_constant.
+destruct ((7 <=? k) && (Z.of_nat n <=? 2 ^ (k - 5)))%Z%bool eqn:sharp.
+- apply andb_prop in sharp as [k7 few]. apply Z.leb_le in k7, few.
+  assert (small : u (k + 1) <= / 256) by (change (/ 256) with (bpow radix2 (-8)); apply bpow_le; lia).
+  assert (few_u : INR n * u (k + 1) <= / 64).
+  { rewrite INR_IZR_INZ. apply IZR_le in few. change 2%Z with (radix_val radix2) in few.
+    rewrite IZR_Zpower in few by lia. apply Rle_trans with (bpow radix2 (k - 5) * u (k + 1)).
+    - apply Rmult_le_compat_r; [generalize (u_pos (k + 1)); lra|exact few].
+    - unfold u. rewrite <- bpow_plus. change (/ 64) with (bpow radix2 (-6)). apply bpow_le. lia. }
+  assert (A := kahan_is_accurate_sharp (k + 1) eta eta_neg n ltac:(lia) small few_u).
+  set (a := fun M => 9 / 4 * u (k + 1) * INR n * M).
+  assert (E : forall M, 0 <= Q2R M -> Q2R ((9 # 4) * Bounds.u k * Bounds.nat_Q n * M) = a (Q2R M)).
+  { intros M _. unfold a. rewrite !Q2R_mult, Q2R_nat, u_is_u. unfold Q2R; simpl. lra. }
+  apply promise_from_accuracy with a a; auto using at_from_up_to. unfold a. ring.
+- assert (E : forall M, 0 <= Q2R M -> Q2R (3 * Bounds.u k * Bounds.nat_Q n * M) = kahan_accuracy (k + 1) n (Q2R M)).
+  { intros M _. unfold kahan_accuracy. now rewrite !Q2R_mult, Q2R_3, Q2R_nat, u_is_u. }
+  assert (A := kahan_is_accurate (k + 1) eta eta_neg n Hn).
+  apply promise_from_accuracy with (kahan_accuracy (k + 1) n) (kahan_accuracy (k + 1) n); auto using at_from_up_to.
+  unfold kahan_accuracy. ring.
 Qed.
 
 (** Rounded toward zero. *)
@@ -624,7 +638,7 @@ rewrite E. split; auto. unfold OurGrid.ideal in Hi. split; intros S d d' H; rewr
 Qed.
 
 Theorem grid_accuracy_promise n d : 0 < OurGrid.ideal RL RU sized -> length d = n ->
-  Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy sized eta n L U).
+  Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy false sized eta n L U).
 Proof.
 intros Hi Hd. apply Rle_trans with (1 := grid_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right. rewrite Hd.
 unfold Bounds.grid_accuracy. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z;
@@ -632,5 +646,15 @@ rewrite Q2R_ideal in Z; lra|].
 rewrite our_grid_is_our_grid by auto. unfold record_error.
 rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2.
 rewrite Q2R_div, Q2R_pow2, Q2R_2 by discriminate. reflexivity.
+Qed.
+Theorem randomised_accuracy_promise n (d : list (bool * R)) : 0 < OurGrid.ideal RL RU sized -> length d = n ->
+  Rabs (randomised_sum RL RU D offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
+    <= Q2R (Bounds.grid_accuracy true sized eta n L U).
+Proof.
+intros Hi Hd. apply Rle_trans with (1 := randomised_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right.
+rewrite Hd. unfold Bounds.grid_accuracy.
+destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z; rewrite Q2R_ideal in Z; lra|].
+rewrite our_grid_is_our_grid by auto. unfold randomised_error.
+rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2. reflexivity.
 Qed.
 End OurGrid.

@@ -49,10 +49,10 @@ let answer = function
       if name = "toward_zero" then (toward_zero_sensitivity true k n zero top, toward_zero_accuracy k n zero top)
       else let e = error name true k n in (from_accuracy true e zero top, e top) in
     show_rational sensitivity ^ " " ^ show_rational (shifted_accuracy k n inner lower upper)
-  | ["grid"; sized; eta; n; lower; upper] ->
+  | ["grid"; randomised; sized; eta; n; lower; upper] ->
     let sized = truth sized and eta = z eta and lower = rational lower and upper = rational upper in
     show_rational (grid_sensitivity sized eta lower upper) ^ " "
-    ^ show_rational (grid_accuracy sized eta (int_of_string n) lower upper)
+    ^ show_rational (grid_accuracy (truth randomised) sized eta (int_of_string n) lower upper)
   | ["grid_integers"; sized; eta; lower; upper] ->
     let g = our_grid (truth sized) (z eta) (rational lower) (rational upper) in
     String.concat " " (List.map show [g.grid_exponent; g.grid_offset; g.grid_low; g.grid_high])

@@ -75,3 +75,18 @@ def test_hamming_is_not_enough_for_truncation():
     assert sensitivity(ss.Relation.INSERT_DELETE, range(3), f) == 1
     assert sensitivity(ss.Relation.HAMMING, [2], f) == 1
     assert sensitivity(ss.Relation.CHANGE_ONE, [2], f) == truncated == 2
+
+
+def test_of_a_public_size_the_first_records_are_hamming_neighbours():
+    """And change-one neighbours need a permutation first: f is any function, here one that tells all datasets apart."""
+
+    def f(u):
+        return sum(x << i for i, x in enumerate(u))
+
+    def sensitivity(relation, n, g):
+        datasets = list(itertools.product((0, 1), repeat=n))
+        return max(abs(g(u) - g(v)) for u, v in itertools.product(datasets, repeat=2) if relation.distance(u, v) <= 1)
+
+    kept = sensitivity(ss.Relation.HAMMING, 4, lambda u: f(u[:2]))
+    assert kept == sensitivity(ss.Relation.HAMMING, 2, f) == 2
+    assert sensitivity(ss.Relation.CHANGE_ONE, 4, lambda u: f(u[:2])) == 3

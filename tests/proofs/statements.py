@@ -35,7 +35,7 @@ DEFINITIONS = [
         "Kahan": "step kahan kahan_accuracy",
         "TowardZero": "held half_from half ups downs total pw pwn",
         "Shifted": "U' moved",
-        "Grid": "low0 high0 nearer low high clampR q grid_sum record_error",
+        "Grid": "low0 high0 nearer low high clampR q grid_sum record_error rounded randomised_error randomised_sum",
         "GridKernel": "base",
         "OurGrid": "ideal g m grid_sensitivity e1 e2 q64",
         "Binary64": "clamp64 clamp64_from_above not_nan anchored64 block64 lane64 iterated_sum kahan_step kahan_sum "
@@ -82,25 +82,27 @@ def coq(commands: list[str], names: list[str], *, first: str = "") -> list[str]:
 
 
 def statements() -> str:
-    names = [name for names in named().values() for name in names]
-    names = list(dict.fromkeys(names))
+    names = every_theorem()
     commands = [f"Print {name}." for name in DEFINITIONS] + [f"Check {name}." for name in names]
     return "\n\n".join(coq(commands, DEFINITIONS + names)) + "\n"
 
 
-def assumptions() -> str:
-    """The axioms all theorems of a page rest on together, by page."""
-    pages = named()
-    tuples = [f"Definition of_{page} := (@{', @'.join(found)}).\n" for page, found in pages.items()]
-    names = [name for found in pages.values() for name in found]
-    answers = coq([f"Print Assumptions of_{page}." for page in pages], names, first="".join(tuples))
+def axioms(groups: list[list[str]]) -> list[str]:
+    """The axioms that the theorems of each group rest on together."""
+    tuples = [f"Definition group_{i} := (@{', @'.join(names)}).\n" for i, names in enumerate(groups)]
+    every = [name for names in groups for name in names]
+    answers = coq([f"Print Assumptions group_{i}." for i in range(len(groups))], every, first="".join(tuples))
     lists = [re.findall(r"^(\w+\.[\w.]+) ?:", re.sub(r"\n +", " ", answer), re.MULTILINE) for answer in answers]
-    told = [", ".join(sorted(names)) or "nothing" for names in lists]
-    for answer, names in zip(answers, lists, strict=True):
-        assert names or "Closed under the global context" in answer, answer
-    return "".join(f"{page}: {axioms}\n" for page, axioms in zip(pages, told, strict=True))
+    for answer, found in zip(answers, lists, strict=True):
+        assert found or "Closed under the global context" in answer, answer
+    return [", ".join(sorted(found)) or "nothing" for found in lists]
+
+
+def every_theorem() -> list[str]:
+    return list(dict.fromkeys(name for names in named().values() for name in names))
 
 
 if __name__ == "__main__":
     STATEMENTS.write_text(statements())
-    ASSUMPTIONS.write_text(assumptions())
+    told = zip(every_theorem(), axioms([[name] for name in every_theorem()]), strict=True)
+    ASSUMPTIONS.write_text("".join(f"{name}: {found}\n" for name, found in told))

@@ -18,3 +18,14 @@ def test_wrong_arguments():
             ss.private_max_size([1.0], epsilon=bad)
     with pytest.raises(ValueError, match="confidence=1"):
         ss.private_max_size([1.0], epsilon=1, confidence=1)
+
+
+def test_the_limit_is_where_a_float_sum_is_cut():
+    """A noisy count chooses n_max, the sum is bounded by it, and the two cost their epsilons together."""
+    data, budget = [1.0] * 1000, ss.Budget(epsilon=1)
+    limit = ss.private_max_size(data, epsilon="1/4", confidence=1 - 1e-9, budget=budget)
+    assert 1000 < limit < 1300
+    release = ss.sum(data, 0, 1, "3/4", max_size=limit, method="iterated", budget=budget)
+    assert release.plan.problem.max_size == limit
+    assert release.plan.steps == ("permute", "truncate", "iterated")
+    assert budget.spent.epsilon == 1

@@ -7,10 +7,19 @@ def by_verdict(cells, verdict):
     return [cell.what for cell in cells if cell.verdict == verdict]
 
 
-def test_lower_bounds_are_measured_and_only_one_condition_is_wrong():
+def test_lower_bounds_are_measured_and_three_conditions_do_not_suffice():
     cells = list(bounds.lower_bounds())
     assert by_verdict(cells, Verdict.DIFFERS) == []
-    assert by_verdict(cells, Verdict.ERRATUM) == ["saturation, bounded DP: max(T) - min(T) whenever n U > max(T)"]
+    assert by_verdict(cells, Verdict.ERRATUM) == [
+        "modular, bounded DP: max(T) - min(T) whenever n U > max(T)",
+        "saturation, bounded DP: max(T) - min(T) whenever n U > max(T)",
+        "floats, bounded DP: (n - 1)(U - L) whenever U >= 2^k (U - L)",
+    ]
+
+
+def test_a_modular_sum_reaches_both_ends_only_with_an_l_of_at_most_zero():
+    assert bounds.largest_modular_change(2, 3) == 1
+    assert bounds.largest_modular_change(0, 3) == 15
 
 
 def test_upper_bounds_hold_but_for_one_ratio():

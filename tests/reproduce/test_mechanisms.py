@@ -88,3 +88,15 @@ def test_noise_that_wraps_keeps_epsilon_where_noise_that_does_not_fails():
 
     assert worst(IntegerLaplace(1 / epsilon, modulo=kind)) <= Decimal("0.5")
     assert worst(IntegerLaplace(1 / epsilon, kind.min, kind.max)) > Decimal("2.5")
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 33])
+def test_noise_for_too_small_a_sensitivity_loses_more_than_epsilon(ratio):
+    """The "only if" of `thrm:scale-laplace`: a sum that moves by r times the sensitivity taken loses r epsilon."""
+    taken, epsilon = 5, Fraction(1, 2)
+    mechanism = IntegerLaplace(Fraction(taken) / epsilon)
+    sums = Fraction(0), Fraction(ratio * taken)
+    losses = [
+        privacy_loss(*(mechanism.above(total, Fraction(t)) for total in sums)) for t in range(-3, ratio * taken + 3)
+    ]
+    assert abs(Fraction(max(losses)) - ratio * epsilon) < Fraction(1, 10**30)

@@ -63,7 +63,7 @@ def grid_integers(
     if doubles is None:
         integers: Any = [_round_randomly(grid, x) if randomised else grid.integer(x) for x in data]
     elif randomised:
-        integers = _round_doubles_randomly(as_doubles_array(data), doubles)
+        integers = _round_doubles_randomly(as_doubles_array(data), grid, doubles)
     else:
         integers = grid_array(data, grid, doubles)
     return (
@@ -97,24 +97,25 @@ def _round_randomly(grid: Grid, x: Value) -> int:
     return max(grid.low, min(grid.high, below + bernoulli(y - below)))
 
 
-def _round_doubles_randomly(values: NDArray[np.float64], grid: Doubles) -> NDArray[np.int64]:
+def _round_doubles_randomly(values: NDArray[np.float64], grid: Grid, doubles: Doubles) -> NDArray[np.int64]:
     """The same for many records at once: 64 random bits decide, and exact arithmetic where they are a draw.
 
-    Scaling, floor and remainder are exact, so `digits` are the first 64 bits of the probability. Beyond the bounds y is
-    held one step outside the grid, so that nothing overflows; the last clamp decides there.
+    |y| becomes floor(|y|) + 1 with probability |y| - floor(|y|), which is the same. That difference is exact for every
+    double, as y - floor(y) is not just below 0; so `digits` are the first 64 bits of the probability. Beyond the bounds
+    y is held one step outside the grid, so that nothing overflows; the last clamp decides there.
     """
     with native.Environment(), np.errstate(all="ignore"):  # what overflows is held
         y = np.where(np.isnan(values), 0.0, values)
-        y = np.clip((y - grid.base) * grid.scale * grid.more_scale, grid.low - 1, grid.high + 1)
-        below = np.floor(y)
-        probability = (y - below) * 2.0**64
-        digits = probability.astype(np.uint64)
-        rest = probability - digits
+        y = np.clip((y - doubles.base) * doubles.scale * doubles.more_scale, doubles.low - 1, doubles.high + 1)
+        whole = np.floor(np.abs(y))
+        digits = ((np.abs(y) - whole) * 2.0**64).astype(np.uint64)
     words = random_words(len(values))
-    up = words < digits
+    away = words < digits
     for i in np.flatnonzero(words == digits).tolist():
-        up[i] = bernoulli(Fraction(float(rest[i])))
-    return np.clip(below.astype(np.int64) + up, grid.low, grid.high) + grid.shift
+        x = Fraction(models.clean(values[i].item(), grid.lower, grid.upper))
+        away[i] = bernoulli(abs(x - Fraction(doubles.base)) / grid.step % 1 * 2**64 - int(digits[i]))
+    integers: NDArray[np.int64] = np.copysign(whole + away, y).astype(np.int64)
+    return integers.clip(doubles.low, doubles.high) + doubles.shift
 
 
 def as_doubles_array(data: Column) -> NDArray[np.float64]:

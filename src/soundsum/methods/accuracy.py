@@ -46,6 +46,10 @@ class FromAccuracy(Method):
     def error(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:
         """The most the sum of n records of at most `magnitude` can be off, in `kind`'s arithmetic; grows with n."""
 
+    def reach(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:
+        """The most any partial sum can be: within the error bound of a true one, which is within n M."""
+        return n * magnitude + self.error(n, magnitude, kind)
+
     def unproved(self, n: int, kind: FloatType) -> list[str]:
         """Why the error bound is not proved for n records, if it is not."""
         return []
@@ -73,8 +77,7 @@ class FromAccuracy(Method):
         n, kind = cast(int, problem.limit), self.arithmetic(problem)
         if reasons := self.unproved(n, kind):
             return reasons
-        # Every partial sum is within the error bound of a true one, which is within n M.
-        if n * problem.magnitude + self.error(n, problem.magnitude, kind) > kind.max:
+        if self.reach(n, problem.magnitude, kind) > kind.max:
             return [f"{n:,} records of up to {problem.magnitude} may overflow {kind}; give tighter bounds, or use grid"]
         return []
 
@@ -110,7 +113,8 @@ class FromAccuracy(Method):
         error = self.error(n, problem.magnitude, kind)
         return [
             f"n is at most {n:,}, each addition is rounded to {kind}: a sum is off by at most {number(error)}",
-            f"n M and that error make {number(n * problem.magnitude + error)}, at most {number(kind.max)}: no overflow",
+            f"no partial sum is above {number(self.reach(n, problem.magnitude, kind))}, and {number(kind.max)} is the "
+            f"largest {kind}: no overflow",
         ]
 
     def model(self, problem: Problem) -> Fold | Tree:

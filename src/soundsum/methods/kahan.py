@@ -1,7 +1,7 @@
 """Kahan's compensated summation (`def:bskahan`): an error bound that grows with n, not with n^2.
 
-The constant is 3 u, relative to n M. The 2 u of the literature is relative to the sum of magnitudes up to terms of
-higher order, and false as it stands: five doubles reach 2.21875 u.
+The constant is 9/4 u relative to n M, and 3 u where the type is small or n close to its limit. The 2 u of the
+literature is relative to the sum of magnitudes up to terms of higher order, and five doubles reach 2.21875 u of that.
 """
 
 from __future__ import annotations
@@ -20,11 +20,16 @@ class Kahan(FromAccuracy):
     theorem = Theorem(
         "kahan",
         "thrm:sens-upper-bounds",
-        "the ideal sensitivity (of the truncated sum) plus 3 n max(|L|, |U|) / 2^k, for n at most 2^(k-1)",
+        "the ideal sensitivity (of the truncated sum) plus 9/4 n max(|L|, |U|) / 2^k, for k at least 7 and n at most "
+        "2^(k-5); 3 in place of 9/4 for others, and n at most 2^(k-1)",
     )
 
     def error(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:
-        return 3 * kind.unit_roundoff * n * magnitude
+        sharp = kind.k >= 7 and n <= 1 << (kind.k - 5)
+        return (Fraction(9, 4) if sharp else 3) * kind.unit_roundoff * n * magnitude
+
+    def reach(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:
+        return n * magnitude + 3 * kind.unit_roundoff * n * magnitude
 
     def unproved(self, n: int, kind: FloatType) -> list[str]:
         most = 1 << (kind.k - 1)

@@ -48,9 +48,13 @@ SECTIONS: dict[str, Draft] = {
     "verified": Draft(
         "Table 2: its bounds checked exhaustively", _cells("verified", lambda full: bounds.verify_bounds())
     ),
-    "roadmap": Draft("1.7: the roadmap's figures", _cells("roadmap", lambda full: bounds.roadmap())),
+    "roadmap": Draft("1.9: the roadmap's figures", _cells("roadmap", lambda full: bounds.roadmap())),
     "examples": Draft("The numbered Example Attacks", _cells("examples", examples.examples)),
-    "matrix": Draft("1.5: which attack works on which library", _cells("matrix", matrix.matrix)),
+    "matrix": Draft("1.7: which attack works on which library", _cells("matrix", matrix.matrix)),
+    "underestimates": Draft(
+        "1.4: libraries that take the idealised sensitivity",
+        _cells("underestimates", lambda _: matrix.underestimates()),
+    ),
     "libraries": Draft(
         "5.7: the attacks on libraries, as models",
         lambda full: Section("libraries", "", experiments=tuple(experiments.experiments())),

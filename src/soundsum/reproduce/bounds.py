@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from math import isqrt
 
-from soundsum.arithmetic.models import saturating, toward_zero
+from soundsum.arithmetic.models import iterated, saturating, toward_zero
 from soundsum.arithmetic.numbers import FloatType, IntType, float64
 from soundsum.arithmetic.words import Number, text
 from soundsum.attacks import Attack, attack
@@ -39,16 +39,11 @@ def lower_bounds() -> Iterator[Cell]:
     for relation in (Relation.CHANGE_ONE, Relation.SYMMETRIC):
         pair = attack("saturation_reordering", dtype="int32", relation=relation, lower=-(2**14), upper=2**15)
         yield _lower(f"saturation, {_dp(relation)}: max(T) - min(T)", 2**32 - 1, pair)
+    yield modular_condition()
     yield saturation_condition()
     n = rounding.records
     yield _lower(f"floats, {_dp(Relation.HAMMING)}: (n - 1)(U - L)", (n - 1) * rounding.problem.spread, rounding)
-    yield Cell(
-        "floats, bounded DP: the condition U >= 2^k (U - L)",
-        LOWER,
-        2**float64.k * rounding.problem.spread,
-        rounding.problem.upper,
-        ">=",
-    )
+    yield rounding_condition()
     for j in (14, 16, 18):
         pair = attack("repeated_rounding_2", dtype="float32", relation="insert_delete", j=j, upper=1)
         formula = 1 + Fraction(2 ** (2 * j), 2 ** (23 + 3))
@@ -74,6 +69,51 @@ def _lower(what: str, formula: Number, pair: Attack) -> Cell:
     at = f"{pair.problem.dtype}, n = {pair.records:,}, {pair.problem.relation}, U = {text(pair.problem.upper)}"
     also = (("ideal", pair.ideal), ("measured / ideal", measured / pair.ideal))
     return Cell(what, LOWER, formula, measured, ">=", at=at, also=also)
+
+
+def largest_modular_change(lower: int, upper: int, n: int = 8) -> int:
+    """Of n unsigned integers of 4 bits in [lower, upper], added modulo 16, with one of them changed."""
+    kind = IntType(4, signed=False)
+    records = range(lower, upper + 1)
+    totals = {sum(others) for others in combinations_with_replacement(records, n - 1)}
+    return max(abs(kind.wrap(t + x) - kind.wrap(t + y)) for t in totals for x in records for y in records)
+
+
+def modular_condition() -> Cell:
+    """The table's condition n U > max(T) is not enough for public n where L > 0: every dataset may wrap alike."""
+    kind, lower, upper, n = IntType(4, signed=False), 2, 3, 8
+    return Cell(
+        "modular, bounded DP: max(T) - min(T) whenever n U > max(T)",
+        LOWER,
+        kind.max - kind.min,
+        largest_modular_change(lower, upper, n),
+        ">=",
+        corrected=upper - lower,
+        at=f"{kind}, L = {lower}, U = {upper}, n = {n}, every pair of datasets",
+        note="the theorem has L = 0, and every counterexample L > 0",
+        erratum="modular-condition",
+    )
+
+
+def rounding_condition() -> Cell:
+    """The table's condition U >= 2^k (U - L) is not enough: of these bounds no dataset shows n - 1."""
+    kind, L, U, n = FloatType(3, 8), Fraction(1), Fraction(9, 8), 6
+    assert 2**kind.k * (U - L) <= U
+    add = iterated(kind)
+    datasets = list(product((L, U), repeat=n))  # neighbouring floats: there are no others between them
+    sums = {data: Fraction(add.sum(data)) for data in datasets}
+    largest = max(abs(sums[data] - sums[(*data[:i], U, *data[i + 1 :])]) for data in datasets for i in range(n))
+    return Cell(
+        "floats, bounded DP: (n - 1)(U - L) whenever U >= 2^k (U - L)",
+        LOWER,
+        (n - 1) * (U - L),
+        largest,
+        ">=",
+        corrected=(n - 2) * (U - L),
+        at=f"{kind}, L = {L}, U = {U}, n = {n}, every pair of datasets",
+        note="the theorem's own bounds do it, for n = 2^j + 1",
+        erratum="rounding-condition",
+    )
 
 
 def saturation_condition() -> Cell:
@@ -230,7 +270,7 @@ def verify_bounds() -> Iterator[Cell]:
 
 
 def roadmap() -> Iterator[Cell]:
-    """1.7: how far iterated sums of doubles go, and what takes over beyond."""
+    """1.9: how far iterated sums of doubles go, and what takes over beyond."""
     stated, ratio = 67_000_000, Fraction(3, 2)
 
     def at(n: int, method: str = "iterated") -> Fraction:

@@ -1,4 +1,4 @@
-"""Where the paper prints what does not hold, about sums of floats and integers: both statements computed side by side.
+"""Where the paper prints what does not hold, about sums of floats: both statements computed side by side.
 
 docs/errata.md has the words; here is the arithmetic. Each function computes from what is printed, and from what works,
 and the verdict follows. Attacks of 2^30 records are shown on a type with 12 mantissa bits, where 2^8 do.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
 
 from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import FloatType, IntType, float64, int8, int32
+from soundsum.arithmetic.numbers import FloatType, float64
 from soundsum.arithmetic.rationals import Rounding
 from soundsum.attacks import attack
-from soundsum.reproduce.bounds import roadmap, saturation_condition, toward_zero_one_sign
+from soundsum.reproduce.bounds import roadmap, rounding_condition, toward_zero_one_sign
 from soundsum.reproduce.drift import LOW, PROMISED, STEP, K, N, X, alternating, drift
 from soundsum.reproduce.results import Cell, Check, Erratum
 
@@ -23,10 +22,10 @@ def of_floats() -> Iterator[Erratum]:
     data = [Fraction(x) for x in (16, -(2**57 + 32), 119, -(2**57 + 32), -128)]
     error = abs(Fraction(models.kahan(float64).sum(data)) - sum(data)) / float64.unit_roundoff
     yield Erratum(
-        "Kahan's error",
+        "the constant quoted for Kahan, in one line of a proof",
         "thrm:acc-upper-bounds",
         "2 u sum|x|, up to higher orders",
-        "3 u n M",
+        "3 u n M; the theorem's O(n/2^k) stands",
         Check(error / sum(map(abs, data)), "<=", 2),
         Check(error / (len(data) * max(map(abs, data))), "<=", 3),
         label="kahan",
@@ -51,6 +50,7 @@ def of_floats() -> Iterator[Erratum]:
         Check(_rounded_apart(lower, Fraction(float64.round(lower + Fraction(1, 2**53)))), "=", Fraction(1, 2**49)),
         label="rounding-upper",
     )
+    yield from _rounding_conditions()
     yield Erratum(
         "the ideal of the reordering attack in doubles",
         "ea:64-nonassoc",
@@ -71,7 +71,6 @@ def of_floats() -> Iterator[Erratum]:
         Check((left + right) / 2, "=", 134_217_729),
         label="reordering-dropped",
     )
-    yield _pairwise()
     n, U, kind = 41, Fraction(9, 8), FloatType(4, 6)
     product_ = Fraction(kind.round(Fraction(kind.round(n)) * U))
     yield Erratum(
@@ -101,29 +100,35 @@ def _rounded_apart(lower: Fraction, upper: Fraction) -> Fraction:
     return Fraction(add.sum([lower] * 16 + [upper])) - Fraction(add.sum([lower] * 17))
 
 
-def _pairwise() -> Erratum:
-    def bottom_up(n: int) -> models.Shape:
-        nodes: list[models.Shape] = list(range(n))
-        while len(nodes) > 1:
-            pairs: list[models.Shape] = [(nodes[i], nodes[i + 1]) for i in range(0, len(nodes) - 1, 2)]
-            nodes = pairs + nodes[len(nodes) - len(nodes) % 2 :]
-        return nodes[0]
-
-    pair = attack("rounding", "float64", j=4, m=0)
-    data = [list(side) for side in (pair.left, pair.right)]
-    apart = [
-        Fraction(add.sum(data[0])) - Fraction(add.sum(data[1]))
-        for add in (models.pairwise(float64), models.Tree(bottom_up, float64.add))
-    ]
-    return Erratum(
-        "the rounding attack on pairwise sums",
-        "rem:resist-pair",
-        "works on the paper's recursion",
-        "works where pairs are formed from the bottom up",
-        Check(apart[0], "=", 16 * pair.ideal),
-        Check(apart[1], "=", 16 * pair.ideal),
-        label="pairwise",
+def _rounding_conditions() -> Iterator[Erratum]:
+    cell = rounding_condition()
+    pair = attack("rounding", FloatType(5, 8), relation="hamming", j=2, m=0)
+    yield Erratum(
+        "the condition for rounding in Table 1",
+        "table:lowerbounds",
+        "U >= 2^k (U - L) gives (n - 1)(U - L)",
+        "the theorem's own L, U and n do",
+        _as_printed(cell),
+        Check(Fraction(pair.measure()), "=", (pair.records - 1) * pair.ideal),
+        label="rounding-condition",
     )
+    two, four = (_one_rounding(before) for before in (2, 4))
+    yield Erratum(
+        "the smallest rounding attack",
+        "sec:lowerbounds",
+        "n - 1 may be 2",
+        "n - 1 is 4 or more",
+        Check(two, "=", 2),
+        Check(four, "=", 4),
+        label="rounding-two",
+    )
+
+
+def _one_rounding(before: int, k: int = 10) -> Fraction:
+    """Over U - L, as 1.6 has it with Q = 1: `before` copies of L and then U, against L."""
+    L, U = (1 + Fraction(before + more, 2 ** (k + 1)) for more in (0, 2))
+    add = models.iterated(FloatType(k, 8))
+    return (Fraction(add.sum([L] * before + [U])) - Fraction(add.sum([L] * before + [L]))) / (U - L)
 
 
 def _ratios() -> Iterator[Erratum]:
@@ -131,21 +136,11 @@ def _ratios() -> Iterator[Erratum]:
     yield Erratum(
         "toward zero, one sign, public n",
         "table:upperbounds",
-        "at most 2 (U - L)",
-        "at most 2 max(|L|, |U|)",
+        "a factor of at most 2 over the ideal U - L",
+        "over max(|L|, |U|)",
         _as_printed(cell),
         Check(dict(cell.also)["relative to max(|L|, |U|)"], "<=", 2),
         label="toward-zero-ratio",
-    )
-    growth = 1 + Fraction(2**60, 2**float64.k)
-    yield Erratum(
-        "the same in the text",
-        "sec:sols2",
-        "max(1 + O(n/2^k), 2), at most 2 for every n",
-        "min(1 + O(n/2^k), 2)",
-        Check(max(growth, Fraction(2)), "<=", 2),
-        Check(min(growth, Fraction(2)), "<=", 2),
-        label="toward-zero-text",
     )
     low, high, c = -1, 1, 1
     first, second = (1 + c) * max(-low, high, high - low), (2 + c) * max(-low, high)
@@ -187,69 +182,4 @@ def _pinq() -> Erratum:
         Check(drift(lambda i: X if rows[i][1] % 2 == 1 else LOW), "=", PROMISED),
         Check(drift(lambda i: X if rows[i][0] % 2 == 1 else LOW), "=", PROMISED),
         label="pinq",
-    )
-
-
-def of_integers() -> Iterator[Erratum]:
-    kind = IntType(3, signed=False)
-
-    def reached(records: tuple[int, ...]) -> int:
-        return max(abs(s - kind.modular_add(s, x)) for s in kind.values() for x in records)
-
-    yield Erratum(
-        "modular sums of private size",
-        "sec:lowerbounds",
-        "2^k - 1 whenever U > L",
-        "2^k - 1 with L <= 0 and U >= 1",
-        Check(reached((2, 3)), "=", kind.max),
-        Check(reached((0, 1)), "=", kind.max),
-        label="modular",
-    )
-    add, few = int8.saturating_add, (-128, -1, 0, 1, 127)
-    yield Erratum(
-        "saturating addition is associative",
-        "thrm:splitsummation",
-        "for all numbers",
-        "among numbers of one sign",
-        Check(all(add(add(a, b), c) == add(a, add(b, c)) for a, b, c in product(few, repeat=3)), "=", True),
-        Check(
-            all(
-                add(add(a, b), c) == add(a, add(b, c))
-                for sign in (1, -1)
-                for a, b, c in product([x for x in few if x * sign >= 0], repeat=3)
-            ),
-            "=",
-            True,
-        ),
-        label="associative",
-    )
-    yield Erratum(
-        "the L to disallow",
-        "thrm:modular-arith-known",
-        "-2^k, the least value of k bits",
-        "-2^(k-1)",
-        Check(int32.min, "=", -(2**32)),
-        Check(int32.min, "=", -(2**31)),
-        label="least",
-    )
-    mean = attack("rounding", "float64", j=7, m=-1).records
-    yield Erratum(
-        "records of the attack on Google's mean",
-        "al:ibm-sized-64",
-        "33 with j = 7",
-        "2^7 + 1",
-        Check(mean, "=", 33),
-        Check(mean, "=", 2**7 + 1),
-        label="google-mean",
-    )
-    cell = saturation_condition()
-    ends = attack("saturation_reordering", "int4", lower=-1, upper=7, relation="change_one")
-    yield Erratum(
-        "the condition for saturation in Table 1",
-        "table:lowerbounds",
-        "n U > max(T) gives max(T) - min(T)",
-        "n >= ceil((max - min)/|L|) + ceil((max - min)/U) does",
-        _as_printed(cell),
-        Check(Fraction(ends.measure()), "=", cell.printed),
-        label="saturation",
     )

@@ -1,82 +1,28 @@
-"""The errata beyond sums in one arithmetic: floats as integers, statistics, libraries and relations."""
+"""The errata beyond sums: statistics and relations; and all errata, each with the words it is about."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from math import ceil, floor
 
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import stepped_grid
-from soundsum.arithmetic.numbers import IntType, int8
-from soundsum.arithmetic.rationals import round_half_even
-from soundsum.attacks import attack
 from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
 from soundsum.reproduce.counts import corrected_edge, printed_edge
-from soundsum.reproduce.errata import of_floats, of_integers
-from soundsum.reproduce.libraries import numpy_sum
-from soundsum.reproduce.matrix import reordered_blocks
+from soundsum.reproduce.errata import of_floats
+from soundsum.reproduce.errata_grids import of_grids
+from soundsum.reproduce.errata_integers import of_integers
 from soundsum.reproduce.mechanisms import exponential
+from soundsum.reproduce.printed import PRINTED
 from soundsum.reproduce.results import Check, Erratum
 
 
 def errata() -> Iterator[Erratum]:
-    yield from of_floats()
-    yield from of_integers()
-    yield from of_grids()
-    yield from of_libraries()
-    yield from of_relations()
-
-
-def of_grids() -> Iterator[Erratum]:
-    U, D = Fraction(26, 10), Fraction(1)
-    clamped = stepped_grid(-U, U, D, sized=False)
-    yield Erratum(
-        "K in the introduction",
-        "sec:sols2",
-        "K = floor(U/D) with rounding to nearest",
-        "the integers clamped to [-K, K], or K = ceil(U/D)",
-        Check(round_half_even(U / D), "<=", floor(U / D)),
-        Check(max(clamped.integer(U) - floor(U / D), round_half_even(U / D) - ceil(U / D)), "<=", 0),
-        label="grid-k",
-    )
-    x = Fraction(9, 10)
-    part = x - floor(x)
-    yield Erratum(
-        "randomised rounding",
-        "defn:rand-round-to-nearest-int",
-        "down with probability x - floor(x), mean x",
-        "up with probability x - floor(x)",
-        Check(floor(x) * part + (floor(x) + 1) * (1 - part), "=", x),
-        Check(floor(x) * (1 - part) + (floor(x) + 1) * part, "=", x),
-        label="randomised-rounding",
-    )
-    n = 100
-    grid = stepped_grid(Fraction(0), Fraction(10), D, sized=True)
-    data = [Fraction(5, 2)] * n
-    error = abs(grid.value(int(models.wide().sum(map(grid.integer, data))), n) - sum(data))
-    yield Erratum(
-        "the last accuracy theorem",
-        "sec:floats2ints",
-        "an error of at most D/n^k, the offset being 0",
-        "at most D n/2",
-        Check(error, "<=", D / n),
-        Check(error, "<=", D * n / 2),
-        label="accuracy",
-    )
-    most, m, one = 1000, 32, Fraction(1)
-    yield Erratum(
-        "D for private n",
-        "thrm:overflow-unlikely",
-        "(U - M) n_max/2^m fits m bits",
-        "(U - L) n_max/(2^(m-2) - n_max)",
-        Check(most * round(one / (one * most / 2**m)), "<=", IntType(m).max),
-        Check(most * round(one / (one * most / (2 ** (m - 2) - most))), "<=", IntType(m).max),
-        label="grid-d",
-    )
+    """All of them, each with the words it is about."""
+    for of in (of_floats, of_grids, of_integers, of_libraries, of_relations):
+        for erratum in of():
+            yield replace(erratum, **PRINTED[erratum.label]._asdict())
 
 
 def of_libraries() -> Iterator[Erratum]:
@@ -90,49 +36,18 @@ def of_libraries() -> Iterator[Erratum]:
         Check(corrected_edge(p, e), "<=", p),
         label="likelihood",
     )
-    second = attack("repeated_rounding_2", "float32", relation="insert_delete", j=16, upper=1)
-    appended = second.right + Runs("float32", [(0, 1)])  # as the paper does for a public size
-    first = attack("repeated_rounding_1", "float32", relation="change_one", j=1)
-    moved = max(
-        abs(numpy_sum(left, problem) - numpy_sum(right, problem)) / problem.spread
-        for left, right, problem in (
-            (second.left, appended, second.problem),
-            (first.left, first.right, first.problem),
-        )
-    )
-    yield Erratum(
-        "repeated rounding on diffprivlib",
-        "sec:attacks",
-        "the paper's datasets move np.sum by more than U - L",
-        "by no more, as measured (float32: I with 2^23 + 2 records, II with 2^16); others may do",
-        Check(moved, ">", 1),
-        Check(moved, "<=", 1),
-        label="diffprivlib-rounding",
-    )
-    swapped = attack("reordering", "float32", relation="change_one", a=8, d=8, j=0)
-    ratio = abs(numpy_sum(swapped.left, swapped.problem) - numpy_sum(swapped.right, swapped.problem)) / swapped.ideal
-    yield Erratum(
-        "reordering on diffprivlib",
-        "sec:attacks",
-        "the paper's datasets move np.sum by more than U - L",
-        "others do, reordered inside its blocks of 128 (shown with k = 8)",
-        Check(ratio, ">", 1),
-        Check(reordered_blocks(), ">", 1),
-        label="diffprivlib-reordering",
-    )
 
 
 def of_relations() -> Iterator[Erratum]:
     """Statements whose proofs assume more than they say; docs/lemmas.md has the mended ones."""
-    add = models.saturating(int8)
     u, v = [127, 127, -1], [-1, 127, 127]
     yield Erratum(
-        "group privacy at distance 0",
-        "thrm:apply-path-prop",
-        "sums at symmetric distance 0 are equal",
-        "their multisets are; a sum that depends on the order needs its own bound",
-        Check(abs(int(add.sum(u)) - int(add.sum(v))), "<=", int(Relation.SYMMETRIC.distance(u, v))),
-        Check(abs(int(models.wide().sum(u)) - int(models.wide().sum(v))), "<=", 0),
+        "the path property at distance 0",
+        "lemma:metrics-path-prop",
+        "a path of d(u, v) steps leads from u to v: of 0 steps, at distance 0",
+        "one step more does, as two orders of the same records are at distance 0",
+        Check(int(u != v), "<=", int(Relation.SYMMETRIC.distance(u, v))),
+        Check(int(u != v), "<=", int(Relation.SYMMETRIC.distance(u, v)) + 1),
         label="group-privacy",
     )
     one_length, every_length = (

@@ -39,15 +39,14 @@ def numpy_int32_sum(data: Runs, problem: Problem) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Library:
-    """How a library released a bounded sum of floats: `mechanism` takes the problem, n and epsilon."""
+class Scaled:
+    """How a library added, and the idealised sensitivity it scaled its noise to."""
 
     name: str
     adds: str
     noise: str
     sized: bool | None  # None: it has a sum for either, and takes the relation's
     total: Callable[[Runs, Problem], Fraction]
-    mechanism: Callable[[Problem, int, Fraction], Mechanism]
     source: str
 
     def sensitivity(self, problem: Problem) -> Fraction:
@@ -55,6 +54,13 @@ class Library:
         if self.sized is None:
             return problem.ideal
         return problem.spread if self.sized else problem.magnitude
+
+
+@dataclass(frozen=True)
+class Library(Scaled):
+    """A library whose attack is carried out: `mechanism` takes the problem, n and epsilon."""
+
+    mechanism: Callable[[Problem, int, Fraction], Mechanism]
 
 
 def _diffprivlib(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
@@ -144,6 +150,22 @@ PINQ = Library(
     total=in_order,
     mechanism=_pinq,
     source="its paper (McSherry 2009), NoisySum",
+)
+OPACUS = Scaled(
+    name="Opacus",
+    adds="taken as in order, in the gradients' own type",
+    noise="Gaussian, for the clipping bound C",
+    sized=False,
+    total=in_order,
+    source="pytorch/opacus, opacus/optimizers/optimizer.py at 6a3e9bd",
+)
+AIRAVAT = Scaled(
+    name="Airavat",
+    adds="in order, doubles, by the reducer",
+    noise="Laplace, for the declared range",
+    sized=False,
+    total=in_order,
+    source="its paper (Roy, Setty, Kilzer, Shmatikov, Witchel 2010, section 4.1)",
 )
 
 

@@ -99,7 +99,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A statement of the paper that does not hold and one that does, each with the computation that decides it."""
+    """A statement of the paper that does not hold and one that does, each with the computation that decides it.
+
+    `words` are the paper's own, in this `line` of its LaTeX source; `printed` is what they say.
+    """
 
     what: str
     reference: str
@@ -108,6 +111,8 @@ class Erratum:
     as_printed: Check
     corrected: Check
     label: str = ""
+    line: int = 0
+    words: str = ""
 
     shown: ClassVar[tuple[str, ...]] = ("command", "verdict")
 

@@ -26,6 +26,9 @@ from soundsum.verify.truth import Truth, amounts_of
 MOST_SOUGHT = 64
 """Records up to which the datasets behind a violation for all sizes are sought."""
 
+LONGER = 2
+"""Records beyond a limit that a sum which keeps them all is given too."""
+
 MOST_TRIED = 20_000
 """Datasets of one length that are tried for an inaccurate sum."""
 
@@ -169,7 +172,10 @@ def _compare_size(truth: Truth, problem: Problem, n: int, tally: Tally) -> None:
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
     case = Case(problem, f"n = {n}" if problem.relation.sized else f"n <= {n}", truth.subject.variant)
     ordered = truth.as_ordered(problem)
-    found = truth.of_size(problem, n) if ordered else truth.of_size_unordered(problem, n)
+    at_size = truth.of_size if ordered else truth.of_size_unordered
+    longer = not problem.relation.sized and not truth.subject.truncates(problem)
+    founds = [at_size(problem, m) for m in (range(n + LONGER + 1) if longer else [n])]
+    found = max(filter(None, founds), key=lambda f: f.difference, default=None)
     if found is None:
         form, columns, _ = truth.columns(problem)
         tally.certify(case, form.bound(columns.numbers, truth.kind(problem), n) * unit, claimed)

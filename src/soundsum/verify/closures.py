@@ -175,9 +175,25 @@ def _exchange(machine: Machine, columns: Ints, pairs: Ints, modulus: int | None,
 
     def trace() -> Datasets:
         shorter, longer = walk_back(machine, columns, history, int(pairs[at]), "inserted")
-        return [*shorter, int(columns[column])], longer
+        return [*shorter, int(columns[column])], [*longer, int(columns[column])]
 
     return Found(int(apart[at, column]), apart.size, trace)
+
+
+def kept_in_any_order(machine: Machine, columns: Ints, n: int, modulus: int | None = None) -> Found:
+    """Longer datasets reordered, then cut to n records: of 2n, two orders keep any n and any n."""
+    history = tuple(islice(layers(machine, columns, "inserted"), n + 1))
+    states = history[-1].equal
+    if not len(states):
+        return Found(0, 0)
+    apart = distance(machine.sums[states][:, None], machine.sums[states][None, :], modulus)
+    at = np.unravel_index(np.argmax(apart), apart.shape)
+
+    def trace() -> Datasets:
+        one, other = (path(machine, columns, history, int(states[i])) for i in at)
+        return one + other, other + one
+
+    return Found(int(apart[at]), apart.size, trace)
 
 
 def farthest(machine: Machine, pairs: Ints, modulus: int | None = None) -> tuple[int, int]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import count, pairwise
+from typing import cast
 
 import numpy as np
 
-from soundsum.arithmetic.models import Fold
+from soundsum.arithmetic.models import Fold, Tree
 from soundsum.arithmetic.rationals import Value
 from soundsum.verify import closures, errors
 from soundsum.verify.closures import BySize, Datasets, Found, Kind
@@ -55,6 +56,14 @@ class Form(ABC):
     def exchange(self, columns: Ints) -> Datasets | None:
         """Two orders of the same records that lead to different states; None if the order never matters."""
         raise NotImplementedError(f"{type(self).__name__} depends on the order")
+
+    def total(self, dataset: list[int]) -> int:
+        """The sum of inputs given by number, in units."""
+        raise NotImplementedError(f"{type(self).__name__} is not truncated")
+
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+        """The farthest sums of datasets longer than n, the same records in two orders, of which n are kept."""
+        raise NotImplementedError(f"{type(self).__name__} is not truncated")
 
     @property
     def may_commute(self) -> bool:
@@ -117,6 +126,10 @@ class ExactForm(Form):
     def exchange(self, columns: Ints) -> Datasets | None:
         return None
 
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+        high, low = [int(columns.max())] * n, [int(columns.min())] * n
+        return Found(sum(high) - sum(low), len(columns) ** 2, lambda: (high + low, low + high))
+
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         lost = amounts - columns.astype(object) * finer  # Python's integers: a step may be far below the records
         for n in count():
@@ -144,12 +157,14 @@ class FoldForm(Form):
     def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
         return closures.by_size(self.machine, columns, kind, modulus)
 
-    @property
-    def may_commute(self) -> bool:
-        return not (self.machine.step < 0).any()  # else it has few layers, made for a sum that does not commute
-
     def exchange(self, columns: Ints) -> Datasets | None:
         return closures.exchange(self.machine, columns)
+
+    def total(self, dataset: list[int]) -> int:
+        return int(self.machine.sums[reduce(lambda state, x: self.machine.step[state, x], dataset, self.machine.start)])
+
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+        return closures.kept_in_any_order(self.machine, columns, n, modulus)
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         for extremes in errors.of_fold(self.machine, columns, amounts, finer):
@@ -171,6 +186,13 @@ class TreeForm(Form):
         assert self.sequences is not None
         for n in range(self.sequences.most + 1):
             yield self.sequences.truncated(columns, n)
+
+    def total(self, dataset: list[int]) -> int:
+        tree = Tree(self.joins.shape, lambda left, right: self.joins.join[left, right])
+        return int(self.joins.sums[cast(int, tree.sum(self.joins.leaves[dataset]))]) if dataset else 0
+
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+        return ChangedInTree(self.joins, columns).kept_in_any_order(n)
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         yield Errors(0, 0, 1)
@@ -230,62 +252,3 @@ class JoinedForm(Form):
                 self._extremes.clear()
             self._extremes[key] = BySize(errors.of_fold(machine, columns, amounts, finer))
         return self._extremes[key].upto(n)[n]
-
-
-class ApartForm(Form):
-    """Two halves, each truncated and added on its own, then added exactly: one half differs, the other is the same."""
-
-    def __init__(self, negative: Form, positive: Form) -> None:
-        self.negative, self.positive, self.negatives = negative, positive, len(negative.inputs)
-        self.inputs = np.concatenate([negative.inputs, positive.inputs])
-        self.unit = negative.unit
-        self._known: dict[tuple[bool, bytes], BySize[Found]] = {}
-
-    @property
-    def may_commute(self) -> bool:
-        return False
-
-    def _halves(self, columns: Ints) -> list[tuple[Form, Ints, int]]:
-        low = columns < self.negatives
-        return [
-            (self.negative, columns[low], 0),
-            (self.positive, columns[~low] - self.negatives, self.negatives),
-        ]
-
-    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
-        assert kind == "truncated", "halves apart are for unknown sizes"
-        halves = [self._half(half, own) for half, own, _ in self._halves(columns)]
-        for n in count():
-            founds = [half.upto(n)[n:] for half in halves]
-            if not all(founds):
-                return
-            (one,), (other,) = founds
-            worse = one if one.difference > other.difference else _shift(other, self.negatives)
-            yield worse._replace(examined=one.examined + other.examined)
-
-    def _half(self, half: Form, columns: Ints) -> BySize[Found]:
-        """A half has one bound of its own, so many pairs of bounds share it."""
-        key = half is self.positive, columns.tobytes()
-        if key not in self._known:
-            self._known[key] = BySize(half.by_size(columns, "truncated"))
-        return self._known[key]
-
-    def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
-        """For up to n records in each half: their errors add up."""
-        low = columns < self.negatives
-        worst = [[0, 0], [0, 0]]
-        halves = zip(self._halves(columns), (low, ~low), strict=True)
-        for both in zip(*(half.errors(own, amounts[which], finer) for (half, own, _), which in halves), strict=False):
-            for i, half in enumerate(both):
-                worst[i] = [max(worst[i][0], half.over), max(worst[i][1], half.under)]
-            yield Errors(worst[0][0] + worst[1][0], worst[0][1] + worst[1][1], sum(half.examined for half in both))
-
-    def bound(self, columns: Ints, kind: Kind, n: int) -> int:
-        return max(half.bound(own, kind, n) for half, own, _ in self._halves(columns))
-
-
-def _shift(found: Found, by: int) -> Found:
-    trace = found.trace
-    if trace is None:
-        return found
-    return found._replace(trace=lambda: tuple([c + by for c in part] for part in trace()))  # type: ignore[arg-type, return-value]

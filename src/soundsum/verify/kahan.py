@@ -1,4 +1,5 @@
-"""Kahan's sum where its range is not trivial: types of 4 to 6 mantissa bits, up to 2^(k-1) records.
+"""Kahan's sum where its range is not trivial: types of 4 to 6 mantissa bits, up to 2^(k-1) records; of 7 and 8 mantissa
+bits as far as its sharper constant goes, up to 2^(k-5).
 
 What is checked is the accuracy, from which the sensitivity follows, with records from all of [-M, M]: the claim knows
 only M. With 3 exponent bits every reachable pair of computed and exact sum is looked at. With 4 there are too many
@@ -24,8 +25,15 @@ from soundsum.verify import errors
 from soundsum.verify.machines import Ints, Multiples, of_fold_on_arrays
 from soundsum.verify.results import ACCURACY, Case, Result
 
+MOST_RECORDS = 128
+"""Beyond every limit of the theorem on these types, and enough to leave the bound behind where there is no limit."""
+
+LONG = FloatType(2, 4), (Fraction(1, 64), Fraction(3, 128))
+"""A type and bounds M so small that many records fit: without its limit on n the theorem fails from 91 records on."""
+
 EXHAUSTIVE = [FloatType(4, 3), FloatType(5, 3), FloatType(6, 3)]
 SEARCHED = [FloatType(4, 4), FloatType(5, 4), FloatType(6, 4)]
+SHARP, SHARP_SEARCHED = FloatType(7, 3), [FloatType(7, 4), FloatType(8, 4), FloatType(9, 4)]
 
 BEAM = 600
 INPUTS = 300
@@ -39,12 +47,13 @@ class KahanTurn:
     kind: FloatType
     magnitudes: tuple[Fraction, ...]
     search: bool
+    most: int = MOST_RECORDS
 
     def results(self) -> list[Result]:
         errors_of = beam if self.search else exhaustive
         total = Result("kahan", ACCURACY, self.kind.name, exhaustive=not self.search)
         for M in self.magnitudes:
-            sizes = list(_applicable(self.kind, M))
+            sizes = list(_applicable(self.kind, M, self.most))
             for problem, (worst, pairs) in zip(sizes, errors_of(self.kind, M, len(sizes)), strict=True):
                 total = total.join(_result(problem, worst, pairs, not self.search))
         return [total]
@@ -52,10 +61,13 @@ class KahanTurn:
 
 def turns(quick: bool) -> list[KahanTurn]:
     """With 4 mantissa bits the full run takes every M; otherwise a few of all magnitudes."""
+    long = KahanTurn(*LONG, False)
+    sharp = KahanTurn(SHARP, few(SHARP)[1::9] if quick else few(SHARP), False, 4)
     if quick:
-        return [KahanTurn(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False)]
-    todo = [KahanTurn(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
-    return todo + [KahanTurn(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
+        return [KahanTurn(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False), sharp, long]
+    todo = [long, sharp] + [KahanTurn(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
+    todo += [KahanTurn(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
+    return todo + [KahanTurn(kind, (M,), True, 1 << (kind.k - 5)) for kind in SHARP_SEARCHED for M in few(kind)]
 
 
 def positive(kind: FloatType) -> tuple[Fraction, ...]:
@@ -69,9 +81,9 @@ def few(kind: FloatType) -> tuple[Fraction, ...]:
     return tuple(x for i, x in enumerate(positive(kind), 1) if i % per_binade in (0, middle, per_binade - 1))
 
 
-def _applicable(kind: FloatType, M: Fraction) -> Iterator[Problem]:
-    """The problems for n = 2, 3, ... as far as the theorem goes."""
-    for n in range(2, (1 << (kind.k - 1)) + 1):
+def _applicable(kind: FloatType, M: Fraction, most: int) -> Iterator[Problem]:
+    """The problems for n = 2, 3, ... as far as the theorem goes, or says that it goes."""
+    for n in range(2, most + 1):
         problem = Problem(kind, -M, M, Relation.HAMMING, size=n)
         if Kahan().unmet(problem):
             return

@@ -155,4 +155,5 @@ def _part(sums: Ints, columns: Ints) -> Ints:
 
 
 def _drop(kept: list[int], i: int, last: list[int]) -> Datasets:
-    return kept, kept[:i] + kept[i + 1 :] + last
+    """The records with and without the i-th, both with `last` at the end."""
+    return kept + last, kept[:i] + kept[i + 1 :] + last

@@ -18,12 +18,12 @@ from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
 from soundsum.arithmetic.rationals import Value
 from soundsum.methods import Method, NumpyPairwise, OnGrid, Shifted, TowardZero, Wide
 from soundsum.methods.accuracy import FromAccuracy
-from soundsum.methods.kahan import Kahan
 from soundsum.methods.numpy_pairwise import height
 from soundsum.methods.pairwise import too_high
 from soundsum.problem import Problem
 from soundsum.verify import machines
-from soundsum.verify.forms import ApartForm, ExactForm, FoldForm, Form, JoinedForm, TreeForm, is_exact
+from soundsum.verify.apart import ApartForm
+from soundsum.verify.forms import ExactForm, FoldForm, Form, JoinedForm, TreeForm, is_exact
 from soundsum.verify.halves import Halves
 from soundsum.verify.machines import Multiples
 
@@ -208,12 +208,11 @@ def _form_of_floats(subject: Subject, added: NumberType, inputs: list[Value], ap
     if isinstance(subject.method, Shifted):
         inputs = [x for x in inputs if x >= 0]
     model = subject.model(Problem(arithmetic, 0, 0))
-    depth = min(1 << (arithmetic.k - 1), 6) if isinstance(subject.adder, Kahan) else None
 
     def form(values: list[Value]) -> Form:
         if isinstance(model, Tree):
             return TreeForm(machines.of_tree(model, arithmetic, values), subject.entries)
-        return FoldForm(machines.of_fold_on_arrays(model, arithmetic, values, depth), subject.entries)
+        return FoldForm(machines.of_fold_on_arrays(model, arithmetic, values), subject.entries)
 
     if apart:
         return ApartForm(form([x for x in inputs if x < 0]), form([x for x in inputs if not x < 0]))

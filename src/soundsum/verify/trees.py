@@ -45,6 +45,20 @@ class ChangedInTree:
         at = int(np.argmax(apart))
         return Found(int(apart[at]), len(pairs), partial(self.datasets, plain(shape), int(s[at]), int(t[at])))
 
+    def kept_in_any_order(self, n: int) -> Found:
+        """Longer datasets reordered, then cut to n records: of 2n, two orders keep any n and any n."""
+        if n == 0:
+            return Found(0, 0)
+        shape = plain(self.joins.shape(n))
+        states = self.reached(shape)[0]
+        least, most = int(states[0]), int(states[-1])
+
+        def trace() -> Datasets:
+            one, other = self.dataset(shape, most), self.dataset(shape, least)
+            return one + other, other + one
+
+        return Found(int(self.joins.sums[most] - self.joins.sums[least]), len(states) ** 2, trace)
+
     def reached(self, shape: Any) -> Pairs:
         if shape not in self._known:
             self._known[shape] = self._leaf() if shape == 0 else self._node(*map(self.reached, shape))

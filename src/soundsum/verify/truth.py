@@ -73,15 +73,23 @@ class Truth:
 
     def of_size_unordered(self, problem: Problem, n: int) -> Found | None:
         form, columns, _ = self.columns(problem)
+        if self.subject.truncates(problem):
+            kept = form.kept_in_any_order(columns.numbers, n, self.subject.modulus(problem))
+            return max(kept, self.of_size(problem, n) or kept, key=lambda found: found.difference)
         if form.sequences is None or n > form.sequences.most:
             return None
         looked_at = form.sequences.change_one if problem.relation.sized else form.sequences.symmetric
         return looked_at(columns.numbers, n)
 
     def as_ordered(self, problem: Problem) -> bool:
-        """Whether the unordered relation is answered by the ordered one."""
+        """Whether the unordered relation is answered by the ordered one.
+
+        It is after a permutation, and where the order never matters: not even to which records a truncation keeps.
+        """
         if problem.relation.ordered or self.subject.steps(problem)[0] == "permute":
             return True
+        if self.subject.truncates(problem):
+            return False
         return self.subject.form(problem).may_commute and self.two_orders(problem) is None
 
     def two_orders(self, problem: Problem) -> Datasets | None:

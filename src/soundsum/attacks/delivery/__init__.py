@@ -1,4 +1,4 @@
-"""Attacks as they would be carried out (1.6 and 5.7): on a table somebody else holds, through what it may be asked.
+"""Attacks as they would be carried out (1.7 and 5.7): on a table somebody else holds, through what it may be asked.
 
 Each is run several times against secrets drawn at random, on an ordinary sum with exact noise for the ideal sensitivity
 and on ours with the same promise.

@@ -1,4 +1,4 @@
-"""Attacks that choose nothing but the clamp: bounds so close that only one person's value can be told (5.7, 1.6).
+"""Attacks that choose nothing but the clamp: bounds so close that only one person's value can be told (5.7, 1.7).
 
 A 0/1 column clamped to [L, U] of one rounding is L and U; sorted salaries clamped to two neighbouring floats near X are
 all L, but for the highest if it is above X. DuckDB does the sums, in doubles, with its own SUM.

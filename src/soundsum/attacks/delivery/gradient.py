@@ -1,4 +1,4 @@
-"""One step of DP-SGD is a noisy bounded sum (1.6): clipped gradients, added in bfloat16, and Gaussian noise.
+"""One step of DP-SGD is a noisy bounded sum (1.7): clipped gradients, added in bfloat16, and Gaussian noise.
 
 The loss is the attacker's: theta times q(record), whose gradient is q(record). With q the microquery of repeated
 rounding I, the parameter after one step over the whole data tells one person's bit, with under a thousand examples.
