@@ -145,7 +145,7 @@ def _mean_loss(dtype: str) -> Attack:
     """1/n times n is not 1: the gradient of every example changes with n, all in the same direction."""
     kind, value = getattr(torch, dtype), 0.875
     sizes = torch.arange(1024, LARGE)
-    each = ((1 / sizes.to(torch.float64)).to(kind) * sizes.to(kind)).to(kind) * torch.tensor(value, dtype=kind)
+    each = ((1 / sizes.double()).to(kind).double() * sizes).to(kind) * torch.tensor(value, dtype=kind)
     sums = sizes * each.double()
     best = int((sums[1:] - sums[:-1]).argmax())
     n, moved = int(sizes[best + 1]), float(sums[best + 1] - sums[best])
@@ -162,11 +162,12 @@ def _ghost() -> Attack:
     others = torch.randn(63, 2, 8, generator=generator)
     for seed in range(1000):
         v = torch.randn(8, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * 1e8
-        person = torch.stack([v, -v * (1 + 2.0**-11)]).float()
-        if float((person @ person.T).sum()) <= 0:
+        left = torch.cat([others, torch.stack([v, -v * (1 + 2.0**-11)]).float()[None]])
+        products = torch.einsum("nik,njk->nij", left, left)
+        if float(torch.einsum("n...i,n...i->n", torch.ones_like(products), products)[-1]) <= 0:
             break
     story = "one example of two tokens, whose gradient's norm, computed from products of its parts, cancels to 0"
-    return Attack("ghost", story, torch.cat([others, person[None]]), others, 1.0, 50.0, "sum", 5000.0)
+    return Attack("ghost", story, left, others, 1.0, 50.0, "sum", 5000.0)
 
 
 BUILDERS: dict[str, Callable[..., Attack]] = {

@@ -127,7 +127,7 @@ def add_noise(total: Any, key: bytes, table: list[int], sigma: int, first: int) 
         cells = (ctypes.c_uint64 * len(table))(*table)
         _call(
             "noise", words, cells, ctypes.c_uint64(sigma), ctypes.c_uint64(first), _i64(d), total, left[1:], left,
-            ctypes.c_uint32(room), FILLS,
+            ctypes.c_uint32(room),
         )  # fmt: skip
         count = int(left[0])
     if count > room:

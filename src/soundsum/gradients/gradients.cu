@@ -40,14 +40,14 @@ __device__ __forceinline__ int find(const Parts& parts, u32 block) {
 
 template <class T> struct Of;
 template <> struct Of<float> {
-    static constexpr int V = 4;
+    static constexpr int V = 4, ROWS_AT_ONCE = 8;
     static __device__ void open(const uint4& w, float* x) {
         x[0] = __uint_as_float(w.x); x[1] = __uint_as_float(w.y); x[2] = __uint_as_float(w.z); x[3] = __uint_as_float(w.w);
     }
     static __device__ float one(float x) { return x; }
 };
 template <> struct Of<__nv_bfloat16> {
-    static constexpr int V = 8;
+    static constexpr int V = 8, ROWS_AT_ONCE = 8;
     static __device__ void open(const uint4& w, float* x) {
         const u32 v[4] = {w.x, w.y, w.z, w.w};
 #pragma unroll
@@ -56,7 +56,7 @@ template <> struct Of<__nv_bfloat16> {
     static __device__ float one(__nv_bfloat16 x) { return __bfloat162float(x); }
 };
 template <> struct Of<__half> {
-    static constexpr int V = 8;
+    static constexpr int V = 8, ROWS_AT_ONCE = 4;  // more need so many registers that fewer threads run
     static __device__ void open(const uint4& w, float* x) {
         const u32 v[4] = {w.x, w.y, w.z, w.w};
 #pragma unroll
@@ -212,7 +212,7 @@ template <bool IS_SMALL, bool CLIP> __device__ inline void accumulate(int& part,
 template <class T, bool VEC>
 __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t begin, int64_t end, const float* scale, const int* m, const int* h,
                                          float* ss, int* sm, int* sh, bool alone) {
-    constexpr int V = VEC ? Of<T>::V : 1, U = 8;
+    constexpr int V = VEC ? Of<T>::V : 1, U = Of<T>::ROWS_AT_ONCE;
     const T* g = (const T*)p.data;
     const int64_t d = p.columns, j = (block * THREADS + threadIdx.x) * V;
     long long total[V];
@@ -321,8 +321,10 @@ __global__ void __launch_bounds__(THREADS) noise(Key key, Table table, u64 sigma
         const u64 u = (u64)x[0] << 32 | x[1], fraction = (u64)x[2] << 32 | x[3];
         const u32 leading = x[2];
         u32 k = 0;
-        while (k < CELLS && u >= table.at[k]) ++k;
-        bool open = k == CELLS || (k && u == table.at[k - 1]), accept = true;
+        bool open = false, accept = true;
+#pragma unroll
+        for (int i = 0; i < CELLS; ++i) { k += u >= table.at[i]; open |= u == table.at[i]; }
+        open |= k == CELLS;
         const u32 cells = 2 * k + 2, last = 0xffffffffu - (0xffffffffu % cells + 1) % cells;
         for (u32 i = 0; i <= k && accept && !open; ++i) {  // true with probability exp(-x (2k + x) / (2k + 2))
             u32 y = leading;
@@ -398,11 +400,15 @@ int soundsum_factors(int64_t rows, int blocks, int a, const u32* limits, const u
 int soundsum_add(int type, const Parts* parts, u32 thread_blocks, int64_t rows, int64_t per_block, const float* scale, const int* m, const int* h, void* s) {
     BY_TYPE(run_add, parts, thread_blocks, rows, per_block, scale, m, h, (cudaStream_t)s)
 }
-int soundsum_noise(const u32* key, const u64* table, u64 sigma, u64 first, int64_t d, u64* out, u64* undecided, u32* count, u32 room, int thread_blocks, void* s) {
+int soundsum_noise(const u32* key, const u64* table, u64 sigma, u64 first, int64_t d, u64* out, u64* undecided, u32* count, u32 room, void* s) {
     Key k; Table t;
     for (int i = 0; i < 8; ++i) k.k[i] = key[i];
     for (int i = 0; i < CELLS; ++i) t.at[i] = table[i];
-    noise<<<thread_blocks, THREADS, 0, (cudaStream_t)s>>>(k, t, sigma, first, d, out, undecided, count, room);
+    int device = 0, processors = 0, each = 0;  // as many thread blocks as run at once: every thread takes many coordinates
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, noise, THREADS, 0);
+    noise<<<processors * each, THREADS, 0, (cudaStream_t)s>>>(k, t, sigma, first, d, out, undecided, count, room);
     return (int)cudaGetLastError();
 }
 }
