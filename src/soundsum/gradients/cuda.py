@@ -115,7 +115,7 @@ def add_batch(
             _call("add", kind, parts, thread_blocks, _i64(rows), _i64(per_block), *found)
 
 
-def add_noise(total: Any, key: bytes, table: list[int], sigma: int, first: int) -> list[int]:
+def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: int) -> list[int]:
     """Adds the noise of coordinates `first` and on to a vector; returns those that were not decided."""
     d = total.numel()
     if not d:

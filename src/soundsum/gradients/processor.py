@@ -36,7 +36,7 @@ def add(tensors: Sequence[Any], found: Factors, into: Sequence[Any]) -> None:
     )
 
 
-def add_noise(total: Any, key: bytes, table: list[int], sigma: int, first: int) -> list[int]:
+def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: int) -> list[int]:
     """Adds the noise of coordinates `first` and on to a vector; returns those that were not decided."""
     return native.add_rounded_normal(
         key, np.array(table, np.uint64), sigma, first, total.numpy(), torch.get_num_threads()

@@ -74,7 +74,7 @@ def overflow(mean: Fraction, slots: int) -> Fraction:
 
     With s = slots + 1 above the mean M it is at most (M/s)^s e^(s - M), Chernoff's bound for sums of independent coins.
 
-    >>> float(overflow(Fraction(64), 150)) < 1e-17, overflow(Fraction(64), 64)
+    >>> overflow(Fraction(64), 150) < Fraction(1, 10**17), overflow(Fraction(64), 63)
     (True, Fraction(1, 1))
     """
     s = slots + 1

@@ -151,11 +151,13 @@ class PrivacyEngine(opacus.PrivacyEngine):
 
     def get_epsilon(self, delta: float) -> float:
         """The epsilon spent so far at this delta, what cut batches take of it included."""
+        spent = float(self.accountant.get_epsilon(delta))
         steps = sum(entry[-1] for entry in self.accountant.history)
         if not self.overflow or not steps:
-            return float(self.accountant.get_epsilon(delta))
-        at_most = self.accountant.get_epsilon(delta / 2)  # so whatever is left, if it is half, epsilon is below this
-        return float(self.accountant.get_epsilon(_without_cuts(delta, at_most, steps, self.overflow)))
+            return spent
+        at_most = float(self.accountant.get_epsilon(delta / 2))  # whatever is left of delta, as long as it is half
+        left = _without_cuts(delta, at_most, steps, self.overflow)
+        return max(spent, float(self.accountant.get_epsilon(left)))
 
     def explain(self) -> str:
         """What is promised, and on which conditions."""
