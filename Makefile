@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build browser coq demo test prove lint format bench fuzz dist clean
+.PHONY: build browser coq demo test prove gradients torch lint format bench fuzz dist clean
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -54,6 +54,17 @@ coq:
 	  echo "Installing Coq and Flocq, in which the proofs are written..."; \
 	  $(COQ) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(COQ) >/dev/null; } || { \
 	  echo "Coq 8.16 and Flocq 4.1 are needed: install coq, libcoq-flocq and libzarith-ocaml-dev." >&2; exit 1; }
+
+# Gradients need torch (its CPU build, without what it needs for GPUs: where the usual index has none, PIP_EXTRA_INDEX_URL
+# names one that has), Opacus and scikit-learn's digits; `make test` does without them. Findings that are not disclosed
+# yet are tried here too.
+gradients: build torch
+	@$(BIN)/pytest --numprocesses auto --quiet tests/gradients undisclosed/gradients $(ARGS)
+
+TORCH := torch setuptools filelock fsspec networkx sympy opacus opt_einsum scikit-learn joblib threadpoolctl
+torch: build
+	@$(BIN)/python -c 'import torch, opacus, sklearn' 2>/dev/null || { echo "Installing torch and Opacus..."; \
+	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH); }
 
 lint: build
 	@$(BIN)/ruff format --check .

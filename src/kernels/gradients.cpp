@@ -3,7 +3,6 @@
 #include "gradients.hpp"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 
 #include "environment.hpp"
@@ -13,8 +12,12 @@
 namespace soundsum {
 namespace {
 
-// Columns that are looked at in one go: they stay in the first-level cache, with a sum for each.
+// Columns that are measured in one go: they stay in the first-level cache.
 constexpr std::size_t chunk = 2048;
+
+// Columns that are added in one go: their sums stay in the second-level cache, and a row is read in stretches long enough for
+// the processor to see them coming.
+constexpr std::size_t strip = 16384;
 
 // Rows that are added in 31 bits before they go to 64: |q| <= K < 2^25.
 constexpr std::size_t rows_in_31_bits = 32;
@@ -128,13 +131,13 @@ void add_gradients(const std::vector<Gradients>& tensors, const Factors& factors
     for (std::size_t t = 0; t < tensors.size(); ++t) {
         const Gradients& g = tensors[t];
         with_float_type(g.type, [&]<class T>(T) {
-            in_parallel((g.columns + chunk - 1) / chunk, threads, [&](unsigned, std::size_t begin, std::size_t end) {
+            in_parallel((g.columns + strip - 1) / strip, threads, [&](unsigned, std::size_t begin, std::size_t end) {
                 FloatEnvironment environment(Rounding::Nearest);
-                std::array<std::int32_t, chunk> sum;
+                std::vector<std::int32_t> sum(strip);
                 for (std::size_t c = begin; c < end; ++c) {
-                    const std::size_t from = c * chunk, n = std::min(chunk, g.columns - from);
+                    const std::size_t from = c * strip, n = std::min(strip, g.columns - from);
                     for (std::size_t first = 0; first < g.rows; first += rows_in_31_bits) {
-                        sum.fill(0);
+                        std::fill(sum.begin(), sum.end(), 0);
                         for (std::size_t i = first; i < std::min(g.rows, first + rows_in_31_bits); ++i) {
                             if (factors.scale[i] == 0) continue;
                             const T* row = static_cast<const T*>(g.data) + i * g.columns + from;
