@@ -205,6 +205,8 @@ REFUSED = [
     ({"noise_multiplier": 0.0}, "noise_multiplier=0"),
     ({"max_grad_norm": 0.0}, "max_norm=0"),
     ({"slots": 0}, "number of slots"),
+    ({"max_grad_norm": [1.0] * 4}, "takes one norm"),
+    ({"clipping": "per_layer"}, "a list of norms"),
 ]
 
 

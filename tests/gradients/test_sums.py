@@ -1,6 +1,8 @@
 """Sum: what it promises, that it is released once, merged, saved and reduced exactly, and what it refuses."""
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 from pathlib import Path
 
@@ -52,6 +54,14 @@ def test_a_release_works_once_and_hides_the_sum():
     for again in (s.release, lambda: s.add(batch()), lambda: s.merge(Sum(1.0, 1.0)), lambda: s.save("no")):
         with pytest.raises(ValueError, match="has been released; make a new Sum"):
             again()
+
+
+def test_a_copy_cannot_be_released_too():
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="use save, load and merge"):
+            copied(s)
 
 
 def test_norms_for_each_tensor():

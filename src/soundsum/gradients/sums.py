@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from soundsum import randomness
 from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
@@ -230,6 +230,9 @@ class Sum:
             "example's gradient depends on that example, on public state and on independent randomness alone "
             "(Slots sees to it). Proof: docs/theorems/gradients.md."
         )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Sum is not copied or pickled, as the copy could be released too; use save, load and merge")
 
     def __repr__(self) -> str:
         state = f", {self._closed}" if self._closed else ""

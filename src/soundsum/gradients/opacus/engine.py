@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from soundsum.gradients.opacus.loading import poisson_loader, slot_loader
 from soundsum.gradients.opacus.optimizers import DistributedDPOptimizer, DPOptimizer
-from soundsum.gradients.opacus.refusals import refuse_dataset, refuse_module, refuse_settings
+from soundsum.gradients.opacus.refusals import refuse_dataset, refuse_module, refuse_norms, refuse_settings
 from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
 from soundsum.gradients.slots import Slots
 
@@ -83,6 +83,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             grad_sample_mode=grad_sample_mode,
             noise_generator=noise_generator,
         )
+        refuse_norms(clipping, max_grad_norm)
         refuse_module(module)
         refuse_dataset(data_loader.dataset)
         q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader)

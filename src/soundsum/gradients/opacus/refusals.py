@@ -50,6 +50,14 @@ def refuse_settings(
         )
 
 
+def refuse_norms(clipping: str, max_grad_norm: Any) -> None:
+    """One norm for the whole gradient, or a list of one for each parameter."""
+    several = isinstance(max_grad_norm, list | tuple)
+    if several != (clipping == "per_layer"):
+        wanted = "a list of norms, one for each parameter" if clipping == "per_layer" else "one norm"
+        raise ValueError(f"max_grad_norm={max_grad_norm}: clipping={clipping!r} takes {wanted}")
+
+
 def refuse_module(module: Any) -> None:
     """Layers that mix examples, and sharding that splits one example's gradient."""
     batch_norm = need("torch.nn.modules.batchnorm")._BatchNorm
