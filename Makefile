@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build browser coq demo test prove mutants lint format bench fuzz dist clean
+.PHONY: build browser coq demo test prove gradients torch mutants lint format bench fuzz dist clean
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -59,6 +59,17 @@ coq:
 # room or module alone is `make mutants ARGS="--only methods/grid"`. An interrupted run goes on where it was.
 mutants: build
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ARGS)
+
+# Gradients need torch (its CPU build, without what it needs for GPUs: where the usual index has none, PIP_EXTRA_INDEX_URL
+# names one that has), Opacus and scikit-learn's digits; `make test` does without them. Findings that are not disclosed
+# yet are tried here too.
+gradients: build torch
+	@$(BIN)/pytest --numprocesses auto --quiet tests/gradients undisclosed/gradients $(ARGS)
+
+TORCH := torch setuptools filelock fsspec networkx sympy opacus opt_einsum scikit-learn joblib threadpoolctl
+torch: build
+	@$(BIN)/python -c 'import torch, opacus, sklearn' 2>/dev/null || { echo "Installing torch and Opacus..."; \
+	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH); }
 
 lint: build
 	@$(BIN)/ruff format --check .

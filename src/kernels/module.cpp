@@ -180,9 +180,10 @@ template <class F> auto released(F&& f) {
 
 void bind_persons(nb::module_&);  // module_persons.cpp
 void bind_cells(nb::module_&);    // module_cells.cpp
+void bind_gradients(nb::module_&);  // module_gradients.cpp
 
 NB_MODULE(_kernels, m) {
-    bind_persons(m), bind_cells(m);
+    bind_persons(m), bind_cells(m), bind_gradients(m);
     m.doc() = "Summation kernels. Use soundsum.kernels, which checks its arguments.";
     nb::class_<PyRecords>(m, "Records")
         .def_static("of_array", &from_array, nb::arg("values"), nb::arg("type"), nb::arg("validity").none(), nb::arg("first_bit"),

@@ -90,8 +90,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "attacks":
-        return import_module("soundsum.attacks")
+    if name in ("attacks", "gradients"):
+        return import_module(f"soundsum.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'soundsum' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOME[name]), name)

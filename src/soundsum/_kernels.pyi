@@ -118,3 +118,26 @@ def copy_cells(
     out: NDArray[np.uint8],
     flags: NDArray[np.uint8],
 ) -> None: ...
+def measure_gradients(
+    arrays: list[NDArray[Any]],
+    types: list[str],
+    rows: list[int],
+    scale: NDArray[np.float64],
+    top: NDArray[np.uint64],
+    low: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+    threads: int,
+) -> None: ...
+def add_gradients(
+    arrays: list[NDArray[Any]],
+    types: list[str],
+    scale: NDArray[np.float64],
+    top: NDArray[np.uint64],
+    factor: NDArray[np.int32],
+    shift: NDArray[np.int32],
+    into: list[NDArray[np.int64]],
+    threads: int,
+) -> None: ...
+def add_rounded_normal(
+    key: bytes, table: NDArray[np.uint64], sigma: int, first: int, into: NDArray[np.int64], threads: int
+) -> list[int]: ...

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 from multiprocessing import get_context
 
 from soundsum.methods import METHODS
-from soundsum.verify import kahan
+from soundsum.verify import gradients, kahan
 from soundsum.verify.cases import Turn, turns
 from soundsum.verify.check import check
+from soundsum.verify.gradients import ClipTurn
 from soundsum.verify.kahan import KahanTurn
 from soundsum.verify.results import Case, Counterexample, Result, Verification, join
 from soundsum.verify.subjects import Subject, subject
@@ -38,9 +39,11 @@ def verify(
     """
     start = time.monotonic()
     wanted = None if only is None else frozenset(only)
-    todo: list[Turn | KahanTurn] = [*turns(quick, wanted)]
+    todo: list[Turn | KahanTurn | ClipTurn] = [*turns(quick, wanted)]
     if wanted is None or "kahan" in wanted:
         todo += kahan.turns(quick)
+    if wanted is None or gradients.LABEL in wanted:
+        todo += gradients.turns(quick)
     if not todo:
         raise ValueError(f"only={sorted(wanted or ())}: no such method; see soundsum.methods.METHODS")
     results: list[list[Result]] = [[] for _ in todo]
@@ -72,5 +75,5 @@ def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
         )
 
 
-def _work(numbered: tuple[int, Turn | KahanTurn]) -> tuple[int, list[Result]]:
+def _work(numbered: tuple[int, Turn | KahanTurn | ClipTurn]) -> tuple[int, list[Result]]:
     return numbered[0], numbered[1].results()

@@ -1,0 +1,67 @@
+"""What a batch of per-example gradients must be, and how it becomes matrices: one row for each example."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from soundsum.gradients.needs import torch
+
+SUPPORTED = ("float32", "bfloat16", "float16", "float64")
+MOST_EXAMPLES = 1 << 38
+"""Each adds less than 2^25 to a coordinate, in magnitude, and 63 bits hold the sum."""
+
+
+def tensors_of(gradients: Any) -> list[Any]:
+    """The batch's tensors, checked: floats of a supported type, with as many rows each."""
+    tensors = [gradients] if isinstance(gradients, torch.Tensor) else list(gradients)
+    if not tensors:
+        raise ValueError("gradients=[]: give one tensor for each parameter, with one row for each example")
+    for place, g in enumerate(tensors):
+        _check(place, g)
+    sizes = {len(g) for g in tensors}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"the tensors have {', '.join(map(str, sorted(sizes)))} examples: "
+            "each parameter's gradients have one row for each example of the same batch"
+        )
+    return [g.detach() for g in tensors]
+
+
+def matrices(tensors: Sequence[Any]) -> list[Any]:
+    return [g.reshape(len(g), -1).contiguous() if len(g) else g.reshape(0, _width(g)) for g in tensors]
+
+
+def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[int]]:
+    """Limits of each example and block, by block; an example whose limits are more than `most` in L2 gets none."""
+    if not isinstance(limits, torch.Tensor) or limits.is_floating_point() or limits.is_complex():
+        raise TypeError("limits are integers (steps of the grid) in a tensor; Sum.limits makes them from norms")
+    if tuple(limits.shape) != (examples, blocks):
+        raise ValueError(
+            f"limits of shape {tuple(limits.shape)}: one for each example and tensor is {(examples, blocks)}"
+        )
+    rows = [
+        row if min(row) >= 0 and sum(k * k for k in row) <= most * most else [0] * blocks for row in limits.tolist()
+    ]
+    return [[row[block] for row in rows] for block in range(blocks)]
+
+
+def _check(place: int, g: Any) -> None:
+    if not isinstance(g, torch.Tensor):
+        raise TypeError(f"gradient {place} is a {type(g).__name__}: give torch tensors, one for each parameter")
+    name = str(g.dtype).removeprefix("torch.")
+    if name not in SUPPORTED:
+        raise TypeError(f"gradient {place} is {name}: gradients are {', '.join(SUPPORTED)}")
+    if g.layout != torch.strided or g.is_quantized:
+        raise TypeError(f"gradient {place} is not an ordinary dense tensor; convert it with .to_dense()")
+    if g.ndim == 0:
+        raise ValueError(f"gradient {place} has no leading dimension: its first one counts the examples")
+    if g.device.type == "meta":
+        raise ValueError(f"gradient {place} is on the device 'meta', which holds no values; move it to a real one")
+
+
+def _width(g: Any) -> int:
+    width = 1
+    for size in g.shape[1:]:
+        width *= size
+    return width

@@ -1,0 +1,173 @@
+"""The clipped sum and its noise on CUDA: gradients.cu, built on demand where there is a toolkit (nvcc).
+
+The library is built once for a source, compiler and GPU, into the user's cache folder ($XDG_CACHE_HOME). Without a
+toolkit, plain torch gives the same integers. Nothing here waits for the GPU but the noise, which asks how many draws it
+left undecided.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from soundsum.gradients.model import Grid
+from soundsum.gradients.needs import torch
+
+SOURCE = Path(__file__).with_name("gradients.cu")
+OPTIONS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC")
+TYPES = {"float32": 0, "bfloat16": 1, "float16": 2}
+THREADS, PER_THREAD, PARTS = 256, 128, 120  # as in gradients.cu
+FILLS = 1056
+"""Thread blocks that fill a large GPU; with fewer columns the rows are split too."""
+
+
+class Part(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("out", ctypes.c_void_p),
+        ("columns", ctypes.c_int64),
+        ("first", ctypes.c_uint32),
+        ("block", ctypes.c_uint32),
+    )
+
+
+class Parts(ctypes.Structure):
+    _fields_ = (("part", Part * PARTS), ("count", ctypes.c_int))
+
+
+@lru_cache(maxsize=1)
+def available() -> bool:
+    """Whether there is a GPU, and a library for it; why it cannot be built is said once."""
+    if not torch.cuda.is_available():
+        return False
+    compiler = find_compiler()
+    if compiler is None:
+        warnings.warn("no nvcc is on the path or in CUDA_HOME: gradients are added in plain torch", stacklevel=2)
+        return False
+    try:
+        library()
+    except (OSError, subprocess.CalledProcessError) as failure:
+        said = getattr(failure, "stderr", "") or str(failure)
+        warnings.warn(f"the CUDA kernels cannot be built; plain torch is used: {said[-500:]}", stacklevel=2)
+        return False
+    return True
+
+
+def find_compiler() -> str | None:
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+    return shutil.which("nvcc") or shutil.which(str(Path(home) / "bin" / "nvcc"))
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    compiler = find_compiler()
+    if compiler is None:
+        raise FileNotFoundError("nvcc")
+    major, minor = torch.cuda.get_device_capability()
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    options = [*OPTIONS, f"-arch=sm_{major}{minor}"]
+    name = hashlib.sha256(f"{SOURCE.read_text()}{version}{options}".encode()).hexdigest()[:16]
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "soundsum"
+    built = folder / f"gradients-{name}.so"
+    if not built.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            made = Path(scratch) / built.name
+            subprocess.run([compiler, *options, "-o", made, SOURCE], check=True, capture_output=True, text=True)
+            os.replace(made, built)  # another process may build the same
+    return ctypes.CDLL(str(built))
+
+
+def add_batch(
+    tensors: Sequence[Any],
+    blocks: Sequence[Sequence[int]],
+    limits: Sequence[Sequence[int]],
+    grid: Grid,
+    into: Sequence[Any],
+) -> None:
+    """Adds the clipped gradients of a batch on one GPU, in a few launches for all tensors."""
+    rows, device = len(limits[0]), tensors[0].device
+    cells = rows * len(blocks)
+    owner = {i: b for b, block in enumerate(blocks) for i in block}
+    with torch.cuda.device(device):
+        bounds = _limits(limits, device)
+        sums = torch.zeros(4 * cells + (cells + 1) // 2, dtype=torch.int64, device=device)
+        low, high, top = sums[: 2 * cells], sums[2 * cells : 4 * cells], sums[4 * cells :]
+        found = torch.empty((3, cells), dtype=torch.int32, device=device)
+        for again in (0, 1):  # the second returns at once for rows that need no coarser step
+            for kind, parts, thread_blocks in _launches(tensors, owner, into, reading=True):
+                _call(
+                    "measure", kind, parts, thread_blocks, _i64(rows), grid.exponent, top, low, high, _i64(cells), again
+                )
+        _call("factors", _i64(rows), len(blocks), grid.exponent, bounds, top, low, high, *found)
+        for kind, parts, thread_blocks in _launches(tensors, owner, into, reading=False):
+            split = max(1, min(-(-rows // 32), FILLS // max(1, thread_blocks.value)))
+            per_block = -(-rows // split)
+            _call("add", kind, parts, thread_blocks, _i64(rows), _i64(per_block), *found)
+
+
+def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: int) -> list[int]:
+    """Adds the noise of coordinates `first` and on to a vector; returns those that were not decided."""
+    d = total.numel()
+    if not d:
+        return []
+    room = 4096 + d // 64
+    with torch.cuda.device(total.device):
+        left = torch.zeros(room + 1, dtype=torch.int64, device=total.device)
+        words = (ctypes.c_uint32 * 8).from_buffer_copy(key)
+        cells = (ctypes.c_uint64 * len(table))(*table)
+        _call(
+            "noise", words, cells, ctypes.c_uint64(sigma), ctypes.c_uint64(first), _i64(d), total, left[1:], left,
+            ctypes.c_uint32(room),
+        )  # fmt: skip
+        count = int(left[0])
+    if count > room:
+        raise RuntimeError(f"{count} draws of {d} were left undecided, more than there is room for; use less noise")
+    return [int(coordinate) for coordinate in left[1 : 1 + count].tolist()]
+
+
+def _launches(
+    tensors: Sequence[Any], owner: dict[int, int], into: Sequence[Any], reading: bool
+) -> Iterator[tuple[int, Any, ctypes.c_uint32]]:
+    """Tables of up to PARTS tensors of one type, and how many thread blocks their columns take."""
+    for name, kind in TYPES.items():
+        chosen = [i for i in owner if str(tensors[i].dtype) == f"torch.{name}"]
+        for start in range(0, len(chosen), PARTS):
+            table, first = Parts(), 0
+            for place, i in enumerate(chosen[start : start + PARTS]):
+                g = tensors[i]
+                columns = g.shape[1]
+                table.part[place] = Part(g.data_ptr(), into[i].data_ptr(), columns, first, owner[i])
+                table.count = place + 1
+                vectors = columns * g.element_size() % 16 == 0 and g.data_ptr() % 16 == 0
+                width = THREADS * (PER_THREAD if reading else 16 // g.element_size() if vectors else 1)
+                first += -(-columns // width)
+            yield kind, ctypes.byref(table), ctypes.c_uint32(first)
+
+
+def _limits(limits: Sequence[Sequence[int]], device: Any) -> Any:
+    flat = [k for block in limits for k in block]
+    if len(set(flat)) == 1:
+        return torch.full((len(flat),), flat[0], dtype=torch.int32, device=device)
+    return torch.tensor(flat, dtype=torch.int32).pin_memory().to(device, non_blocking=True)
+
+
+def _i64(n: int) -> ctypes.c_int64:
+    return ctypes.c_int64(n)
+
+
+def _call(name: str, *arguments: Any) -> None:
+    pointers = [ctypes.c_void_p(x.data_ptr()) if isinstance(x, torch.Tensor) else x for x in arguments]
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    code = getattr(library(), f"soundsum_{name}")(*pointers, stream)
+    if code:
+        raise RuntimeError(f"CUDA error {code} in {name}")

@@ -1,0 +1,219 @@
+"""Opacus's PrivacyEngine, with everything the proof needs: exact sums, exact noise, exact coins and slots.
+
+The accountants are Opacus's own, and what they say holds, because a step is a post-processing of the Poisson-subsampled
+Gaussian mechanism. Where batches can be cut to their slots, that probability is taken out of delta.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import opacus
+import torch
+from opacus.accountants.utils import get_noise_multiplier
+from opacus.distributed import DifferentiallyPrivateDistributedDataParallel
+from torch.nn.parallel import DistributedDataParallel
+
+from soundsum.gradients.opacus.loading import poisson_loader, slot_loader
+from soundsum.gradients.opacus.optimizers import DistributedDPOptimizer, DPOptimizer
+from soundsum.gradients.opacus.refusals import refuse_dataset, refuse_module, refuse_norms, refuse_settings
+from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
+from soundsum.gradients.slots import Slots
+
+ASSUMED = "gradients assumed independent of the other rows"
+
+
+class PrivacyEngine(opacus.PrivacyEngine):
+    """Opacus's own, made sound. `secure_mode` changes nothing: the randomness is always the operating system's.
+
+    `explain()` says what the last make_private promises, `assumptions` what it takes for granted.
+    """
+
+    def __init__(self, *, accountant: str = "prv", secure_mode: bool = True) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that its generator is not secure: it is not used
+            super().__init__(accountant=accountant, secure_mode=False)
+        self.overflow = Fraction(0)
+        self.assumptions: tuple[str, ...] = ()
+        self.slots: Slots | None = None
+        self._promise = "nothing yet: call make_private first"
+
+    def make_private(
+        self,
+        *,
+        module: Any,
+        optimizer: Any,
+        data_loader: Any,
+        noise_multiplier: float,
+        max_grad_norm: Any,
+        sample_rate: Any = None,
+        expected_batch_size: Any = None,
+        max_size: int | None = None,
+        slots: int | bool | None = None,
+        dummy: Any = None,
+        criterion: Any = None,
+        batch_first: bool = True,
+        loss_reduction: str = "mean",
+        poisson_sampling: bool = True,
+        clipping: str = "flat",
+        noise_generator: Any = None,
+        grad_sample_mode: str = "hooks",
+        wrap_model: bool = True,
+        rand_on_empty: bool = False,
+    ) -> tuple[Any, DPOptimizer, Any]:
+        """Opacus's make_private. These are new, or differ:
+
+        sample_rate: the probability with which a record is in a batch ("1/256" too); never from the data's length.
+        expected_batch_size: what the noisy sum is divided by; a public number of your choice.
+        max_size: the most records the data can have, a public number; more are refused.
+        slots: how many rows every batch has; by default so many that a batch is larger with probability below 2^-64.
+            False: batches as they come, and the result assumes that rows do not see each other.
+        dummy: the example in an empty slot; by default one with all numbers 0.
+        criterion, rand_on_empty: not used.
+        """
+        use_slots = slots is not False
+        refuse_settings(
+            loss_reduction=loss_reduction,
+            slots=use_slots,
+            poisson_sampling=poisson_sampling,
+            clipping=clipping,
+            grad_sample_mode=grad_sample_mode,
+            noise_generator=noise_generator,
+        )
+        refuse_norms(clipping, max_grad_norm)
+        refuse_module(module)
+        refuse_dataset(data_loader.dataset)
+        q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader)
+        _require_parameters(module, optimizer)
+        world = _world(module)
+        ranks = 1 if world is None else torch.distributed.get_world_size(world)
+        if use_slots and slots is not None and slots is not True and slots % ranks:
+            raise ValueError(f"slots={slots}: {ranks} ranks share them evenly; give a multiple of {ranks}")
+        prepared = self._prepare_model(
+            module,
+            batch_first=batch_first,
+            max_grad_norm=max_grad_norm,
+            loss_reduction=loss_reduction,
+            grad_sample_mode=grad_sample_mode,
+            wrap_model=wrap_model,
+        )
+        prepared.forbid_grad_accumulation()
+        if use_slots:
+            size = enough_slots(q * most, most, ranks) if slots is None or slots is True else slots
+            self.slots = Slots(prepared, size)
+            loader = slot_loader(data_loader, q, self.slots, dummy, world)
+            self.overflow = max(self.overflow, overflow(q * most, size) if size < most else Fraction(0))
+            self.assumptions = ("rows do not see each other's values in a batch of fixed shape (Slots.check tries it)",)
+        else:
+            if world is not None:
+                raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
+            self.slots = None
+            loader = poisson_loader(data_loader, q)
+            self.assumptions = (ASSUMED,)
+        kind = DPOptimizer if world is None else DistributedDPOptimizer
+        private = kind(
+            getattr(optimizer, "original_optimizer", optimizer),
+            noise_multiplier=noise_multiplier,
+            max_grad_norm=max_grad_norm,
+            expected_batch_size=expected,
+            loss_reduction=loss_reduction,
+            slots=self.slots,
+        )
+        private.attach_step_hook(self.accountant.get_optimizer_hook_fn(sample_rate=rate_from_above(q)))
+        self._promise = _promise(q, noise_multiplier, self.slots, self.overflow, self.assumptions)
+        return prepared, private, loader
+
+    def make_private_with_epsilon(
+        self, *, target_epsilon: float, target_delta: float, epochs: int, sample_rate: Any = None, **settings: Any
+    ) -> tuple[Any, DPOptimizer, Any]:
+        """The same with the noise that keeps epsilon and delta over so many epochs of 1/sample_rate steps."""
+        if len(self.accountant):
+            raise ValueError("this engine has spent some of its budget already; make a new one for a target epsilon")
+        q = rate(sample_rate)
+        most = settings.get("max_size")
+        slots = settings.get("slots")
+        steps = epochs * max(1, int(1 / q))
+        spare = Fraction(0)
+        if slots is not False and most is not None:
+            size = enough_slots(q * most, most) if slots is None or slots is True else slots
+            spare = overflow(q * most, size) if size < most else Fraction(0)
+        delta = _without_cuts(target_delta, target_epsilon, steps, spare)
+        multiplier = get_noise_multiplier(
+            target_epsilon=target_epsilon,
+            target_delta=delta,
+            sample_rate=rate_from_above(q),
+            steps=steps,
+            accountant=self.accountant.mechanism(),
+        )
+        return self.make_private(noise_multiplier=multiplier, sample_rate=q, **settings)
+
+    def get_epsilon(self, delta: float) -> float:
+        """The epsilon spent so far at this delta, what cut batches take of it included."""
+        spent = float(self.accountant.get_epsilon(delta))
+        steps = sum(entry[-1] for entry in self.accountant.history)
+        if not self.overflow or not steps:
+            return spent
+        at_most = float(self.accountant.get_epsilon(delta / 2))  # whatever is left of delta, as long as it is half
+        left = _without_cuts(delta, at_most, steps, self.overflow)
+        return max(spent, float(self.accountant.get_epsilon(left)))
+
+    def explain(self) -> str:
+        """What is promised, and on which conditions."""
+        return self._promise
+
+
+def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) -> float:
+    """What is left of delta: each step may be cut, with or without the example (docs/theorems/gradients.md)."""
+    if not chance:
+        return delta
+    used = float(chance) * 1.0001 * steps * (1 + math.exp(min(epsilon, 700.0)))
+    if used > delta / 2:
+        raise ValueError(
+            f"delta={delta}: batches larger than their slots take {used:.2g} of it at epsilon {epsilon:.3g}; "
+            "give more slots, or a larger delta"
+        )
+    return delta - used
+
+
+def _public(sample_rate: Any, expected: Any, most: Any, loader: Any) -> tuple[Fraction, float, int]:
+    """The numbers that may not come from the data."""
+    q = rate(sample_rate)
+    if expected is None or not 0 < expected < math.inf:
+        raise ValueError(
+            f"expected_batch_size={expected}: give the public number to divide by, such as sample_rate times a rough "
+            "size; the number of records is private"
+        )
+    if most is None or isinstance(most, bool) or int(most) != most or most < 1:
+        raise ValueError(f"max_size={most}: give the most records the data can have, a public number of your choice")
+    if len(loader.dataset) > most:
+        raise ValueError(f"the data has more than max_size={most} records; the promise would not cover them")
+    if len(loader.dataset) == 0:
+        raise ValueError("the data has no records, so it is not known what an example looks like")
+    return q, float(expected), int(most)
+
+
+def _require_parameters(module: Any, optimizer: Any) -> None:
+    known = set(module.parameters())
+    if any(p not in known for group in optimizer.param_groups for p in group["params"]):
+        raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
+
+
+def _world(module: Any) -> Any:
+    distributed = isinstance(module, DifferentiallyPrivateDistributedDataParallel | DistributedDataParallel)
+    return torch.distributed.group.WORLD if distributed else None
+
+
+def _promise(q: Fraction, multiplier: Any, slots: Slots | None, chance: Fraction, assumptions: tuple[str, ...]) -> str:
+    rows = (
+        "batches as they come"
+        if slots is None
+        else f"{slots.size} slots, too few with probability at most {float(chance):.2g} a step (counted in delta)"
+    )
+    return (
+        f"Each step is a post-processing of the Gaussian mechanism with noise multiplier {multiplier}, on a batch that "
+        f"each record is in with probability exactly {q}; {rows}. Epsilon is what the accountant says. "
+        f"Assumed: {'; '.join(assumptions)}. Proof: docs/theorems/gradients.md."
+    )

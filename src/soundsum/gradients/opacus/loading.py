@@ -1,0 +1,178 @@
+"""Batches for private training: Poisson-sampled with exact coins, in slots or as they come.
+
+With slots a batch has one public shape: random slots hold its examples, the others a dummy. For distributed training
+rank 0 draws who is where, and each rank gets its part of the slots.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+from opacus.data_loader import wrap_collate_with_empty
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from soundsum.gradients.sampling import EMPTY, coins, place
+from soundsum.gradients.slots import Slots
+
+
+class Padded(Dataset):
+    """A dataset with a dummy at EMPTY."""
+
+    def __init__(self, dataset: Any, dummy: Any) -> None:
+        self.dataset, self.dummy = dataset, dummy
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dummy if index == EMPTY else self.dataset[index]
+
+
+def dummy_like(example: Any) -> Any:
+    """An example of the same kind in which every number is 0: its shape is public, its values say nothing."""
+    if isinstance(example, torch.Tensor):
+        return torch.zeros_like(example)
+    if isinstance(example, np.ndarray | np.generic):
+        return np.zeros_like(example)
+    if isinstance(example, bool | int | float):
+        return type(example)(0)
+    if isinstance(example, Mapping):
+        return {key: dummy_like(value) for key, value in example.items()}
+    if isinstance(example, tuple | list):
+        return type(example)(map(dummy_like, example))
+    raise ValueError(f"no dummy is known for examples with a {type(example).__name__}; give one with dummy=")
+
+
+class PoissonBatches(Sampler[list[int]]):
+    """Batches of indices: each record in each batch with probability q."""
+
+    def __init__(self, records: int, q: Fraction) -> None:
+        self.records, self.q = records, q
+
+    def __len__(self) -> int:
+        return max(1, int(1 / self.q))
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for _ in range(len(self)):
+            yield self.draw().tolist()
+
+    def draw(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.flatnonzero(coins(self.q, self.records))
+
+
+class SlotBatches(PoissonBatches):
+    """The same in slots, whole or in parts of a physical size.
+
+    `handed_out` says of each part that was drawn which rows hold an example, and whether it is its batch's last.
+    """
+
+    def __init__(self, records: int, q: Fraction, slots: Slots, physical: int | None = None, world: Any = None) -> None:
+        super().__init__(records, q)
+        self.slots, self.physical, self.world = slots, physical, world
+        self.handed_out: deque[tuple[list[bool], bool]] = deque()
+
+    def __iter__(self) -> Iterator[list[int]]:
+        self.handed_out.clear()
+        for _ in range(len(self)):
+            rows = self._mine(place(self.draw(), self.slots.size))
+            width = self.physical or len(rows)
+            for first in range(0, len(rows), width):
+                part = rows[first : first + width]
+                self.handed_out.append(([i != EMPTY for i in part], first + width >= len(rows)))
+                yield part
+
+    def _mine(self, placed: list[int]) -> list[int]:
+        if self.world is None:
+            return placed
+        box = [placed]
+        torch.distributed.broadcast_object_list(box, src=0, group=self.world)
+        width = self.slots.size // torch.distributed.get_world_size(self.world)
+        rank = torch.distributed.get_rank(self.world)
+        return box[0][rank * width : (rank + 1) * width]
+
+
+class SlotLoader(DataLoader):
+    """Gives the batches, and tells the slots and the optimizer what each of them is."""
+
+    optimizer: Any = None  # set where batches are split, to be told which part is the last
+
+    def __iter__(self) -> Iterator[Any]:
+        batches: SlotBatches = self.batch_sampler
+        expected: dict[int, Any] = {}
+        for batch in super().__iter__():
+            present, last = batches.handed_out.popleft()
+            rows = len(present)
+            if rows not in expected:
+                expected[rows] = shapes(self.collate_fn([self.dataset.dummy] * rows))
+            if shapes(batch) != expected[rows]:
+                raise ValueError(
+                    "a batch's shape depends on its examples (padded to the longest?), which everybody in it can see; "
+                    "bring every example to one public shape, and the dummy too"
+                )
+            batches.slots.hand_out(present)
+            if self.optimizer is not None:
+                self.optimizer.signal_skip_step(do_skip=not last)
+            yield batch
+
+
+def shapes(batch: Any) -> Any:
+    if isinstance(batch, torch.Tensor):
+        return tuple(batch.shape)
+    if isinstance(batch, Mapping):
+        return {key: shapes(value) for key, value in batch.items()}
+    return [shapes(value) for value in batch] if isinstance(batch, tuple | list) else None
+
+
+def poisson_loader(loader: Any, q: Fraction) -> Any:
+    """Without slots: batches as large as they come, of no rows too."""
+    example = loader.dataset[0]
+    parts = example if isinstance(example, tuple | list) else [example]
+    collate = wrap_collate_with_empty(
+        collate_fn=loader.collate_fn,
+        sample_empty_shapes=[(0, *getattr(part, "shape", ())) for part in parts],
+        dtypes=[getattr(part, "dtype", type(part)) for part in parts],
+    )
+    return DataLoader(
+        loader.dataset, batch_sampler=PoissonBatches(len(loader.dataset), q), collate_fn=collate, **settings(loader)
+    )
+
+
+def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) -> SlotLoader:
+    padded = Padded(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
+    batches = SlotBatches(len(loader.dataset), q, slots, world=world)
+    return SlotLoader(padded, batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
+
+
+def settings(loader: Any) -> dict[str, Any]:
+    """How a loader works, apart from what it draws."""
+    names = (
+        "num_workers", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context", "prefetch_factor",
+        "persistent_workers",
+    )  # fmt: skip
+    return {name: getattr(loader, name) for name in names}
+
+
+class BatchMemoryManager:
+    """Opacus's own, for batches in slots: each is split into parts of a fixed size, added up as integers."""
+
+    def __init__(self, *, data_loader: Any, max_physical_batch_size: int, optimizer: Any) -> None:
+        if not isinstance(data_loader, SlotLoader):
+            raise ValueError("give the data loader of make_private with slots; without them parts are not one size")
+        self.loader, self.physical, self.optimizer = data_loader, max_physical_batch_size, optimizer
+
+    def __enter__(self) -> SlotLoader:
+        whole: SlotBatches = self.loader.batch_sampler
+        split = SlotBatches(whole.records, whole.q, whole.slots, self.physical, whole.world)
+        loader = SlotLoader(
+            self.loader.dataset, batch_sampler=split, collate_fn=self.loader.collate_fn, **settings(self.loader)
+        )
+        loader.optimizer = self.optimizer
+        return loader
+
+    def __exit__(self, *_: object) -> None:
+        return None

@@ -1,0 +1,87 @@
+"""What is refused, each with the reason and what to do instead: settings under which no theorem of ours holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from soundsum.gradients.needs import need
+
+MODES = ("hooks", "functorch", "ew")
+
+
+def refuse_settings(
+    *,
+    loss_reduction: str,
+    slots: bool,
+    poisson_sampling: bool,
+    clipping: str,
+    grad_sample_mode: str,
+    noise_generator: Any,
+) -> None:
+    if not poisson_sampling:
+        raise ValueError(
+            "poisson_sampling=False: accountants count on each record being in a batch by a coin of its own, which "
+            "fixed batches are not; leave it True"
+        )
+    if grad_sample_mode not in MODES:
+        raise ValueError(
+            f"grad_sample_mode={grad_sample_mode!r}: it adds the gradients up before they can be clipped as integers, "
+            f"trusting norms that were computed in floats; use grad_sample_mode='hooks' (or {', '.join(MODES[1:])})"
+        )
+    if clipping == "adaptive":
+        raise ValueError(
+            "clipping='adaptive': its norm follows how many of the other examples were clipped, a count released with "
+            "floating-point noise; use clipping='flat' or 'per_layer' with norms you choose"
+        )
+    if clipping not in ("flat", "per_layer"):
+        raise ValueError(
+            f"clipping={clipping!r}: it is not known that it looks at one example alone; use 'flat' or 'per_layer'"
+        )
+    if loss_reduction not in ("sum", "mean"):
+        raise ValueError(f"loss_reduction={loss_reduction!r}: it is 'sum', or with slots also 'mean'")
+    if loss_reduction == "mean" and not slots:
+        raise ValueError(
+            "loss_reduction='mean' without slots: the mean divides by the size of the batch, which is private, so "
+            "every example's gradient depends on how many others there are; use loss_reduction='sum', or slots"
+        )
+    if noise_generator is not None:
+        raise ValueError(
+            "noise_generator: noise that can be repeated hides nothing; it always comes from the operating system"
+        )
+
+
+def refuse_norms(clipping: str, max_grad_norm: Any) -> None:
+    """One norm for the whole gradient, or a list of one for each parameter."""
+    several = isinstance(max_grad_norm, list | tuple)
+    if several != (clipping == "per_layer"):
+        wanted = "a list of norms, one for each parameter" if clipping == "per_layer" else "one norm"
+        raise ValueError(f"max_grad_norm={max_grad_norm}: clipping={clipping!r} takes {wanted}")
+
+
+def refuse_module(module: Any) -> None:
+    """Layers that mix examples, and sharding that splits one example's gradient."""
+    batch_norm = need("torch.nn.modules.batchnorm")._BatchNorm
+    for name, layer in module.named_modules():
+        if isinstance(layer, batch_norm) and not type(layer).__name__.startswith(("InstanceNorm", "LazyInstanceNorm")):
+            raise ValueError(
+                f"{name or 'the module'} is a {type(layer).__name__}, which normalises each example by the others, so "
+                "no gradient is of one example alone; use GroupNorm (PrivacyEngine.get_compatible_module replaces it)"
+            )
+        if getattr(layer, "track_running_stats", False):
+            raise ValueError(
+                f"{name or 'the module'} ({type(layer).__name__}) keeps running statistics of the examples, which are "
+                "not noised; set track_running_stats=False"
+            )
+    if type(module).__name__.startswith("FSDP"):
+        raise ValueError("FSDP splits one example's gradient over ranks, which is not supported; use DPDDP")
+
+
+def refuse_dataset(dataset: Any) -> None:
+    if isinstance(dataset, need("torch.utils.data").IterableDataset):
+        raise ValueError("an IterableDataset cannot be sampled by a coin for each record; give one with an index")
+
+
+AMP = (
+    "dynamic loss scaling multiplies every gradient by a factor that depends on all examples so far, and skips steps "
+    "where one of them overflows; train in bfloat16 or float32 and call optimizer.step() without a GradScaler"
+)

@@ -1,0 +1,95 @@
+"""Who is in a batch: Poisson sampling with exact coins, and how many slots are enough.
+
+A batch takes each record with probability q, independently. Slots fix the number of rows of a batch; a batch that is
+larger is cut, with a probability that is bounded here in rationals and counted in delta (docs/theorems/gradients.md).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.randomness import bernoulli, random_permutation, random_words
+
+EULER = Fraction(2_718_281_828_459_045_236, 10**18)
+"""Just above e."""
+
+RARELY = Fraction(1, 1 << 64)
+"""How often a batch may be larger than its slots, where nobody says how many there are."""
+
+EMPTY = -1
+"""Stands in a slot that holds a dummy."""
+
+
+def rate(sample_rate: object) -> Fraction:
+    """A sampling rate, exactly."""
+    if sample_rate is None:
+        raise ValueError(
+            "sample_rate=None: the number of records is private, so the rate is not taken from it; give the "
+            "probability with which a record is in a batch, such as sample_rate='1/256'"
+        )
+    q = exact(sample_rate, "sample_rate")
+    if is_special(q) or not 0 < q <= 1:
+        raise ValueError(f"sample_rate={sample_rate}: a probability is above 0 and at most 1")
+    return Fraction(q)
+
+
+def rate_from_above(q: Fraction) -> float:
+    """The rate for an accountant that takes floats: never below the true one.
+
+    >>> rate_from_above(Fraction(1, 3)) >= Fraction(1, 3), rate_from_above(Fraction(1, 4))
+    (True, 0.25)
+    """
+    nearest = float(q)
+    return nearest if nearest >= q else math.nextafter(nearest, 2.0)
+
+
+def coins(q: Fraction, count: int) -> NDArray[np.bool_]:
+    """Independent coins, each heads with probability exactly q: 64 bits decide, or where they are q's own, more."""
+    if q == 1:
+        return np.ones(count, np.bool_)
+    limit, rest = divmod(q * (1 << 64), 1)
+    words = random_words(count)
+    heads = words < np.uint64(limit)
+    for i in np.flatnonzero(words == np.uint64(limit)):
+        heads[i] = bernoulli(rest)
+    return heads
+
+
+def place(members: NDArray[np.int64], slots: int) -> list[int]:
+    """Which record is in which slot: uniformly random slots, the others EMPTY; of too many records random ones stay."""
+    if len(members) > slots:
+        members = members[random_permutation(len(members))[:slots]]
+    placed = np.full(slots, EMPTY, np.int64)
+    placed[random_permutation(slots)[: len(members)]] = members
+    return placed.tolist()
+
+
+def overflow(mean: Fraction, slots: int) -> Fraction:
+    """At least the probability that a Poisson-sampled batch of this mean size has more members than slots.
+
+    With s = slots + 1 above the mean M it is at most (M/s)^s e^(s - M), Chernoff's bound for sums of independent coins.
+
+    >>> overflow(Fraction(64), 150) < Fraction(1, 10**17), overflow(Fraction(64), 63)
+    (True, Fraction(1, 1))
+    """
+    s = slots + 1
+    mean = Fraction(math.ceil(mean * 1024), 1024)  # short numbers; the bound grows with the mean
+    if mean >= s:
+        return Fraction(1)
+    return min(Fraction(1), (mean / s) ** s * EULER ** math.ceil(s - mean))
+
+
+def enough_slots(mean: Fraction, most: int, multiple: int = 1) -> int:
+    """So many slots that a batch is larger with a probability below 2^-64; no more than records, in whole multiples."""
+    low, slots = math.floor(mean), math.ceil(mean)
+    while slots < most and overflow(mean, slots) > RARELY:
+        low, slots = slots, slots + math.isqrt(slots) + 8
+    while slots - low > 1:  # the least that is enough, but for rounding
+        middle = (low + slots) // 2
+        low, slots = (low, middle) if overflow(mean, middle) <= RARELY else (middle, slots)
+    return -(-min(slots, most) // multiple) * multiple

@@ -1,0 +1,127 @@
+"""Slots: batches of one fixed shape, in which each example's gradient has its own row whoever else is there.
+
+Some kernels give a row other bits when the batch has another shape. With a public number of slots, examples in
+uniformly random ones and a dummy in the others, removing an example puts the dummy in its place: all others keep shape
+and position, and what remains to be asked is that rows do not see each other's values, which `check` tries out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from soundsum.gradients.needs import torch
+from soundsum.gradients.sampling import EMPTY, place
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What `Slots.check` saw: in how many trials other rows were changed, and in how many of them a row's bits did."""
+
+    trials: int
+    changed: int
+    largest: float
+
+    @property
+    def independent(self) -> bool:
+        return self.changed == 0
+
+    def __str__(self) -> str:
+        if self.independent:
+            return f"rows did not see each other in {self.trials} trials"
+        return (
+            f"rows see each other: other rows were changed {self.trials} times, and {self.changed} times that changed "
+            f"the bits of the rows that stayed, by up to {self.largest:.2g}; the theorem does not apply to this model"
+        )
+
+
+class Slots:
+    """A public number of rows, fixed for the run.
+
+    model: the module whose per-example gradients are taken (one wrapped by Opacus, or any other for `check`).
+    size: how many rows a batch has; for distributed training, all ranks together.
+    """
+
+    def __init__(self, model: Any, size: int) -> None:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ValueError(f"size={size!r}: the number of slots is a whole number, 1 or more")
+        self.model, self.size = model, size
+        self._present: list[bool] | None = None
+
+    def fill(self, examples: Sequence[Any], dummy: Any) -> tuple[list[Any], list[bool]]:
+        """The examples in random slots, the dummy in the others, and which is which (for `Sum.add(present=...)`)."""
+        placed = place(np.arange(len(examples)), self.size)
+        return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
+
+    def hand_out(self, present: list[bool]) -> None:
+        """A loader says which rows of the batch it gives next hold an example."""
+        self._present = present
+
+    def take(self, rows: int) -> list[bool]:
+        """Which rows of the batch just trained on hold an example; each batch is asked for once."""
+        present, self._present = self._present, None
+        if present is None:
+            raise ValueError(
+                "it is not known which rows are dummies: take each batch from the data loader that make_private gave, "
+                "one step for each (soundsum.gradients.opacus.BatchMemoryManager splits them)"
+            )
+        if len(present) != rows:
+            raise ValueError(f"{rows} rows of gradients for a batch of {len(present)}: train on whole batches")
+        return present
+
+    def check(self, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any], trials: int = 8) -> Rows:
+        """Tries whether rows see each other: changes some rows of a batch and compares the others' gradients, as bits.
+
+        inputs, targets: a batch of `size` rows. loss: of outputs and targets, a sum or mean over the rows. The changed
+        rows become zero, very large, infinite and NaN in turn. A trial that finds nothing proves nothing.
+        """
+        if len(inputs) != self.size:
+            raise ValueError(f"a batch of {len(inputs)} rows: give one that fills the {self.size} slots")
+        first = per_example(self.model, inputs, targets, loss)
+        changed, largest = 0, 0.0
+        for trial in range(trials):
+            kept = torch.arange(self.size) % 2 == trial % 2
+            other = inputs.clone()
+            if inputs.is_floating_point():
+                other[~kept] = (0.0, 1e4, float("inf"), float("nan"))[trial // 2 % 4]
+            else:
+                other[~kept] = 0
+            again = per_example(self.model, other, targets, loss)
+            differences = [
+                (a[kept].double() - b[kept].double()).abs().nan_to_num(float("inf")).max().item()
+                for a, b in zip(first, again, strict=True)
+                if not torch.equal(a[kept], b[kept])
+            ]
+            changed += bool(differences)
+            largest = max([largest, *differences])
+        return Rows(trials, changed, largest)
+
+
+def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
+    """The gradients of each example: those that the model's own hooks collect, or by differentiating row by row."""
+    if hasattr(model, "grad_sample_module") or hasattr(model, "enable_hooks"):
+        _forget(model)
+        loss(model(inputs), targets).backward()
+        found = [p.grad_sample.clone() for p in model.parameters() if p.requires_grad]
+        _forget(model)
+        return found
+    state = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+
+    def of_one(parameters: dict[str, Any], x: Any, y: Any) -> Any:
+        return loss(torch.func.functional_call(model, parameters, (x[None],)), y[None])
+
+    rows = torch.func.vmap(torch.func.grad(of_one), in_dims=(None, 0, 0))(state, inputs, targets)
+    return [rows[name] for name in state]
+
+
+def _forget(model: Any) -> None:
+    """What earlier passes left with the hooks: gradients, and activations that no backward pass has used."""
+    model.zero_grad()
+    for p in model.parameters():
+        p.grad_sample, p._forward_counter = None, 0
+    for module in model.modules():
+        if hasattr(module, "activations"):
+            module.activations = []

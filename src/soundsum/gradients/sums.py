@@ -1,0 +1,303 @@
+"""A private sum of gradients: clipped and added as integers, released once with the rounded Gaussian.
+
+What is proved of it is docs/theorems/gradients.md. The integers are the same in any order, in any microbatches, shards
+and devices; the release is a post-processing of the Gaussian mechanism with the noise multiplier asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from soundsum import randomness
+from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.arithmetic.words import number
+from soundsum.gradients import group as groups
+from soundsum.gradients.adding import add_batch, work_out
+from soundsum.gradients.batches import MOST_EXAMPLES, limits_of, matrices, tensors_of
+from soundsum.gradients.model import BITS, Grid
+from soundsum.gradients.needs import torch
+from soundsum.gradients.noise import MOST_SIGMA, add_noise
+from soundsum.gradients.normal import fresh_key
+from soundsum.gradients.totals import Totals
+
+if TYPE_CHECKING:
+    from soundsum.methods.method import Theorem
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """A released sum: integers with noise, in steps of the grid. What is computed from them is as private as they."""
+
+    totals: Totals
+    step: Fraction
+    sigma: int
+
+    @property
+    def integers(self) -> list[Any]:
+        """One int64 tensor for each parameter."""
+        return self.totals.shaped()
+
+    def floats(self, dtype: Any = None) -> list[Any]:
+        """The sum in the gradients' own units, as float32 or another float type: rounded once, as the step is 2^a."""
+        dtype = dtype or torch.float32
+        working = dtype if dtype == torch.float64 else torch.float32
+        pieces = [piece.to(working).mul_(float(self.step)).to(dtype) for piece in self.totals.pieces]
+        return Totals(pieces, self.totals.shapes).shaped()
+
+
+class Sum:
+    """The sum of per-example gradients, each clipped to an L2 norm.
+
+    max_norm: the norm each example's whole gradient is clipped to; a list clips each tensor to a norm of its own.
+    noise_multiplier: the noise's standard deviation over the sensitivity, as accountants of the Gaussian mechanism take
+        it.
+    """
+
+    def __init__(self, max_norm: Any, noise_multiplier: Any) -> None:
+        self.layers: tuple[int, ...] | None = None
+        if isinstance(max_norm, Sequence) and not isinstance(max_norm, str):
+            self.grid, self.layers = _layered(max_norm)
+        else:
+            self.grid = Grid.of(max_norm)
+        self.noise_multiplier = _multiplier(noise_multiplier)
+        self.sigma = math.ceil(self.noise_multiplier * self.grid.limit)
+        if self.sigma >= MOST_SIGMA:
+            raise ValueError(f"noise_multiplier={noise_multiplier}: so much noise leaves 64 bits; give less than 2^31")
+        self.examples = 0
+        self.parts = {randomness.random_bytes(16).hex()}
+        self._totals: Totals | None = None
+        self._closed = ""
+        self._reduced = False
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How far one example can move the sum in L2."""
+        return self.grid.sensitivity
+
+    @property
+    def theorem(self) -> Theorem:
+        from soundsum.gradients.promise import THEOREM
+
+        return THEOREM
+
+    def add(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
+        """Adds a batch, or a microbatch of one: for each parameter a tensor with one row for each example.
+
+        limits: for each example and tensor, how many steps that part may have (an integer tensor; see `limits`), which
+        must depend on that example alone. Without it the whole gradient is clipped, or each tensor to its norm.
+        present: which rows hold an example (see `Slots`); the others hold a dummy and count as zero.
+        """
+        self._require_open()
+        tensors = tensors_of(gradients)
+        shapes = [tuple(g.shape[1:]) for g in tensors]
+        if self._totals is not None and shapes != self._totals.shapes:
+            raise ValueError(
+                f"gradients of shapes {shapes} do not fit the sum's {self._totals.shapes}: add the same parameters"
+            )
+        if self.layers is not None and len(self.layers) != len(tensors):
+            raise ValueError(f"{len(tensors)} tensors and {len(self.layers)} norms: give one norm for each tensor")
+        examples = len(tensors[0])
+        _require_room(self.examples + examples)
+        if present is not None and len(present) != examples:
+            raise ValueError(f"present has {len(present)} entries for {examples} rows: give one for each row")
+        if limits is not None:
+            blocks, chosen = _apart(tensors), limits_of(limits, examples, len(tensors), self.grid.limit)
+        elif self.layers is not None:
+            blocks, chosen = _apart(tensors), [[limit] * examples for limit in self.layers]
+        else:
+            blocks, chosen = [list(range(len(tensors)))], [[self.grid.limit] * examples]
+        if present is not None:
+            chosen = [[k if here else 0 for k, here in zip(row, present, strict=True)] for row in chosen]
+        if self._totals is None:
+            self._totals = Totals.zeros(shapes, [g.device for g in tensors])
+        self.examples += examples
+        if examples:
+            add_batch(matrices(tensors), blocks, chosen, self.grid, self._totals.vectors)
+
+    def limits(self, norms: Any) -> Any:
+        """Limits for `add` from float norms of each example's parts, however they were computed: their shares of K."""
+        share = norms.double().nan_to_num(0.0, 0.0, 0.0).clamp(min=0)
+        whole = share.norm(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+        steps = (share / whole * (self.grid.limit * (1 - 2.0**-24))).floor().to(torch.int64)
+        fits = (steps * steps).sum(1, keepdim=True) <= self.grid.limit**2
+        return torch.where(fits, steps, 0)
+
+    def sum(self) -> list[Any]:
+        """The integers without noise, in steps of the grid. Not private: for tests, and for whoever owns the data."""
+        return self._known().clone().shaped()
+
+    def running(self) -> list[Any]:
+        """The same without a copy: what is added later shows in it."""
+        return self._known().shaped()
+
+    def release(self, group: Any = None) -> Noisy:
+        """The sum with noise. It works once: a second draw of noise on the same sum would weaken the first.
+
+        group: a torch.distributed process group, all of whose ranks call this with their part of the sum. Rank 0 draws
+        the noise before the integers are reduced, and all ranks get the same ones.
+        """
+        self._require_open()
+        if self._reduced and group is None:
+            raise ValueError(
+                "release(): after all_reduce each rank holds the whole sum, and would draw noise of its own; "
+                "call release(group) on every rank"
+            )
+        totals = self._known()
+        if group is not None:
+            groups.require_same(self._digest(), group)
+            _require_room(self.examples if self._reduced else groups.total(self.examples, group))
+        self._closed = "has been released"
+        first = group is None or groups.is_first(group)
+        noisy = totals.clone() if first or not self._reduced else totals.emptied()
+        if first:
+            add_noise(noisy.pieces, self.sigma, fresh_key())
+        if group is not None:
+            groups.add_up(noisy.pieces, group)
+        return Noisy(noisy, self.grid.step, self.sigma)
+
+    def merge(self, other: Sum) -> None:
+        """Adds a sum over other examples to this one; the other cannot be used any more."""
+        self._require_open()
+        other._require_open()
+        if self._reduced or other._reduced:
+            raise ValueError("merge(): after all_reduce a sum holds other ranks' examples too; merge before it")
+        if self.parts & other.parts:
+            raise ValueError("merge(): the two sums have examples in common, which would count twice; merge each once")
+        theirs = other._known()
+        if self._totals is not None and theirs.shapes != self._totals.shapes:
+            raise ValueError(
+                f"merge(): sums of shapes {theirs.shapes} and {self._totals.shapes} are of different parameters"
+            )
+        if self._terms() != other._terms():
+            raise ValueError("merge(): the sums have other norms or noise; make both with the same")
+        _require_room(self.examples + other.examples)
+        if self._totals is None:
+            self._totals = theirs.emptied()
+        self._totals.add(theirs)
+        self.examples += other.examples
+        self.parts |= other.parts
+        other._closed = "has been merged into another"
+
+    def all_reduce(self, group: Any = None) -> None:
+        """Adds the integers of all ranks of a group (None: all ranks there are): each then has the whole sum."""
+        self._require_open()
+        if self._reduced:
+            raise ValueError("all_reduce(): this has been done; another would count every example once per rank")
+        totals = self._known()
+        groups.require_same(self._digest(), group)
+        examples = groups.total(self.examples, group)
+        _require_room(examples)
+        groups.add_up(totals.pieces, group)
+        self.examples, self._reduced = examples, True
+
+    def save(self, path: Any) -> None:
+        """Writes the integers to a file, for `Sum.load` and `merge` elsewhere; this sum cannot be used any more."""
+        self._require_open()
+        if self._reduced:
+            raise ValueError("save(): after all_reduce a sum holds other ranks' examples too; save before it")
+        totals = self._known().cpu()
+        state = {"terms": self._terms(), "examples": self.examples, "parts": sorted(self.parts),
+                 "pieces": totals.pieces, "shapes": totals.shapes}  # fmt: skip
+        torch.save(state, path)
+        self._closed = "has been saved, for another to merge"
+
+    @classmethod
+    def load(cls, path: Any) -> Sum:
+        """A saved sum."""
+        state = torch.load(path, weights_only=True)
+        exponent, limit, layers, multiplier = state["terms"]
+        loaded = cls(1, multiplier)
+        loaded.grid, loaded.layers = Grid(exponent, limit), None if layers is None else tuple(layers)
+        loaded.sigma = math.ceil(loaded.noise_multiplier * limit)
+        loaded.examples, loaded.parts = state["examples"], set(state["parts"])
+        loaded._totals = Totals(state["pieces"], state["shapes"])
+        return loaded
+
+    def explain(self) -> str:
+        """What is promised, in words."""
+        parts = "its gradient" if self.layers is None else f"each of its {len(self.layers)} tensors' gradients"
+        return (
+            f"One example moves this sum by at most {number(self.sensitivity)} in L2 ({self.grid.limit:,} steps of "
+            f"{number(self.grid.step)}): {parts} becomes integers that are clipped exactly, and the integers are added "
+            f"exactly. The release adds round(sigma G) to each, with sigma = {self.sigma:,} steps and G standard "
+            f"normal, so it is a post-processing of the Gaussian mechanism with noise multiplier "
+            f"{number(self.noise_multiplier)}, and any accountant's number for that holds. The noise is made by "
+            "ChaCha20 from 256 bits of the operating system's randomness, fresh for each release. Condition: each "
+            "example's gradient depends on that example, on public state and on independent randomness alone "
+            "(Slots sees to it). Proof: docs/theorems/gradients.md."
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Sum is not copied or pickled, as the copy could be released too; use save, load and merge")
+
+    def __repr__(self) -> str:
+        state = f", {self._closed}" if self._closed else ""
+        return f"Sum(max_norm={float(self.sensitivity):g}, noise_multiplier={float(self.noise_multiplier):g}{state})"
+
+    def _terms(self) -> tuple[int, int, tuple[int, ...] | None, str]:
+        return self.grid.exponent, self.grid.limit, self.layers, str(self.noise_multiplier)
+
+    def _digest(self) -> str:
+        return str((self._terms(), self._known().shapes, self._reduced))
+
+    def _known(self) -> Totals:
+        if self._totals is None:
+            raise ValueError("the sum has no shape yet: add a batch first (one of no examples will do)")
+        return self._totals
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ValueError(f"this sum {self._closed}; make a new Sum for the next batch")
+
+
+def clip(gradients: Any, max_norm: Any) -> Any:
+    """Each example's integers, in steps of `Grid.of(max_norm)`: what `Sum` would add, to look at.
+
+    gradients: a tensor, or one for each parameter; the same comes back, as int64.
+    """
+    from soundsum.gradients import plain
+
+    grid, tensors = Grid.of(max_norm), tensors_of(gradients)
+    rows = matrices(tensors)
+    used = [i for i, g in enumerate(rows) if g.numel()]
+    if not used:
+        found = [torch.zeros(g.shape, dtype=torch.int64, device=g.device) for g in tensors]
+    else:
+        (factors,) = work_out(rows, [used], [[grid.limit] * len(rows[0])], grid, plain)
+        found = [plain.integers(g, factors).view(t.shape) for g, t in zip(rows, tensors, strict=True)]
+    return found[0] if isinstance(gradients, torch.Tensor) else found
+
+
+def _apart(tensors: Sequence[Any]) -> list[list[int]]:
+    return [[i] for i in range(len(tensors))]
+
+
+def _require_room(examples: int) -> None:
+    if examples > MOST_EXAMPLES:
+        raise ValueError(
+            f"{examples:,} examples: the sum of more than 2^38 might leave its 64-bit integers; release before that"
+        )
+
+
+def _layered(norms: Sequence[Any]) -> tuple[Grid, tuple[int, ...]]:
+    """Norms of each tensor: their limits in steps of one grid, and a limit for the whole."""
+    squares = sum((Fraction(Grid.of(norm).sensitivity) ** 2 for norm in norms), Fraction(0))
+    if not squares:
+        raise ValueError("max_norm=[]: give one norm for each tensor, or one for the whole gradient")
+    exponent = floor_log2(squares) // 2 - BITS
+    limits = tuple(math.floor(Fraction(exact(norm)) / power_of_two(exponent)) for norm in norms)
+    return Grid(exponent, math.isqrt(sum(k * k for k in limits) - 1) + 1), limits
+
+
+def _multiplier(noise_multiplier: Any) -> Fraction:
+    multiplier = exact(noise_multiplier, "noise_multiplier")
+    if is_special(multiplier) or multiplier <= 0:
+        raise ValueError(
+            f"noise_multiplier={noise_multiplier}: a private sum needs noise, so it is above 0; "
+            "sum() gives the integers without any"
+        )
+    return Fraction(multiplier)

@@ -1,0 +1,18 @@
+"""What the tests of gradients share. They need torch and Opacus: `make gradients` installs both and runs them."""
+
+import socket
+import warnings
+
+import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # theirs, on being imported
+    import opacus  # noqa: F401
+    import torch  # noqa: F401
+
+
+@pytest.fixture
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]

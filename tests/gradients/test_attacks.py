@@ -1,0 +1,56 @@
+"""Every attack fails against ours, alone and through Opacus with our engine; a naive step falls for those it should."""
+
+import pytest
+import torch
+
+import soundsum as ss
+from soundsum.gradients.attacking import BUILDERS, Outcome, sound_step
+from soundsum.gradients.slots import per_example
+
+ALL = [(name, None) for name in BUILDERS] + [(name, "float16") for name in BUILDERS if name != "ghost"]
+
+
+@pytest.mark.parametrize("name, dtype", ALL)
+def test_two_batches_of_an_attack_differ_in_one_example(name, dtype):
+    a = ss.gradients.attack(name, dtype)
+    assert len(a.left) == len(a.right) + 1
+    assert torch.equal(a.left[: len(a.right)], a.right)
+    assert a.story
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_ours_does_not_tell_them_apart(name):
+    outcome = ss.gradients.attack(name).run(sound_step, runs=16)
+    assert not outcome.succeeds, outcome
+    assert outcome.distinct == 16
+    assert "not told apart" in str(outcome)
+
+
+def naive_step(model, inputs, reduction, max_norm, noise_multiplier):
+    """Clipped, added and noised in the model's own type."""
+    (g,) = per_example(model, inputs, torch.zeros(len(inputs)), lambda scores, _: scores.sum())
+    factor = (max_norm / (g.flatten(1).norm(dim=1) + 1e-6)).clamp(max=1.0).to(g.dtype)
+    summed = torch.einsum("i,i...", factor, g)
+    return [summed + torch.randn_like(summed) * max_norm * noise_multiplier]
+
+
+@pytest.mark.parametrize("name", ["half_precision_batch", "swallowed_noise"])
+def test_a_sum_in_bfloat16_is_told_apart(name):
+    outcome = ss.gradients.attack(name).run(naive_step)
+    assert outcome.succeeds, outcome
+    assert outcome.distinct <= 4  # of 60: the noise is gone
+
+
+def test_what_counts_as_success():
+    assert Outcome("a", 60, 60, 0.6, 2).succeeds
+    assert not Outcome("a", 60, 40, 0.6, 60).succeeds
+    assert Outcome("a", 10, 0, 0.5, 1).chance == 1
+
+
+def test_unknown_attacks_and_types():
+    with pytest.raises(ValueError, match="there are ghost, mean_loss"):
+        ss.gradients.attack("spooky")
+    with pytest.raises(ValueError, match="float32"):
+        ss.gradients.attack("ghost", "bfloat16")
+    with pytest.raises(ValueError, match="bfloat16 or float16"):
+        ss.gradients.attack("mean_loss", "float64")

@@ -1,0 +1,302 @@
+"""Opacus end to end with our engine: the same epsilon and hooks, exact sums, and every refusal with its remedy."""
+
+import math
+
+import opacus
+import pytest
+import torch
+import torch.multiprocessing as processes
+from opacus.schedulers import ExponentialNoise, StepGradClip
+from opacus.utils.batch_memory_manager import BatchMemoryManager as TheirManager
+from tests.gradients.training import PUBLIC, data, model, private, train
+from torch import nn
+from torch.utils.data import DataLoader, IterableDataset
+
+import soundsum as ss
+from soundsum.gradients.sampling import EMPTY
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.mark.parametrize("accountant", ["prv", "rdp", "gdp"])
+def test_epsilon_is_opacuss_own_and_hooks_are_called(accountant):
+    engine, net, optimizer, loader = private(engine=ss.gradients.opacus.PrivacyEngine(accountant=accountant))
+    called, theirs = [], optimizer.step_hook
+    optimizer.attach_step_hook(lambda o: (called.append(o), theirs(o)))
+    steps = train(net, optimizer, loader, epochs=2)
+    assert steps == len(called) == 16
+    peer = opacus.accountants.create_accountant(accountant)
+    for _ in range(steps):
+        peer.step(noise_multiplier=1.0, sample_rate=1 / 8)
+    assert engine.get_epsilon(1e-5) == pytest.approx(peer.get_epsilon(1e-5), rel=1e-6)
+    assert engine.get_epsilon(1e-5) >= peer.get_epsilon(1e-5)  # what cut batches take is counted
+
+
+def test_a_private_model_learns():
+    _, net, optimizer, loader = private(noise_multiplier=0.7)
+    train(net, optimizer, loader, epochs=12)
+    x, y = data().tensors
+    assert float((net(x).argmax(1) == y).float().mean()) > 0.8
+
+
+def test_the_sum_is_that_of_the_examples_in_their_slots():
+    engine, net, optimizer, loader = private()
+    x, y = next(iter(loader))
+    present = torch.tensor(engine.slots._present)
+    assert len(x) == engine.slots.size == len(present)
+    assert not x[~present].any()
+    nn.functional.cross_entropy(net(x), y).backward()
+    rows = [p.grad_sample[present] for p in net.parameters()]
+    optimizer.clip_and_accumulate()
+    alone = ss.gradients.Sum(1.0, 1.0)
+    alone.add(rows)
+    for p, total in zip(net.parameters(), alone.sum(), strict=True):
+        assert p.summed_grad.dtype == torch.int64
+        assert torch.equal(p.summed_grad, total)
+    exact = [p.summed_grad.double() * float(alone.grid.step) for p in net.parameters()]
+    optimizer.add_noise()
+    optimizer.scale_grad()
+    noise = torch.cat([(p.grad.double() * 16 - e).flatten() for p, e in zip(net.parameters(), exact, strict=True)])
+    assert 0.5 < float(noise.std()) < 1.6
+
+
+def test_all_batches_have_one_shape_and_members_by_the_rate():
+    engine, _, _, loader = private()
+    sizes = []
+    for x, _ in loader:
+        assert tuple(x.shape) == (engine.slots.size, 6)
+        sizes.append(sum(engine.slots._present))
+    assert len(loader) == len(sizes) == 8
+    assert len(set(sizes)) > 1
+
+
+def test_infinite_and_nan_examples_leave_the_gradients_finite():
+    dataset = data(bad=[(i, value) for i in range(0, 60, 3) for value in (math.inf,)])
+    dataset.tensors[0][5] = math.nan
+    _, net, optimizer, loader = private(dataset=dataset)
+    train(net, optimizer, loader)
+    assert all(torch.isfinite(p).all() for p in net.parameters())
+
+
+def test_without_slots_the_result_says_what_is_assumed():
+    engine, net, optimizer, loader = private(slots=False, loss_reduction="sum")
+    train(net, optimizer, loader, loss=lambda a, b: nn.functional.cross_entropy(a, b, reduction="sum"))
+    assert engine.assumptions == ("gradients assumed independent of the other rows",)
+    assert "gradients assumed independent of the other rows" in engine.explain()
+    assert engine.overflow == 0
+
+
+def test_an_empty_batch_is_a_step_of_noise_alone():
+    _, net, optimizer, loader = private(slots=False, loss_reduction="sum", sample_rate="1/1000000")
+    before = [p.clone() for p in net.parameters()]
+    for x, y in loader:
+        assert len(x) == 0
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y, reduction="sum").backward()
+        optimizer.step()
+        break
+    assert all(not torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
+
+
+def test_memory_is_managed_in_parts_of_one_size():
+    engine, net, optimizer, loader = private()
+    with ss.gradients.opacus.BatchMemoryManager(
+        data_loader=loader, max_physical_batch_size=10, optimizer=optimizer
+    ) as parts:
+        steps = train(net, optimizer, parts)
+    assert steps == 8 * -(-engine.slots.size // 10)
+    assert sum(entry[-1] for entry in engine.accountant.history) == 8
+
+
+def test_opacuss_own_memory_manager_is_refused():
+    _, net, optimizer, loader = private()
+    with (
+        TheirManager(data_loader=loader, max_physical_batch_size=10, optimizer=optimizer) as parts,
+        pytest.raises(ValueError, match=r"soundsum\.gradients\.opacus\.BatchMemoryManager"),
+    ):
+        train(net, optimizer, parts)
+    _, _, optimizer, loader = private(slots=False, loss_reduction="sum")
+    with pytest.raises(ValueError, match="with slots"):
+        ss.gradients.opacus.BatchMemoryManager(data_loader=loader, max_physical_batch_size=10, optimizer=optimizer)
+
+
+def test_a_batch_is_stepped_on_once():
+    _, net, optimizer, loader = private()
+    x, y = next(iter(loader))
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    with pytest.raises(ValueError, match="which rows are dummies"):
+        optimizer.step()
+
+
+def test_schedulers_are_followed():
+    engine, net, optimizer, loader = private()
+    noise, norm = ExponentialNoise(optimizer, gamma=0.5), StepGradClip(optimizer, step_size=1, gamma=0.5)
+    for _ in range(2):
+        train(net, optimizer, loader)
+        noise.step()
+        norm.step()
+    assert [entry[0] for entry in engine.accountant.history] == [1.0, 0.5]
+    assert optimizer.max_grad_norm == 0.25
+    x, y = next(iter(loader))
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.signal_skip_step()
+    optimizer.step()
+    assert optimizer._sum.sensitivity == 0.25
+    optimizer.max_grad_norm = 0.125
+    optimizer.zero_grad()
+    engine.slots.hand_out([True] * engine.slots.size)
+    nn.functional.cross_entropy(net(x), y).backward()
+    with pytest.raises(ValueError, match="changed within a batch"):
+        optimizer.step()
+
+
+def test_norms_for_each_layer():
+    _, net, optimizer, loader = private(clipping="per_layer", max_grad_norm=[0.5, 0.5, 0.5, 0.5])
+    train(net, optimizer, loader)
+    x, y = next(iter(loader))
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.clip_and_accumulate()
+    assert optimizer._sum.layers is not None
+    assert optimizer._sum.sensitivity == 1
+
+
+def test_a_target_epsilon():
+    engine, net, optimizer, loader = private(target_epsilon=3.0, target_delta=1e-5, epochs=2)
+    train(net, optimizer, loader, epochs=2)
+    assert 2.5 < engine.get_epsilon(1e-5) <= 3.0
+    with pytest.raises(ValueError, match="make a new one"):
+        private(engine=engine, target_epsilon=3.0, target_delta=1e-5, epochs=2)
+
+
+def test_too_few_slots_for_delta_are_refused_where_it_is_counted():
+    engine, net, optimizer, loader = private(slots=24)
+    assert engine.overflow > 0
+    train(net, optimizer, loader)
+    with pytest.raises(ValueError, match="give more slots"):
+        engine.get_epsilon(1e-5)
+
+
+def mean_of_others(module):
+    return nn.Sequential(module[0], nn.BatchNorm1d(8), module[2])
+
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        yield from ()
+
+
+REFUSED = [
+    ({"loss_reduction": "mean", "slots": False}, "use loss_reduction='sum', or slots"),
+    ({"poisson_sampling": False}, "leave it True"),
+    ({"grad_sample_mode": "ghost"}, "use grad_sample_mode='hooks'"),
+    ({"grad_sample_mode": "ghost_fsdp"}, "use grad_sample_mode='hooks'"),
+    ({"clipping": "adaptive"}, "use clipping='flat' or 'per_layer'"),
+    ({"clipping": "normalised"}, "use 'flat' or 'per_layer'"),
+    ({"noise_generator": torch.Generator()}, "always comes from the operating system"),
+    ({"sample_rate": None}, "sample_rate='1/256'"),
+    ({"expected_batch_size": None}, "expected_batch_size=None"),
+    ({"max_size": None}, "max_size=None"),
+    ({"max_size": 100}, "more than max_size=100"),
+    ({"noise_multiplier": 0.0}, "noise_multiplier=0"),
+    ({"max_grad_norm": 0.0}, "max_norm=0"),
+    ({"slots": 0}, "number of slots"),
+    ({"max_grad_norm": [1.0] * 4}, "takes one norm"),
+    ({"clipping": "per_layer"}, "a list of norms"),
+]
+
+
+@pytest.mark.parametrize("settings, remedy", REFUSED)
+def test_what_is_unsound_is_refused_with_a_remedy(settings, remedy):
+    with pytest.raises(ValueError, match=remedy.replace("(", "\\(")):
+        private(**settings)
+
+
+def test_layers_and_data_that_mix_examples_are_refused():
+    with pytest.raises(ValueError, match="use GroupNorm"):
+        private(mean_of_others(model()))
+    with pytest.raises(ValueError, match="track_running_stats=False"):
+        private(nn.Sequential(nn.Linear(6, 2), nn.InstanceNorm1d(2, track_running_stats=True)))
+    net = model()
+    with pytest.raises(ValueError, match="IterableDataset"):
+        ss.gradients.opacus.PrivacyEngine().make_private(
+            module=net, optimizer=torch.optim.SGD(net.parameters(), lr=1), data_loader=DataLoader(Endless()),
+            noise_multiplier=1.0, max_grad_norm=1.0, **PUBLIC,
+        )  # fmt: skip
+
+
+def test_dynamic_loss_scaling_is_refused():
+    _, net, optimizer, loader = private()
+    scaler = torch.amp.GradScaler("cpu")
+    x, y = next(iter(loader))
+    scaler.scale(nn.functional.cross_entropy(net(x), y)).backward()
+    with pytest.raises(ValueError, match="without a GradScaler"):
+        scaler.step(optimizer)
+
+
+class Sentences:
+    """Examples of different lengths."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, i):
+        return torch.ones(2 + i % 5), 0
+
+
+def to_the_longest(examples):
+    rows = nn.utils.rnn.pad_sequence([x for x, _ in examples], batch_first=True)
+    return rows, torch.tensor([y for _, y in examples])
+
+
+def test_padding_to_the_longest_is_refused():
+    net = nn.Linear(6, 2)
+    _, _, loader = ss.gradients.opacus.PrivacyEngine().make_private(
+        module=net, optimizer=torch.optim.SGD(net.parameters(), lr=1.0),
+        data_loader=DataLoader(Sentences(), collate_fn=to_the_longest), noise_multiplier=1.0, max_grad_norm=1.0,
+        sample_rate="1/2", expected_batch_size=20, max_size=40,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="padded to the longest"):
+        list(loader)
+
+
+def test_a_dummy_is_made_of_zeros_or_given():
+    from soundsum.gradients.opacus.loading import Padded, dummy_like
+
+    assert dummy_like((torch.ones(2), {"a": 3, "b": [1.5]})) == (pytest.approx(torch.zeros(2)), {"a": 0, "b": [0.0]})
+    with pytest.raises(ValueError, match="dummy="):
+        dummy_like("text")
+    assert Padded([1, 2], "d")[EMPTY] == "d"
+
+
+# Two processes
+
+
+def trained(rank, port, folder):
+    torch.distributed.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    net = opacus.distributed.DifferentiallyPrivateDistributedDataParallel(model())
+    engine, net, optimizer, loader = private(net)
+    assert isinstance(optimizer, ss.gradients.opacus.DistributedDPOptimizer)
+    rows, sums = [], []
+    optimizer.attach_step_hook(lambda o: sums.append([p.summed_grad.clone() for p in o.params]))
+    for x, y in loader:
+        rows.append(sum(engine.slots._present))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+    assert 2 * len(x) == engine.slots.size
+    torch.save(([p.detach().clone() for p in net.parameters()], rows), folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def test_two_processes_train_the_same_model(tmp_path, free_port):
+    processes.spawn(trained, (free_port, tmp_path), nprocs=2)
+    (one, rows), (two, others) = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
+    assert all(map(torch.equal, one, two))
+    assert all(not torch.equal(a, b) for a, b in zip(one, model().parameters(), strict=True))
+    assert sum(rows) > 0
+    assert sum(others) > 0

@@ -1,0 +1,127 @@
+"""Slots and coins: places are uniform, cut batches are bounded, and rows that see each other are found out."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import soundsum as ss
+from soundsum import randomness
+from soundsum.gradients import sampling
+from soundsum.gradients.sampling import EMPTY, coins, enough_slots, overflow, place, rate, rate_from_above
+
+
+def test_coins_are_decided_by_further_digits_where_64_bits_are_a_tie(monkeypatch):
+    q = Fraction(1, 3)
+    tie = int(q * 2**64)
+    monkeypatch.setattr(sampling, "random_words", lambda n: np.array([tie - 1, tie, tie, tie + 1], np.uint64))
+    asked = []
+    monkeypatch.setattr(sampling, "bernoulli", lambda p: asked.append(p) or len(asked) == 1)
+    assert coins(q, 4).tolist() == [True, True, False, False]
+    assert asked == [q * 2**64 - tie] * 2  # the rest of q's digits
+    assert coins(Fraction(1), 3).all()
+
+
+def test_coins_are_heads_as_often_as_they_should():
+    heads = int(coins(Fraction(1, 10), 10**6).sum())
+    assert abs(heads - 10**5) < 6 * math.sqrt(10**6 * 0.09)
+
+
+def test_places_are_uniform_and_too_many_members_are_cut_at_random():
+    seen = Counter(tuple(place(np.array([5, 9]), 3)) for _ in range(6000))
+    assert len(seen) == 6  # two members in three slots
+    assert all(abs(count - 1000) < 6 * math.sqrt(1000) for count in seen.values())
+    kept = Counter(frozenset(place(np.arange(4), 2)) for _ in range(6000))
+    assert len(kept) == 6
+    assert all(abs(count - 1000) < 6 * math.sqrt(1000) for count in kept.values())
+    assert place(np.arange(0), 2) == [EMPTY, EMPTY]
+
+
+def test_the_bound_on_cut_batches_is_above_the_exact_probability():
+    n, q = 60, Fraction(1, 4)
+    for slots in range(15, 60, 3):
+        exact = sum(math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(slots + 1, n + 1))
+        assert exact <= overflow(n * q, slots) <= 1
+
+
+def test_enough_slots_are_enough_and_not_many_more():
+    for mean, most in ((Fraction(64), 10**6), (Fraction(5000), 10**6), (Fraction(10), 30), (Fraction(1, 2), 100)):
+        slots = enough_slots(mean, most)
+        assert slots == most or overflow(mean, slots) <= sampling.RARELY
+        assert slots <= most
+        assert slots == most or overflow(mean, slots - 2) > sampling.RARELY
+    assert enough_slots(Fraction(64), 10**6, multiple=8) % 8 == 0
+
+
+def test_rates():
+    assert rate("1/3") == Fraction(1, 3)
+    assert rate_from_above(Fraction(1, 10)) >= Fraction(1, 10)
+    for wrong in (0, -1, 2, math.nan):
+        with pytest.raises(ValueError, match="sample_rate="):
+            rate(wrong)
+    with pytest.raises(ValueError, match="the number of records is private"):
+        rate(None)
+
+
+def test_fill_and_the_dummies_count_as_zero(monkeypatch):
+    slots = ss.gradients.Slots(None, 8)
+    rows, present = slots.fill(["a", "b", "c"], "dummy")
+    assert sorted(row for row, here in zip(rows, present, strict=True) if here) == ["a", "b", "c"]
+    assert rows.count("dummy") == present.count(False) == 5
+    g = torch.randn(8, 4)
+    with_dummies, alone = ss.gradients.Sum(1.0, 1.0), ss.gradients.Sum(1.0, 1.0)
+    with_dummies.add([g], present=present)
+    alone.add([g[torch.tensor(present)]])
+    assert torch.equal(with_dummies.sum()[0], alone.sum()[0])
+    with pytest.raises(ValueError, match="one for each row"):
+        alone.add([g], present=[True])
+    assert randomness.random_bytes(1)
+
+
+class SeesOthers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.layer(x - x.mean(0, keepdim=True)).squeeze(1)
+
+
+class Alone(SeesOthers):
+    def forward(self, x):
+        return self.layer(x).squeeze(1)
+
+
+def squares(out, target):
+    return ((out - target) ** 2).sum()
+
+
+def wrapped(model):
+    from opacus import GradSampleModule
+
+    return GradSampleModule(model, loss_reduction="sum")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_check_sees_rows_that_see_each_other():
+    x, y = torch.randn(6, 3), torch.zeros(6)
+    for made in (wrapped(Alone()), Alone()):
+        found = ss.gradients.Slots(made, 6).check(x, y, squares)
+        assert found.independent
+        assert "did not see each other" in str(found)
+    found = ss.gradients.Slots(wrapped(SeesOthers()), 6).check(x, y, squares)
+    assert not found.independent
+    assert found.changed == found.trials
+    assert "the theorem does not apply" in str(found)
+    with pytest.raises(ValueError, match="fills the 7 slots"):
+        ss.gradients.Slots(Alone(), 7).check(x, y, squares)
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, True])
+def test_a_number_of_slots_is_a_number(size):
+    with pytest.raises(ValueError, match="number of slots"):
+        ss.gradients.Slots(None, size)

@@ -1,0 +1,238 @@
+"""Sum: what it promises, that it is released once, merged, saved and reduced exactly, and what it refuses."""
+
+import copy
+import math
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import torch
+import torch.multiprocessing as processes
+
+import soundsum as ss
+from soundsum.gradients.sums import Sum
+
+ROOT = Path(__file__).parents[2]
+
+
+def batch(n=5, seed=0):
+    torch.manual_seed(seed)
+    return [torch.randn(n, 3, 4), torch.randn(n, 7)]
+
+
+def flat(tensors):
+    return torch.cat([x.flatten() for x in tensors])
+
+
+def test_what_it_promises():
+    s = ss.gradients.Sum(max_norm=0.1, noise_multiplier=1.1)
+    assert isinstance(s.sensitivity, Fraction)
+    assert Fraction(0.1) * (1 - Fraction(1, 2**24)) < s.sensitivity <= Fraction(0.1)
+    assert 2**24 <= s.grid.limit < 2**25
+    assert s.sigma >= Fraction(1.1) * s.grid.limit
+    assert (ROOT / s.theorem.reference).exists()
+    assert s.theorem.name == "gradients"
+    assert "Gaussian mechanism" in s.explain()
+    assert "docs/theorems/gradients.md" in s.explain()
+
+
+def test_the_sum_is_that_of_the_clipped_integers():
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+    assert torch.equal(flat(s.sum()), flat(x.sum(0) for x in ss.gradients.clip(batch(), 1.0)))
+
+
+def test_a_release_works_once_and_hides_the_sum():
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+    exact = flat(s.sum())
+    noisy = s.release()
+    assert not torch.equal(flat(noisy.integers), exact)
+    assert torch.equal(flat(noisy.floats(torch.float64)), flat(noisy.integers).double() * 2.0**-24)
+    assert [x.dtype for x in noisy.floats(torch.bfloat16)] == [torch.bfloat16] * 2
+    for again in (s.release, lambda: s.add(batch()), lambda: s.merge(Sum(1.0, 1.0)), lambda: s.save("no")):
+        with pytest.raises(ValueError, match="has been released; make a new Sum"):
+            again()
+
+
+def test_a_copy_cannot_be_released_too():
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="use save, load and merge"):
+            copied(s)
+
+
+def test_norms_for_each_tensor():
+    s = Sum([0.5, 0.25], 2)
+    s.add([x * 100 for x in batch(1)])
+    for found, norm in zip(s.sum(), (0.5, 0.25), strict=True):
+        length = math.sqrt(int((found**2).sum())) * float(s.grid.step)
+        assert norm * 0.9999 < length <= norm
+    assert s.sensitivity**2 >= Fraction(0.5) ** 2 + Fraction(0.25) ** 2 - Fraction(1, 2**40)
+    assert s.sigma >= 2 * s.grid.limit
+    with pytest.raises(ValueError, match="3 tensors and 2 norms"):
+        Sum([1, 1], 1).add([torch.ones(1, 2)] * 3)
+
+
+def test_two_pass_clipping_with_norms_from_anywhere():
+    """Whatever the first pass says, nobody's part is longer than its limit, and the limits fit the whole."""
+    s, g = Sum(1.0, 1.0), [x * 10 for x in batch(6)]
+    norms = torch.stack([x.flatten(1).norm(dim=1) for x in g], 1)
+    norms[1], norms[2], norms[3, 0] = math.nan, math.inf, -1.0
+    norms[4] = 0
+    limits = s.limits(norms)
+    assert bool(((limits**2).sum(1) <= s.grid.limit**2).all())
+    s.add(g, limits=limits)
+    one = Sum(1.0, 1.0)
+    one.add([x[:1] for x in g], limits=limits[:1])
+    length = math.sqrt(sum(int((x**2).sum()) for x in one.sum()))
+    assert 0.999 * s.grid.limit < length <= s.grid.limit
+    for row in (1, 4):
+        alone = Sum(1.0, 1.0)
+        alone.add([x[row : row + 1] for x in g], limits=limits[row : row + 1])
+        assert not flat(alone.sum()).any()
+
+
+def test_limits_that_are_too_much_leave_nothing_of_their_example():
+    s = Sum(1.0, 1.0)
+    K = s.grid.limit
+    s.add(batch(3), limits=torch.tensor([[K, K], [-1, 0], [K, 0]]))
+    alone = Sum(1.0, 1.0)
+    alone.add([x[2:] for x in batch(3)], limits=torch.tensor([[K, 0]]))
+    assert torch.equal(flat(s.sum()), flat(alone.sum()))
+    with pytest.raises(TypeError, match="limits are integers"):
+        Sum(1.0, 1.0).add(batch(1), limits=torch.ones(1, 2))
+    with pytest.raises(ValueError, match="one for each example and tensor"):
+        Sum(1.0, 1.0).add(batch(1), limits=torch.ones(2, 2, dtype=torch.int64))
+
+
+def test_saved_sums_are_merged_once(tmp_path):
+    whole = Sum(1.0, "11/10")
+    whole.add(batch(9))
+    merged = Sum(1.0, "11/10")
+    for i in range(3):
+        part = Sum(1.0, "11/10")
+        part.add([x[3 * i : 3 * i + 3] for x in batch(9)])
+        part.save(tmp_path / f"{i}.pt")
+        with pytest.raises(ValueError, match="has been saved"):
+            part.release()
+        merged.merge(Sum.load(tmp_path / f"{i}.pt"))
+    assert torch.equal(flat(merged.sum()), flat(whole.sum()))
+    assert merged.examples == 9
+    with pytest.raises(ValueError, match="would count twice"):
+        merged.merge(Sum.load(tmp_path / "1.pt"))
+    other = Sum(1.0, 1)
+    other.add(batch(1))
+    with pytest.raises(ValueError, match="other norms or noise"):
+        merged.merge(other)
+    assert torch.equal(flat(merged.sum()), flat(whole.sum()))
+    merged.release()
+
+
+BAD = [
+    ([torch.ones(2, 3, dtype=torch.int32)], TypeError, "int32"),
+    ([torch.ones(2, 3, dtype=torch.complex64)], TypeError, "complex64"),
+    ([torch.ones(2, 3, dtype=torch.bool)], TypeError, "bool"),
+    ([[1.0, 2.0]], TypeError, "is a list"),
+    ([torch.tensor(1.0)], ValueError, "no leading dimension"),
+    ([torch.ones(2, 3), torch.ones(3, 7)], ValueError, "have 2, 3 examples"),
+    ([torch.ones(2, 4)], ValueError, "do not fit"),
+    ([torch.ones(2, 3, device="meta")], ValueError, "'meta'"),
+    ([torch.ones(2, 3).to_sparse()], TypeError, "dense"),
+    ([], ValueError, "one tensor for each parameter"),
+]
+
+
+@pytest.mark.parametrize("gradients, error, message", BAD)
+def test_bad_gradients_are_refused_and_leave_the_sum_as_it_was(gradients, error, message):
+    s = Sum(1.0, 1.0)
+    s.add([torch.ones(2, 3)])
+    before, examples = s.sum()[0], s.examples
+    with pytest.raises(error, match=message):
+        s.add(gradients)
+    assert torch.equal(s.sum()[0], before)
+    assert s.examples == examples
+
+
+@pytest.mark.parametrize("norm", [0, -1, math.nan, math.inf, 2.0**-101, 2.0**80, "0"])
+def test_bad_norms_are_refused(norm):
+    with pytest.raises(ValueError, match="max_norm="):
+        Sum(norm, 1.0)
+
+
+@pytest.mark.parametrize("multiplier", [0, -1, math.nan, math.inf, 2.0**32])
+def test_bad_multipliers_are_refused(multiplier):
+    with pytest.raises(ValueError, match="noise_multiplier="):
+        Sum(1.0, multiplier)
+
+
+def test_a_sum_that_would_leave_its_integers_is_refused():
+    s = Sum(1.0, 1.0)
+    s.add([torch.ones(2, 3)])
+    s.examples = 2**38 - 1
+    before = s.sum()[0]
+    with pytest.raises(ValueError, match="more than 2\\^38"):
+        s.add([torch.ones(2, 3)])
+    assert torch.equal(s.sum()[0], before)
+    s.add([torch.ones(1, 3)])
+    with pytest.raises(ValueError, match="more than 2\\^38"):
+        s.add([torch.ones(1, 3)])
+
+
+def test_nothing_is_released_before_the_shapes_are_known():
+    with pytest.raises(ValueError, match="add a batch first"):
+        Sum(1.0, 1.0).release()
+    s = Sum(1.0, 1.0)
+    s.add([torch.ones(0, 3)])  # an empty batch has noise too
+    assert s.release().integers[0].any()
+
+
+# Two processes
+
+
+def reduced(rank, port, folder):
+    torch.distributed.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    world = torch.distributed.group.WORLD
+    mine = [x[rank::2] for x in batch(11)]
+    s = Sum(1.0, 1.0)
+    s.add(mine)
+    s.all_reduce()
+    errors = []
+    for wrong in (s.release, s.all_reduce):
+        try:
+            wrong()
+        except ValueError as error:
+            errors.append(str(error))
+    total = s.sum()
+    after = s.release(world)  # noise on the whole sum
+    t = Sum(1.0, 1.0)
+    t.add(mine)
+    before = t.release(world)  # noise on rank 0's part
+    other = Sum(1.0 + rank, 1.0)
+    other.add(mine)
+    try:
+        other.release(world)
+    except ValueError as error:
+        errors.append(str(error))
+    torch.save((total, after.integers, before.integers, errors), folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def test_two_processes_reduce_integers_and_release_the_same_ones(tmp_path, free_port):
+    processes.spawn(reduced, (free_port, tmp_path), nprocs=2)
+    found = [torch.load(tmp_path / f"{rank}.pt") for rank in range(2)]
+    alone = Sum(1.0, 1.0)
+    alone.add(batch(11))
+    exact = flat(alone.sum())
+    for total, after, before, errors in found:
+        assert torch.equal(flat(total), exact)
+        assert torch.equal(flat(after), flat(found[0][1]))
+        assert torch.equal(flat(before), flat(found[0][2]))
+        for noisy in (after, before):
+            assert not torch.equal(flat(noisy), exact)
+            assert float((flat(noisy) - exact).double().abs().max()) < 10 * 2**24  # one draw of noise, not two
+        assert "call release(group)" in errors[0]
+        assert "once per rank" in errors[1]
+        assert "other norms, noise or parameters" in errors[2]

@@ -1,0 +1,72 @@
+"""Every attack succeeds against Opacus as it is installed."""
+
+import math
+
+import pytest
+import torch
+from opacus import PrivacyEngine
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from undisclosed.gradients.steps import ghost, hooks
+
+import soundsum as ss
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.mark.parametrize("dtype, spacing", [("bfloat16", 32), ("float16", 4)])
+def test_sums_in_half_precision(dtype, spacing):
+    a = ss.gradients.attack("half_precision_batch", dtype)
+    sums = [hooks(a.model(), batch, "sum", 1.0, 0.0)[0].item() for batch in (a.left, a.right)]
+    assert sums[0] - sums[1] == spacing
+    assert a.run(hooks, runs=200).succeeds
+
+
+def test_swallowed_noise():
+    outcome = ss.gradients.attack("swallowed_noise").run(hooks)
+    assert outcome.succeeds
+    assert outcome.distinct == 2  # one for each batch
+
+
+def test_mean_loss():
+    a = ss.gradients.attack("mean_loss")
+    assert a.run(hooks).succeeds
+
+
+def test_ghost():
+    a = ss.gradients.attack("ghost")
+    assert a.run(ghost).succeeds
+    assert not a.run(hooks).succeeds  # gradients that are there are clipped
+
+
+def test_ghost_end_to_end():
+    """At a promised epsilon below 0.1 the update's norm tells whether one person is there."""
+    a = ss.gradients.attack("ghost")
+    absent = torch.cat([a.right, torch.zeros_like(a.right[:1])])
+
+    def update(x):
+        model = a.model()
+        engine = PrivacyEngine()
+        data = TensorDataset(x, torch.ones(len(x)))
+        private, optimizer, criterion, loader = engine.make_private(
+            module=model, optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+            criterion=nn.MSELoss(reduction="mean"), data_loader=DataLoader(data, batch_size=len(x)),
+            noise_multiplier=50.0, max_grad_norm=1.0, grad_sample_mode="ghost", poisson_sampling=False,
+        )  # fmt: skip
+        for inputs, targets in loader:
+            optimizer.zero_grad()
+            criterion(private(inputs), targets).backward()
+            optimizer.step()
+        return float(model.layer.weight.norm()), engine.get_epsilon(1e-5)
+
+    with_person, without = [update(a.left) for _ in range(5)], [update(absent) for _ in range(5)]
+    assert with_person[0][1] < 0.1
+    assert min(norm for norm, _ in with_person) > 100 * max(norm for norm, _ in without)
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_not_finite(value):
+    a = ss.gradients.attack("swallowed_noise")
+    batch = a.right.clone()
+    batch[0] = value
+    assert math.isnan(hooks(a.model(), batch, "sum", 1.0, 1.0)[0].item())
