@@ -45,7 +45,7 @@ class Target:
     release: draws one noisy output (or `runs` of them, where the signature names it).
     noiseless: the mechanism's own sum before noise, by its own code.
     claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
-    dtype, relation, bounds, epsilon, delta: what is promised, of which records. Without `bounds` each attack has its own.
+    dtype, relation, bounds, epsilon, delta: what is promised of which records; without `bounds` attacks choose them.
     size_known: whether the mechanism knows how many records there are; by default as the relation says.
     ordered: whether the documented relation looks at the order of records; by default as the relation does.
     modulus: for sums that wrap around on purpose, with noise that does too.
@@ -54,7 +54,8 @@ class Target:
     accepts_runs: whether data is taken as Runs, whatever its size, instead of an array.
     refuses: the exceptions by which the library declines parameters.
     fresh: `noiseless` in a process of its own; what is certified is confirmed there.
-    repro: lines that import the library and define noiseless(data) or release(data), for a program that stands alone.
+    repro: lines that import the library and define noiseless(data) or release(data), for a program that stands alone;
+        they may use lower, upper, epsilon and size, and get a NumPy array (bfloat16 values as float32).
 
     >>> import numpy as np
     >>> t = Target(noiseless=np.sum, claimed=1, dtype="float32", relation="change_one", bounds=(0, 1))
