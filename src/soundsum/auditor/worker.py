@@ -95,8 +95,8 @@ class Worker:
         """What is said of each target, and which parameters each of its functions names."""
         return [
             {
-                **{key: value for key, value in target.items() if key not in (*ROLES, "feed", "refuses")},
-                "roles": {role: names(target[role]) for role in ROLES if target.get(role) is not None},
+                **{key: value for key, value in target.items() if key not in (*ROLES, "feed", "program", "refuses")},
+                "roles": {role: wanted(target, role) for role in ROLES if target.get(role) is not None},
                 "repro": target.get("repro") or program(target),
             }
             for target in self.targets.values()
@@ -134,10 +134,17 @@ def names(function: Callable[..., Any]) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name in PASSED and name not in bound]
 
 
+def wanted(target: dict[str, Any], role: str) -> list[str]:
+    """The parameters of a function and of what prepares its data."""
+    own = names(target[role])
+    return list(dict.fromkeys([*own, *(names(target["feed"]) if "data" in own and "feed" in target else [])]))
+
+
 def program(target: dict[str, Any]) -> str:
     """The function that is audited, as lines of a program that stands alone: its own source, and a call."""
     role = "noiseless" if target.get("noiseless") else "release"
-    partial, wanted = target[role], names(target[role])
+    partial = target.get("program", target[role])  # where data is fed, the same for an array
+    own = names(partial)
     function = getattr(partial, "func", partial)
     source = ast.parse(textwrap.dedent(inspect.getsource(function)))
     for node in ast.walk(source):  # annotations would need imports of their own
@@ -145,9 +152,9 @@ def program(target: dict[str, Any]) -> str:
             node.returns = None
         elif isinstance(node, ast.arg):
             node.annotation = None
-    given = [f"{name}={1 if name == 'runs' else name}" for name in wanted]
+    given = [f"{name}={1 if name == 'runs' else name}" for name in own]
     given += [f"{name}={literal(value)}" for name, value in getattr(partial, "keywords", {}).items()]
-    call = f"{function.__name__}({', '.join(given)}){'[0]' if 'runs' in wanted else ''}"
+    call = f"{function.__name__}({', '.join(given)}){'[0]' if 'runs' in own else ''}"
     return f"import numpy\n{ast.unparse(source)}\ndef {role}(data):\n    return {call}\n"
 
 
