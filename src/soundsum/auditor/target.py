@@ -24,8 +24,10 @@ from soundsum.problem import Problem
 
 Noise: TypeAlias = Literal["laplace", "gaussian", "discrete_laplace"]
 
-Fresh: TypeAlias = Callable[[Sequence[Runs], Mapping[str, Any], int], Sequence[Any]]
-"""The noiseless sums of datasets, with lower, upper, epsilon and size given, in a new process of so many threads."""
+Fresh: TypeAlias = Callable[[Sequence[tuple[Runs, Mapping[str, Any]]], int], Sequence[Any]]
+"""The noiseless sums of datasets, each with its lower, upper, epsilon and size, all in one new process of that many
+threads.
+"""
 
 PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
 
