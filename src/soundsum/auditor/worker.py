@@ -14,7 +14,6 @@ import json
 import os
 import resource
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, BinaryIO
@@ -88,16 +87,15 @@ class Worker:
         assert spec.loader is not None
         adapter = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(adapter)
-        self.targets: dict[str, dict[str, Any]] = {target["name"]: target for target in adapter.targets()}
+        self.targets: dict[str, dict[str, Any]] = {x["name"]: complete(x) for x in adapter.targets()}
         self.prepared: dict[str, Any] = {}
 
     def describe(self) -> list[dict[str, Any]]:
         """What is said of each target, and which parameters each of its functions names."""
         return [
             {
-                **{key: value for key, value in target.items() if key not in (*ROLES, "feed", "program", "refuses")},
+                **{key: value for key, value in target.items() if key not in (*ROLES, "feed", "refuses")},
                 "roles": {role: wanted(target, role) for role in ROLES if target.get(role) is not None},
-                "repro": target.get("repro") or program(target),
             }
             for target in self.targets.values()
         ]
@@ -140,27 +138,30 @@ def wanted(target: dict[str, Any], role: str) -> list[str]:
     return list(dict.fromkeys([*own, *(names(target["feed"]) if "data" in own and "feed" in target else [])]))
 
 
-def program(target: dict[str, Any]) -> str:
-    """The function that is audited, as lines of a program that stands alone: its own source, and a call."""
-    role = "noiseless" if target.get("noiseless") else "release"
-    partial = target.get("program", target[role])  # where data is fed, the same for an array
-    own = names(partial)
-    function = getattr(partial, "func", partial)
-    source = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    for node in ast.walk(source):  # annotations would need imports of their own
-        if isinstance(node, ast.FunctionDef):
-            node.returns = None
-        elif isinstance(node, ast.arg):
-            node.annotation = None
-    given = [f"{name}={1 if name == 'runs' else name}" for name in own]
-    given += [f"{name}={literal(value)}" for name, value in getattr(partial, "keywords", {}).items()]
-    call = f"{function.__name__}({', '.join(given)}){'[0]' if 'runs' in own else ''}"
-    return f"import numpy\n{ast.unparse(source)}\ndef {role}(data):\n    return {call}\n"
+def complete(target: dict[str, Any]) -> dict[str, Any]:
+    """A target with the functions that its program defines, each called with the parameters as its globals.
+
+    The lines that are audited and those of a repro are then the same.
+    """
+    defined = [line.name for line in ast.parse(target.get("repro", "")).body if isinstance(line, ast.FunctionDef)]
+    made: dict[str, Any] = {role: called(target["repro"], role) for role in ("noiseless", "release") if role in defined}
+    return {**made, **target}
 
 
-def literal(value: Any) -> str:
-    """A value as it is written in a program; types of NumPy by their name."""
-    return f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else repr(value)
+def called(program: str, role: str) -> Callable[..., Any]:
+    code = compile(program, f"<{role}>", "exec")
+
+    def function(data: Any, lower: Any, upper: Any, epsilon: Any, size: Any) -> Any:
+        space = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon, "size": size}
+        exec(code, space)
+        return space[role](data)
+
+    def several(data: Any, lower: Any, upper: Any, epsilon: Any, size: Any, runs: int) -> Any:
+        space = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon, "size": size}
+        exec(code, space)
+        return [space[role](data) for _ in range(runs)]
+
+    return several if role == "release" else function
 
 
 def answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:

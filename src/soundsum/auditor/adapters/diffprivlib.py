@@ -16,10 +16,9 @@ RELATION = (
 )
 
 CLAIMS = {
-    "sum": "sensitivity=upper - lower (tools/utils.py:739), read from the mechanism",
-    "mean": "sensitivity=(upper - lower) / array.size (tools/utils.py:293), read from the mechanism",
-    "var": "sensitivity=((upper - lower) / array.size) ** 2 * (array.size - 1) (tools/utils.py:451), read from the "
-    "mechanism",
+    "sum": "sensitivity=upper - lower (tools/utils.py:739)",
+    "mean": "sensitivity=(upper - lower) / array.size (tools/utils.py:293)",
+    "var": "sensitivity=((upper - lower) / array.size) ** 2 * (array.size - 1) (tools/utils.py:451)",
 }
 
 PATHS = {
@@ -37,57 +36,49 @@ PATHS = {
 }
 """Functions and the types of their records; with .dtype the type is given as dtype= too, .keepdims gives an array."""
 
-
-def at_mechanism(data: Any, lower: Any, upper: Any, epsilon: Any, call: str, see: str, **options: Any) -> Any:
-    from contextlib import ExitStack
-    from unittest.mock import patch
-
-    from diffprivlib.tools import utils
-
-    def let_out(mechanism: Any, value: Any) -> Any:
-        return value if see == "value" else mechanism.sensitivity
-
-    with ExitStack() as patched:  # in place of noise
-        for kind in (utils.LaplaceTruncated, utils.LaplaceBoundedDomain, utils.GeometricTruncated):
-            patched.enter_context(patch.object(kind, "randomise", let_out))
-        return getattr(utils, call)(data, epsilon=epsilon, bounds=(lower, upper), **options)
+PROGRAM = """\
+from unittest.mock import patch
+from diffprivlib.tools import utils
+def release(data): return utils.{call}(data, epsilon=epsilon, bounds=(lower, upper){options})
+def noiseless(data):  # what the mechanism is given
+    with patch.object(utils.{mechanism}, "randomise", lambda self, value: value): return release(data)
+"""
 
 
-def release(data: Any, lower: Any, upper: Any, epsilon: Any, runs: int, call: str, **options: Any) -> Any:
-    from diffprivlib import tools
-
-    function = getattr(tools, call)
-    return [function(data, epsilon=epsilon, bounds=(lower, upper), **options) for _ in range(runs)]
-
-
-def claimed(lower: Any, upper: Any, epsilon: Any, size: int, call: str, kind: str, **options: Any) -> Any:
+def claimed(lower: Any, upper: Any, epsilon: Any, size: int, program: str, kind: str) -> Any:
+    """The mechanism's sensitivity, let out in place of the value."""
     import numpy as np
 
-    records = np.full(1 if "sum" in call else size, lower, kind)  # a sum's does not depend on how many there are
-    return at_mechanism(records, lower, upper, epsilon, call, "sensitivity", **options)
+    space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}
+    exec(program.replace("lambda self, value: value", "lambda self, value: self.sensitivity"), space)
+    records = 1 if "utils.sum(" in program or "utils.nansum(" in program else size  # a sum's is the same for all sizes
+    return space["noiseless"](np.full(records, lower, kind))
 
 
 def targets() -> Iterator[dict[str, Any]]:
     import diffprivlib
-    import numpy as np
 
     for path, kinds in PATHS.items():
         call, _, option = path.partition(".")
+        of = call.removeprefix("nan")
         for kind in kinds:
-            scalar = np.dtype(kind).type
-            options: dict[str, Any] = {"dtype": scalar} if option == "dtype" else {"keepdims": True} if option else {}
+            discrete = option == "dtype" and "int" in kind
+            mechanism = (
+                "LaplaceBoundedDomain" if of == "var" else "GeometricTruncated" if discrete else "LaplaceTruncated"
+            )
+            options = {"dtype": f", dtype=np.{kind}", "keepdims": ", keepdims=True"}.get(option, "")
+            program = PROGRAM.format(call=call, options=options, mechanism=mechanism)
             yield {
                 "name": f"{path}.{kind}",
-                "noiseless": partial(at_mechanism, call=call, see="value", **options),
-                "release": partial(release, call=call, **options),
-                "claimed": partial(claimed, call=call, kind=kind, **options),
+                "repro": program,
+                "claimed": partial(claimed, program=program, kind=kind),
                 "dtype": kind,
                 "relation": "change_one",
                 "ordered": True,
-                "statistic": {"sum": "sum", "mean": "mean", "var": "variance"}[call.removeprefix("nan")],
-                "noise": "discrete_laplace" if option == "dtype" and "int" in kind else "laplace",
+                "statistic": {"sum": "sum", "mean": "mean", "var": "variance"}[of],
+                "noise": "discrete_laplace" if discrete else "laplace",
                 "version": diffprivlib.__version__,
                 "source": "diffprivlib/tools/utils.py",
-                "claim_quote": CLAIMS[call.removeprefix("nan")],
+                "claim_quote": f"{CLAIMS[of]}, read from the mechanism",
                 "relation_quote": RELATION,
             }

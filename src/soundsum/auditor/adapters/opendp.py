@@ -24,6 +24,15 @@ SIZED = {"symmetric": "change_one", "insert_delete": "hamming"}
 DISTANCE = "; of a known number of records one is changed at distance 2"
 
 
+PROGRAM = """\
+import opendp.prelude as dp; dp.enable_features("contrib")
+def noiseless(data): return {expression}(data)
+def release(data):
+    noisy = dp.binary_search_chain(lambda scale: {expression} >> dp.m.then_laplace(scale), {distance}, epsilon)
+    return noisy(data)
+"""
+
+
 class Declined(Exception):
     """OpenDP does not construct it."""
 
@@ -69,26 +78,14 @@ def constructed(expression: str, lower: Any, upper: Any, size: Any) -> Any:
         raise Declined(" ".join(str(reason).split())) from reason
 
 
-def noiseless(data: Any, lower: Any, upper: Any, size: Any, expression: str) -> Any:
-    if size is None and len(data) > MOST:
-        raise NotImplementedError(f"{len(data):,} records: over {MOST:,} a sum without a size samples")
-    return constructed(expression, lower, upper, size)(data)
-
-
 def claimed(lower: Any, upper: Any, size: Any, expression: str) -> Any:
     return constructed(expression, lower, upper, size).map(1 if size is None else 2)
 
 
-def release(data: Any, lower: Any, upper: Any, epsilon: Any, size: Any, runs: int, expression: str) -> Any:
-    import opendp.prelude as dp
-
-    whole = constructed(expression, lower, upper, size)
-    sensitivity = whole.map(1 if size is None else 2)
-    scale = dp.binary_search(
-        lambda x: (whole >> dp.m.then_laplace(x)).map(1 if size is None else 2) <= epsilon, T=float
-    )
-    noisy = whole >> dp.m.then_laplace(scale if sensitivity else 0.0)
-    return [noisy(data) for _ in range(runs)]
+def feed(data: Any, size: Any) -> Any:
+    if size is None and data.size > MOST:
+        raise NotImplementedError(f"{data.size:,} records: over {MOST:,} a sum of floats without a size samples")
+    return data.array()
 
 
 def targets() -> Iterator[dict[str, Any]]:
@@ -96,12 +93,11 @@ def targets() -> Iterator[dict[str, Any]]:
 
     for name, expression, dtype, relation in expressions():
         metric = {value: key for key, value in SIZED.items()}.get(relation, relation)
-        bound = {"expression": expression}
         yield {
             "name": name,
-            "noiseless": partial(noiseless, **bound),
-            "claimed": partial(claimed, **bound),
-            "release": partial(release, **bound),
+            "repro": PROGRAM.format(expression=expression, distance=1 if relation in METRICS else 2),
+            "claimed": partial(claimed, expression=expression),
+            "feed": feed,
             "dtype": dtype,
             "relation": relation,
             "statistic": name.split(".")[0] if name.startswith(("mean", "variance")) else "sum",
@@ -112,6 +108,4 @@ def targets() -> Iterator[dict[str, Any]]:
             "claim_quote": f"the transformation's own stability map, at distance {1 if relation in METRICS else 2}",
             "relation_quote": METRICS[metric][1] + ("" if relation in METRICS else DISTANCE),
             "refuses": (Declined,),
-            "repro": f"import opendp.prelude as dp\n\ndp.enable_features('contrib')\n\n\ndef noiseless(data):\n"
-            f"    return {expression}(data)\n",
         }

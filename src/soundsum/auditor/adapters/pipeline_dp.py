@@ -14,81 +14,64 @@ MOST = 1 << 19
 """More rows than this take minutes in the local backend, which handles them one by one in Python."""
 
 RELATION = (
-    'The unit is the privacy id ("privacy_id_extractor", data_extractors.py); sensitivities are those of one added or '
+    "The unit is the privacy id (DataExtractors.privacy_id_extractor); sensitivities are those of one id added or "
     "removed (max(|min_value|, |max_value|), dp_computations.py:787). Order is not spoken of; read most narrowly, kept."
 )
 
 CLAIMS = {
     "sum": "linf = max(abs(min_value), abs(max_value)) (dp_computations.py:787), read from the mechanism",
-    "mean": "linf = (max_value - min_value) / 2 (dp_computations.py:812), read from the mechanism of the normalized sum",
-    "variance": "abs(middle - min_value) (dp_computations.py:308), read from the call that adds noise to the normalized "
-    "sum",
+    "mean": "linf = (max_value - min_value) / 2 (dp_computations.py:812), read from the normalized sum's mechanism",
+    "variance": "abs(middle - min_value) (dp_computations.py:308), read where the normalized sum gets its noise",
 }
 
+PROGRAM = """\
+import pipeline_dp as p, unittest.mock as mock; columns = lambda x: x[0], lambda x: 0, lambda x: x[1]
+def release(data):
+    accountant = p.NaiveBudgetAccountant(epsilon, 0)
+    once = dict(max_partitions_contributed=1, max_contributions_per_partition=1, min_value=lower, max_value=upper)
+    engine, what = p.DPEngine(accountant, p.LocalBackend()), p.AggregateParams([p.Metrics.{name}], **once)
+    result = engine.aggregate(list(enumerate(data)), what, p.DataExtractors(*columns), [0])
+    accountant.compute_budgets(); return next(iter(result))[1].{metric}
+def noiseless(data, seen=[]):  # what is given to the mechanism{which}
+    with mock.patch.object({patched}): seen.clear(); release(data); return seen[{place}]
+"""
 
-def aggregate(data: Any, lower: Any, upper: Any, epsilon: Any, metric: str) -> Any:
-    import pipeline_dp as p
-
-    accountant = p.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=0)
-    bounds = {"min_value": lower, "max_value": upper, "max_partitions_contributed": 1}
-    wanted = getattr(p.Metrics, metric.upper())
-    params = p.AggregateParams(
-        metrics=[wanted], max_contributions_per_partition=1, noise_kind=p.NoiseKind.LAPLACE, **bounds
-    )
-    extract = p.DataExtractors(lambda row: row[0], lambda row: 0, lambda row: row[1])
-    engine = p.DPEngine(accountant, p.LocalBackend())
-    result = engine.aggregate(list(enumerate(data)), params, extract, public_partitions=[0])
-    accountant.compute_budgets()
-    return getattr(next(iter(result))[1], metric)
-
-
-def at_mechanism(data: Any, lower: Any, upper: Any, epsilon: Any, metric: str, see: str) -> Any:
-    from unittest.mock import patch
-
-    from pipeline_dp import dp_computations
-
-    if len(data) > MOST:
-        raise NotImplementedError(f"{len(data):,} rows take too long in the local backend; {MOST:,} are the most")
-    seen = []
-
-    def add_noise(mechanism: Any, value: Any) -> Any:
-        seen.append(value if see == "value" else mechanism.sensitivity)
-        return value
-
-    def laplace(value: Any, eps: Any, l1_sensitivity: Any) -> Any:
-        seen.append(value if see == "value" else l1_sensitivity)
-        return value
-
-    with (
-        patch.object(dp_computations.AdditiveMechanism, "add_noise", add_noise),
-        patch.object(dp_computations, "apply_laplace_mechanism", laplace),
-    ):
-        aggregate(data, lower, upper, epsilon, metric)
-    return seen[0 if metric == "sum" else 1]  # of a mean and a variance, after the count
+BY_OBJECT = 'p.dp_computations.AdditiveMechanism, "add_noise", lambda self, x: seen.append(x) or x'
+BY_CALL = 'p.dp_computations, "apply_laplace_mechanism", lambda x, epsilon, sensitivity: seen.append(x) or x'
 
 
-def claimed(lower: Any, upper: Any, epsilon: Any, metric: str, dtype: str) -> Any:
+def feed(data: Any) -> Any:
+    if data.size > MOST:
+        raise NotImplementedError(f"{data.size:,} rows take too long in the local backend; {MOST:,} are the most")
+    return data.array()
+
+
+def claimed(lower: Any, upper: Any, epsilon: Any, program: str, dtype: str) -> Any:
+    """The sensitivity, let out in place of the value."""
     import numpy as np
 
-    return at_mechanism(np.full(1, lower, dtype), lower, upper, epsilon, metric, "sensitivity")
-
-
-def release(data: Any, lower: Any, upper: Any, epsilon: Any, runs: int, metric: str) -> Any:
-    if len(data) * runs > MOST:
-        raise NotImplementedError(f"{len(data):,} rows, {runs:,} times, take too long in the local backend")
-    return [aggregate(data, lower, upper, epsilon, metric) for _ in range(runs)]
+    space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}
+    see = "sensitivity" if BY_CALL in program else "self.sensitivity"
+    exec(program.replace("seen.append(x)", f"seen.append({see})"), space)
+    return space["noiseless"](np.full(1, lower, dtype))
 
 
 def targets() -> Iterator[dict[str, Any]]:
     import pipeline_dp
 
     for metric in ("sum", "mean", "variance"):
+        of_sum = metric == "sum"
+        patched = BY_CALL if metric == "variance" else BY_OBJECT
+        which = "" if of_sum else ", after the count"
+        program = PROGRAM.format(
+            name=metric.upper(), metric=metric, patched=patched, place=0 if of_sum else 1, which=which
+        )
         for dtype in ("float64", "float32", "float16", "int64", "int32"):
             yield {
                 "name": f"{metric}.{dtype}",
-                "noiseless": partial(at_mechanism, metric=metric, see="value"),
-                "claimed": partial(claimed, metric=metric, dtype=dtype),
-                "release": partial(release, metric=metric),
+                "repro": program,
+                "claimed": partial(claimed, program=program, dtype=dtype),
+                "feed": feed,
                 "dtype": dtype,
                 "relation": "symmetric",
                 "ordered": True,

@@ -22,6 +22,16 @@ SUM_CLAIM = (
 )
 MEAN_CLAIM = "SetLInfSensitivity(... (std::abs(upper - lower) / 2.0)) (Google's cc/algorithms/bounded-mean.h:105)"
 
+PROGRAM = """\
+import struct
+from pydp.algorithms import laplacian
+def fed(data):
+    algorithm = laplacian.{call}(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype="{kind}")
+    algorithm.add_entries(data.tolist()); return algorithm
+def release(data): return fed(data).result()
+"""
+SUM_BEFORE_NOISE = "def noiseless(data): return struct.unpack('<d', fed(data).serialize().to_bytes()[-8:])[0]\n"
+
 
 class Declined(Exception):
     """The library does not construct it."""
@@ -70,26 +80,6 @@ def partial_sum_of_integers(data: Any) -> Any:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def partial_sum_of_array(data: Any, lower: Any, upper: Any, epsilon: Any, call: str, kind: str) -> Any:
-    import struct
-
-    from pydp.algorithms import laplacian
-
-    fed = getattr(laplacian, call)(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype=kind)
-    for start in range(0, len(data), 1 << 20):
-        fed.add_entries(data[start : start + (1 << 20)].tolist())
-    return struct.unpack("<d", fed.serialize().to_bytes()[-8:])[0]  # the partial sum, a double
-
-
-def result_of_array(data: Any, lower: Any, upper: Any, epsilon: Any, call: str, kind: str) -> Any:
-    from pydp.algorithms import laplacian
-
-    fed = getattr(laplacian, call)(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype=kind)
-    for start in range(0, len(data), 1 << 20):
-        fed.add_entries(data[start : start + (1 << 20)].tolist())
-    return fed.result()
-
-
 def largest_magnitude(lower: Any, upper: Any) -> Any:
     return max(abs(lower), abs(upper))
 
@@ -113,14 +103,14 @@ def targets() -> Iterator[dict[str, Any]]:
             "relation_quote": RELATION,
         }
         for call, name in (("BoundedSum", "sum"), ("BoundedMean", "mean"), ("BoundedVariance", "variance")):
-            bound = {"call": call, "kind": kind}
+            bound: dict[str, Any] = {"call": call, "kind": kind}
             target = {
                 **common,
                 "name": f"{name}.{dtype}",
                 "statistic": name,
                 "feed": partial(feed, **bound),
                 "release": partial(release, **bound),
-                "program": partial(result_of_array, **bound),
+                "repro": PROGRAM.format(**bound) + (SUM_BEFORE_NOISE if floats and name != "variance" else ""),
                 "source": f"cc/algorithms/bounded-{name}.h of google/differential-privacy, pydp/algorithms",
             }
             if name == "sum":
@@ -132,6 +122,4 @@ def targets() -> Iterator[dict[str, Any]]:
                 }
             elif name == "mean" and floats:
                 target |= {"noiseless": partial_sum, "claimed": half_the_range, "claim_quote": MEAN_CLAIM}
-            if "noiseless" in target and floats:
-                target["program"] = partial(partial_sum_of_array, **bound)
             yield target
