@@ -73,6 +73,8 @@ class Outputs:
     def have(self, event: Event) -> Bools:
         """Which outputs the event holds for."""
         near = None if event.threshold is None else nearest_float(event.threshold)
+        if near is not None and not (self.exact and math.isfinite(near) and Fraction(near) == event.threshold):
+            near = None  # doubles do not decide
         with np.errstate(invalid="ignore"):
             match event.test:
                 case "raises":
@@ -84,11 +86,11 @@ class Outputs:
                 case "multiple" if event.threshold is not None and _is_power(event.threshold):
                     at_least: Bools = self.grains >= _grain(event.threshold)
                     return at_least & np.isfinite(self.floats)
-                case "above" if near is not None and self.exact and Fraction(near) == event.threshold:
+                case "above" if near is not None:
                     return np.asarray(self.floats > near)
-                case "below" if near is not None and self.exact and Fraction(near) == event.threshold:
+                case "below" if near is not None:
                     return np.asarray(self.floats < near)
-                case "equal" if near is not None and self.exact and Fraction(near) == event.threshold:
+                case "equal" if near is not None:
                     return np.asarray(self.floats == near)
         return np.array([event(x) for x in self.values], bool)
 

@@ -87,29 +87,34 @@ def growth(left: Floats, right: Floats, pairs: int, promise: Promise) -> Floats:
 class Evidence:
     """One attack's e-process, for the promise and for a fixed grid of larger epsilons at once.
 
-    `log_e` is the logarithm now; `reached` the largest at any time, for the bound on epsilon alone.
+    `enough` is the logarithm at which evidence against the promise is: there that process stops, at `log_e`, after
+    `stopped` pairs. The others go on, for the bound on epsilon alone; `reached` is the largest each ever was.
     """
 
     promises: Sequence[Promise]
-    log_e: Floats = field(init=False)
-    reached: Floats = field(init=False)
+    enough: float = math.inf
     pairs: int = 0
+    stopped: int | None = None
+    log_e: float = 0.0
+    now: Floats = field(init=False)
+    reached: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.log_e = np.zeros(len(self.promises))
-        self.reached = np.zeros(len(self.promises))
+        self.now, self.reached = np.zeros(len(self.promises)), np.zeros(len(self.promises))
 
-    def add(self, left: Bools, right: Bools, seen: tuple[int, int, int], enough: float = math.inf) -> int:
-        """Take pairs in order until the evidence against the promise is `enough` (a logarithm); how many were taken."""
-        paths = np.array([log_factors(left, right, promise, seen) for promise in self.promises])
-        paths = self.log_e[:, None] + np.cumsum(paths, axis=1)
-        stops = np.flatnonzero(paths[0] >= enough)
-        taken = int(stops[0]) + 1 if len(stops) else left.shape[-1]
-        if taken:
-            self.log_e = paths[:, taken - 1]
-            self.reached = np.maximum(self.reached, paths[:, :taken].max(axis=1))
-        self.pairs += taken
-        return taken
+    def add(self, left: Bools, right: Bools, seen: tuple[int, int, int]) -> None:
+        """Take pairs in order; `seen` are past pairs and how many of them had the event, left and right."""
+        if not len(left):
+            return
+        factors = np.array([log_factors(left, right, promise, seen) for promise in self.promises])
+        paths = self.now[:, None] + np.cumsum(factors, axis=1)
+        if self.stopped is None:
+            crossed = np.flatnonzero(paths[0] >= self.enough)
+            self.log_e = float(paths[0, crossed[0]] if len(crossed) else paths[0, -1])
+            self.stopped = self.pairs + int(crossed[0]) + 1 if len(crossed) else None
+        self.now = paths[:, -1]
+        self.reached = np.maximum(self.reached, paths.max(axis=1))
+        self.pairs += len(left)
 
     def epsilon_at_least(self, alpha: float) -> float:
         """The largest epsilon of the grid such that it and every smaller one reached 1/alpha; else 0."""

@@ -68,11 +68,11 @@ class Target:
     release: Callable[..., Any] | None = None
     noiseless: Callable[..., Any] | None = None
     claimed: Callable[..., Any] | Any | None = None
-    dtype: NumberType = float64
-    relation: Relation = Relation.CHANGE_ONE
-    bounds: tuple[Fraction, Fraction] | None = None
-    epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(0)
+    dtype: Any = float64  # given in any form; kept as a NumberType, a Relation and exact Fractions
+    relation: Any = Relation.CHANGE_ONE
+    bounds: Any = None
+    epsilon: Any = Fraction(1)
+    delta: Any = Fraction(0)
     name: str = ""
     statistic: str = "sum"
     size_known: bool | None = None
@@ -120,11 +120,9 @@ class Target:
     @property
     def neighbours(self) -> Relation:
         """The relation attacks are made for: the promised one, with the order that is documented."""
-        if not self.ordered:
-            return self.relation
-        return {Relation.SYMMETRIC: Relation.INSERT_DELETE, Relation.CHANGE_ONE: Relation.HAMMING}.get(
-            self.relation, self.relation
-        )
+        relation: Relation = self.relation
+        ordered = {Relation.SYMMETRIC: Relation.INSERT_DELETE, Relation.CHANGE_ONE: Relation.HAMMING}
+        return ordered.get(relation, relation) if self.ordered else relation
 
     def problem(self, lower: Any, upper: Any, size: int) -> Problem:
         """The promise for these bounds and, where that is public, size."""
