@@ -15,8 +15,8 @@ from soundsum.cli import app
 NAMES = [
     "Attack", "Audit", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Count", "Finding", "FloatType",
     "Histogram", "IntType", "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases",
-    "Rounding", "Runs", "Several", "Sum", "Target", "Unit", "Variance", "__version__", "attack", "audit", "check", "count", "histogram",
-    "mean", "plan", "plans", "private_max_size", "release", "sum", "variance",
+    "Rounding", "Runs", "Several", "Sum", "Target", "Unit", "Variance", "__version__", "attack", "audit", "check",
+    "count", "histogram", "mean", "plan", "plans", "private_max_size", "release", "sum", "variance",
 ]  # fmt: skip
 
 COMMON = {
