@@ -16,12 +16,12 @@ from typing import Any
 from soundsum.arithmetic.rationals import is_special
 from soundsum.attacks import FAMILIES, Attack, Event
 from soundsum.auditor.asking import Failure
-from soundsum.auditor.choosing import Limits, attacks_on
+from soundsum.auditor.choosing import Allowance, attacks_on
 from soundsum.auditor.confirming import confirm
 from soundsum.auditor.finding import Audit, Finding, Sampled, Verdict
 from soundsum.auditor.hints import hint, rule_of
-from soundsum.auditor.libraries import open_targets
 from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all
+from soundsum.auditor.opening import open_targets
 from soundsum.auditor.repros import repro
 from soundsum.auditor.sampling import sample
 from soundsum.auditor.search import search_pair
@@ -72,7 +72,7 @@ def audit(
     evidence: dict[str, float] = {}
     left_out: dict[str, tuple[str, ...]] = {}
     for done, one in enumerate(targets):
-        limits = Limits(seconds, memory)
+        limits = Allowance(seconds, memory)
 
         def progress(doing: str, one: Target = one, done: int = done) -> None:
             watch(one.name, done, len(targets), doing)
@@ -104,7 +104,7 @@ class _Examination:
         own: list[Attack],
         runs: int,
         alpha: float,
-        limits: Limits,
+        limits: Allowance,
         search: bool,
         progress: Callable[[str], None],
     ) -> None:
@@ -151,7 +151,7 @@ class _Examination:
         for one in seen:
             self.measured.setdefault(rule_of(one.attack), []).append(one)
         if not whole:
-            self.limits = Limits(half + max(0.0, limits.left), limits.memory, left_out=limits.left_out)
+            self.limits = Allowance(half + max(0.0, limits.left), limits.memory, left_out=limits.left_out)
         if self.search:
             self.progress("search")
             found = search_pair(self.target, limits)
@@ -248,6 +248,8 @@ class _Examination:
 
     def _joined(self, name: str, made: Attack, one: Sampled, before: Finding | None, tried: int) -> Finding:
         shown = one.adjusted >= -math.log(self.alpha)
+        if shown and one.event.test == "multiple" and (before is None or not before.verdict.violation):
+            name, before = "low_bits", None  # it is the noise that tells, whatever the records
         verdict = Verdict.VIOLATION_STATISTICAL if shown else Verdict.NOT_REFUTED
         if before is None:
             return Finding(target=self.target, rule=name, verdict=verdict, attack=made, sampled=one, tried=tried)

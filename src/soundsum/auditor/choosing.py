@@ -30,7 +30,7 @@ COPIES = 4
 
 
 @dataclass
-class Limits:
+class Allowance:
     """Seconds and bytes, and what was left out because of them."""
 
     seconds: float = 60.0
@@ -47,9 +47,9 @@ class Limits:
         """From now on: what a library takes to be loaded is not what its sums take."""
         self.started = time.monotonic()
 
-    def share(self, part: float) -> Limits:
+    def share(self, part: float) -> Allowance:
         """A part of what is left, from now on."""
-        return Limits(max(0.0, self.left) * part, self.memory, rate=self.rate, left_out=self.left_out)
+        return Allowance(max(0.0, self.left) * part, self.memory, rate=self.rate, left_out=self.left_out)
 
     def allow(self, made: Attack, times: float = 2.0) -> bool:
         """Whether the attack fits, with its datasets added so many times in all; if not, it is noted."""

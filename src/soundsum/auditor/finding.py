@@ -39,7 +39,7 @@ class Verdict(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Histogram:
+class Bins:
     """Where outputs fell on both sides: the edges of the bins, and how many in each."""
 
     edges: tuple[float, ...]
@@ -66,7 +66,7 @@ class Sampled:
     epsilon_lower: float  # Clopper and Pearson
     epsilon_anytime: float  # of the e-processes
     detectable: float
-    histogram: Histogram | None = None
+    histogram: Bins | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,6 +113,13 @@ RULES = {
             ("grid", "wide"),
         ),
         Rule(
+            "low_bits",
+            "The low bits of the noise tell",
+            "Which multiples of a small power of two an output can be depends on the sum, as the noise is a float.",
+            "Draw noise as an integer number of steps of a grid that sums lie on too, and add exactly",
+            ("grid", "wide"),
+        ),
+        Rule(
             "search",
             "Neighbours found by search",
             "A search over small structured datasets found neighbours whose sums are further apart than claimed.",

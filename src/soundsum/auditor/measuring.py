@@ -15,7 +15,7 @@ from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.attacks import Attack
 from soundsum.attacks.attack import difference
 from soundsum.auditor.asking import Answer, Failure, ask
-from soundsum.auditor.choosing import Limits, attacks_on, own_step, times_asked
+from soundsum.auditor.choosing import Allowance, attacks_on, own_step, times_asked
 from soundsum.auditor.target import Target
 from soundsum.data.runs import Runs
 
@@ -117,7 +117,7 @@ def always_one_sided(target: Target, seen: Measurement) -> bool:
 
 
 def measure_all(
-    target: Target, limits: Limits, families: list[str] | None = None, progress: Progress = lambda text: None
+    target: Target, limits: Allowance, families: list[str] | None = None, progress: Progress = lambda text: None
 ) -> Iterator[Measurement]:
     """Every family at growing sizes, cheapest first; a family is done once one of its attacks is a violation."""
     done: set[str] = set()

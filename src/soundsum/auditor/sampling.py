@@ -19,11 +19,11 @@ import numpy as np
 
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.asking import Failure, ask
-from soundsum.auditor.choosing import Limits
+from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.counts import DIGITS, Promise, Table, epsilon_at_least, log_likelihood, p_value
 from soundsum.auditor.events import Outputs, learn, rate
 from soundsum.auditor.evidence import Evidence, average, detectable, e_holm
-from soundsum.auditor.finding import Histogram, Sampled
+from soundsum.auditor.finding import Bins, Sampled
 from soundsum.auditor.measuring import Progress
 from soundsum.auditor.target import Refused, Target, Unsupported
 
@@ -165,7 +165,7 @@ def sample(
     attacks: Sequence[tuple[Attack, Event | None]],
     runs: int,
     alpha: float,
-    limits: Limits,
+    limits: Allowance,
     progress: Progress = lambda text: None,
 ) -> tuple[list[Sampled | Failure], float]:
     """What each attack showed, and ln of the average e-value of all of them."""
@@ -213,17 +213,17 @@ def _run(trial: Trial, runs: int, seconds: float, progress: Progress) -> None:
         batch = min(2 * batch, MOST_BATCH)
 
 
-def histogram(left: Outputs, right: Outputs) -> Histogram | None:
+def histogram(left: Outputs, right: Outputs) -> Bins | None:
     """Both sides in common bins, from the first to the last but for one in a hundred at each end."""
     finite = [side.floats[np.isfinite(side.floats)] for side in (left, right)]
     both = np.concatenate(finite)
     if not len(both):
         return None
-    low, high = np.quantile(both, [0.01, 0.99])
+    low, high = np.quantile(both, [0.01, 0.99]).tolist()
     if not low < high or not math.isfinite(high - low):
         return None
     edges = np.linspace(low, high, BINS + 1)
     if len(np.unique(edges)) < len(edges):
         return None
     counts = [np.histogram(np.clip(side, low, high), edges)[0] for side in finite]
-    return Histogram(tuple(edges.tolist()), tuple(counts[0].tolist()), tuple(counts[1].tolist()))
+    return Bins(tuple(edges.tolist()), tuple(counts[0].tolist()), tuple(counts[1].tolist()))

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
 from soundsum.arithmetic.rationals import is_special, power_of_two
 from soundsum.attacks import Attack
-from soundsum.auditor.choosing import Limits
+from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.measuring import Measurement, measure
 from soundsum.auditor.target import Target
 from soundsum.data.runs import Runs
@@ -56,7 +56,7 @@ class Candidate:
         return sum(count for _, count in self.parts)
 
 
-def search_pair(target: Target, limits: Limits, seed: int = 0) -> Measurement | None:
+def search_pair(target: Target, limits: Allowance, seed: int = 0) -> Measurement | None:
     """The best pair found in the time there is, shrunk; None if no candidate could be added up."""
     climb = _Climb(target, random.Random(seed))
     until = time.monotonic() + min(SECONDS, max(0.5, limits.left / 4))

@@ -87,7 +87,7 @@ def claimed(lower: Any, upper: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Library:
+class Adding:
     """One library's way to add, in which types, and as code that stands alone."""
 
     name: str
@@ -99,19 +99,19 @@ class Library:
 
 
 LIBRARIES = (
-    Library("numpy", "sum", numpy_sum, ("float64", "float32", "float16", "int64"), "np.sum({})"),
-    Library("numpy", "sum_int32", numpy_sum_int32, ("int32",), "np.sum({}, dtype=np.int32)"),
-    Library("pandas", "sum", pandas_sum, ("float64", "float32", "int64"), "pandas.Series({}).sum()"),
-    Library("polars", "sum", polars_sum, ("float64", "float32", "int64", "int32"), "polars.Series({}).sum()"),
-    Library(
+    Adding("numpy", "sum", numpy_sum, ("float64", "float32", "float16", "int64"), "np.sum({})"),
+    Adding("numpy", "sum_int32", numpy_sum_int32, ("int32",), "np.sum({}, dtype=np.int32)"),
+    Adding("pandas", "sum", pandas_sum, ("float64", "float32", "int64"), "pandas.Series({}).sum()"),
+    Adding("polars", "sum", polars_sum, ("float64", "float32", "int64", "int32"), "polars.Series({}).sum()"),
+    Adding(
         "duckdb",
         "sum",
         duckdb_sum,
         ("float64", "float32", "int64"),
         'duckdb.execute("SELECT sum(x) FROM (SELECT unnest(?) AS x)", [{}]).fetchone()[0]',
     ),
-    Library("pyarrow", "sum", pyarrow_sum, ("float64", "float32", "int64"), "pyarrow.compute.sum({}).as_py()"),
-    Library("fsum", "sum", fsum, ("float64",), "math.fsum({})", package="math"),
+    Adding("pyarrow", "sum", pyarrow_sum, ("float64", "float32", "int64"), "pyarrow.compute.sum({}).as_py()"),
+    Adding("fsum", "sum", fsum, ("float64",), "math.fsum({})", package="math"),
 )
 
 
@@ -128,7 +128,7 @@ def targets(name: str) -> list[Target]:
     return [_target(library, dtype) for library in LIBRARIES if library.name == name for dtype in library.dtypes]
 
 
-def _target(library: Library, dtype: str) -> Target:
+def _target(library: Adding, dtype: str) -> Target:
     return Target(
         name=f"{library.name}.{library.function}[{dtype}]",
         release=Noisy(library.add),
@@ -146,14 +146,14 @@ def _target(library: Library, dtype: str) -> Target:
     )
 
 
-def _version(library: Library) -> str:
+def _version(library: Adding) -> str:
     try:
         return "" if library.package == "math" else version(library.name)
     except ImportError:
         return "not installed"
 
 
-def _repro(library: Library) -> str:
+def _repro(library: Adding) -> str:
     module = {"fsum": "math", "pyarrow": "pyarrow.compute", "numpy": ""}.get(library.name, library.name)
     total = library.code.format("np.clip(data, lower, upper)")
     lines = [*([f"import {module}"] if module else []), f"def noiseless(data): return {total}"]

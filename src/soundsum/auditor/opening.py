@@ -14,7 +14,7 @@ import sys
 from importlib.metadata import entry_points
 from typing import Any
 
-from soundsum.auditor import ours, teaching
+from soundsum.auditor import own_methods, teaching
 from soundsum.auditor.target import Target
 
 GROUP = "soundsum.adapters"
@@ -22,15 +22,17 @@ GROUP = "soundsum.adapters"
 
 def known_libraries() -> list[str]:
     """Every name that can be audited."""
-    return [*teaching.names(), "soundsum", *_adapters(), *(entry.name for entry in entry_points(group=GROUP))]
+    adapters = _adapters()
+    own = [] if adapters is None else list(adapters.NAMES)
+    return [*teaching.names(), "soundsum", *own, *(entry.name for entry in entry_points(group=GROUP))]
 
 
-def _adapters() -> list[str]:
+def _adapters() -> Any:
+    """The adapters to real libraries."""
     try:
-        adapters = importlib.import_module("soundsum.auditor.adapters")
+        return importlib.import_module("soundsum.auditor.adapters")
     except ModuleNotFoundError:
-        return []
-    return list(adapters.NAMES)
+        return None
 
 
 def open_targets(name: str, install: bool = False, spec: str | None = None) -> list[Target]:
@@ -46,9 +48,10 @@ def open_targets(name: str, install: bool = False, spec: str | None = None) -> l
     if ":" in name:
         raise ValueError(f"target={name!r}: a function of your own needs its promise; give --dtype and --relation")
     library, _, function = name.partition(".")
-    if spec is not None and not install:
-        raise ValueError(f"spec={spec!r} is what to install; say install=True (--install) too")
-    found = _open(library, function or None, install, spec)
+    adapters = _adapters()
+    if adapters is not None and (within := adapters.split_name(name)) is not None:
+        return list(adapters.open_adapter(within[0], install=install, spec=spec, function=within[1]))
+    found = _open(library, install or spec is not None)
     if found is None:
         raise ValueError(_unknown(name, known_libraries()))
     chosen = [t for t in found if not function or t.name == name or t.name.startswith((f"{name}[", f"{name}."))]
@@ -57,14 +60,13 @@ def open_targets(name: str, install: bool = False, spec: str | None = None) -> l
     return chosen
 
 
-def _open(library: str, function: str | None, install: bool, spec: str | None) -> list[Target] | None:
-    if library in _adapters():
-        adapters = importlib.import_module("soundsum.auditor.adapters")
-        return list(adapters.open_adapter(library, install=install, spec=spec, function=function))
+def _open(library: str, install: bool) -> list[Target] | None:
+    if library not in known_libraries():
+        return None
     if install:
         raise ValueError(f"install: {library} is audited as it is here; leave --install out")
     if library == "soundsum":
-        return ours.targets()
+        return own_methods.targets()
     if library in teaching.names():
         return teaching.targets(library)
     for entry in entry_points(group=GROUP):
@@ -80,11 +82,24 @@ def _unknown(name: str, names: list[str]) -> str:
     return f"target={name!r} is not known; {meant}the names are {', '.join(names)}, or pkg.mod:function"
 
 
-def own_function(name: str, **promise: Any) -> Target:
-    """A target made of a function that can be imported: noiseless if it takes no epsilon, else a release.
+def own_target(name: str, *, noiseless: str | None = None, claimed: str | None = None, **promise: Any) -> Target:
+    """A target made of functions that can be imported, each named pkg.mod:function; `claimed` may be a number."""
+    found = imported(name)
+    if isinstance(found, Target):
+        return found
+    stated = claimed if claimed is None or ":" not in claimed else imported(claimed)
+    return Target(
+        release=found,
+        noiseless=imported(noiseless) if noiseless else None,
+        claimed=stated,
+        name=name,
+        source=_where(found),
+        **promise,
+    )
 
-    A `claimed` beside it in its module, by that name, is taken as the sensitivity it uses.
-    """
+
+def imported(name: str) -> Any:
+    """A function or a Target by where it lies; the folder one is in counts too."""
     place, _, function = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -99,11 +114,9 @@ def own_function(name: str, **promise: Any) -> Target:
             meant = f"; did you mean {' or '.join(near)}?" if near else "; name a function of that module"
             raise ValueError(f"target={name!r}: {place} has no {function}{meant}")
         found = getattr(found, part)
-    if isinstance(found, Target):
-        return found
-    if not callable(found):
+    if not isinstance(found, Target) and not callable(found):
         raise ValueError(f"target={name!r}: {function} is {type(found).__name__}, not a function; name one")
-    return Target(release=found, name=name, source=_where(found), **promise)
+    return found
 
 
 def _where(function: Any) -> str:
