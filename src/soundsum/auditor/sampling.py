@@ -176,8 +176,9 @@ def sample(
         trials.append(ask(target, partial(Trial, target, made, event, promise, enough)))
     waiting = [trial for trial in trials if isinstance(trial, Trial)]
     for place, trial in enumerate(waiting):
-        share = max(0.0, limits.left) / (len(waiting) - place)
-        _run(trial, runs, share, progress)
+        share = limits.left / (len(waiting) - place)
+        if share > 0:
+            _run(trial, runs, share, progress)
     results: list[Sampled | Failure] = []
     for one in trials:
         if isinstance(one, Trial):
