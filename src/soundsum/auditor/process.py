@@ -71,9 +71,9 @@ class Process:
         return plain.get("values", plain.get("targets"))
 
     def close(self) -> None:
-        if self._running is not None:
-            _end(self._running)
-            self._running = None
+        if self._running is not None and self._errors is not None:
+            _end(self._running, self._errors)
+        self._running = self._errors = None
 
     def _exchange(self, frame: bytes) -> Any:
         assert self._running is not None
@@ -95,7 +95,7 @@ class Process:
             env=environment,
             start_new_session=True,
         )
-        weakref.finalize(self, _end, self._running)
+        weakref.finalize(self, _end, self._running, self._errors)
         plain = self._read(START)
         if "missing" in plain:
             self.close()
@@ -122,23 +122,24 @@ class Process:
         assert self._running is not None
         assert self._errors is not None
         code = self._running.wait()
-        self.close()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        self.close()
         said = f": {lines[-1][:200]}" if lines else ""
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         return f"the worker ended {how}{said}"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
     """End a worker and whatever it started, which is all in a session of its own."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
+    if not errors.closed:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, errors):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
 
 
 def runs_as_text(data: Runs) -> dict[str, Any]:

@@ -82,7 +82,8 @@ def claimed(lower: Any, upper: Any, size: Any, expression: str) -> Any:
     return constructed(expression, lower, upper, size).map(1 if size is None else 2)
 
 
-def feed(data: Any, size: Any) -> Any:
+def feed(data: Any, lower: Any, upper: Any, size: Any, expression: str) -> Any:
+    constructed(expression, lower, upper, size)
     if size is None and data.size > MOST:
         raise NotImplementedError(f"{data.size:,} records: over {MOST:,} a sum of floats without a size samples")
     return data.array()
@@ -97,7 +98,7 @@ def targets() -> Iterator[dict[str, Any]]:
             "name": name,
             "repro": PROGRAM.format(expression=expression, distance=1 if relation in METRICS else 2),
             "claimed": partial(claimed, expression=expression),
-            "feed": feed,
+            "feed": partial(feed, expression=expression),
             "dtype": dtype,
             "relation": relation,
             "statistic": name.split(".")[0] if name.startswith(("mean", "variance")) else "sum",
