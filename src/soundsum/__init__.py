@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from soundsum.arithmetic.rationals import Rounding
     from soundsum.attacks.attack import Attack
     from soundsum.attacks.choose import attack
+    from soundsum.auditor.auditing import audit
+    from soundsum.auditor.finding import Audit, Finding
+    from soundsum.auditor.target import Target
     from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
     from soundsum.data.boundary import ReadFailed
     from soundsum.data.relations import Relation
@@ -33,6 +36,9 @@ _HOMES = {
     "soundsum.arithmetic.numbers": ("FloatType", "IntType"),
     "soundsum.arithmetic.rationals": ("Rounding",),
     "soundsum.attacks": ("Attack", "attack"),
+    "soundsum.auditor.auditing": ("audit",),
+    "soundsum.auditor.finding": ("Audit", "Finding"),
+    "soundsum.auditor.target": ("Target",),
     "soundsum.budget": ("Budget", "BudgetExceeded", "BudgetMismatch", "Cost"),
     "soundsum.data.boundary": ("ReadFailed",),
     "soundsum.data.relations": ("Relation",),
@@ -52,11 +58,13 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Attack",
+    "Audit",
     "Budget",
     "BudgetExceeded",
     "BudgetMismatch",
     "Cost",
     "Count",
+    "Finding",
     "FloatType",
     "Histogram",
     "IntType",
@@ -72,10 +80,12 @@ __all__ = [
     "Runs",
     "Several",
     "Sum",
+    "Target",
     "Unit",
     "Variance",
     "__version__",
     "attack",
+    "audit",
     "check",
     "count",
     "histogram",

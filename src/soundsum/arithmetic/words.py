@@ -118,7 +118,7 @@ def binary(x: Any) -> str:
         terms.append(floor_log2(rest))
         rest -= power_of_two(terms[-1])
     if rest:
-        return f"about {number(x)}"
+        return f"about {number(x).removeprefix('about ')}"
     inner = " + ".join(["1", *(f"2^{term}" for term in terms[1:])])
     return f"2^{e}" if len(terms) == 1 else inner if e == 0 else f"2^{e} ({inner})"
 

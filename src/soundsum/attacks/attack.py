@@ -38,11 +38,13 @@ class Event:
 
     >>> Event("above", Fraction(5))(7.25), Event("above", Fraction(5))(3), Event("nan")(float("nan"))
     (True, False, True)
+    >>> Event("multiple", Fraction(1, 4))(1.75), Event("equal", Fraction(7))(7.0), Event("raises")(ValueError())
+    (True, True, True)
     >>> Event.between(3, 8)
     Event(test='below', threshold=Fraction(11, 2))
     """
 
-    test: Literal["above", "below", "nan", "infinite"]
+    test: Literal["above", "below", "nan", "infinite", "equal", "multiple", "raises"]
     threshold: Fraction | None = None
 
     @classmethod
@@ -55,6 +57,9 @@ class Event:
         return cls("above" if left > right else "below", (Fraction(left) + Fraction(right)) / 2)
 
     def __call__(self, output: Any) -> bool:
+        """Whether an output, or the exception there was instead, is what is looked for."""
+        if isinstance(output, BaseException) or self.test == "raises":
+            return isinstance(output, BaseException) and self.test == "raises"
         value = exact(output[()] if isinstance(output, np.ndarray) and output.ndim == 0 else output, "output")
         match self.test:
             case "nan":
@@ -63,6 +68,10 @@ class Event:
                 return isinstance(value, float) and math.isinf(value)
             case "above":
                 return bool(value > self._threshold)
+            case "equal":
+                return bool(value == self._threshold)
+            case "multiple":
+                return not is_special(value) and (Fraction(value) / self._threshold).denominator == 1
             case _:
                 return bool(value < self._threshold)
 
@@ -74,8 +83,10 @@ class Event:
     @property
     def description(self) -> str:
         if self.threshold is None:
-            return "the output is NaN" if self.test == "nan" else "the output is infinite"
-        return f"the output is {self.test} {binary(self.threshold)}"
+            ways = {"nan": "the output is NaN", "infinite": "the output is infinite", "raises": "there is an error"}
+            return ways[self.test]
+        how = {"equal": "equal to", "multiple": "a multiple of"}.get(self.test, self.test)
+        return f"the output is {how} {binary(self.threshold)}"
 
     def to_json(self) -> dict[str, Any]:
         threshold = None if self.threshold is None else str(self.threshold)

@@ -1,4 +1,4 @@
-"""The report: a reproduction as one HTML page that needs nothing but a browser.
+"""Reports: a reproduction or an audit as one HTML page that needs nothing but a browser; audits as JUnit and SARIF.
 
 Styles and pictures are inside the file, there is no script, and the page forbids itself every request, so it can be
 sent by mail and opened from disk. Words are escaped by the template engine, pictures by the XML serialiser.
@@ -47,8 +47,8 @@ def page(result: Reproduction) -> str:
     )
 
 
-def template() -> Template:
-    """The page's template; a ValueError says what to install if there is nothing to lay it out."""
+def template(name: str = "page.html") -> Template:
+    """A page's template; a ValueError says what to install if there is nothing to lay it out."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -60,4 +60,4 @@ def template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html")
+    return environment.get_template(name)

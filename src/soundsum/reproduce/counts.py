@@ -2,7 +2,8 @@
 
 Binomial tails are summed term by term in decimals. The likelihood is the paper's (`sec:concreteattack`): the largest
 probability, over all pairs (p_u, p_v) an epsilon-private mechanism may have, of counts at least as far apart. It is
-log-concave along each straight piece of the region's edge, so a search by thirds on each piece finds it.
+log-concave along each straight piece of the region's edge, so a search by thirds on each piece finds it. The auditor
+computes the same figure in logarithms, and p-values from it (`auditor.counts`).
 """
 
 from __future__ import annotations
@@ -115,18 +116,3 @@ def likelihood(epsilon: Fraction, runs: int, left: int, right: int, edge: Edge =
 
 def log2(x: Decimal) -> Decimal:
     return DIGITS.divide(DIGITS.ln(x), DIGITS.ln(Decimal(2)))
-
-
-def p_value(epsilon: Fraction, runs: int, left: int, right: int) -> Decimal:
-    """For "the mechanism is epsilon-private": 2 Q (1 - ln Q), with Q the likelihood in the direction that was seen.
-
-    Q alone is no p-value, as the pairs of counts that are as unlikely are many; Q (1 - ln Q) is one for a direction
-    fixed beforehand, twice it for both.
-    """
-    if left < right:
-        left, right = right, left
-    e = exponential(epsilon)
-    if left <= e * right and runs - right <= e * (runs - left):
-        return Decimal(1)  # the counts themselves are a pair an epsilon-private mechanism may have
-    q = likelihood(epsilon, runs, left, right)
-    return min(Decimal(1), DIGITS.multiply(2 * q, DIGITS.subtract(Decimal(1), DIGITS.ln(q))))

@@ -17,9 +17,9 @@ import numpy as np
 
 from soundsum.arithmetic.numbers import FloatType, float64
 from soundsum.attacks import Attack, attack
+from soundsum.auditor.counts import Promise, Table, p_value
 from soundsum.releases.calls import sum as private_sum
 from soundsum.releases.planning import plan
-from soundsum.reproduce.counts import p_value
 from soundsum.reproduce.mechanisms import FloatLaplace, IntegerLaplace, Mechanism, exponential
 from soundsum.reproduce.results import SideBySide, Trial
 
@@ -94,4 +94,5 @@ def _exact(pair: Attack, side: Any) -> Fraction:
 
 def _trial(name: str, runs: int, counts: list[int], test: str) -> Trial:
     left, right = counts
-    return Trial(name, runs, left, right, exponential(EPSILON), p_value(EPSILON, runs, left, right), test)
+    chance = p_value(Table(left, runs, right, runs), Promise(float(EPSILON)))
+    return Trial(name, runs, left, right, exponential(EPSILON), chance, test)

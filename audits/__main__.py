@@ -1,0 +1,77 @@
+"""Audits each library in an environment of its own, runs the program of every violation, and writes the table.
+
+What was published before, in the paper or by the library, is shown; what is new goes to `undisclosed/` with its report,
+and its row reads "to be reported". `python -m audits --table` writes both anew from the results there are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import soundsum as ss
+from audits.table import write_reports, write_table
+from soundsum.auditor.adapters import HERE, NAMES
+from soundsum.auditor.environments import NotInstalled, environment_for
+
+RESULTS = Path("build/audits")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make audit-all", description=__doc__)
+    parser.add_argument("libraries", nargs="*", default=NAMES, help="all by default")
+    parser.add_argument("--time", type=float, default=10, help="seconds for each target")
+    parser.add_argument("--runs", type=int, default=500, help="pairs of runs of a release for each attack")
+    parser.add_argument("--table", action="store_true", help="audit nothing; write the table from earlier results")
+    given = parser.parse_args()
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for name in () if given.table else given.libraries:
+        print(f"{name} ...", flush=True)
+        result = audit(name, given.time, given.runs)
+        (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+        print(f"{name}: {result['summary']}", flush=True)
+    results = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    write_table(results, Path("docs/audits.md"))
+    write_reports(results, Path("undisclosed"))
+
+
+def audit(name: str, seconds: float, runs: int) -> dict[str, Any]:
+    """One library's audit as plain data, with what the program of each violation ended with."""
+    result: dict[str, Any] = {"library": name, "date": f"{datetime.now(UTC):%Y-%m-%d}", "time": seconds, "runs": runs}
+    try:
+        found = ss.audit(name, install=True, seconds=seconds, runs=runs, watch=show).to_json()
+    except (ValueError, NotInstalled) as reason:
+        return result | {"summary": f"not reached: {reason}", "findings": [], "targets": []}
+    python = environment_for(name, (HERE / f"{name.replace('-', '_')}.txt")).python
+    for finding in found["findings"]:
+        if finding["repro"]:
+            finding["repro_exit"] = run(python, finding["repro"])
+    violations = [x for x in found["findings"] if x["verdict"].startswith("VIOLATION")]
+    shown = sum(x.get("repro_exit") == 1 for x in violations)
+    summary = f"{len(found['targets'])} targets, {len(violations)} violations, {shown} of them seen again alone"
+    return result | found | {"summary": summary}
+
+
+def show(target: str, done: int, total: int, doing: str) -> None:
+    print(f"\r  {done}/{total} {target} {doing}"[:100].ljust(100), end="", file=sys.stderr, flush=True)
+
+
+def run(python: Path, program: str) -> int | None:
+    """What a program ends with, in the library's environment; None where it does not end."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "repro.py"
+        path.write_text(program)
+        try:
+            return subprocess.run([python, path], capture_output=True, timeout=600, cwd=folder).returncode
+        except subprocess.TimeoutExpired:
+            return None
+
+
+if __name__ == "__main__":
+    main()

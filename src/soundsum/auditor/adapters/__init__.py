@@ -1,0 +1,91 @@
+"""Adapters to real libraries: a library's name in, its targets out, each run by a worker in an environment of its own.
+
+An adapter is one file that needs NumPy and its library alone; it is run by path and never imported here. Beside it lies
+a file of pinned requirements with hashes, by which `install` makes an environment. `docs/adapters.md` says how to write
+one, here or in another package.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from soundsum.auditor.environments import install as install_environment
+from soundsum.auditor.process import Limits, Missing
+from soundsum.auditor.remote import Library
+from soundsum.auditor.target import Target
+
+HERE = Path(__file__).parent
+
+NAMES = tuple(path.stem.replace("_", "-") for path in sorted(HERE.glob("[a-z]*.py")))
+"""The libraries there are adapters for. Points, dashes and underscores in a name are the same, as they are to pip."""
+
+
+def split_name(name: str) -> tuple[str, str | None] | None:
+    """The adapter's name and the function's after it, or None if there is no such adapter.
+
+    >>> split_name("tmlt.analytics.sum"), split_name("opendp"), split_name("nonesuch")
+    (('tmlt-analytics', 'sum'), ('opendp', None), None)
+    """
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        library = re.sub(r"[-_.]+", "-", ".".join(parts[:end])).lower()
+        if library in NAMES:
+            return library, ".".join(parts[end:]) or None
+    return None
+
+
+def open_adapter(
+    name: str,
+    install: bool = False,
+    spec: str | None = None,
+    function: str | None = None,
+    limits: Limits | None = None,
+) -> list[Target]:
+    """The targets of a library: those of one function, where it is given.
+
+    `install` makes an environment with the adapter's pinned versions, or uses the one made before; `spec` does so with
+    other versions ("diffprivlib==0.6.5"). Without either the library is looked for beside soundsum.
+    """
+    found = split_name(name)
+    if found is None:
+        raise ValueError(f"there is no adapter for {name!r}{_nearest(name, NAMES)}")
+    library, within = found
+    file = HERE / f"{library.replace('-', '_')}.py"
+    return open_file(library, file, install, spec, function or within, limits)
+
+
+def open_file(
+    name: str,
+    adapter: Path,
+    install: bool = False,
+    spec: str | None = None,
+    function: str | None = None,
+    limits: Limits | None = None,
+) -> list[Target]:
+    """The targets of an adapter by its file, for packages that bring their own; its pins lie beside it, as .txt."""
+    python = Path(sys.executable)
+    if install or spec:
+        python = install_environment(name, adapter.with_suffix(".txt"), spec)
+    try:
+        targets = Library(name, python, adapter, limits or Limits()).targets()
+    except Missing as missing:
+        raise ValueError(
+            f"{name} cannot be imported here ({missing}); give --install to use an environment of its own"
+        ) from None
+    if function is None:
+        return targets
+    chosen = [x for x in targets if x.name == f"{name}.{function}" or x.name.startswith(f"{name}.{function}.")]
+    if not chosen:
+        raise ValueError(
+            f"{name} has no target {function!r}{_nearest(f'{name}.{function}', [x.name for x in targets])}"
+        )
+    return chosen
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(names)}"

@@ -1,0 +1,73 @@
+"""JAX-Privacy: the clipped sum of gradients of a model with one parameter, on a whole batch and by microbatches.
+
+The loss is the parameter times the record, so a record is its own gradient; l2_clip_norm is a little above them all,
+so that nothing is clipped. The sum before noise is what `clipped_grad` or `clipped_fun` returns, the sensitivity what
+it promises of itself; a release adds `gaussian_privatizer`'s noise, 4 times that, which is enough for (1, 1e-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+RELATION = (
+    '"The L2 sensitivity of the returned function [...] under add/remove or zero-out differential privacy definitions '
+    'is guaranteed to be [...] l2_clip_norm" (clipping.py, clipped_grad). Read most narrowly, the order is kept.'
+)
+
+CLAIM = ".sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE) of the function itself (clipping.py:72)"
+
+PROGRAM = """\
+import jax, jax.numpy as jnp, os; from jax_privacy import clipping, noise_addition
+summed = {summed}
+def noiseless(data): return {call}.item()
+def release(data):
+    privatizer = noise_addition.gaussian_privatizer(stddev=4 * summed.l2_norm_bound, prng_key=key())
+    return privatizer.update({call}, privatizer.init(jnp.zeros((), "{kind}")))[0].item()
+def key(): return jax.random.key(int.from_bytes(os.urandom(4), "big"))
+"""
+
+NORM = "l2_clip_norm=1.0625 * max(abs(lower), abs(upper)) + 1e-5, keep_batch_dim=False"
+
+OPTIONS = {"": "", ".microbatch": ", microbatch_size=1", ".dtype_float32": ', dtype="float32"'}
+
+
+def claimed(lower: Any, upper: Any, program: str) -> Any:
+    from dp_accounting import NeighboringRelation
+
+    space: dict[str, Any] = {"lower": lower, "upper": upper}
+    exec(program, space)
+    return space["summed"].sensitivity(NeighboringRelation.ADD_OR_REMOVE_ONE)
+
+
+def targets() -> Iterator[dict[str, Any]]:
+    import jax_privacy  # noqa: F401  (whether it is there)
+
+    for kind in ("float32", "float16", "bfloat16"):
+        data = f'jnp.asarray(data, "{kind}")'
+        for option, written in OPTIONS.items():
+            if kind == "float32" and option == ".dtype_float32":
+                continue
+            grad = f"clipping.clipped_grad(lambda w, x: w * x, {NORM}{written})"
+            ways = {"clipped_grad": (grad, f'summed(jnp.ones((), "{kind}"), {data})')}
+            if option != ".microbatch":
+                ways["clipped_fun"] = (f"clipping.clipped_fun(lambda x: x, {NORM}{written})", f"summed({data})")
+            for name, (summed, call) in ways.items():
+                program = PROGRAM.format(summed=summed, call=call, kind="float32" if "float32" in option else kind)
+                yield {
+                    "name": f"{name}{option}.{kind}",
+                    "repro": program,
+                    "claimed": partial(claimed, program=program),
+                    "dtype": kind,
+                    "relation": "symmetric",
+                    "ordered": True,
+                    "epsilon": 1,
+                    "delta": 1e-5,
+                    "noise": "gaussian",
+                    "version": version("jax-privacy"),
+                    "source": "jax_privacy/clipping.py",
+                    "claim_quote": CLAIM,
+                    "relation_quote": RELATION,
+                }

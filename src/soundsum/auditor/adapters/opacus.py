@@ -1,0 +1,94 @@
+"""Opacus: one step of DP-SGD for a model with one parameter, on a whole batch, in each of its gradient modes.
+
+The model is one weight without a bias and its loss is the output, so a record is its own gradient; max_grad_norm is a
+little above every record, so that nothing is clipped. The sum before noise is the gradient that a step with
+noise_multiplier=0 leaves; in a release the noise multiplier is the one Opacus gives for (1, 1e-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+MOST_STEPS = 1 << 12
+"""Physical batches of one record are added in a loop in Python."""
+
+RELATION = (
+    '"Privacy definition is for add/remove DP" (utils/adaptive_clipping/adaptive_clipping_utils.py:176). Order is not '
+    "spoken of; read most narrowly, the other records keep theirs."
+)
+
+CLAIM = "std=self.noise_multiplier * self.max_grad_norm (optimizers/optimizer.py:486): the sensitivity is max_grad_norm"
+
+START = """\
+BY_SUM = dict(expected_batch_size=None, loss_reduction="sum")
+import torch, opacus.grad_sample.utils as g, opacus.optimizers as o, opacus.utils.fast_gradient_clipping_utils as f
+def step(data, noise, C):
+    model = g.wrap_model(torch.nn.Linear(1, 1, False, dtype=torch.{kind}), "{mode}", loss_reduction="sum"{more})
+    weight, x = next(model.parameters()), torch.tensor(data).to(torch.{kind})[:, None]
+    sgd = o.{optimizer}(torch.optim.SGD([weight]), noise_multiplier=noise, max_grad_norm=C, **BY_SUM)
+"""
+BACKWARD = """\
+    {loss}.backward(); sgd.pre_step(); return weight.grad.item()
+"""
+BATCHES = """\
+    for i in range(n := len(x)):
+        sgd.signal_skip_step(i < n - 1); sgd.zero_grad(); model(x[i:i + 1]).sum().backward(); sgd.pre_step()
+    return weight.grad.item()
+"""
+END = """\
+def noiseless(data): return step(data, 0, 1.0625 * max(abs(lower), abs(upper)) + 1e-5)
+def release(data): return step(data, {noise!r}, 1.0625 * max(abs(lower), abs(upper)) + 1e-5)
+"""
+
+WITHOUT_REDUCTION, GHOST_LOSS = "model(x).sum()", 'f.DPTensorFastGradientClipping(model, sgd, model(x)[:, 0], "sum")'
+
+
+def programs(kind: str, noise: float) -> Iterator[tuple[str, str]]:
+    """Each way to take a step, and its program."""
+    end = END.format(noise=noise)
+    for mode in ("hooks", "functorch", "ew"):
+        start = START.format(kind=kind, mode=mode, more="", optimizer="DPOptimizer")
+        yield mode, start + BACKWARD.format(loss=WITHOUT_REDUCTION) + end
+        if mode == "hooks":
+            yield "hooks.accumulated", start + BATCHES + end
+    ghost = {"more": ", max_grad_norm=C", "optimizer": "DPOptimizerFastGradientClipping"}
+    yield "ghost", START.format(kind=kind, mode="ghost", **ghost) + BACKWARD.format(loss=GHOST_LOSS) + end
+
+
+def claimed(lower: Any, upper: Any) -> Any:
+    return 1.0625 * max(abs(lower), abs(upper)) + 1e-5
+
+
+def feed(data: Any, most: int) -> Any:
+    if data.size > most:
+        raise NotImplementedError(f"{data.size:,} batches of one record take too long; {most:,} are the most")
+    return data.array()
+
+
+def targets() -> Iterator[dict[str, Any]]:
+    import opacus
+    from opacus.accountants.utils import get_noise_multiplier
+
+    spent = {"target_epsilon": 1.0, "target_delta": 1e-5}
+    noise = get_noise_multiplier(**spent, sample_rate=1, steps=1, accountant="rdp")
+    for kind in ("float32", "float16", "bfloat16"):
+        for name, program in programs(kind, noise):
+            yield {
+                "name": f"{name}.{kind}",
+                "repro": program,
+                "claimed": claimed,
+                "feed": partial(feed, most=MOST_STEPS if "accumulated" in name else 1 << 24),
+                "dtype": kind,
+                "relation": "symmetric",
+                "ordered": True,
+                "epsilon": 1,
+                "delta": 1e-5,
+                "noise": "gaussian",
+                "specials": False,
+                "version": opacus.__version__,
+                "source": "opacus/optimizers/optimizer.py",
+                "claim_quote": CLAIM,
+                "relation_quote": RELATION,
+            }

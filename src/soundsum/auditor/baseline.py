@@ -1,0 +1,60 @@
+"""The findings a project knows of: a file that makes an audit fail on new ones, and on ones that vanished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from soundsum.auditor.finding import Finding
+
+BASELINE = "dp-audit-baseline.json"
+"""Its usual name, at the root of a repository."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What is there and not in the baseline, and what is in the baseline and no longer there."""
+
+    new: tuple[str, ...]
+    vanished: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        return not self.new and not self.vanished
+
+    def __str__(self) -> str:
+        parts = []
+        if self.new:
+            parts.append(f"new: {'; '.join(self.new)}")
+        if self.vanished:
+            parts.append(f"vanished (take them out of the baseline): {'; '.join(self.vanished)}")
+        return "; ".join(parts) or "as in the baseline"
+
+
+def known(path: str | Path) -> dict[str, list[str]]:
+    """The violations of a baseline file, by target; none if there is no file."""
+    try:
+        read = json.loads(Path(path).read_text(encoding="utf-8"))
+        violations = read["violations"]
+        return {str(target): sorted(map(str, rules)) for target, rules in violations.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not a baseline ({error}); write it anew with --dp-audit-update") from None
+
+
+def compare(findings: Iterable[Finding], baseline: dict[str, list[str]], target: str) -> Compared:
+    """One target's findings against what is known of it."""
+    there = {f.rule for f in findings if f.verdict.violation}
+    before = set(baseline.get(target, ()))
+    return Compared(tuple(sorted(there - before)), tuple(sorted(before - there)))
+
+
+def update(path: str | Path, target: str, findings: Iterable[Finding]) -> None:
+    """Write a target's violations into the file, and leave the others as they are."""
+    violations = known(path)
+    violations[target] = sorted({f.rule for f in findings if f.verdict.violation})
+    ordered = {name: rules for name, rules in sorted(violations.items()) if rules}
+    Path(path).write_text(json.dumps({"violations": ordered}, indent=2) + "\n", encoding="utf-8")

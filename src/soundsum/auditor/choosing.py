@@ -1,0 +1,144 @@
+"""Which attacks are tried on a target: every family that its type and relation allow, at several sizes, cheapest first.
+
+What a target is asked to add is bounded by time and memory: an attack that would take longer than what is left, judged
+by how long the ones before took, or more memory than allowed, is left out, and the audit says so.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from soundsum.arithmetic.rationals import is_special
+from soundsum.arithmetic.words import size as records_in_words
+from soundsum.attacks import FAMILIES, Attack, attack, families_for
+from soundsum.attacks.families.path import steepest
+from soundsum.attacks.families.special_values import FORMS
+from soundsum.auditor.target import Target, Unsupported
+from soundsum.data.runs import Runs
+
+SIZES = tuple(2**p + 2 for p in (5, 8, 12, 16, 20, 24, 28, 30))
+"""The most records of a family's attacks, one after another."""
+
+COPIES = 4
+"""An array, its clamped copy, and what a library makes of them."""
+
+
+@dataclass
+class Allowance:
+    """Seconds and bytes, and what was left out because of them."""
+
+    seconds: float = 60.0
+    memory: int = 8 << 30
+    started: float = field(default_factory=time.monotonic)
+    rate: float = 0.0  # seconds for each record, as last seen
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def left(self) -> float:
+        return self.seconds - (time.monotonic() - self.started)
+
+    def restart(self) -> None:
+        """From now on: what a library takes to be loaded is not what its sums take."""
+        self.started = time.monotonic()
+
+    def share(self, part: float) -> Allowance:
+        """A part of what is left, from now on."""
+        return Allowance(max(0.0, self.left) * part, self.memory, rate=self.rate, left_out=self.left_out)
+
+    def allow(self, made: Attack, times: float = 2.0) -> bool:
+        """Whether the attack fits, with its datasets added so many times in all; if not, it is noted."""
+        what = f"{made.name} with {records_in_words(made.records)} records"
+        needed = made.records * _itemsize(made) * COPIES
+        if needed > self.memory:
+            self.left_out.append(f"{what}: memory ({needed / 2**30:.0f} GB, --memory)")
+            return False
+        if self.left <= 0 or made.records * times * self.rate > self.left:
+            self.left_out.append(f"{what}: time (--time)")
+            return False
+        return True
+
+    def took(self, records: int, seconds: float) -> None:
+        """Learn from the last one; small datasets tell about calls and not about records."""
+        if records >= 1 << 16:
+            self.rate = seconds / records
+
+
+def _itemsize(made: Attack) -> int:
+    dtype = made.problem.dtype.dtype
+    return 8 if dtype is None else dtype.itemsize
+
+
+def attacks_on(target: Target, families: Iterable[str] | None = None) -> Iterator[Attack]:
+    """The attacks that can be made for the target, over all families, fewest records first.
+
+    >>> import numpy as np
+    >>> t = Target(noiseless=np.sum, dtype="int32", relation="change_one", bounds=(0, 2**20))
+    >>> [(made.name, made.records) for made in attacks_on(t)]
+    [('overflow', 2049)]
+    """
+    every = families_for(target.dtype)
+    chosen = [name for name in every if families is None or name in families]
+    chosen = [name for name in chosen if target.neighbours in FAMILIES[name].relations]
+    queues = [_of_family(target, name) for name in chosen]
+    waiting: list[tuple[int, int, Attack]] = []
+    for place, queue in enumerate(queues):
+        _push(waiting, place, queue)
+    while waiting:
+        _, place, made = heapq.heappop(waiting)
+        yield made
+        _push(waiting, place, queues[place])
+
+
+def _push(waiting: list[tuple[int, int, Attack]], place: int, queue: Iterator[Attack]) -> None:
+    made = next(queue, None)
+    if made is not None:
+        heapq.heappush(waiting, (made.records, place, made))
+
+
+def _of_family(target: Target, name: str) -> Iterator[Attack]:
+    if name == "special_values":
+        forms = [made for form in FORMS for made in _made(target, name, form=form)]
+        yield from sorted(forms, key=lambda made: made.records)
+        return
+    last = 0
+    for size in SIZES:
+        for made in _made(target, name, max_records=size):
+            if made.records > last:
+                last = made.records
+                yield made
+
+
+def _made(target: Target, name: str, **wish: Any) -> Iterator[Attack]:
+    try:
+        yield attack(name, target.dtype, relation=target.neighbours, bounds=target.bounds, **wish)
+    except ValueError:  # not with these bounds, or not that small
+        return
+
+
+def own_step(target: Target, made: Attack) -> Attack:
+    """The path walked by asking the target: the step where its own sum jumps most, found by bisection."""
+    problem, n = made.problem, made.records
+
+    def walk(i: int) -> Runs:
+        return Runs(problem.dtype, [(problem.upper, i), (problem.lower, n - i)])
+
+    def total(i: int) -> Fraction:
+        result = target.sum_of(walk(i), problem)
+        if is_special(result):
+            raise Unsupported(f"the sum of {n:,} records in [{problem.lower}, {problem.upper}] is {result}")
+        return Fraction(result)
+
+    step, before, after = steepest(total, n)
+    parameters = {**made.parameters, "step": step}
+    return replace(made, left=walk(step + 1), right=walk(step), totals=(after, before), parameters=parameters)
+
+
+def times_asked(made: Attack) -> float:
+    """How many of its datasets a target adds."""
+    return 2.0 + (math.log2(made.records) + 2 if made.name == "path" else 0)

@@ -1,0 +1,89 @@
+"""Certainty that a sum is what it is: the same again in three fresh processes, with one thread and with two.
+
+A target that says how (`fresh`) is asked so; a function that others can import is run by `again`, in processes of its
+own. What cannot be sent to another process (a lambda, a closure) is repeated in this one, and the finding says so.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from soundsum.arithmetic.rationals import Value
+from soundsum.auditor.asking import Failure, ask
+from soundsum.auditor.measuring import Measurement, sum_of
+from soundsum.auditor.target import Target, Unsupported, as_number
+from soundsum.data.runs import Runs
+
+THREADS = (1, 2, 1)
+"""The threads of each fresh process."""
+
+THREAD_VARIABLES = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    *("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "SOUNDSUM_THREADS"),
+)
+
+SECONDS = 300.0
+
+IN_FRESH = "the same in 3 fresh processes, with 1 and 2 threads"
+IN_THIS = "the same 3 times in this process; the function cannot be imported by another one"
+
+
+def confirm(target: Target, seen: Sequence[Measurement]) -> list[tuple[bool, str]]:
+    """For each measurement whether both sums came out the same each time, and how that was looked at."""
+    asked = [
+        (side, target.parameters(one.attack.problem, side.size))
+        for one in seen
+        for side in (one.attack.left, one.attack.right)
+    ]
+    answers = [answer for one in seen for answer in one.answers]
+    how, repeats = IN_FRESH, []
+    for threads in THREADS:
+        again = ask(target, partial(_again, target, asked, threads))
+        if isinstance(again, Failure):
+            return [(False, f"it could not be run in a fresh process: {again.text}")] * len(seen)
+        if again is None:
+            how = IN_THIS
+            again = [sum_of(target, side, one.attack) for one in seen for side in (one.attack.left, one.attack.right)]
+        repeats.append(again)
+    same = [all(_same(again[i], answers[i]) for again in repeats) for i in range(len(answers))]
+    return [
+        (True, how) if same[2 * i] and same[2 * i + 1] else (False, "the noiseless sum differs from process to process")
+        for i in range(len(seen))
+    ]
+
+
+def _again(target: Target, asked: Sequence[tuple[Runs, Mapping[str, Any]]], threads: int) -> list[Any] | None:
+    """The sums in a fresh process; None if the function cannot get there."""
+    if target.fresh is not None:
+        return [as_number(x, target.name) for x in target.fresh(asked, threads)]
+    try:
+        parcel = pickle.dumps(sys.path) + pickle.dumps((target.noiseless, target.accepts_runs, list(asked)))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+    if b"__main__" in parcel:
+        return None
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
+    ran = subprocess.run(
+        [sys.executable, "-m", "soundsum.auditor.again"],
+        input=parcel,
+        capture_output=True,
+        timeout=SECONDS,
+        env=environment,
+    )
+    if ran.returncode:
+        said = ran.stderr.decode(errors="replace").strip().splitlines()
+        raise Unsupported(said[-1] if said else f"it ended with exit code {ran.returncode}")
+    found: list[Any] = pickle.loads(ran.stdout)
+    return [x if isinstance(x, Failure) else as_number(x, target.name) for x in found]
+
+
+def _same(one: Value | Failure, other: Value | Failure) -> bool:
+    if isinstance(one, Failure) or isinstance(other, Failure):
+        return isinstance(one, Failure) and isinstance(other, Failure)
+    return one == other or (one != one and other != other)

@@ -1,0 +1,152 @@
+"""What tells outputs of one dataset from those of the other: events, seen in many outputs and learned from past ones.
+
+Thresholds, equality with a value, membership of a lattice (multiples of 2^k: the low bits), NaN, infinity, an error.
+Learning looks at runs that are not used to conclude: at past ones in the e-process, at another half for fixed samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum.arithmetic.rationals import Value, is_special, nearest_float, power_of_two
+from soundsum.attacks import Event
+from soundsum.auditor.counts import Promise
+from soundsum.auditor.evidence import Bools, Floats, growth
+from soundsum.auditor.target import as_number
+
+QUANTILES = 48
+"""Thresholds are looked for between so many quantiles of what was seen."""
+
+MOST_VALUES = 6
+"""Equality is tried with so many of the most frequent values of each side."""
+
+COARSEST = 10**6
+"""The lowest bit of 0, which is a multiple of everything."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Many outputs of one dataset: the exact values, and as columns what events look at."""
+
+    values: tuple[Any, ...]  # exact numbers, or exceptions
+    floats: Floats  # the nearest doubles; NaN for an exception
+    grains: NDArray[np.int64]  # the exponent of the lowest bit that is set
+    raised: Bools
+    exact: bool  # whether every number is the double beside it
+
+    @classmethod
+    def of(cls, drawn: Iterable[Any], name: str) -> Outputs:
+        """Numbers, and exceptions for runs that raised one."""
+        values = tuple(x if isinstance(x, BaseException) else as_number(x, f"{name}'s release") for x in drawn)
+        raised = np.array([isinstance(x, BaseException) for x in values], bool)
+        floats = np.array([math.nan if isinstance(x, BaseException) else nearest_float(x) for x in values])
+        grains = np.array([_grain(x) for x in values], np.int64)
+        same = all(
+            isinstance(x, BaseException) or is_special(x) or (math.isfinite(near) and Fraction(near) == x)
+            for x, near in zip(values, floats.tolist(), strict=True)
+        )
+        return cls(values, floats, grains, raised, same)
+
+    def __add__(self, other: Outputs) -> Outputs:
+        return Outputs(
+            self.values + other.values,
+            np.concatenate([self.floats, other.floats]),
+            np.concatenate([self.grains, other.grains]),
+            np.concatenate([self.raised, other.raised]),
+            self.exact and other.exact,
+        )
+
+    def __getitem__(self, part: slice) -> Outputs:
+        return Outputs(self.values[part], self.floats[part], self.grains[part], self.raised[part], self.exact)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def have(self, event: Event) -> Bools:
+        """Which outputs the event holds for."""
+        near = None if event.threshold is None else nearest_float(event.threshold)
+        if near is not None and not (self.exact and math.isfinite(near) and Fraction(near) == event.threshold):
+            near = None  # doubles do not decide
+        with np.errstate(invalid="ignore"):
+            match event.test:
+                case "raises":
+                    return self.raised
+                case "nan":
+                    return np.isnan(self.floats) & ~self.raised
+                case "infinite":
+                    return np.isinf(self.floats)
+                case "multiple" if event.threshold is not None and _is_power(event.threshold):
+                    at_least: Bools = self.grains >= _grain(event.threshold)
+                    return at_least & np.isfinite(self.floats)
+                case "above" if near is not None:
+                    return np.asarray(self.floats > near)
+                case "below" if near is not None:
+                    return np.asarray(self.floats < near)
+                case "equal" if near is not None:
+                    return np.asarray(self.floats == near)
+        return np.array([event(x) for x in self.values], bool)
+
+
+def _grain(x: Value | BaseException) -> int:
+    """The exponent of the lowest bit set in x."""
+    if isinstance(x, BaseException) or is_special(x) or not x:
+        return COARSEST
+    value = Fraction(x)
+    low = value.numerator & -value.numerator
+    return low.bit_length() - value.denominator.bit_length()
+
+
+def _is_power(x: Fraction) -> bool:
+    return x > 0 and x == power_of_two(_grain(x))
+
+
+def learn(left: Outputs, right: Outputs, promise: Promise) -> tuple[Event, float] | None:
+    """The event of past outputs on which evidence would grow fastest, and how fast per pair; None if none would."""
+    pairs = min(len(left), len(right))
+    if not pairs:
+        return None
+    events = list(dict.fromkeys(_candidates(left, right)))
+    if not events:
+        return None
+    counts = np.array([(left.have(e)[:pairs].sum(), right.have(e)[:pairs].sum()) for e in events], float)
+    rates = growth(counts[:, 0], counts[:, 1], pairs, promise)
+    best = int(np.argmax(rates))
+    return (events[best], float(rates[best])) if rates[best] > 0 else None
+
+
+def rate(event: Event, left: Outputs, right: Outputs, promise: Promise) -> float:
+    """How fast evidence would grow on one event, judged by past outputs."""
+    counts = np.array([[left.have(event).sum()], [right.have(event).sum()]], float)
+    return float(growth(counts[0], counts[1], max(1, len(left)), promise)[0])
+
+
+def _candidates(left: Outputs, right: Outputs) -> Iterator[Event]:
+    both = np.concatenate([left.floats, right.floats])
+    if (left.raised | right.raised[: len(left)]).any() or right.raised.any():
+        yield Event("raises")
+    if np.isnan(both).any():
+        yield Event("nan")
+    if np.isinf(both).any():
+        yield Event("infinite")
+    seen = np.unique(both[np.isfinite(both)])
+    if not len(seen):
+        return
+    places = np.unique(np.linspace(0, len(seen) - 1, min(len(seen), QUANTILES)).astype(int))
+    yield from (Event("above", Fraction(float(seen[i]))) for i in places[:-1])
+    yield from (Event("below", Fraction(float(seen[i]))) for i in places[1:])
+    for side in (left, right):
+        frequent = Counter(side.floats[np.isfinite(side.floats)].tolist()).most_common(MOST_VALUES)
+        yield from (Event("equal", Fraction(x)) for x, count in frequent if count > 1)
+    grains = np.concatenate([left.grains, right.grains])
+    fine = np.unique(grains[grains < COARSEST])
+    if len(fine) > 1:
+        places = np.unique(np.linspace(1, len(fine) - 1, min(len(fine), QUANTILES)).astype(int))
+        yield from (Event("multiple", power_of_two(int(fine[i]))) for i in places)

@@ -1,0 +1,300 @@
+"""What an audit says: a Finding for each family of attacks on each target; verdicts follow from the numbers.
+
+No verdict says "private": a target that withstood what was tried is NOT_REFUTED.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from soundsum._version import __version__
+from soundsum.arithmetic.rationals import Value, is_special
+from soundsum.arithmetic.words import binary, times
+from soundsum.attacks import Attack, Event
+from soundsum.auditor.counts import Table
+from soundsum.auditor.target import Target
+
+
+class Verdict(enum.StrEnum):
+    """Members equal their names as strings; the first two are violations."""
+
+    VIOLATION_CERTIFIED = "VIOLATION_CERTIFIED"
+    VIOLATION_STATISTICAL = "VIOLATION_STATISTICAL"
+    NOT_REFUTED = "NOT_REFUTED"
+    REFUSED = "REFUSED"
+    UNSUPPORTED = "UNSUPPORTED"
+
+    @property
+    def violation(self) -> bool:
+        return self in (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Where outputs fell on both sides: the edges of the bins, and how many in each."""
+
+    edges: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What runs of a release showed on one attack.
+
+    `pairs` were drawn; the e-process saw `log_e` at the end of `pairs_used`. The fixed-sample figures are of the runs
+    that `event` was not chosen on. `detectable`: the least epsilon that so many pairs could be expected to show.
+    """
+
+    event: Event
+    pairs: int
+    pairs_used: int
+    log_e: float
+    adjusted: float  # after e-Holm over the target's attacks
+    table: Table
+    likelihood: Decimal
+    p_value: Decimal
+    epsilon_lower: float  # Clopper and Pearson
+    epsilon_anytime: float  # of the e-processes
+    detectable: float
+    histogram: Bins | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What became of one family of attacks on one target: the most telling of its attacks, and what it showed."""
+
+    target: Target
+    rule: str
+    verdict: Verdict
+    attack: Attack | None = None
+    sums: tuple[Value, Value] | None = None
+    measured: Fraction | float | None = None
+    claimed: Fraction | None = None
+    confirmed: str = ""
+    sampled: Sampled | None = None
+    note: str = ""
+    tried: int = 0
+    repro: str = ""
+    hint: str = ""
+
+    @property
+    def rule_id(self) -> str:
+        return f"soundsum/{self.rule}"
+
+    @property
+    def key(self) -> str:
+        """What a finding is known by from one audit to the next."""
+        return f"{self.target.name}: {self.rule}"
+
+    @property
+    def allowed(self) -> Fraction | None:
+        """How far the claimed sensitivity lets the two sums be apart."""
+        if self.claimed is None or self.attack is None:
+            return None
+        return self.claimed * int(self.attack.distance)
+
+    @property
+    def ratio(self) -> Fraction | float | None:
+        """How many times the sensitivity used the sum moves; infinite where a sum is not a number."""
+        if self.measured is None or self.claimed is None:
+            return None
+        if is_special(self.measured):
+            return math.inf
+        if not self.claimed:
+            return math.inf if self.measured else Fraction(0)
+        return Fraction(self.measured) / self.claimed
+
+    @property
+    def table(self) -> Table | None:
+        return None if self.sampled is None else self.sampled.table
+
+    @property
+    def p_value(self) -> Decimal | None:
+        return None if self.sampled is None else self.sampled.p_value
+
+    @property
+    def epsilon_lower(self) -> float | None:
+        """The larger of the two lower bounds on epsilon, each at the audit's confidence."""
+        return None if self.sampled is None else max(self.sampled.epsilon_lower, self.sampled.epsilon_anytime)
+
+    @property
+    def headline(self) -> str:
+        """The finding in one sentence."""
+        match self.verdict:
+            case Verdict.VIOLATION_CERTIFIED if self.rule == "exception":
+                return f"an error on one of two neighbours tells them apart: {self.note}"
+            case Verdict.VIOLATION_CERTIFIED:
+                return self._moves()
+            case Verdict.VIOLATION_STATISTICAL:
+                assert self.sampled is not None
+                t, s = self.sampled.table, self.sampled
+                return (
+                    f"{s.event.description} in {t.left:,} of {t.left_runs:,} runs on the left and {t.right:,} of "
+                    f"{t.right_runs:,} on the right: epsilon is at least {self.epsilon_lower or 0:.2f}, "
+                    f"and {float(self.target.epsilon):g} is promised"
+                )
+            case Verdict.NOT_REFUTED:
+                parts = []
+                if self.measured is not None and self.claimed:
+                    parts.append(f"the sum moves by at most {times(self.ratio or Fraction(0))} the sensitivity used")
+                if self.sampled is not None:
+                    s = self.sampled
+                    could = (
+                        f"could have shown epsilon {s.detectable:.2f}"
+                        if math.isfinite(s.detectable)
+                        else "show nothing"
+                    )
+                    parts.append(f"{s.pairs:,} pairs of runs {could}")
+                return "; ".join([*parts, *([self.note] if self.note else [])]) or "nothing was seen"
+            case _:
+                return self.note
+
+    def _moves(self) -> str:
+        assert self.sums is not None
+        if is_special(self.measured):
+            left, right = (binary(x) for x in self.sums)
+            return f"the sum is {left} on the left and {right} on the right, which no noise hides"
+        reordered = ", for a mere reordering" if self.attack and not self.attack.distance else ""
+        if self.claimed == 0:
+            return f"the sum moves by {binary(self.measured)}{reordered}, and the sensitivity used is 0"
+        return f"the sum moves by {times(self.ratio or Fraction(0))} the sensitivity used{reordered}"
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dict, exact numbers as strings."""
+        made, t = self.attack, self.target
+        return {
+            "target": t.name,
+            "rule": self.rule_id,
+            "verdict": str(self.verdict),
+            "headline": self.headline,
+            "library": t.library,
+            "version": t.version,
+            "source": t.source,
+            "statistic": t.statistic,
+            "dtype": t.dtype.name,
+            "relation": str(t.neighbours),
+            "epsilon": str(t.epsilon),
+            "delta": str(t.delta),
+            "claim_quote": t.claim_quote,
+            "relation_quote": t.relation_quote,
+            "attack": None if made is None else {**made.to_json(), "hex": hexadecimal(made)},
+            "sums": None if self.sums is None else [str(x) for x in self.sums],
+            "measured": None if self.measured is None else str(self.measured),
+            "claimed": None if self.claimed is None else str(self.claimed),
+            "ratio": None if self.ratio is None else str(self.ratio),
+            "confirmed": self.confirmed,
+            "sampled": None if self.sampled is None else _sampled_json(self.sampled),
+            "tried": self.tried,
+            "note": self.note,
+            "hint": self.hint,
+            "repro": self.repro,
+        }
+
+
+def hexadecimal(made: Attack) -> dict[str, list[list[Any]]]:
+    """The datasets once more, floats in hexadecimal: what every language reads exactly."""
+
+    def text(x: Value) -> str:
+        return str(x) if made.problem.dtype.is_integer else float(x).hex()
+
+    sides = {"left": made.left, "right": made.right}
+    return {
+        side: [[[text(x) for x in pattern], count] for pattern, count in runs.parts] for side, runs in sides.items()
+    }
+
+
+def _sampled_json(s: Sampled) -> dict[str, Any]:
+    return {
+        "event": s.event.to_json(),
+        "pairs": s.pairs,
+        "pairs_used": s.pairs_used,
+        "log10_e": s.log_e / math.log(10),
+        "log10_e_adjusted": s.adjusted / math.log(10),
+        "table": s.table.to_json(),
+        "likelihood": f"{s.likelihood:.6e}",
+        "p_value": f"{s.p_value:.6e}",
+        "epsilon_lower": s.epsilon_lower,
+        "epsilon_lower_anytime": s.epsilon_anytime,
+        "detectable": s.detectable if math.isfinite(s.detectable) else None,
+        "histogram": None
+        if s.histogram is None
+        else {"edges": s.histogram.edges, "left": s.histogram.left, "right": s.histogram.right},
+    }
+
+
+def _platform() -> dict[str, str]:
+    return {"soundsum": __version__, "python": platform.python_version(), "numpy": np.__version__,
+            "machine": platform.platform()}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """All findings, and what they rest on.
+
+    `alpha` is the probability, for each target, of a statistical verdict against one that keeps its promise.
+    """
+
+    findings: tuple[Finding, ...]
+    alpha: float
+    runs: int
+    seconds: float
+    evidence: Mapping[str, float] = field(default_factory=dict)  # ln of each target's average e-value
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    platform: Mapping[str, str] = field(default_factory=_platform)
+
+    @property
+    def violations(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.verdict.violation)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple({id(f.target): f.target for f in self.findings}.values())
+
+    def of(self, target: Target) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.target is target)
+
+    def verdict_of(self, target: Target) -> Verdict:
+        """The gravest of a target's verdicts; refused or unsupported only if nothing else was seen."""
+        order = (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL, Verdict.NOT_REFUTED, Verdict.REFUSED)
+        seen = {f.verdict for f in self.of(target)}
+        return next((verdict for verdict in order if verdict in seen), Verdict.UNSUPPORTED)
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How many targets there are of each verdict."""
+        every = [self.verdict_of(target) for target in self.targets]
+        return {str(verdict): every.count(verdict) for verdict in Verdict}
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.violations else 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "soundsum": __version__,
+            "alpha": self.alpha,
+            "runs": self.runs,
+            "seconds": round(self.seconds, 3),
+            "platform": dict(self.platform),
+            "targets": [
+                {
+                    "name": t.name,
+                    "verdict": str(self.verdict_of(t)),
+                    "environment": dict(t.environment),
+                    "log10_e_average": self.evidence[t.name] / math.log(10) if t.name in self.evidence else None,
+                    "left_out": list(self.left_out.get(t.name, ())),
+                }
+                for t in self.targets
+            ],
+            "findings": [finding.to_json() for finding in self.findings],
+        }

@@ -1,0 +1,150 @@
+"""What each finding comes from and what would mend it, in words for a maintainer, with the method of ours that does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from soundsum.attacks import Attack
+from soundsum.auditor.target import Target
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A way to go wrong, by the name of its family of attacks."""
+
+    name: str
+    title: str
+    cause: str
+    fix: str
+    methods: tuple[str, ...] = ()  # of ours that keep to their claim
+
+
+_EXACT = (
+    "Round each record to a fixed grid before adding, and add the integers exactly; then any order gives the same sum "
+    "and one record moves it by what it is worth"
+)
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "overflow",
+            "Integers wrap around",
+            "The sum passes the end of its integer type, and one more record takes it to the other end.",
+            "Add in a type wide enough for n times the bound, or add noise modulo the same power of two",
+            ("wide", "modular"),
+        ),
+        Rule(
+            "saturation_reordering",
+            "Saturation depends on the order",
+            "Values of both signs are added with saturation, so that what is cut off depends on their order.",
+            "Add negative and positive records apart, or in a wider type",
+            ("wide", "split"),
+        ),
+        Rule(
+            "reordering",
+            "The sum depends on the order",
+            "Float additions round, and another order of the same records rounds differently.",
+            _EXACT,
+            ("grid",),
+        ),
+        Rule(
+            "rounding",
+            "One rounding moves the sum by an ulp of the sum",
+            "The bounds are closer to each other than two floats near the sum are, so one rounding exceeds them.",
+            _EXACT,
+            ("grid",),
+        ),
+        Rule(
+            "tree_rounding",
+            "Rounding grows at every level of a tree",
+            "Pairwise sums round the changed record's part up at every level.",
+            _EXACT,
+            ("grid",),
+        ),
+        Rule(
+            "repeated_rounding_1",
+            "Every addition rounds the same way",
+            "After one changed record every further addition is rounded up instead of down.",
+            _EXACT,
+            ("grid",),
+        ),
+        Rule(
+            "repeated_rounding_2",
+            "Every addition rounds the same way",
+            "One record decides whether all the following ones are added or lost.",
+            _EXACT,
+            ("grid",),
+        ),
+        Rule(
+            "path",
+            "A float result has to jump",
+            "From all records at the lower bound to all at the upper, one record at a time, a result that is a float "
+            "moves in steps of its own spacing, and some step is larger than the claim.",
+            "Release an integer count of steps, not the nearest float of the sum: add integers on a grid",
+            ("grid",),
+        ),
+        Rule(
+            "special_values_nan",
+            "NaN reaches the output",
+            "One record that is NaN passes a clamp that compares, and makes every output NaN.",
+            "Replace NaN by a value within the bounds before clamping",
+            ("grid",),
+        ),
+        Rule(
+            "special_values_inf",
+            "Infinity reaches the output",
+            "One infinite record is not clamped, and makes every output infinite.",
+            "Clamp every record, infinities too",
+            ("grid",),
+        ),
+        Rule(
+            "special_values_overflow",
+            "The sum overflows to infinity",
+            "Records within the bounds add up to more than the largest float, and every output is infinite.",
+            "Add in a type that cannot overflow, or refuse bounds whose sums can",
+            ("grid",),
+        ),
+        Rule(
+            "exception",
+            "An error depends on one record",
+            "One of two neighbouring datasets raises an error and the other does not, so the error tells them apart.",
+            "Decide errors from public parameters alone; clamp or replace values instead of refusing them",
+            ("grid", "wide"),
+        ),
+        Rule(
+            "low_bits",
+            "The low bits of the noise tell",
+            "Which multiples of a small power of two an output can be depends on the sum, as the noise is a float.",
+            "Draw noise as an integer number of steps of a grid that sums lie on too, and add exactly",
+            ("grid", "wide"),
+        ),
+        Rule(
+            "search",
+            "Neighbours found by search",
+            "A search over small structured datasets found neighbours whose sums are further apart than claimed.",
+            _EXACT,
+            ("grid",),
+        ),
+    )
+}
+"""Every rule, by name."""
+
+
+def rule_of(made: Attack) -> str:
+    """The rule that an attack looks at: its family, and of special values which."""
+    return f"{made.name}_{made.parameters['form']}" if made.name == "special_values" else made.name
+
+
+def rule_for(name: str) -> Rule:
+    """The rule of a family; one that was registered from outside speaks for itself."""
+    return RULES.get(name) or Rule(name, name.replace("_", " "), f"The attack {name} moves the sum.", _EXACT, ("grid",))
+
+
+def hint(name: str, target: Target) -> str:
+    """What would mend it, with what does so here."""
+    rule = rule_for(name)
+    fits = [m for m in rule.methods if (m == "grid") != target.dtype.is_integer]
+    statistic = target.statistic if target.statistic in ("sum", "mean", "variance") else "sum"
+    ours = f"; ss.{statistic}(data, lower, upper, epsilon) does, by {fits[0]}" if fits else ""
+    return f"{rule.fix}{ours}."

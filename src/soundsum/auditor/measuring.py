@@ -1,0 +1,137 @@
+"""The deterministic tier: how far the target's own noiseless sums of two neighbours are apart, against its claim.
+
+|sum(left) - sum(right)| in rationals (modulo the modulus, where sums wrap on purpose), against the sensitivity used
+times the distance, without tolerance. What is over by less than 1% of the sensitivity is noted, and no error.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from soundsum.arithmetic.rationals import Value, is_special
+from soundsum.attacks import Attack
+from soundsum.attacks.attack import difference
+from soundsum.auditor.asking import Answer, Failure, ask
+from soundsum.auditor.choosing import Allowance, attacks_on, own_step, times_asked
+from soundsum.auditor.target import Target
+from soundsum.data.runs import Runs
+
+SLIGHT = Fraction(1, 100)
+"""What is over the claim by less than this part of it is noted and no error."""
+
+REPEATS = 5
+"""So often an error on one side only has to come, and to stay away on the other."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One attack on one target: what it claims, and its sums of left and right."""
+
+    attack: Attack
+    claimed: Fraction | None
+    answers: tuple[Answer, Answer]
+    modulus: int | None = None
+
+    @property
+    def sums(self) -> tuple[Value, Value] | None:
+        left, right = self.answers
+        return None if isinstance(left, Failure) or isinstance(right, Failure) else (left, right)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(answer for answer in self.answers if isinstance(answer, Failure))
+
+    @property
+    def moved(self) -> Fraction | float | None:
+        """|left - right|, the shorter way around where sums wrap; NaN or infinite if one of them is."""
+        if self.sums is None:
+            return None
+        moved = difference(*self.sums)
+        if self.modulus is None or is_special(moved):
+            return moved
+        around = Fraction(moved) % self.modulus
+        return min(around, self.modulus - around)
+
+    @property
+    def over(self) -> Fraction | float | None:
+        """How far beyond what is claimed; negative within."""
+        if self.moved is None or self.claimed is None or is_special(self.moved):
+            return None if self.claimed is None or self.moved is None else float("inf")
+        return Fraction(self.moved) - self.claimed * int(self.attack.distance)
+
+    @property
+    def violates(self) -> bool:
+        return self.over is not None and (self.over > self.claimed * SLIGHT if self.claimed else self.over > 0)
+
+    @property
+    def slightly(self) -> bool:
+        """Over, but by less than anybody would argue about."""
+        return self.over is not None and self.over > 0 and not self.violates
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether just one neighbour ended in an error."""
+        return len(self.failures) == 1 and self.failures[0].kind != "unsupported"
+
+    @property
+    def strength(self) -> Fraction | float:
+        """The ratio to the claim, or, without one, to the ideal."""
+        scale = self.claimed or self.attack.ideal
+        if self.moved is None:
+            return -1
+        return float("inf") if is_special(self.moved) or not scale else Fraction(self.moved) / scale
+
+
+def measure(target: Target, made: Attack) -> Measurement:
+    """Ask the target for both sums, and for its claim."""
+    problem, size = made.problem, made.right.size
+    if made.name == "path":
+        walked = ask(target, lambda: own_step(target, made))
+        if isinstance(walked, Failure):
+            return Measurement(made, None, (walked, walked))
+        made = walked
+    claimed = ask(target, lambda: target.claim(problem, size))
+    if isinstance(claimed, Failure):
+        return Measurement(made, None, (claimed, claimed))
+    left, right = (sum_of(target, side, made) for side in (made.left, made.right))
+    return Measurement(made, claimed, (left, right), target.modulus)
+
+
+def sum_of(target: Target, side: Runs, made: Attack) -> Answer:
+    answer: Answer = ask(target, lambda: target.sum_of(side, made.problem))
+    return answer
+
+
+def always_one_sided(target: Target, seen: Measurement) -> bool:
+    """Whether the error comes every time on that side, and never on the other."""
+    for _ in range(REPEATS - 1):
+        again = measure(target, seen.attack) if seen.attack.name != "path" else seen
+        if [isinstance(a, Failure) for a in again.answers] != [isinstance(a, Failure) for a in seen.answers]:
+            return False
+    return True
+
+
+def measure_all(
+    target: Target, limits: Allowance, families: list[str] | None = None, progress: Progress = lambda text: None
+) -> Iterator[Measurement]:
+    """Every family at growing sizes, cheapest first; a family is done once one of its attacks is a violation."""
+    done: set[str] = set()
+    first = True
+    for made in attacks_on(target, families):
+        if made.name in done or not limits.allow(made, times_asked(made)):
+            continue
+        progress(f"{made.name}, {made.records:,} records")
+        began = time.monotonic()
+        seen = measure(target, made)
+        if first:
+            limits.restart()
+        first = False
+        limits.took(int(made.records * times_asked(made)), time.monotonic() - began)
+        if seen.violates and made.name != "special_values":  # whose forms are apart
+            done.add(made.name)
+        yield seen

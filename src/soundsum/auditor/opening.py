@@ -1,0 +1,120 @@
+"""From a name to targets: teaching targets, soundsum's methods, adapters to libraries, and functions of one's own.
+
+"numpy" is every target of that library, "numpy.sum" those of one function, "mypkg.mod:my_sum" a function that can be
+imported. Adapters outside this repository are found by the entry point group `soundsum.adapters`: a function without
+arguments that returns targets.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from importlib.metadata import entry_points
+from typing import Any
+
+from soundsum.auditor import own_methods, teaching
+from soundsum.auditor.target import Target
+
+GROUP = "soundsum.adapters"
+
+
+def known_libraries() -> list[str]:
+    """Every name that can be audited."""
+    adapters = _adapters()
+    own = [] if adapters is None else list(adapters.NAMES)
+    return [*teaching.names(), "soundsum", *own, *(entry.name for entry in entry_points(group=GROUP))]
+
+
+def _adapters() -> Any:
+    """The adapters to real libraries."""
+    try:
+        return importlib.import_module("soundsum.auditor.adapters")
+    except ModuleNotFoundError:
+        return None
+
+
+def open_targets(name: str, install: bool = False, spec: str | None = None) -> list[Target]:
+    """The targets of a library, or of one of its functions; a ValueError names the nearest if there are none.
+
+    >>> [t.name for t in open_targets("soundsum.modular")][:1]
+    ['soundsum.modular[int64, change_one]']
+    """
+    if ":" in name:
+        raise ValueError(f"target={name!r}: a function of your own needs its promise; give --dtype and --relation")
+    library, _, function = name.partition(".")
+    adapters = _adapters()
+    if adapters is not None and (within := adapters.split_name(name)) is not None:
+        return list(adapters.open_adapter(within[0], install=install, spec=spec, function=within[1]))
+    found = _open(library, install or spec is not None)
+    if found is None:
+        raise ValueError(_unknown(name, known_libraries()))
+    chosen = [t for t in found if not function or t.name == name or t.name.startswith((f"{name}[", f"{name}."))]
+    if not chosen:
+        raise ValueError(_unknown(name, [t.name.partition("[")[0] for t in found]))
+    return chosen
+
+
+def _open(library: str, install: bool) -> list[Target] | None:
+    if library not in known_libraries():
+        return None
+    if install:
+        raise ValueError(f"install: {library} is audited as it is here; leave --install out")
+    if library == "soundsum":
+        return own_methods.targets()
+    if library in teaching.names():
+        return teaching.targets(library)
+    for entry in entry_points(group=GROUP):
+        if entry.name == library:
+            return list(entry.load()())
+    return None
+
+
+def _unknown(name: str, names: list[str]) -> str:
+    names = list(dict.fromkeys(names))
+    near = difflib.get_close_matches(name, names, 3, 0.5)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"target={name!r} is not known; {meant}the names are {', '.join(names)}, or pkg.mod:function"
+
+
+def own_target(name: str, *, noiseless: str | None = None, claimed: str | None = None, **promise: Any) -> Target:
+    """A target made of functions that can be imported, each named pkg.mod:function; `claimed` may be a number."""
+    found = imported(name)
+    if isinstance(found, Target):
+        return found
+    stated = claimed if claimed is None or ":" not in claimed else imported(claimed)
+    return Target(
+        release=found,
+        noiseless=imported(noiseless) if noiseless else None,
+        claimed=stated,
+        name=name,
+        source=_where(found),
+        **promise,
+    )
+
+
+def imported(name: str) -> Any:
+    """A function or a Target by where it lies; the folder one is in counts too."""
+    place, _, function = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(place)
+    except ImportError as error:
+        raise ValueError(f"target={name!r}: {place} cannot be imported ({error}); give pkg.mod:function") from None
+    found: Any = module
+    for part in function.split("."):
+        if not hasattr(found, part):
+            near = difflib.get_close_matches(part, dir(found), 3)
+            meant = f"; did you mean {' or '.join(near)}?" if near else "; name a function of that module"
+            raise ValueError(f"target={name!r}: {place} has no {function}{meant}")
+        found = getattr(found, part)
+    if not isinstance(found, Target) and not callable(found):
+        raise ValueError(f"target={name!r}: {function} is {type(found).__name__}, not a function; name one")
+    return found
+
+
+def _where(function: Any) -> str:
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"

@@ -1,0 +1,162 @@
+"""The near side of a worker: start it, ask it, and say why when it crashes, hangs or runs out of memory.
+
+A worker that ended is started anew for the next question, so one bad dataset does not end an audit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from soundsum.auditor.target import Refused, Unsupported
+from soundsum.data.runs import Runs
+
+WORKER = Path(__file__).with_name("worker.py")
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "POLARS_MAX_THREADS")
+
+START = 300.0
+"""A library may take this many seconds to import: some start a Java machine."""
+
+
+class Raised(Exception):
+    """The library raised, and not to decline the parameters; the text is its exception."""
+
+
+class Missing(ImportError):
+    """The library is not in the environment."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may take: seconds, and bytes of memory (0: no limit)."""
+
+    seconds: float = 60.0
+    memory: int = 8 << 30
+
+
+class Process:
+    """A worker, started when first asked. Ended with `close`, and in any case when this object goes."""
+
+    def __init__(self, python: Path, adapter: Path, limits: Limits, threads: int = 1) -> None:
+        self.python, self.adapter, self.limits, self.threads = python, adapter, limits, threads
+        self._running: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, request: Mapping[str, Any]) -> Any:
+        """The answer to one request; Refused, Unsupported or Raised where there is none."""
+        with self._lock:
+            if self._running is None or self._running.poll() is not None:
+                self._start()
+            plain = self._exchange(json.dumps(request).encode())
+        if "refused" in plain:
+            raise Refused(plain["refused"])
+        if "unsupported" in plain:
+            raise Unsupported(plain["unsupported"])
+        if "raised" in plain:
+            raise Raised(plain["raised"])
+        return plain.get("values", plain.get("targets"))
+
+    def close(self) -> None:
+        if self._running is not None and self._errors is not None:
+            _end(self._running, self._errors)
+        self._running = self._errors = None
+
+    def _exchange(self, frame: bytes) -> Any:
+        assert self._running is not None
+        assert self._running.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it ended; why, _read finds out
+            self._running.stdin.write(len(frame).to_bytes(4, "big") + frame)
+            self._running.stdin.flush()
+        return self._read(self.limits.seconds)
+
+    def _start(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process runs)
+        environment = {**os.environ, **dict.fromkeys(THREADS, str(self.threads)), "PYTHONUNBUFFERED": "1"}
+        environment.pop("PYTHONPATH", None)
+        self._running = subprocess.Popen(
+            [self.python, WORKER, self.adapter, str(self.limits.memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=environment,
+            start_new_session=True,
+        )
+        weakref.finalize(self, _end, self._running, self._errors)
+        plain = self._read(START)
+        if "missing" in plain:
+            self.close()
+            raise Missing(plain["missing"])
+
+    def _read(self, seconds: float) -> Any:
+        """The next frame within the limit; otherwise the worker is ended, and the reason raised."""
+        assert self._running is not None
+        assert self._running.stdout is not None
+        pipe, deadline, received = self._running.stdout.fileno(), time.monotonic() + seconds, b""
+        while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4], "big"):
+            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                self.close()
+                raise Unsupported(f"no answer in {seconds:g} seconds; a longer limit (--time) may do")
+            more = os.read(pipe, 1 << 16)
+            if not more:
+                raise Unsupported(self._death())
+            received += more
+        return json.loads(received[4:])
+
+    def _death(self) -> str:
+        """Why the worker ended, with the last line it wrote."""
+        assert self._running is not None
+        assert self._errors is not None
+        code = self._running.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        self.close()
+        said = f": {lines[-1][:200]}" if lines else ""
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return f"the worker ended {how}{said}"
+
+
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+    """End a worker and whatever it started, which is all in a session of its own."""
+    if not errors.closed:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, errors):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+
+def runs_as_text(data: Runs) -> dict[str, Any]:
+    """Runs as a frame carries them: numbers as text that is read back exactly."""
+    parts = [[[number_as_text(x) for x in pattern], count] for pattern, count in data.parts]
+    return {"dtype": data.type.name, "parts": parts}
+
+
+def number_as_text(x: Any) -> str:
+    """An integer in decimal, a float in hex, and a fraction as the float it is or else as a fraction."""
+    if isinstance(x, int):
+        return str(x)
+    if isinstance(x, float):
+        return x.hex()
+    value = float(x)
+    return value.hex() if value == x else str(x)
+
+
+def number_from_text(text: str) -> int | float:
+    return float.fromhex(text) if "0x" in text or "n" in text else int(text)

@@ -1,0 +1,230 @@
+"""The statistical tier: pairs of runs on two neighbours, and what may be concluded from them.
+
+The verdict is the e-process's: its event may change at any time, chosen from past pairs alone. Beside it stand figures
+for a fixed sample, whose size is set before anything is drawn: the event is chosen on the first half and counted on the
+second.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from soundsum.attacks import Attack, Event
+from soundsum.auditor.asking import Failure, ask
+from soundsum.auditor.choosing import Allowance
+from soundsum.auditor.counts import DIGITS, Promise, Table, epsilon_at_least, log_likelihood, p_value
+from soundsum.auditor.events import Outputs, learn, rate
+from soundsum.auditor.evidence import Evidence, average, detectable, e_holm
+from soundsum.auditor.finding import Bins, Sampled
+from soundsum.auditor.measuring import Progress
+from soundsum.auditor.target import Refused, Target, Unsupported
+
+FIXED = 1000
+"""The fixed sample: so many pairs, or as many as there is time for."""
+
+FIRST_BATCH, MOST_BATCH = 16, 2048
+
+LEARN_FROM = 32
+"""Pairs that have to be there before an event is learned from them."""
+
+PATIENCE = 2000
+"""After so many pairs an attack is given up if, at the rate it shows, all runs would not be enough."""
+
+GRID = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""What is added to the promised epsilon, for the anytime-valid lower bound on epsilon."""
+
+BINS = 40
+
+
+@dataclass
+class Trial:
+    """One attack being sampled."""
+
+    target: Target
+    attack: Attack
+    event: Event | None
+    promise: Promise
+    enough: float  # the logarithm of an e-value
+    data: tuple[Any, Any] = field(init=False)
+    evidence: Evidence = field(init=False)
+    left: Outputs | None = None
+    right: Outputs | None = None
+    failure: Failure | None = None
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.data = self.target.data(self.attack.left), self.target.data(self.attack.right)
+        grid = [replace(self.promise, epsilon=self.promise.epsilon + more) for more in GRID]
+        self.evidence = Evidence(grid, self.enough)
+
+    @property
+    def pairs(self) -> int:
+        return 0 if self.left is None else len(self.left)
+
+    def draw(self, pairs: int) -> None:
+        """More pairs of runs; the event is settled before they are drawn."""
+        began = time.monotonic()
+        new_left, new_right = self._outputs(0, pairs), self._outputs(1, pairs)
+        if isinstance(new_left, Failure) or isinstance(new_right, Failure):
+            self.failure = new_left if isinstance(new_left, Failure) else cast(Failure, new_right)
+            return
+        if self.left is not None and self.right is not None:
+            self._choose_event()
+            left, right = self.left, self.right
+        else:
+            left = right = Outputs.of([], self.target.name)
+        if self.event is not None:
+            seen = (len(left), int(left.have(self.event).sum()), int(right.have(self.event).sum()))
+            self.evidence.add(new_left.have(self.event), new_right.have(self.event), seen)
+        self.left, self.right = left + new_left, right + new_right
+        self.seconds += time.monotonic() - began
+
+    def _outputs(self, side: int, runs: int) -> Outputs | Failure:
+        """Runs on one side; an error is an output as any other, unless it says that there can be none."""
+        records = self.attack.left if side == 0 else self.attack.right
+
+        def one_by_one() -> Outputs:
+            drawn: list[Any] = []
+            for _ in range(runs):
+                try:
+                    drawn += self.target.outputs(self.data[side], self.attack.problem, records.size, 1)
+                except (Refused, Unsupported, MemoryError, TimeoutError):
+                    raise
+                except Exception as error:
+                    drawn.append(error)
+            return Outputs.of(drawn, self.target.name)
+
+        def all_at_once() -> Outputs:
+            try:
+                drawn = self.target.outputs(self.data[side], self.attack.problem, records.size, runs)
+            except (Refused, Unsupported, MemoryError, TimeoutError):
+                raise
+            except Exception:
+                return one_by_one()
+            return Outputs.of(drawn, self.target.name)
+
+        result: Outputs | Failure = ask(self.target, all_at_once)
+        return result
+
+    def _choose_event(self) -> None:
+        """From past pairs alone; another one only if it promises clearly more."""
+        if self.left is None or self.right is None or self.pairs < LEARN_FROM:
+            return
+        learned = learn(self.left, self.right, self.promise)
+        if learned is None:
+            return
+        now = 0.0 if self.event is None else rate(self.event, self.left, self.right, self.promise)
+        if learned[1] > 1.25 * now:
+            self.event = learned[0]
+
+    def hopeless(self, runs: int) -> bool:
+        """Whether even the rest of the runs, at the best rate seen so far, would not be enough."""
+        if self.pairs < min(PATIENCE, runs) or self.left is None or self.right is None:
+            return False
+        learned = learn(self.left, self.right, self.promise)
+        best = learned[1] if learned else 0.0
+        return self.evidence.log_e + best * (runs - self.pairs) < self.enough
+
+    def conclude(self, alpha: float) -> Sampled | None:
+        """All figures, but for what depends on the other attacks."""
+        if self.left is None or self.right is None or not self.pairs:
+            return None
+        fixed = min(FIXED, self.pairs)
+        half = fixed // 2
+        learned = learn(self.left[:half], self.right[:half], self.promise)
+        event = learned[0] if learned else self.event or Event("nan")
+        left, right = (side[half:fixed].have(event) for side in (self.left, self.right))
+        table = Table(int(left.sum()), len(left), int(right.sum()), len(right))
+        high = table if table.rates[0] >= table.rates[1] else table.turned()
+        return Sampled(
+            event=event,
+            pairs=self.pairs,
+            pairs_used=self.evidence.stopped or self.pairs,
+            log_e=self.evidence.log_e,
+            adjusted=self.evidence.log_e,
+            table=table,
+            likelihood=DIGITS.exp(Decimal(max(log_likelihood(high, self.promise), -1e9))),
+            p_value=p_value(table, self.promise),
+            epsilon_lower=epsilon_at_least(table, self.promise.delta, alpha),
+            epsilon_anytime=self.evidence.epsilon_at_least(alpha),
+            detectable=detectable(self.pairs, self.promise, self.enough),
+            histogram=histogram(self.left, self.right),
+        )
+
+
+def sample(
+    target: Target,
+    attacks: Sequence[tuple[Attack, Event | None]],
+    runs: int,
+    alpha: float,
+    limits: Allowance,
+    progress: Progress = lambda text: None,
+) -> tuple[list[Sampled | Failure], float]:
+    """What each attack showed, and ln of the average e-value of all of them."""
+    enough = math.log(len(attacks) / alpha)
+    trials: list[Trial | Failure] = []
+    for made, event in attacks:
+        promise = Promise.at(target.epsilon, target.delta, made.distance)
+        trials.append(ask(target, partial(Trial, target, made, event, promise, enough)))
+    waiting = [trial for trial in trials if isinstance(trial, Trial)]
+    for place, trial in enumerate(waiting):
+        share = limits.left / (len(waiting) - place)
+        if share > 0:
+            _run(trial, runs, share, progress)
+    results: list[Sampled | Failure] = []
+    for one in trials:
+        if isinstance(one, Trial):
+            done = one.conclude(alpha)
+            results.append(one.failure or done or Failure("unsupported", "there was no time for a run"))
+        else:
+            results.append(one)
+    return _together(results)
+
+
+def _together(results: list[Sampled | Failure]) -> tuple[list[Sampled | Failure], float]:
+    """e-Holm over the attacks; one that failed has shown nothing, an e-value of 1."""
+    logs = [0.0 if isinstance(one, Failure) else one.log_e for one in results]
+    adjusted = e_holm(logs)
+    shared = [one if isinstance(one, Failure) else replace(one, adjusted=adjusted[i]) for i, one in enumerate(results)]
+    return shared, average(logs)
+
+
+def _run(trial: Trial, runs: int, seconds: float, progress: Progress) -> None:
+    """Pairs of runs until the evidence is enough, or none is to be had, or there is no time.
+
+    The fixed sample is drawn in any case, as far as there is time: what it shows plays no part in its size.
+    """
+    batch, fixed = FIRST_BATCH, min(FIXED, runs)
+    trial.draw(min(2, runs))  # which also tells how long a pair takes
+    while trial.pairs < runs and trial.failure is None and trial.seconds < seconds:
+        if trial.pairs >= fixed and (trial.evidence.stopped or trial.hopeless(runs)):
+            return
+        progress(f"{trial.attack.name}, {trial.pairs:,} of up to {runs:,} pairs of runs")
+        goal = fixed if trial.pairs < fixed else runs
+        fitting = int((seconds - trial.seconds) / max(trial.seconds / trial.pairs, 1e-9))
+        trial.draw(max(1, min(batch, goal - trial.pairs, fitting)))
+        batch = min(2 * batch, MOST_BATCH)
+
+
+def histogram(left: Outputs, right: Outputs) -> Bins | None:
+    """Both sides in common bins, from the first to the last but for one in a hundred at each end."""
+    finite = [side.floats[np.isfinite(side.floats)] for side in (left, right)]
+    both = np.concatenate(finite)
+    if not len(both):
+        return None
+    low, high = np.quantile(both, [0.01, 0.99]).tolist()
+    if not low < high or not math.isfinite(high - low):
+        return None
+    edges = np.linspace(low, high, BINS + 1)
+    if len(np.unique(edges)) < len(edges):
+        return None
+    counts = [np.histogram(np.clip(side, low, high), edges)[0] for side in finite]
+    return Bins(tuple(edges.tolist()), tuple(counts[0].tolist()), tuple(counts[1].tolist()))

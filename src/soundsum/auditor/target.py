@@ -1,0 +1,223 @@
+"""A Target: anybody's mechanism, what it promises, and how to run it.
+
+An adapter to a library makes these, one for each function that sums; a user makes one of own functions. Every callable
+is passed those of data, lower, upper, epsilon and size that its signature names (`size` is the number of records where
+that is public), and `release` also `runs`, where it can give several fresh outputs at once. Numbers are passed as plain
+ints and floats, data as one NumPy array, or as Runs where the target says that it takes them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from soundsum.arithmetic.numbers import NumberType, double, float64, number_type
+from soundsum.arithmetic.rationals import Value, decimal, exact, is_special
+from soundsum.data.relations import Relation
+from soundsum.data.runs import Runs
+from soundsum.problem import Problem
+
+Noise: TypeAlias = Literal["laplace", "gaussian", "discrete_laplace"]
+
+Fresh: TypeAlias = Callable[[Sequence[tuple[Runs, Mapping[str, Any]]], int], Sequence[Any]]
+"""The noiseless sums of datasets, each with its lower, upper, epsilon and size, all in one new process of that many
+threads.
+"""
+
+PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
+
+
+class Refused(Exception):
+    """The library declined the parameters; the text is what it said."""
+
+
+class Unsupported(Exception):
+    """The library could not be asked: it crashed, hung, or ran out of memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A mechanism, its promise, and the quotations that back it.
+
+    release: draws one noisy output (or `runs` of them, where the signature names it).
+    noiseless: the mechanism's own sum before noise, by its own code.
+    claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
+    dtype, relation, bounds, epsilon, delta: what is promised of which records; without `bounds` attacks choose them.
+    size_known: whether the mechanism knows how many records there are; by default as the relation says.
+    ordered: whether the documented relation looks at the order of records; by default as the relation does.
+    modulus: for sums that wrap around on purpose, with noise that does too.
+    deterministic: whether `noiseless` gives the same for the same records each time.
+    specials: whether NaN and infinities are among the records the documentation allows.
+    accepts_runs: whether data is taken as Runs, whatever its size, instead of an array.
+    refuses: the exceptions by which the library declines parameters.
+    fresh: `noiseless` in a process of its own; what is certified is confirmed there.
+    repro: lines that import the library and define noiseless(data) or release(data), for a program that stands alone;
+        they may use lower, upper, epsilon and size, and get a NumPy array (bfloat16 values as float32).
+
+    >>> import numpy as np
+    >>> t = Target(noiseless=np.sum, claimed=1, dtype="float32", relation="change_one", bounds=(0, 1))
+    >>> t.problem(0, 1, 3).ideal, t.sum_of(Runs("float32", [(0.5, 3)]), t.problem(0, 1, 3))
+    (Fraction(1, 1), Fraction(3, 2))
+    """
+
+    release: Callable[..., Any] | None = None
+    noiseless: Callable[..., Any] | None = None
+    claimed: Callable[..., Any] | Any | None = None
+    dtype: Any = float64  # given in any form; kept as a NumberType, a Relation and exact Fractions
+    relation: Any = Relation.CHANGE_ONE
+    bounds: Any = None
+    epsilon: Any = Fraction(1)
+    delta: Any = Fraction(0)
+    name: str = ""
+    statistic: str = "sum"
+    size_known: bool | None = None
+    ordered: bool | None = None
+    noise: Noise | None = None
+    modulus: int | None = None
+    deterministic: bool = True
+    specials: bool = True
+    accepts_runs: bool = False
+    refuses: tuple[type[BaseException], ...] = ()
+    library: str = ""
+    version: str = ""
+    source: str = ""
+    claim_quote: str = ""
+    relation_quote: str = ""
+    repro: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    fresh: Fresh | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.release is None and self.noiseless is None:
+            raise ValueError("a Target needs release= or noiseless=; give one, a function of the data")
+        for role in ("release", "noiseless"):
+            if getattr(self, role) is not None and not callable(getattr(self, role)):
+                raise TypeError(f"{role}={getattr(self, role)!r} cannot be called; give a function of the data")
+        relation = Relation(self.relation)
+        own = self.release or self.noiseless
+        self._set("dtype", number_type(self.dtype))
+        self._set("relation", relation)
+        self._set("size_known", relation.sized if self.size_known is None else bool(self.size_known))
+        self._set("ordered", relation.ordered if self.ordered is None else bool(self.ordered))
+        self._set("epsilon", _share("epsilon", self.epsilon, most=None))
+        self._set("delta", _share("delta", self.delta, most=1))
+        self._set("name", self.name or getattr(own, "__name__", "target"))
+        if self.bounds is not None:
+            self._set("bounds", _bounds(self.bounds, self.dtype))
+        elif not all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None):
+            raise ValueError(
+                f"{self.name} takes no lower and upper, so its bounds are fixed; give them as bounds=(lower, upper)"
+            )
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def neighbours(self) -> Relation:
+        """The relation attacks are made for: the promised one, with the order that is documented."""
+        relation: Relation = self.relation
+        ordered = {Relation.SYMMETRIC: Relation.INSERT_DELETE, Relation.CHANGE_ONE: Relation.HAMMING}
+        return ordered.get(relation, relation) if self.ordered else relation
+
+    def problem(self, lower: Any, upper: Any, size: int) -> Problem:
+        """The promise for these bounds and, where that is public, size."""
+        return Problem(self.dtype, lower, upper, self.neighbours, size if self.neighbours.sized else None)
+
+    def data(self, records: Runs) -> Any:
+        """Records as the target takes them."""
+        return records if self.accepts_runs or records.type.dtype is None else np.asarray(records)
+
+    def sum_of(self, records: Runs, problem: Problem) -> Value:
+        """The noiseless sum, exactly."""
+        assert self.noiseless is not None
+        return as_number(call(self.noiseless, self.parameters(problem, records.size), self.data(records)), self.name)
+
+    def claim(self, problem: Problem, size: int) -> Fraction | None:
+        """The sensitivity the mechanism uses for this problem, exactly; None where it does not say."""
+        if self.claimed is None:
+            return None
+        stated = call(self.claimed, self.parameters(problem, size)) if callable(self.claimed) else self.claimed
+        value = as_number(stated, f"{self.name}'s claimed sensitivity")
+        if is_special(value) or value < 0:
+            raise Unsupported(f"{self.name} claims a sensitivity of {value}; it has to be a finite number, 0 or more")
+        return Fraction(value)
+
+    def outputs(self, records: Any, problem: Problem, size: int, runs: int) -> list[Any]:
+        """Fresh noisy outputs for data made by `data`."""
+        assert self.release is not None
+        parameters = self.parameters(problem, size)
+        if "runs" in _names(self.release):
+            drawn = list(call(self.release, {**parameters, "runs": runs}, records))
+            if len(drawn) != runs:
+                raise Unsupported(f"{self.name} gave {len(drawn):,} outputs where runs={runs:,} were asked for")
+            return drawn
+        return [call(self.release, parameters, records) for _ in range(runs)]
+
+    def parameters(self, problem: Problem, size: int) -> dict[str, Any]:
+        """What callables are passed by name."""
+        lower, upper = (plain(bound, self.dtype) for bound in (problem.lower, problem.upper))
+        known = size if self.size_known else None
+        return {"lower": lower, "upper": upper, "epsilon": float(self.epsilon), "size": known}
+
+
+def call(function: Callable[..., Any], parameters: Mapping[str, Any], *data: Any) -> Any:
+    """Call with the data, if any, and those of the parameters that the signature names."""
+    names = _names(function)
+    named = {name: value for name, value in parameters.items() if name in names}
+    return function(data=data[0], **named) if data and "data" in names else function(*data, **named)
+
+
+def as_number(value: Any, name: str) -> Value:
+    """What a target returned, exactly; arrays and tensors of one element are that element."""
+    try:
+        if not isinstance(value, np.generic) and callable(getattr(value, "item", None)):
+            value = value.item()
+        return exact(value, name)
+    except (TypeError, ValueError):
+        shown = repr(value)
+        raise Unsupported(
+            f"{name} returned {shown[:60]}{'...' if len(shown) > 60 else ''}, not a number; return one number"
+        ) from None
+
+
+def plain(x: Fraction, kind: NumberType) -> int | float:
+    """An exact bound as the plain int or float that a library takes."""
+    return int(x) if kind.is_integer and x.denominator == 1 else double(x)
+
+
+def _names(function: Callable[..., Any]) -> frozenset[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return frozenset()
+    return frozenset(PASSED) & {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
+
+
+def _takes_bounds(function: Callable[..., Any]) -> bool:
+    return {"lower", "upper"} <= _names(function)
+
+
+def _share(name: str, given: Any, most: int | None) -> Fraction:
+    value = decimal(given, name)
+    if is_special(value) or value < 0 or (most is not None and value >= most):
+        limit = "a finite number, 0 or more" if most is None else f"from 0 to below {most}"
+        raise ValueError(f"{name}={given}: give {limit}")
+    return Fraction(value)
+
+
+def _bounds(given: Any, kind: NumberType) -> tuple[Fraction, Fraction]:
+    try:
+        lower, upper = (exact(bound, "bounds") for bound in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"bounds={given!r}: give two numbers, the least and the largest a record may be") from None
+    if is_special(lower) or is_special(upper) or lower > upper:
+        raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give lower and upper")
+    for bound in (lower, upper):
+        if bound not in kind:
+            raise ValueError(f"bounds: {bound} is not a value of {kind}; the nearest is {kind.round(Fraction(bound))}")
+    return Fraction(lower), Fraction(upper)

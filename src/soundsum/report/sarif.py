@@ -1,0 +1,76 @@
+"""An audit as SARIF 2.1.0: violations as results, with the rule, the place in the target's source, and a fingerprint.
+
+A place is the target's source file and line where it says them; else the baseline file, whose first line stands for
+what a repository knows of its findings.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from soundsum._version import __version__
+from soundsum.auditor.baseline import BASELINE
+from soundsum.auditor.finding import Audit, Finding, Verdict
+from soundsum.auditor.hints import rule_for
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+PLACE = re.compile(r"(?P<file>.+\.\w+):(?P<line>\d+)")
+
+
+def document(done: Audit) -> dict[str, Any]:
+    names = sorted({finding.rule for finding in done.violations})
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "soundsum", "version": __version__, "rules": [_rule(n) for n in names]}},
+                "results": [_result(finding, names.index(finding.rule)) for finding in done.violations],
+                "properties": {"alpha": done.alpha, "seconds": round(done.seconds, 3), **done.platform},
+            }
+        ],
+    }
+
+
+def _rule(name: str) -> dict[str, Any]:
+    rule = rule_for(name)
+    return {
+        "id": f"soundsum/{name}",
+        "name": "".join(part.capitalize() for part in name.split("_")),
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.cause},
+        "help": {"text": f"{rule.fix}."},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def _result(finding: Finding, place: int) -> dict[str, Any]:
+    certified = finding.verdict is Verdict.VIOLATION_CERTIFIED
+    text = f"{finding.target.name}: {finding.headline}. {finding.hint}"
+    return {
+        "ruleId": finding.rule_id,
+        "ruleIndex": place,
+        "level": "error" if certified else "warning",
+        "message": {"text": text},
+        "locations": [{"physicalLocation": location(finding.target.source)}],
+        "partialFingerprints": {"soundsum/v1": finding.key},
+        "properties": {"verdict": str(finding.verdict), "repro": finding.repro},
+    }
+
+
+def location(source: str) -> dict[str, Any]:
+    """Where the target lies; a path within the folder one is in is written from there.
+
+    >>> location("src/mine.py:12")["region"], location("somewhere in a library")["region"]
+    ({'startLine': 12}, {'startLine': 1})
+    """
+    found = PLACE.fullmatch(source)
+    if found is None:
+        return {"artifactLocation": {"uri": BASELINE}, "region": {"startLine": 1}}
+    path = Path(found["file"])
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    uri = path.as_uri() if path.is_absolute() else path.as_posix()
+    return {"artifactLocation": {"uri": uri}, "region": {"startLine": int(found["line"])}}

@@ -1,0 +1,103 @@
+"""A library runs in a worker: numbers travel exactly, and nothing that happens there ends the audit."""
+
+import math
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import soundsum as ss
+from soundsum.auditor.process import Limits, Missing, Raised
+from soundsum.auditor.remote import Library
+from soundsum.auditor.target import Refused, Unsupported
+
+TOY = Path(__file__).with_name("toy.py")
+THREE = ss.Runs("float64", [(0.5, 2), ((0.25, 1), 1)])
+
+
+@pytest.fixture(scope="module")
+def toy():
+    library = Library("toy", Path(sys.executable), TOY, Limits(seconds=5, memory=1 << 30))
+    yield {target.name: target for target in library.targets()}
+    library.process.close()
+
+
+def sum_of(target, data=THREE):
+    return target.sum_of(data, target.problem(0, 1, data.size))
+
+
+def test_the_worker_is_another_process(toy):
+    assert sum_of(toy["toy.process"]) != os.getpid()
+
+
+def test_runs_are_written_out_in_order(toy):
+    assert sum_of(toy["toy.sum"]) == THREE.total()
+    assert toy["toy.sum"].claim(toy["toy.sum"].problem(0, 1, 4), 4) == 1
+
+
+@pytest.mark.parametrize("x", [2**-1074, 1 - 2**-53, -0.1, math.inf, math.nan])
+def test_floats_travel_exactly(toy, x):
+    back = sum_of(toy["toy.exact"], ss.Runs("float64", [(x, 1)]))
+    assert back == x or (back != back and x != x)
+
+
+def test_integers_travel_exactly(toy):
+    assert sum_of(toy["toy.integers"], ss.Runs("int64", [(2**63 - 1, 3)])) == 3 * (2**63 - 1)
+
+
+def test_data_is_fed_once_and_noise_drawn_many_times(toy):
+    target = toy["toy.fed"]
+    problem = target.problem(0, 1, 4)
+    first = target.outputs(THREE, problem, 4, 3)
+    assert first == target.outputs(THREE, problem, 4, 3) == [2.25, 3.25, 4.25]
+    assert sum_of(target) == 1  # how often something was fed
+
+
+def test_the_lines_of_a_repro_are_what_is_run(toy):
+    target = toy["toy.written"]
+    assert sum_of(target) == THREE.total()
+    assert target.outputs(THREE, target.problem(0, 1, 4), 4, 2) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "name, kind, words",
+    [
+        ("declines", Refused, "ZeroDivisionError: division by zero"),
+        ("raises", Raised, "IndexError"),
+        ("text", Raised, "'seven' is not a number"),
+        ("unable", Unsupported, "not supported: too many records"),
+        ("crashes", Unsupported, "ended by SIGSEGV"),
+        ("exits", Unsupported, "ended with exit code 7"),
+        ("eats", Unsupported, "out of memory"),
+    ],
+)
+def test_what_goes_wrong_is_told_and_the_next_call_works(toy, name, kind, words):
+    with pytest.raises(kind, match=words):
+        sum_of(toy[f"toy.{name}"])
+    assert sum_of(toy["toy.sum"]) == THREE.total()
+
+
+def test_a_worker_that_hangs_is_ended():
+    library = Library("toy", Path(sys.executable), TOY, Limits(seconds=1))
+    hangs = {target.name: target for target in library.targets()}["toy.hangs"]
+    worker = library.process._running.pid
+    with pytest.raises(Unsupported, match="no answer in 1 seconds"):
+        sum_of(hangs)
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+    library.process.close()
+
+
+def test_fresh_processes_have_the_threads_asked_for(toy):
+    asked = [(THREE, {"lower": 0.0, "upper": 1.0, "epsilon": 1.0, "size": None})] * 2
+    assert toy["toy.threads"].fresh(asked, 2) == [2, 2]
+    one, two = (toy["toy.process"].fresh(asked, 1)[0] for _ in range(2))
+    assert len({one, two, sum_of(toy["toy.process"])}) == 3
+
+
+def test_a_library_that_is_not_there_is_missing(tmp_path):
+    adapter = tmp_path / "absent.py"
+    adapter.write_text("def targets():\n    import a_library_that_is_not_there\n")
+    with pytest.raises(Missing, match="a_library_that_is_not_there"):
+        Library("absent", Path(sys.executable), adapter, Limits()).targets()

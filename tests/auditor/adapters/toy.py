@@ -1,0 +1,49 @@
+"""An adapter to a library that is not there: every way that a worker's functions can end, for the tests."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+FED = []
+
+
+def feed(data, lower):
+    FED.append(data.size)
+    return sum(int(chunk.size) for chunk in data.chunks()), float(data.array().sum() - lower)
+
+
+def drawn(data, epsilon, runs):
+    print("a library may print what it likes")
+    return [data[1] + draw / epsilon for draw in range(runs)]
+
+
+def target(name, **more):
+    return {"name": name, "dtype": "float64", "relation": "symmetric", "version": "1", "bounds": (0, 1), **more}
+
+
+def targets():
+    yield target("sum", noiseless=lambda data: data.sum(), claimed=lambda upper: upper)
+    yield target("fed", feed=feed, release=drawn, noiseless=lambda data: len(FED))
+    yield target("exact", noiseless=lambda data: data[0])
+    yield target("integers", noiseless=lambda data: int(data.astype(object).sum()), dtype="int64")
+    yield target("written", repro="def noiseless(data): return data.sum() * upper\ndef release(data): return epsilon")
+    yield target("declines", noiseless=declines, refuses=(ZeroDivisionError,))
+    yield target("raises", noiseless=lambda data: [][1])
+    yield target("unable", noiseless=unable)
+    yield target("text", noiseless=lambda data: "seven")
+    yield target("crashes", noiseless=lambda data: os.kill(os.getpid(), signal.SIGSEGV))
+    yield target("exits", noiseless=lambda data: os._exit(7))
+    yield target("hangs", noiseless=lambda data: time.sleep(60))
+    yield target("eats", noiseless=lambda data: np.ones(1 << 28).sum())
+    yield target("process", noiseless=lambda data: os.getpid())
+    yield target("threads", noiseless=lambda data: int(os.environ["OMP_NUM_THREADS"]))
+
+
+def declines(data):
+    return 1 / 0
+
+
+def unable(data):
+    raise NotImplementedError("too many records")

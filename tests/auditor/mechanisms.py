@@ -1,0 +1,57 @@
+"""Mechanisms to audit, importable by fresh processes: some keep their promise, some do not."""
+
+import numpy as np
+
+
+def spread(lower, upper):
+    return upper - lower
+
+
+def iterated_sum(data, lower, upper):
+    """One addition after another, in the records' own type."""
+    clipped = np.clip(data, lower, upper)
+    return np.add.accumulate(clipped)[-1] if len(clipped) else clipped.dtype.type(0)
+
+
+def exact_sum(data, lower, upper):
+    """What a sum should be: the exact one, NaN counting as the record nearest zero."""
+    from fractions import Fraction
+
+    zero = max(lower, min(upper, 0))
+    return sum((Fraction(zero if x != x else max(lower, min(upper, x))) for x in data.tolist()), Fraction(0))
+
+
+def laplace_release(data, lower, upper, epsilon, runs):
+    """The textbook mechanism."""
+    return float(iterated_sum(data, lower, upper)) + np.random.default_rng().laplace(0, (upper - lower) / epsilon, runs)
+
+
+def randomised_response(data, epsilon, runs):
+    """Keeps exactly its promise for datasets of one record that is 0 or 1."""
+    truth = bool(data[0] > 0)
+    told = np.random.default_rng().random(runs) < 1 / (1 + np.exp(-epsilon))
+    return np.where(told, truth, not truth).astype(float)
+
+
+def raises_on_large(data, lower, upper):
+    """Refuses a value instead of clamping it."""
+    if len(data) and np.nanmax(data) >= upper:
+        raise RuntimeError("a value is too large")
+    return np.sum(data)
+
+
+def says_text(data, lower, upper):
+    return "about twelve"
+
+
+def always_nan(data, lower, upper):
+    return float("nan")
+
+
+def random_sum(data, lower, upper):
+    """A noiseless sum that is not."""
+    return float(np.sum(data)) + np.random.default_rng().random()
+
+
+def declines(data, lower, upper):
+    raise ValueError("lower and upper are too close to each other")

@@ -1,0 +1,345 @@
+"""Audits: what is certified, what runs show, what is neither, and what a target that misbehaves leads to."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.auditor import mechanisms as m
+
+import soundsum as ss
+from soundsum.attacks import attack
+from soundsum.auditor.choosing import Allowance, attacks_on
+from soundsum.auditor.confirming import IN_FRESH, IN_THIS
+from soundsum.auditor.measuring import measure
+from soundsum.auditor.repros import MOST_LINES
+from soundsum.auditor.search import search_pair
+from soundsum.auditor.target import Refused, Unsupported
+
+SMALL = {"seconds": 6, "memory": 64 << 20}
+
+
+def target(noiseless=m.iterated_sum, **options):
+    given = {"claimed": m.spread, "dtype": "float32", "relation": "hamming"}
+    return ss.Target(noiseless=noiseless, **{**given, **options})
+
+
+def verdicts(audit):
+    return {finding.rule: str(finding.verdict) for finding in audit.findings}
+
+
+# The deterministic tier
+
+
+def test_an_iterated_sum_is_certified_by_every_family_made_for_it():
+    audit = ss.audit(target(), **SMALL)
+    found = verdicts(audit)
+    for rule in ("rounding", "path", "repeated_rounding_2", "special_values_nan", "special_values_overflow"):
+        assert found[rule] == "VIOLATION_CERTIFIED", found
+    assert audit.exit_code == 1
+    for finding in audit.violations:
+        assert finding.confirmed == IN_FRESH
+        assert finding.ratio > 1
+        assert finding.measured != finding.measured or finding.measured > finding.claimed
+
+
+def test_the_measured_difference_is_the_attacks_prediction_exactly():
+    made = attack("rounding", "float32", relation="hamming", j=5)
+    (finding,) = ss.audit(target(), [made]).findings
+    assert finding.measured == made.predicted == 32 * finding.claimed
+    assert finding.sums == made.totals
+    assert finding.headline == "the sum moves by 32 times the sensitivity used"
+
+
+def test_an_exact_sum_is_not_refuted_and_never_called_private():
+    audit = ss.audit(target(m.exact_sum), **SMALL)
+    assert set(verdicts(audit).values()) == {"NOT_REFUTED"}
+    assert audit.exit_code == 0
+    assert "private" not in json.dumps([f.headline for f in audit.findings])
+
+
+def test_under_one_percent_over_is_a_note():
+    made = attack("rounding", "float32", relation="hamming", j=5)
+    for share, verdict in ((Fraction(1001, 1000), "NOT_REFUTED"), (Fraction(1011, 1000), "VIOLATION_CERTIFIED")):
+        close = target(claimed=made.predicted / share)
+        (finding,) = ss.audit(close, [made]).findings
+        assert finding.verdict == verdict
+        assert ("less than 1%" in finding.note) == (verdict == "NOT_REFUTED")
+
+
+def test_a_modular_sum_is_measured_modulo_its_modulus():
+    made = attack("overflow", "int32", relation="change_one", upper=2**20)
+
+    def wrap(data, lower, upper):
+        return np.sum(data, dtype=np.int32)
+
+    plain = target(wrap, dtype="int32", relation="change_one", claimed=2**20)
+    assert measure(plain, made).violates
+    assert not measure(replace(plain, modulus=2**32), made).violates
+
+
+def test_reorderings_count_only_where_the_relation_is_unordered():
+    assert {a.name for a in attacks_on(target(relation="change_one"))} >= {"reordering"}
+    for ordered in (target(relation="hamming"), target(relation="change_one", ordered=True)):
+        assert "reordering" not in {a.name for a in attacks_on(ordered)}
+
+
+def test_a_sum_that_is_random_is_not_certified():
+    audit = ss.audit(target(m.random_sum), ["rounding"], **SMALL)
+    (finding,) = audit.findings
+    assert finding.verdict == "NOT_REFUTED"
+    assert "differs from process to process" in finding.note
+    (finding,) = ss.audit(target(m.random_sum, deterministic=False), ["rounding"]).findings
+    assert finding.verdict == "UNSUPPORTED"
+    assert "give release=" in finding.note
+
+
+def test_a_function_that_no_other_process_can_import_is_repeated_here_and_says_so():
+    here = target(lambda data, lower, upper: m.iterated_sum(data, lower, upper))
+    (finding,) = ss.audit(here, ["rounding"], **SMALL).findings
+    assert (str(finding.verdict), finding.confirmed) == ("VIOLATION_CERTIFIED", IN_THIS)
+
+
+def test_fresh_is_asked_with_one_thread_and_two():
+    asked = []
+
+    def fresh(datasets, threads):
+        asked.append(threads)
+        return [m.iterated_sum(np.asarray(data), p["lower"], p["upper"]) for data, p in datasets]
+
+    (finding,) = ss.audit(target(fresh=fresh), ["rounding"], **SMALL).findings
+    assert sorted(asked) == [1, 1, 2]
+    assert finding.confirmed == IN_FRESH
+    wrong = target(fresh=lambda datasets, threads: [0.0] * len(datasets))
+    assert ss.audit(wrong, ["rounding"], **SMALL).findings[0].verdict == "NOT_REFUTED"
+
+
+def test_without_a_claim_only_runs_conclude():
+    (finding,) = ss.audit(target(claimed=None), ["rounding"], **SMALL).findings
+    assert finding.verdict == "UNSUPPORTED"
+    assert "does not say which sensitivity" in finding.note
+
+
+def test_attacks_are_tried_cheapest_first_and_within_memory():
+    sizes = [a.records for a in attacks_on(target())]
+    assert sizes == sorted(sizes)
+    allowance = Allowance(60, 1 << 20)
+    fits = [a.records for a in attacks_on(target()) if allowance.allow(a)]
+    assert max(fits) * 4 * 4 <= 1 << 20
+    assert any("memory" in text for text in allowance.left_out)
+
+
+def test_attacks_stay_inside_given_bounds():
+    fixed = ss.Target(noiseless=np.sum, claimed=2, dtype="float32", relation="hamming", bounds=(1, 3))
+    made = list(attacks_on(fixed))
+    assert made
+    assert {(a.problem.lower, a.problem.upper) for a in made} == {(1, 3)}
+
+
+# Errors
+
+
+def test_an_error_on_one_neighbour_only_is_a_violation():
+    found = {f.rule: f for f in ss.audit(target(m.raises_on_large), ["rounding"], **SMALL).findings}
+    assert found["exception"].verdict == "VIOLATION_CERTIFIED"
+    assert "a value is too large" in found["exception"].headline
+
+
+def test_nan_counts_only_where_the_documentation_allows_it():
+    def strict(data, lower, upper):
+        if np.isnan(data).any():
+            raise RuntimeError("NaN")
+        return m.exact_sum(data, lower, upper)
+
+    assert "exception" in verdicts(ss.audit(target(strict), ["special_values"], **SMALL))
+    assert "exception" not in verdicts(ss.audit(target(strict, specials=False), ["special_values"], **SMALL))
+
+
+def refuse(data, lower, upper):
+    raise Refused("bounds are too close")
+
+
+def crash(data, lower, upper):
+    raise Unsupported("the worker was killed")
+
+
+@pytest.mark.parametrize(
+    "noiseless, options, verdict, note",
+    [
+        (refuse, {}, "REFUSED", "bounds are too close"),
+        (m.declines, {"refuses": (ValueError,)}, "REFUSED", "ValueError: lower and upper are too close"),
+        (m.declines, {}, "UNSUPPORTED", "too close"),
+        (crash, {}, "UNSUPPORTED", "the worker was killed"),
+        (m.says_text, {}, "UNSUPPORTED", "returned 'about twelve', not a number"),
+        (m.always_nan, {}, "UNSUPPORTED", "nan whatever the data"),
+    ],
+)
+def test_targets_that_cannot_be_asked_do_not_end_an_audit(noiseless, options, verdict, note):
+    audit = ss.audit([target(noiseless, **options), target()], ["rounding"], **SMALL)
+    first, second = audit.findings
+    assert first.verdict == verdict
+    assert note in first.note
+    assert second.verdict == "VIOLATION_CERTIFIED"
+
+
+# The statistical tier
+
+
+def test_a_black_box_is_told_apart_by_runs_alone():
+    box = ss.Target(release=m.laplace_release, dtype="float32", relation="hamming")
+    found = {f.rule: f for f in ss.audit(box, ["rounding", "special_values"], runs=2000, seconds=20).findings}
+    finding = found["rounding"]
+    assert finding.verdict == "VIOLATION_STATISTICAL"
+    assert finding.p_value < 1e-6
+    assert finding.epsilon_lower > 1
+    assert finding.table.left_runs == finding.table.right_runs == 500
+    assert finding.sampled.pairs_used < 200
+    assert sum(finding.sampled.histogram.left) == finding.sampled.pairs
+    assert found["special_values_nan"].sampled.event.test == "nan"
+
+
+def test_low_bits_of_float_noise_are_found_without_being_told():
+    """Mironov's attack: sums 0 and 1 have noisy outputs on different lattices."""
+    pair = attack("special_values", "float64", relation="hamming", form="inf")
+    box = ss.Target(release=m.laplace_release, dtype="float64", relation="hamming")
+    (finding,) = ss.audit(box, [pair], runs=3000, seconds=20).findings
+    assert (finding.rule, str(finding.verdict)) == ("low_bits", "VIOLATION_STATISTICAL")
+
+
+def test_what_keeps_its_promise_to_the_letter_is_not_refuted():
+    one = ss.Runs("float64", [(1, 1)])
+    zero = ss.Runs("float64", [(0, 1)])
+    pair = replace(
+        attack("rounding", "float64", relation="hamming"),
+        left=one,
+        right=zero,
+        problem=ss.Problem("float64", 0, 1, "hamming", 1),
+        totals=(Fraction(1), Fraction(0)),
+    )
+    box = ss.Target(release=m.randomised_response, dtype="float64", relation="hamming", bounds=(0, 1))
+    for _ in range(5):
+        (finding,) = ss.audit(box, [pair], runs=2000, seconds=20).findings
+        assert finding.verdict == "NOT_REFUTED"
+        assert 1 < finding.sampled.detectable < 1.5
+    over = replace(box, epsilon=Fraction(1, 2), release=lambda data, runs: m.randomised_response(data, 1, runs))
+    assert ss.audit(over, [pair], runs=2000, seconds=20).findings[0].verdict == "VIOLATION_STATISTICAL"
+
+
+def test_runs_that_raise_are_outputs():
+    def release(data, lower, upper, epsilon):
+        if np.isnan(data).any():
+            raise RuntimeError("NaN")
+        return 0.0
+
+    box = ss.Target(release=release, dtype="float64", relation="hamming")
+    found = {f.rule: f for f in ss.audit(box, ["special_values"], runs=400, seconds=20).findings}
+    assert found["special_values_nan"].verdict == "VIOLATION_STATISTICAL"
+    assert found["special_values_nan"].sampled.event.test == "raises"
+
+
+# Search
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_search_finds_rounding_by_itself_on_an_iterated_sum(seed):
+    seen = search_pair(target(relation="change_one"), Allowance(20), seed)
+    assert seen.violates
+    assert Fraction(seen.attack.parameters["most"]) >= 16
+    assert seen.attack.records <= 8
+    kind = ss.FloatType(23, 8)
+    assert seen.attack.problem.upper <= kind.next_up(kind.next_up(seen.attack.problem.lower))
+
+
+def test_search_finds_nothing_in_an_exact_sum():
+    seen = search_pair(target(m.exact_sum, relation="change_one"), Allowance(4))
+    assert not seen.violates
+
+
+# Programs that reproduce
+
+
+def test_every_repro_is_short_and_shows_its_violation_with_the_library_alone(tmp_path):
+    audit = ss.audit("numpy.sum[float32]", runs=1500, seconds=15, memory=64 << 20)
+    assert {f.rule for f in audit.violations} >= {"rounding", "path", "special_values_nan", "low_bits"}
+    for finding in audit.violations:
+        assert finding.repro, finding.rule
+        assert len(finding.repro.splitlines()) <= MOST_LINES
+        assert "soundsum" not in finding.repro
+        path = tmp_path / "repro.py"
+        path.write_text(finding.repro)
+        ran = subprocess.run([sys.executable, path], capture_output=True, text=True)
+        assert ran.returncode == 1, (finding.rule, ran.stdout, ran.stderr)
+        if finding.rule == "rounding":
+            assert ran.stdout == f"the sum moves by {float(finding.ratio)} times the sensitivity used\n"
+
+
+def test_a_repro_of_an_own_function_imports_it_and_is_quiet_once_mended(tmp_path):
+    (finding,) = ss.audit(target(), ["rounding"], **SMALL).findings
+    assert "from tests.auditor.mechanisms import iterated_sum" in finding.repro
+    path = tmp_path / "repro.py"
+    path.write_text(finding.repro.replace("import iterated_sum", "import exact_sum"))
+    ran = subprocess.run([sys.executable, path], capture_output=True, text=True, env={"PYTHONPATH": "."})
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_repro_of_an_error_shows_it(tmp_path):
+    found = {f.rule: f for f in ss.audit(target(m.raises_on_large), ["rounding"], **SMALL).findings}
+    path = tmp_path / "repro.py"
+    path.write_text(found["exception"].repro)
+    ran = subprocess.run([sys.executable, path], capture_output=True, text=True, env={"PYTHONPATH": "."})
+    assert ran.returncode == 1
+    assert "a value is too large" in ran.stdout
+
+
+# Ours
+
+
+@pytest.mark.parametrize("method", ["grid", "wide", "modular", "kahan"])
+def test_our_own_methods_keep_their_claims(method):
+    audit = ss.audit(f"soundsum.{method}", runs=200, seconds=3)
+    assert not audit.violations, [f.key for f in audit.violations]
+    assert any(f.measured for f in audit.findings)
+
+
+# Targets
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({}, "needs release= or noiseless="),
+        ({"noiseless": 3}, "cannot be called"),
+        ({"noiseless": np.sum}, "bounds are fixed; give them as bounds"),
+        ({"noiseless": np.sum, "bounds": (0, 0.1), "dtype": "float32"}, "not a value of float32; the nearest is"),
+        ({"noiseless": np.sum, "bounds": (1, 0)}, "are not two finite numbers that go up"),
+        ({"noiseless": np.sum, "bounds": (0, 1), "epsilon": -1}, "epsilon=-1"),
+        ({"noiseless": np.sum, "bounds": (0, 1), "delta": 1}, "from 0 to below 1"),
+        ({"noiseless": np.sum, "bounds": (0, 1), "relation": "nearby"}, "is not one of symmetric"),
+    ],
+)
+def test_a_target_says_what_is_missing(options, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        ss.Target(**options)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("nunpy", "did you mean numpy"),
+        ("numpy.som", "did you mean numpy.sum"),
+        ("pkg.mod:f", "needs its promise"),
+    ],
+)
+def test_unknown_names_come_with_the_nearest(name, said):
+    with pytest.raises(ValueError, match=said):
+        ss.audit(name)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(ValueError, match="is not one of overflow"):
+        ss.audit(target(), ["flooding"])
+    with pytest.raises(ValueError, match="rate of false alarms"):
+        ss.audit(target(), alpha=0)

@@ -1,0 +1,103 @@
+"""The pytest plugin, in a project of its own."""
+
+import json
+import subprocess
+import sys
+
+PROJECT = """
+import pytest
+import numpy as np
+
+
+def spread(lower, upper):
+    return upper - lower
+
+
+def naive(data, lower, upper):
+    return np.add.accumulate(np.clip(data, lower, upper))[-1]
+
+
+def release(data, lower, upper, epsilon, runs):
+    return float(naive(data, lower, upper)) + np.random.default_rng().laplace(0, (upper - lower) / epsilon, runs)
+
+
+def target(**options):
+    import soundsum as ss
+
+    return ss.Target(noiseless=naive, claimed=spread, dtype="float32", relation="hamming", name="mine", **options)
+
+
+def test_by_fixture(dp_audit):
+    audit = dp_audit(target(), attacks=["rounding"])
+    assert audit.findings
+
+
+@pytest.mark.dp_audit(attacks=["rounding"])
+def test_by_mark():
+    return target()
+
+
+def test_releases(dp_audit):
+    audit = dp_audit(target(release=release), attacks=["rounding"], seconds=20, runs=500)
+    assert all((f.sampled is not None) == FULL for f in audit.findings)
+"""
+
+
+def run(folder, *options, full=False):
+    (folder / "test_mine.py").write_text(f"FULL = {full}\n" + PROJECT)
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_a_new_violation_fails_and_says_how_to_see_it(tmp_path):
+    ran = run(tmp_path)
+    assert ran.returncode == 1
+    assert "3 failed" in ran.stdout
+    assert "mine: new: rounding" in ran.stdout
+    assert "VIOLATION_CERTIFIED rounding: the sum moves by 32 times the sensitivity used" in ran.stdout
+    assert "raise SystemExit" in ran.stdout
+
+
+def test_the_baseline_makes_known_ones_pass_and_vanished_ones_fail(tmp_path):
+    assert run(tmp_path, "--dp-audit-update").returncode == 0
+    baseline = tmp_path / "dp-audit-baseline.json"
+    assert json.loads(baseline.read_text()) == {"violations": {"mine": ["rounding"]}}
+    assert run(tmp_path).returncode == 0
+    baseline.write_text(json.dumps({"violations": {"mine": ["reordering", "rounding"]}}))
+    ran = run(tmp_path)
+    assert ran.returncode == 1
+    assert "vanished (take them out of the baseline): reordering" in ran.stdout
+    baseline.write_text("[]")
+    assert "is not a baseline" in run(tmp_path).stdout
+
+
+def test_releases_are_sampled_on_demand_and_audits_can_be_left_out(tmp_path):
+    assert run(tmp_path, "--dp-audit-update", "--dp-audit=full", full=True).returncode == 0
+    assert "3 skipped" in run(tmp_path, "--dp-audit=off").stdout
+
+
+def test_sarif_has_the_violations(tmp_path):
+    run(tmp_path, "--dp-audit-sarif=found.sarif")
+    (one,) = json.loads((tmp_path / "found.sarif").read_text())["runs"]
+    assert {result["ruleId"] for result in one["results"]} == {"soundsum/rounding"}
+
+
+def test_soundsum_is_imported_only_when_a_test_audits(tmp_path):
+    (tmp_path / "test_other.py").write_text(
+        "import sys\n\ndef test_nothing():\n    assert not {'numpy', 'soundsum.auditor.target'} & sys.modules.keys()\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        "-p",
+        "no:xdist",
+    ]
+    ran = subprocess.run([*command, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout

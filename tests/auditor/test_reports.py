@@ -1,0 +1,132 @@
+"""Reports of an audit: what each format holds, what programs that read them expect, and the command itself."""
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.auditor import mechanisms as m
+from typer.testing import CliRunner
+
+import soundsum as ss
+from soundsum.cli.app import app
+from soundsum.data.runs import Runs
+from soundsum.report import audit_page, junit, sarif
+
+
+@pytest.fixture(scope="module")
+def done():
+    bad = ss.Target(
+        release=m.laplace_release, noiseless=m.iterated_sum, claimed=m.spread, dtype="float32", relation="hamming",
+        name="<bad & sum>", claim_quote="U < L & more", source=f"{Path(m.__file__)}:12",
+    )  # fmt: skip
+    declined = ss.Target(noiseless=m.declines, claimed=1, dtype="float64", relation="hamming", refuses=(ValueError,))
+    return ss.audit([bad, declined], ["rounding", "special_values"], runs=300, seconds=10, memory=1 << 24)
+
+
+def test_json_is_exact_and_plain(done):
+    plain = json.loads(json.dumps(done.to_json(), allow_nan=False))
+    finding = next(f for f in plain["findings"] if f["rule"] == "soundsum/rounding")
+    assert finding["verdict"] == "VIOLATION_CERTIFIED"
+    left = Runs.from_json(finding["attack"]["left"])
+    assert left == next(f for f in done.findings if f.rule == "rounding").attack.left
+    ((text,), count), *_ = finding["attack"]["hex"]["left"]
+    assert (float.fromhex(text), count) == (left[0], left.parts[0][1])
+    assert finding["sampled"]["table"]["left_runs"] == 150
+    assert plain["alpha"] == 1e-6
+
+
+def test_junit_counts_add_up(done):
+    root = ElementTree.fromstring(junit.document(done))
+    first, second = root.findall("testsuite")
+    assert first.get("name") == "<bad & sum>"
+    assert int(first.get("failures")) == len(first.findall("testcase/failure")) == len(done.violations)
+    assert int(second.get("skipped")) == len(second.findall("testcase/skipped")) == int(second.get("tests"))
+    assert "ValueError: lower and upper are too close" in second.find("testcase/skipped").get("message")
+    assert junit.printable("a\x00b\nc") == "a?b\nc"
+
+
+def test_sarif_has_what_the_format_requires(done):
+    document = sarif.document(done)
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert len(run["results"]) == len(done.violations)
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in ("error", "warning")
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"].endswith("tests/auditor/mechanisms.py")
+        assert place["region"] == {"startLine": 12}
+        assert result["partialFingerprints"]["soundsum/v1"].startswith("<bad & sum>: ")
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_targets_say(done):
+    page = audit_page.page(done)
+    assert page.startswith("<!doctype html>")
+    assert "<bad & sum>" not in page
+    assert "&lt;bad &amp; sum&gt;" in page
+    assert not re.findall(r"""(?:src|href)=["'](?!#)""", page)
+    assert "<script" not in page
+    assert "the same in 3 fresh processes" in page
+    assert "raise SystemExit" in page
+    assert "<svg" in page
+    assert "1e-06" in page
+
+
+def soundsum(*arguments):
+    return CliRunner().invoke(app, ["audit", *arguments], env={"COLUMNS": "140"})
+
+
+OWN = "tests.auditor.mechanisms:laplace_release"
+
+
+def test_the_command_writes_every_format_and_ends_with_1(tmp_path):
+    names = ("json", "html", "junit", "sarif")
+    files = [word for name in names for word in (f"--{name}", str(tmp_path / name))]
+    noiseless = ["--noiseless", "tests.auditor.mechanisms:iterated_sum", "--claimed", "tests.auditor.mechanisms:spread"]
+    ran = soundsum(
+        OWN, "--dtype", "float32", "--relation", "hamming", *noiseless, "--attack", "rounding", "--runs", "300", *files
+    )
+    assert ran.exit_code == 1, ran.output
+    assert "1 violation in 1 of 1 target" in ran.output
+    assert "the sum moves by 32 times the sensitivity used" in ran.output
+    assert "probability 1e-06 at most" in ran.output
+    assert all((tmp_path / name).stat().st_size > 500 for name in names)
+
+
+def test_the_command_prints_json_and_ends_with_0_if_nothing_is_found():
+    ran = soundsum("soundsum.wide", "--runs", "0", "--time", "2", "--memory", "64M", "--json", "-")
+    assert ran.exit_code == 0
+    assert {t["verdict"] for t in json.loads(ran.stdout)["targets"]} == {"NOT_REFUTED"}
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "give a target"),
+        (["nunpy"], "did you mean numpy"),
+        (["tests.auditor.mechanisms:spred", "--dtype", "int8", "--relation", "hamming"], "did you mean spread"),
+        (["no.such.module:f", "--dtype", "int8", "--relation", "hamming"], "cannot be imported"),
+        ([OWN, "--relation", "hamming"], "--dtype is missing"),
+        ([OWN, "--dtype", "float65", "--relation", "hamming"], "float65"),
+        (["tests.auditor.mechanisms:randomised_response", "--dtype", "float64", "--relation", "hamming"], "bounds="),
+        (["numpy", "--dtype", "float64"], "brings its own promise"),
+        (["numpy", "--memory", "lots"], "--memory lots is not a size"),
+        (["numpy", "--html", "/no/such/folder/a.html"], "there is no folder"),
+        (["numpy", "--attack", "flood"], "flood"),
+        (["numpy", "--install"], "leave --install out"),
+    ],
+)
+def test_bad_input_is_one_line_with_a_remedy(arguments, said):
+    ran = soundsum(*arguments)
+    assert isinstance(ran.exception, (ValueError, TypeError)), ran.output
+    assert said in str(ran.exception)
+
+
+def test_text_for_a_number_is_unsupported_and_no_violation():
+    ran = soundsum("tests.auditor.mechanisms:says_text", "--dtype", "float64", "--relation", "hamming", "--runs", "20")
+    assert ran.exit_code == 0
+    assert "UNSUPPORTED" in ran.output
+    assert "not a number" in ran.output
