@@ -54,6 +54,22 @@ def test_groups_are_read_as_what_the_column_holds_and_from_a_file(soundsum):
     assert "column 'year' is int64; list groups of that type" in refused.stderr
 
 
+def test_groups_of_several_columns(soundsum):
+    (soundsum.folder / "c.csv").write_text("k,year\na,2020\na,2021\nb,2020\na,2020\n")
+    both = ("--by", "k", "--groups", "a,b", "--by", "year", "--groups", "2020,2021")
+    done = soundsum("count", "c.csv", "--epsilon", "1000", *both, "--json")
+    assert [(r["group"], r["value"]) for r in json.loads(done.stdout)] == [
+        (["a", "2020"], 2),
+        (["a", "2021"], 1),
+        (["b", "2020"], 1),
+        (["b", "2021"], 0),
+    ]
+    assert "a, 2021" in soundsum("count", "c.csv", "--epsilon", "1000", *both).stdout
+    refused = soundsum("count", "c.csv", "--epsilon", "1", *both[:6])
+    assert refused.returncode == 2
+    assert "--by is given 2 times and --groups 1 times; list groups for each column" in refused.stderr
+
+
 def test_only_some_rows(soundsum):
     def count(file, *conditions):
         options = [word for condition in conditions for word in ("--where", condition)]

@@ -23,7 +23,7 @@ import soundsum as ss
 from soundsum.arithmetic.words import interval, readable
 from soundsum.budget.ledger import read
 from soundsum.cli.options import AsJson, Epsilon, Rho
-from soundsum.cli.spelled import list_groups, read_condition
+from soundsum.cli.spelled import list_groups, read_condition, read_groups
 from soundsum.data import files
 from soundsum.data.tables import Watched
 from soundsum.releases.certificates import compare_release, compare_with_ledger
@@ -46,9 +46,12 @@ def _common(
         str, typer.Option(help="laplace is pure; gaussian takes --rho, or --delta.", metavar="KIND")
     ] = "laplace",
     relation: Annotated[ss.Relation, typer.Option(help="When two tables are neighbours.")] = ss.Relation.SYMMETRIC,
-    by: Annotated[str | None, typer.Option(help="Release by group: the column the groups are in.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Release by group: the column the groups are in; again for more columns.")
+    ] = None,
     groups: Annotated[
-        str | None, typer.Option(help="The groups, with commas: a,b,c; or @FILE, one to a line. Known in public.")
+        list[str] | None,
+        typer.Option(help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by."),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(help="Only rows such as: age >= 18. May be given several times.", metavar="COND")
@@ -80,7 +83,7 @@ def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], d
         as_json, ledger, given["name"] = given.pop("as_json"), given.pop("budget"), given.pop("data")
         with _on_disk(given.pop("file")) as file:
             function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
-            given["groups"] = list_groups(given["groups"], file, given["by"])
+            given["by"], given["groups"] = read_groups(given["by"] or [], given["groups"] or [], file)
             given["where"] = [read_condition(text, file) for text in given["where"] or ()] or None
             if ledger is not None:
                 given["budget"] = ss.Budget(path=ledger)

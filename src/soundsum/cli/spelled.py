@@ -26,6 +26,18 @@ def list_groups(text: str | None, file: str, column: str | None) -> list[Any] | 
     return _typed(names, table, column, f"list groups of that type, and not {text}")
 
 
+def read_groups(by: list[str], groups: list[str], file: str) -> tuple[str | list[str] | None, list[Any] | None]:
+    """The column or columns of --by, and their groups; those of several columns are combined."""
+    if len(by) > 1 and len(by) != len(groups):
+        raise ValueError(f"--by is given {len(by)} times and --groups {len(groups)} times; list groups for each column")
+    if len(groups) > 1 and len(by) != len(groups):
+        raise ValueError(f"--groups is given {len(groups)} times and --by {len(by)}; give it once for each --by")
+    listed = [list_groups(text, file, by[i] if by else None) for i, text in enumerate(groups)]
+    if len(by) > 1:
+        return by, listed
+    return by[0] if by else None, listed[0] if listed else None
+
+
 def read_condition(text: str, file: str) -> tuple[str, str, Any]:
     """A column, a sign and a value. In CSV, which has no types, a value is a number where it is spelled like one.
 

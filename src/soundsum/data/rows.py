@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups
 from soundsum.data.records import Missing
@@ -11,13 +12,13 @@ from soundsum.data.records import Missing
 
 @dataclass(frozen=True)
 class Rows:
-    """The column of groups with the groups listed, the column of persons' ids, and what a missing record counts as.
+    """The column or columns of groups, the groups listed, the column of persons' ids, what a missing record counts as.
 
     With a filter there is always a group: without others, the one of all rows that pass.
     """
 
-    by: str | None = None
-    groups: Groups | None = None
+    by: str | list[str] | None = None
+    groups: Groups | CrossedGroups | None = None
     person: str | None = None
     missing: Missing = "zero"
     where: Filter | None = None
@@ -28,5 +29,6 @@ class Rows:
         only = None if self.where is None else 1
         object.__setattr__(self, "group_count", only if self.groups is None else len(self.groups.names))
         conditions = () if self.where is None else self.where.conditions
-        named = (self.by, self.person, *(condition.column for condition in conditions))
+        by = self.by if isinstance(self.by, list) else [self.by]
+        named = (*by, self.person, *(condition.column for condition in conditions))
         object.__setattr__(self, "columns", tuple(name for name in named if name is not None))

@@ -34,7 +34,9 @@ class Memory(Engine):
         sums = [accumulate(task, rows) for task in tasks]
         persons, n = PersonWords(), 0
         for batch in self.schema.batches(*[task.statistic.column for task in tasks], *rows.columns):
-            codes = None if rows.groups is None else rows.groups.codes(batch.keys(rows.by))
+            codes, by = None, rows.by
+            if rows.groups is not None:
+                codes = rows.groups.codes([batch.keys(one) for one in by] if isinstance(by, list) else batch.keys(by))
             if rows.where is not None:  # what fails is in no group that is listed
                 passes, unlisted = rows.where.passes(batch), np.int32(rows.group_count or 1)
                 codes = np.where(passes, np.int32(0) if codes is None else codes, unlisted)

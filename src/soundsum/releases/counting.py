@@ -51,7 +51,8 @@ def count(
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: with missing="drop", the column to look at, where the data is a table.
     by: one count for each group: the column the groups are in, or its values beside data that is one column.
-    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
+        in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
@@ -106,7 +107,8 @@ def histogram(
     categories: the categories to count. They are public: list them from what everybody knows.
     column: the column to look at, where the data is a table.
     by: one histogram for each group: the column the groups are in, or its values beside data that is one column.
-    groups: the groups to release, with by=. They are public: list them from what everybody knows.
+    groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
+        in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one

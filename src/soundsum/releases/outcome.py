@@ -25,7 +25,7 @@ class Origin:
     """Where a release comes from: the column, what the data is called, when, and the charge it was paid with."""
 
     column: str | None
-    by: str | None
+    by: str | list[str] | None
     where: str | None
     data: str | None
     privacy_unit: str | None
@@ -166,7 +166,7 @@ class Releases(Mapping[Any, Release]):
     """One release per group, in the order the groups were named; each is made when it is looked at."""
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], let_out: LetOut) -> None:
-        """Entries are called by the one column there is, or by the pair of two."""
+        """Entries are called by the one column there is, or by the tuple of several."""
         names = next(iter(columns.values())) if len(columns) == 1 else zip(*columns.values(), strict=True)
         self._columns, self._let_out = columns, let_out
         self._places = {name: place for place, name in enumerate(names)}
@@ -198,7 +198,9 @@ class Releases(Mapping[Any, Release]):
 
     def __repr__(self) -> str:
         shown = [f"  {group!r}: {readable(self[group].value)}" for group in islice(self, 10)]
-        entries = f"{len(self):,} {next(iter(self._columns))}{'s' * (len(self) != 1)}"
+        entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
+        several = {"category": "categories"}.get(entry, f"{entry}s")
+        entries = f"{len(self):,} {entry if len(self) == 1 else several}"
         return "\n".join([f"<{entries}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
 
     def _repr_html_(self) -> str:

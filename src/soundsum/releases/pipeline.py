@@ -22,6 +22,9 @@ from soundsum.releases.certificates import certify
 from soundsum.releases.outcome import LetOut, Origin, Release, Releases
 from soundsum.statistics import Task, describe
 
+TABLE_COLUMNS = ("value", "low", "high", "from", "to", "cell", "category")
+"""What columns of a table of releases are called, beside those of groups."""
+
 
 class Adder(Protocol):
     """Whoever adds up: an engine."""
@@ -107,11 +110,15 @@ def _release(
 
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
     """What the entries of the vector are called, in one or more columns; None for a single number."""
-    groups = None if rows.groups is None else rows.groups.names
+    names = None if rows.groups is None else rows.groups.names
     cells = task.statistic.cells
+    if names is None:
+        return None if cells is None else {cells.heading: cells.names}
+    columns: dict[str, list[Any]] = {"group": names}
+    if isinstance(rows.by, list):
+        own = [f"{column}_group" if column in TABLE_COLUMNS else column for column in rows.by]
+        columns = dict(zip(own, map(list, zip(*names, strict=True)), strict=True))
     if cells is None:
-        return None if groups is None else {"group": groups}
-    names = cells.names
-    if groups is None:
-        return {cells.heading: names}
-    return {"group": [group for group in groups for _ in names], cells.heading: names * len(groups)}
+        return columns
+    each = {column: [name for name in entries for _ in cells.names] for column, entries in columns.items()}
+    return {**each, cells.heading: cells.names * len(names)}

@@ -195,7 +195,7 @@ class Private:
         statistics: Sequence[Statistic],
         epsilon: Any = None,
         *,
-        by: str | None = None,
+        by: str | list[str] | None = None,
         groups: Any = None,
         where: Any = None,
         max_rows: int | None = None,
@@ -207,7 +207,7 @@ class Private:
     ) -> Several:
         """Several statistics for one charge; they share epsilon equally.
 
-        by: one result for each group in this column; groups: which, by default those the schema lists.
+        by: one result for each group in this column or these; groups: which, by default those the schema lists.
         where: only rows that fulfil all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
@@ -245,7 +245,7 @@ class Private:
 
     def _ask(
         self,
-        by: str | None = None,
+        by: str | list[str] | None = None,
         groups: Any = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
@@ -253,10 +253,14 @@ class Private:
         where: Any = None,
         has_cells: bool = False,
     ) -> Setting:
-        if by is not None and not isinstance(by, str):
-            raise TypeError("by= names a column of the private table")
+        several = by if isinstance(by, list) else [by]
+        if by is not None and not all(isinstance(one, str) for one in several):
+            raise TypeError("by= names a column of the private table, or a list of columns")
         if by is not None and groups is None:
-            groups = self._said(by).categories
+            listed = [self._said(str(one)).categories for one in several]
+            groups = (
+                listed[0] if len(several) == 1 else None if None in listed else [list(one) for one in listed if one]
+            )
         own = self._setting
         rows, most = (
             own.max_rows if max_rows is None else max_rows,

@@ -10,6 +10,7 @@ from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES, Same
 from soundsum.data.boundary import SENTENCE, ReadFailed
+from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
 from soundsum.data.records import Missing
@@ -74,13 +75,18 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
     where = None if setting.where is None else Filter.of(setting.where)
     conditions = () if where is None else where.conditions
-    asked += [name for name in (by, person, *(one.column for one in conditions)) if name is not None]
+    several = by if isinstance(by, list) else [by]
+    asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside)
     schema = engine.schema
     require(schema, *asked)
-    rows = Rows(by, None if setting.groups is None else Groups(setting.groups), person, setting.missing, where)
-    if rows.groups is not None:
-        schema.expect_groups(by, rows.groups)  # refused now, and not when the first row comes
+    groups: Groups | CrossedGroups | None = None
+    if setting.groups is not None:
+        groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
+    rows = Rows(by, groups, person, setting.missing, where)
+    if groups is not None:  # refused now, and not when the first row comes
+        for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
+            schema.expect_groups(one, part)
     if person is not None:
         schema.expect_ids(person)
     for condition in conditions:
@@ -132,6 +138,8 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     for name, key in keys.items():
         if key is not None and not isinstance(key, str) and is_column(data):
             names[name], beside[name] = name, _as_column(name, key)
+        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str) for one in key):
+            names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
             raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
     if isinstance(data, Runs) and any(name is not None for name in names.values()):

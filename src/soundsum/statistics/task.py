@@ -87,11 +87,12 @@ class Task:
 
 
 def describe_task(
-    name: str, column: str | None, problem: Problem, unit: Unit, by: str | None, where: str | None = None
+    name: str, column: str | None, problem: Problem, unit: Unit, by: str | list[str] | None, where: str | None = None
 ) -> str:
     """One task, as a ledger says it."""
     of = "" if column is None else f" {column}:"
-    which = ("" if by is None else f", by {by}") + ("" if where is None else f", where {where}")
+    columns = ", ".join(map(str, by)) if isinstance(by, list) else by
+    which = ("" if by is None else f", by {columns}") + ("" if where is None else f", where {where}")
     return f"{name} of{of} {problem}, {unit}{which}"
 
 
