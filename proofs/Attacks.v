@@ -4,7 +4,7 @@
       Saturation: a reordering moves a saturating sum
     by 2^w - 1. Reordering: a reordering moves a float sum by 2^(k+1-a-d) U.
       Rounding: one changed record moves a float sum by
-    2^j (U - L), for every k and every 2 <= j with 2 j <= k + 1;
+    2^j (U - L), for every k and every 2 <= j < k;
       and the sum of a balanced tree of n records by n (U - L).
     Repeated rounding: one record more moves a float sum by 2^j U (I), or by U + n^2 / 2^(k+3) U
       with n = 2^j records (II). *)
@@ -483,100 +483,175 @@ End RepeatedTwo.
 Section Rounding.
 Variables k j m emin : Z.
 Hypothesis j_2 : (2 <= j)%Z.
-Hypothesis j_k : (2 * j <= k + 1)%Z.
+Hypothesis j_k : (j < k)%Z.
 Hypothesis small : (emin <= m - k)%Z.
-Hypothesis p_bits : (3 <= k + 1)%Z.
 Local Instance pos : Prec_gt_0 (k + 1). Proof. unfold Prec_gt_0; lia. Qed.
 Notation format := (generic_format radix2 (FLT_exp emin (k + 1))).
 Notation fl := (round radix2 (FLT_exp emin (k + 1)) ZnearestE).
 Notation sum_fl := (iterated (k + 1) emin (fun x => negb (Z.even x))).
+Notation h := (bpow radix2 (m + j - k - 1)).
 
+Definition odd_part := (2 ^ (k + 1 - j) + 1)%Z.
+Notation a := odd_part.
 Definition L := IZR (2 ^ (k + 1 - j) + 1) * bpow radix2 (m + j - k - 1).
 Definition U := L + bpow radix2 (m - k).
 Definition n := Z.to_nat (2 ^ j).
 
 Lemma pow_IZR e : (0 <= e)%Z -> IZR (2 ^ e) = bpow radix2 e.
 Proof. intros. change 2%Z with (radix_val radix2). now rewrite IZR_Zpower. Qed.
-Lemma L_eq : L = bpow radix2 m + bpow radix2 (m + j - k - 1).
-Proof. unfold L. rewrite plus_IZR, pow_IZR by lia. rewrite Rmult_plus_distr_r, <- bpow_plus, Rmult_1_l.
-do 2 f_equal; lia. Qed.
 
-Lemma copies i : (i <= n)%nat -> format (INR i * L).
+(** Up to 2^(k+1) halves of an ulp are added exactly; from there on sums are rounded to whole ulps. *)
+Lemma added_exactly z : (0 <= z <= 2 ^ (k + 1))%Z -> fl (IZR z * h) = IZR z * h.
+Proof. intros H. apply round_generic; auto with typeclass_instances. apply multiple_format; lia. Qed.
+Lemma whole y : IZR (2 ^ k) <= y < IZR (2 ^ (k + 1)) ->
+  fl (y * bpow radix2 (m + j - k)) = IZR (ZnearestE y) * bpow radix2 (m + j - k).
 Proof.
-intros Hi. assert (Hz : (Z.of_nat i <= 2 ^ j)%Z) by (unfold n in Hi; lia).
-rewrite INR_IZR_INZ. set (z := Z.of_nat i) in *. assert (0 <= z)%Z by lia.
-assert (A : (2 ^ j <= 2 ^ (k + 1 - j))%Z) by (apply Z.pow_le_mono_r; lia).
-assert (B : (2 ^ (k + 1) = 2 ^ j * 2 ^ (k + 1 - j))%Z) by (rewrite <- Z.pow_add_r by lia; f_equal; lia).
-destruct (Z.eq_dec z (2 ^ j)) as [->|ne].
-- unfold L. rewrite pow_IZR by lia. rewrite (Rmult_comm (bpow radix2 j)), Rmult_assoc, <- bpow_plus.
-  apply multiple_format; try lia. assert (2 <= 2 ^ j)%Z by (change 2%Z with (2 ^ 1)%Z at 1; apply Z.pow_le_mono_r;
-  lia). nia.
-- unfold L. rewrite <- Rmult_assoc, <- mult_IZR. apply multiple_format; try lia. nia.
+rewrite !pow_IZR by lia. intros [H1 H2]. generalize (bpow_gt_0 radix2 k); intros P. unfold round, scaled_mantissa.
+assert (C : cexp radix2 (FLT_exp emin (k + 1)) (y * bpow radix2 (m + j - k)) = (m + j - k)%Z).
+{ unfold cexp. rewrite mag_mult_bpow by lra. rewrite (mag_unique radix2 y (k + 1)); [unfold FLT_exp; lia|].
+  rewrite Rabs_pos_eq by lra. replace (k + 1 - 1)%Z with k by ring. lra. }
+rewrite C, Rmult_assoc, <- bpow_plus, Z.add_opp_diag_r. simpl (bpow _ 0). now rewrite Rmult_1_r.
 Qed.
-
-Lemma run i : (i <= n)%nat -> fold_left (fun s x => fl (s + x)) (repeat L i) 0 = INR i * L.
+Lemma two_halves y : 2 * y * h = y * bpow radix2 (m + j - k).
 Proof.
-induction i as [|i IH]; intros H; [simpl; ring|].
-change (repeat L (S i)) with (repeat L (1 + i)). rewrite Nat.add_comm, repeat_app, fold_left_app, IH by lia.
-  cbn [repeat fold_left].
-replace (INR i * L + L) with (INR (S i) * L) by (rewrite S_INR; ring).
-apply round_generic; auto with typeclass_instances. now apply copies.
+change 2 with (bpow radix2 1). rewrite (Rmult_comm (bpow radix2 1)), Rmult_assoc, <- bpow_plus. do 2 f_equal. ring.
 Qed.
-
-Definition top := (2 ^ k + 2 ^ (k - j) + 2 ^ (j - 1))%Z.
-
-
-(** What the last addition adds: half a unit in the last place for L, a little more for U. *)
-Lemma step d : 0 < d < 1 -> fl (INR n * L + (bpow radix2 m + d * bpow radix2 (m + j - k))) =
-  IZR (top + ZnearestE d) * bpow radix2 (m + j - k).
+Lemma rounded_to_ulps z : (2 ^ (k + 1) <= z < 2 ^ (k + 2))%Z -> fl (IZR z * h) = IZR (2 * ZnearestE (IZR z / 2)) * h.
 Proof.
-intros Hd. assert (E : INR n * L + (bpow radix2 m + d * bpow radix2 (m + j - k)) = (IZR top + d) * bpow radix2 (m + j -
-k)).
-{ unfold top. rewrite !plus_IZR, !pow_IZR by lia. rewrite L_eq, INR_IZR_INZ. unfold n.
-  rewrite Z2Nat.id by (apply Z.pow_nonneg; lia).
-  rewrite pow_IZR by lia. rewrite !Rmult_plus_distr_l, !Rmult_plus_distr_r, <- !bpow_plus.
-  replace (j + m)%Z with (k + (m + j - k))%Z by ring. replace (j + (m + j - k - 1))%Z with (j - 1 + (m + j - k))%Z
-  by ring.
-  replace (k - j + (m + j - k))%Z with m by ring. ring. }
-assert (Eo : (top = 2 * (2 ^ (k - 1) + 2 ^ (k - j - 1) + 2 ^ (j - 2)))%Z).
-{ unfold top. replace k with (1 + (k - 1))%Z at 1 by ring. replace (k - j)%Z with (1 + (k - j - 1))%Z at 1 by ring.
-  replace (j - 1)%Z with (1 + (j - 2))%Z at 1 by ring. rewrite !Z.pow_add_r by lia. ring. }
-assert (T : (2 ^ k <= top)%Z) by (unfold top; generalize (Z.pow_nonneg 2 (k - j)) (Z.pow_nonneg 2 (j - 1)); lia).
-assert (T2 : (top + 1 <= 2 ^ (k + 1))%Z).
-{ unfold top. replace (2 ^ (k + 1))%Z with (2 * 2 ^ k)%Z by (rewrite Z.pow_add_r by lia; ring).
-  replace (2 ^ k)%Z with (4 * 2 ^ (k - 2))%Z by (replace k with (2 + (k - 2))%Z at 2 by ring;
-  rewrite Z.pow_add_r by lia; ring).
-  assert (2 ^ (k - j) <= 2 ^ (k - 2))%Z by (apply Z.pow_le_mono_r; lia).
-  assert (2 ^ (j - 1) <= 2 ^ (k - 2))%Z by (apply Z.pow_le_mono_r; lia).
-  assert (1 <= 2 ^ (k - 2))%Z by (apply (Z.pow_le_mono_r 2 0); lia). lia. }
-rewrite E. unfold round, scaled_mantissa.
-assert (C : cexp radix2 (FLT_exp emin (k + 1)) ((IZR top + d) * bpow radix2 (m + j - k)) = (m + j - k)%Z).
-{ unfold cexp. rewrite mag_mult_bpow.
-  2:{ apply Rgt_not_eq. apply Rplus_le_lt_0_compat; [|lra]. apply IZR_le. generalize (Z.pow_nonneg 2 k); lia. }
-  rewrite (mag_unique radix2 _ (k + 1)); [unfold FLT_exp; lia|].
-  apply IZR_le in T, T2. rewrite pow_IZR in T, T2 by lia. rewrite plus_IZR in T2.
-  generalize (bpow_gt_0 radix2 k); intros. rewrite Rabs_pos_eq by lra. replace (k + 1 - 1)%Z with k by ring. lra. }
-rewrite C, Rmult_assoc, <- bpow_plus, Z.add_opp_diag_r. simpl (bpow _ 0). rewrite Rmult_1_r.
-unfold F2R; simpl. rewrite Eo, nearest_plus_even. reflexivity.
+intros [H1 H2]. replace (IZR z * h) with (2 * (IZR z / 2) * h) by field.
+rewrite two_halves, whole, mult_IZR, two_halves.
+- reflexivity.
+- apply IZR_le in H1. apply IZR_lt in H2. replace (k + 2)%Z with (1 + (k + 1))%Z in H2 by ring.
+  rewrite (Z.pow_add_r 2 1) in H2 by lia. replace (k + 1)%Z with (1 + k)%Z in H1 by ring.
+  rewrite (Z.pow_add_r 2 1) in H1 by lia. change (2 ^ 1)%Z with 2%Z in *. rewrite mult_IZR in H1, H2. lra.
 Qed.
 
 Lemma nearest_half : ZnearestE (/ 2) = 0%Z.
 Proof.
 unfold Znearest. rewrite (Zfloor_imp 0) by (simpl; lra). rewrite Rminus_0_r, Rcompare_Eq by reflexivity. reflexivity.
 Qed.
+Lemma nearest_minus_half : ZnearestE (- / 2) = 0%Z.
+Proof.
+unfold Znearest. rewrite (Zfloor_imp (-1)) by (simpl; lra). replace (- / 2 - -1) with (/ 2) by lra.
+rewrite Rcompare_Eq by reflexivity. simpl. apply Zceil_imp. simpl. lra.
+Qed.
+(** Of a tie the even ulp is taken: a multiple of four halves. *)
+Lemma tie_1 q : (2 * ZnearestE (IZR (4 * q + 1) / 2) = 4 * q)%Z.
+Proof. replace (IZR (4 * q + 1) / 2) with (IZR (2 * q) + / 2) by (rewrite plus_IZR, !mult_IZR; field).
+rewrite nearest_plus_even, nearest_half. ring. Qed.
+Lemma tie_3 q : (2 * ZnearestE (IZR (4 * q + 3) / 2) = 4 * q + 4)%Z.
+Proof. replace (IZR (4 * q + 3) / 2) with (IZR (2 * (q + 1)) + - / 2)
+  by (rewrite mult_IZR, !plus_IZR, mult_IZR; field).
+rewrite nearest_plus_even, nearest_minus_half. ring. Qed.
+Lemma no_tie q : (2 * ZnearestE (IZR (2 * q) / 2) = 2 * q)%Z.
+Proof. replace (IZR (2 * q) / 2) with (IZR q) by (rewrite mult_IZR; field).
+rewrite Zrnd_IZR by auto with typeclass_instances. reflexivity. Qed.
+Lemma nearest_halves z : let r := (2 * ZnearestE (IZR z / 2))%Z in
+  (z - 1 <= r <= z + 1)%Z /\ (Z.odd z = true -> r mod 4 = 0)%Z /\ (Z.even r = true).
+Proof.
+cbv zeta. assert (E : (z = 4 * (z / 4) + z mod 4)%Z) by (apply Z.div_mod; lia).
+assert (B := Z.mod_pos_bound z 4 ltac:(lia)). set (q := (z / 4)%Z) in *. set (r := (z mod 4)%Z) in *. rewrite E.
+assert (r = 0 \/ r = 1 \/ r = 2 \/ r = 3)%Z as [-> | [-> | [-> | ->]]] by lia.
+- replace (4 * q + 0)%Z with (2 * (2 * q))%Z by ring. rewrite no_tie. repeat split; try lia.
+  + rewrite Z.odd_mul. discriminate.
+  + now rewrite Z.even_mul.
+- rewrite tie_1. repeat split; try lia.
+  + intros _. rewrite Z.mul_comm. apply Z.mod_mul. lia.
+  + now rewrite Z.even_mul.
+- replace (4 * q + 2)%Z with (2 * (2 * q + 1))%Z by ring. rewrite no_tie. repeat split; try lia.
+  + rewrite Z.odd_mul. discriminate.
+  + now rewrite Z.even_mul.
+- rewrite tie_3. repeat split; try lia.
+  + intros _. replace (4 * q + 4)%Z with ((q + 1) * 4)%Z by ring. apply Z.mod_mul. lia.
+  + replace (4 * q + 4)%Z with (2 * (2 * (q + 1)))%Z by ring. now rewrite Z.even_mul.
+Qed.
+
+Lemma sizes : (a = 4 * 2 ^ (k - 1 - j) + 1 /\ 0 < 2 ^ (k - 1 - j) /\ 2 ^ j * a = 2 ^ (k + 1) + 2 ^ j /\
+  2 ^ j = 4 * 2 ^ (j - 2) /\ 0 < 2 ^ (j - 2) /\ 2 ^ (k + 1) = 4 * 2 ^ (k - 1) /\ 2 ^ (k + 2) = 8 * 2 ^ (k - 1) /\
+  2 ^ j <= 2 ^ (k - 1) /\ 4 * 2 ^ (k - 1 - j) <= 2 ^ (k - 1) /\ 4 <= 2 ^ (k - 1))%Z.
+Proof.
+unfold odd_part. replace (k + 1 - j)%Z with (2 + (k - 1 - j))%Z by ring.
+rewrite (Z.pow_add_r 2 2) by lia. change (2 ^ 2)%Z with 4%Z.
+assert (0 < 2 ^ (k - 1 - j))%Z by (apply Z.pow_pos_nonneg; lia).
+assert (0 < 2 ^ (j - 2))%Z by (apply Z.pow_pos_nonneg; lia).
+assert (E1 : (2 ^ j = 4 * 2 ^ (j - 2))%Z)
+  by (replace j with (2 + (j - 2))%Z at 1 by ring; now rewrite Z.pow_add_r by lia).
+assert (E2 : (2 ^ (k + 1) = 4 * 2 ^ (k - 1))%Z)
+  by (replace (k + 1)%Z with (2 + (k - 1))%Z by ring; now rewrite Z.pow_add_r by lia).
+assert (E3 : (2 ^ (k + 2) = 8 * 2 ^ (k - 1))%Z)
+  by (replace (k + 2)%Z with (3 + (k - 1))%Z by ring; now rewrite Z.pow_add_r by lia).
+assert (E4 : (2 ^ j * 2 ^ (k - 1 - j) = 2 ^ (k - 1))%Z) by (rewrite <- Z.pow_add_r by lia; f_equal; ring).
+assert (2 ^ j <= 2 ^ (k - 1))%Z by (apply Z.pow_le_mono_r; lia).
+assert (2 ^ 2 <= 2 ^ (k - 1))%Z by (apply Z.pow_le_mono_r; lia). change (2 ^ 2)%Z with 4%Z in *.
+repeat split; try lia; nia.
+Qed.
+
+(** The sum of i copies of L, in halves of an ulp: exact below 2^(k+1), and then a multiple of four, but perhaps for the
+    first one above. *)
+Definition reached (i : nat) (z : Z) : Prop :=
+  (z = Z.of_nat i * a /\ z < 2 ^ (k + 1))%Z \/
+  (2 ^ (k + 1) <= z <= Z.of_nat i * (a + 1))%Z /\ Z.even z = true /\
+    ((z mod 4 = 0)%Z \/ (z = 2 * ZnearestE (IZR (Z.of_nat i * a) / 2))%Z).
+Lemma run i : (i <= n)%nat -> exists z, fold_left (fun s x => fl (s + x)) (repeat L i) 0 = IZR z * h /\ reached i z.
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
+induction i as [|i IH]; intros H.
+- exists 0%Z. split; [simpl; ring|]. left. split; [reflexivity|lia].
+- destruct IH as (z & Ez & R); [lia|].
+  assert (Hi : (Z.of_nat (S i) <= 2 ^ j)%Z) by (unfold n in H; lia).
+  change (repeat L (S i)) with (repeat L (1 + i)). rewrite Nat.add_comm, repeat_app, fold_left_app, Ez.
+  cbn [repeat fold_left].
+  replace (IZR z * h + L) with (IZR (z + a) * h) by (unfold L, odd_part; rewrite (plus_IZR z); ring).
+  destruct (nearest_halves (z + a)) as (N1 & N2 & N3).
+  assert (Ei : Z.of_nat (S i) = (Z.of_nat i + 1)%Z) by lia. rewrite Ei in *. assert (I0 : (0 <= Z.of_nat i)%Z) by lia.
+  set (i' := Z.of_nat i) in *. assert (a0 : (0 <= a)%Z) by lia.
+  assert (T : ((i' + 1) * a <= 2 ^ j * a)%Z) by (apply Z.mul_le_mono_nonneg_r; lia).
+  assert (T0 : (0 <= (i' + 1) * a)%Z) by (apply Z.mul_nonneg_nonneg; lia).
+  assert (T1 : ((i' + 1) * (a + 1) = (i' + 1) * a + i' + 1)%Z) by ring.
+  assert (T2 : ((i' + 1) * (a + 1) = i' * (a + 1) + a + 1)%Z) by ring.
+  destruct R as [[Rz R]|(R1 & R2 & R3)].
+  + assert (Z1 : (z + a = (i' + 1) * a)%Z) by (unfold i'; rewrite Rz; ring). rewrite Z1 in *.
+    destruct (Z_lt_le_dec ((i' + 1) * a) (2 ^ (k + 1))) as [s|s].
+    * exists ((i' + 1) * a)%Z. split; [apply added_exactly; lia|]. left. rewrite Ei. split; [reflexivity|exact s].
+    * exists (2 * ZnearestE (IZR ((i' + 1) * a) / 2))%Z. split; [apply rounded_to_ulps; lia|]. right. rewrite Ei.
+      assert (E4 : (2 ^ (k + 1) = 2 * (2 * 2 ^ (k - 1)))%Z) by lia.
+      assert (B : (2 ^ (k + 1) <= 2 * ZnearestE (IZR ((i' + 1) * a) / 2))%Z).
+      { destruct (Z.eq_dec ((i' + 1) * a) (2 ^ (k + 1))) as [e|e]; [rewrite e, E4, no_tie|]; lia. }
+      split; [lia|]. split; [exact N3|]. right. reflexivity.
+  + fold i' in R1. exists (2 * ZnearestE (IZR (z + a) / 2))%Z. split; [apply rounded_to_ulps; lia|]. right. rewrite Ei.
+    assert (O : Z.odd (z + a) = true).
+    { rewrite Z.odd_add, Ea, Z.odd_add, Z.odd_mul. rewrite <- Z.negb_even, R2. reflexivity. }
+    split; [lia|]. split; [exact N3|]. left. exact (N2 O).
+Qed.
+Lemma all_copies : exists z, fold_left (fun s x => fl (s + x)) (repeat L n) 0 = IZR (4 * z) * h /\
+  (2 ^ (k + 1) <= 4 * z <= 2 ^ (k + 1) + 2 * 2 ^ j)%Z.
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
+destruct (run n (le_n n)) as (z & Ez & R). assert (Hn : Z.of_nat n = (2 ^ j)%Z) by (unfold n; lia).
+unfold reached in R. rewrite Hn, En in R.
+assert (T : (2 ^ j * (a + 1) = 2 ^ (k + 1) + 2 * 2 ^ j)%Z) by (rewrite Z.mul_add_distr_l, En; ring).
+assert (M : (z mod 4 = 0 /\ 2 ^ (k + 1) <= z <= 2 ^ (k + 1) + 2 * 2 ^ j)%Z).
+{ destruct R as [[-> R]|(R1 & R2 & [R3|R3])]; [lia| |].
+  - split; [exact R3|]. lia.
+  - split; [|lia]. rewrite R3. replace (2 ^ (k + 1) + 2 ^ j)%Z with (2 * (2 * (2 ^ (k - 1) + 2 ^ (j - 2))))%Z by lia.
+    rewrite no_tie. replace (2 * (2 * (2 ^ (k - 1) + 2 ^ (j - 2))))%Z with ((2 ^ (k - 1) + 2 ^ (j - 2)) * 4)%Z by ring.
+    apply Z.mod_mul. lia. }
+destruct M as [M B]. exists (z / 4)%Z. assert (E := Z.div_mod z 4 ltac:(lia)). rewrite M, Z.add_0_r in E.
+rewrite <- E. auto.
+Qed.
 
 Theorem rounding_attack : exists d d', hamming d d' /\ Forall (fun x => format x) d /\ Forall (fun x => format x) d' /\
   Forall (within L U) d /\ Forall (within L U) d' /\ Rabs (sum_fl d - sum_fl d') = bpow radix2 j * (U - L).
 Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
 assert (P : 0 < bpow radix2 (m - k)) by apply bpow_gt_0.
-assert (FL : format L) by (rewrite <- (Rmult_1_l L); apply (copies 1); unfold n;
-assert (1 <= 2 ^ j)%Z by (apply (Z.pow_le_mono_r 2 0); lia); lia).
+assert (FL : format L) by (unfold L; fold odd_part; apply multiple_format; lia).
 assert (FU : format U).
 { unfold U, L. replace (m + j - k - 1)%Z with (j - 1 + (m - k))%Z by ring. rewrite bpow_plus, <- pow_IZR by lia.
   rewrite <- Rmult_assoc, <- mult_IZR.
   replace (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1)) * bpow radix2 (m - k) + bpow radix2 (m - k)) with
     (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1) + 1) * bpow radix2 (m - k)) by (rewrite plus_IZR; ring).
-  apply multiple_format; auto. rewrite Z.mul_add_distr_r, <- Z.pow_add_r by lia.
+  apply multiple_format; try lia. rewrite Z.mul_add_distr_r, <- Z.pow_add_r by lia.
   replace (k + 1 - j + (j - 1))%Z with k by ring. rewrite (Z.pow_add_r 2 k 1) by lia.
   assert (2 ^ (j - 1) < 2 ^ k)%Z by (apply Z.pow_lt_mono_r; lia). generalize (Z.pow_nonneg 2 (j - 1)); lia. }
 exists (repeat L n ++ [U]), (repeat L n ++ [L]).
@@ -585,24 +660,31 @@ assert (R : forall (Q : R -> Prop) x, Q L -> Q x -> Forall Q (repeat L n ++ [x])
   apply repeat_spec in Hy. now subst. }
 split; [constructor|].
 repeat split; try (apply R; auto; unfold within, U; lra).
-unfold iterated. rewrite !fold_left_app, run by auto. cbn [fold_left].
-assert (L2 : L = bpow radix2 m + / 2 * bpow radix2 (m + j - k)).
-{ rewrite L_eq. f_equal. replace (bpow radix2 (m + j - k)) with (bpow radix2 (1 + (m + j - k - 1))) by (f_equal;
-  ring). rewrite (bpow_plus radix2 1). change (bpow radix2 1) with 2. field. }
-assert (U2 : U = bpow radix2 m + (/ 2 + bpow radix2 (- j)) * bpow radix2 (m + j - k)).
-{ unfold U. rewrite L2, Rmult_plus_distr_r, <- bpow_plus. replace (- j + (m + j - k))%Z with (m - k)%Z by ring. ring. }
-assert (B : bpow radix2 (- j) <= / 4) by (change (/ 4) with (bpow radix2 (-2)); apply bpow_le; lia).
-assert (B0 : 0 < bpow radix2 (- j)) by apply bpow_gt_0.
-assert (SL : fl (INR n * L + L) = IZR (top + 0) * bpow radix2 (m + j - k)).
-{ generalize (step (/ 2)). rewrite nearest_half, <- L2. intros S; apply S; lra. }
-assert (SU : fl (INR n * L + U) = IZR (top + 1) * bpow radix2 (m + j - k)).
-{ assert (N : ZnearestE (/ 2 + bpow radix2 (- j)) = 1%Z) by (apply Znearest_imp; apply Rabs_lt; lra).
-  generalize (step (/ 2 + bpow radix2 (- j))). rewrite N, <- U2. intros S; apply S; lra. }
-rewrite SL, SU, !plus_IZR. replace ((IZR top + 1) * bpow radix2 (m + j - k) - (IZR top + 0) * bpow radix2 (m + j - k))
-with (bpow radix2 (m + j - k)) by ring.
-rewrite Rabs_pos_eq by apply bpow_ge_0. unfold U. replace (L + bpow radix2 (m - k) - L) with (bpow radix2 (m - k))
-by ring.
-rewrite <- bpow_plus. f_equal. ring.
+destruct all_copies as (z & Ez & B). unfold iterated. rewrite !fold_left_app, Ez. cbn [fold_left].
+set (c := (2 ^ (k - 1 - j))%Z) in *.
+assert (SL : fl (IZR (4 * z) * h + L) = IZR (2 * (2 * z + 2 * c)) * h).
+{ replace (IZR (4 * z) * h + L) with (IZR (4 * (z + c) + 1) * h).
+  - rewrite rounded_to_ulps by lia. rewrite tie_1. f_equal. f_equal. ring.
+  - unfold L. fold odd_part. rewrite Ea, !plus_IZR, !mult_IZR, !plus_IZR. ring. }
+assert (Bj : bpow radix2 (1 - j) <= / 2) by (change (/ 2) with (bpow radix2 (-1)); apply bpow_le; lia).
+assert (B0 : 0 < bpow radix2 (1 - j)) by apply bpow_gt_0.
+assert (Eh : bpow radix2 (m - k) = bpow radix2 (1 - j) * h) by (rewrite <- bpow_plus; f_equal; ring).
+assert (SU : fl (IZR (4 * z) * h + U) = IZR (2 * (2 * z + 2 * c + 1)) * h).
+{ replace (IZR (4 * z) * h + U) with (2 * (IZR (2 * z + 2 * c) + (/ 2 + bpow radix2 (1 - j) / 2)) * h).
+  - rewrite two_halves, whole.
+    + replace (IZR (2 * z + 2 * c)) with (IZR (2 * (z + c))) by (f_equal; ring). rewrite nearest_plus_even.
+      replace (ZnearestE (/ 2 + bpow radix2 (1 - j) / 2)) with 1%Z.
+      * rewrite <- two_halves, <- mult_IZR. f_equal. f_equal. ring.
+      * symmetry. apply Znearest_imp. apply Rabs_lt; lra.
+    + assert (T1 : (2 ^ k <= 2 * z + 2 * c)%Z).
+      { replace (2 ^ (k + 1))%Z with (2 * 2 ^ k)%Z in B by (rewrite Z.pow_add_r by lia; ring). lia. }
+      assert (T2 : (2 * z + 2 * c + 1 <= 2 ^ (k + 1))%Z) by lia.
+      apply IZR_le in T1, T2. rewrite (plus_IZR _ 1) in T2. lra.
+  - unfold U, L. fold odd_part. rewrite Eh, Ea, !plus_IZR, !mult_IZR. field. }
+rewrite SL, SU. rewrite !(mult_IZR 2), (plus_IZR (2 * z + 2 * c) 1).
+replace (2 * (IZR (2 * z + 2 * c) + 1) * h - 2 * IZR (2 * z + 2 * c) * h) with (2 * 1 * h) by ring.
+rewrite two_halves, Rmult_1_l. rewrite Rabs_pos_eq by apply bpow_ge_0. unfold U.
+replace (L + bpow radix2 (m - k) - L) with (bpow radix2 (m - k)) by ring. rewrite <- bpow_plus. f_equal. ring.
 Qed.
 
 (** So no bound below 2^j (U - L) holds: in particular not the ideal one. *)

@@ -10,6 +10,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.data.records import present, records
+from soundsum.methods import stability
 from soundsum.methods.stability import MOST_PERMUTED, by_sign, permute, truncate
 
 COLUMNS = {
@@ -59,6 +60,13 @@ def test_present_records_are_those_not_missing(column):
 def test_too_many_records_are_not_brought_into_memory():
     with pytest.raises(ValueError, match=r"too many to permute in memory .* such as grid or split"):
         permute(ss.Runs("int8", [(1, MOST_PERMUTED + 1)]))
+
+
+def test_as_many_runs_are_permuted_as_the_limit_says(monkeypatch):
+    monkeypatch.setattr(stability, "MOST_PERMUTED", 3)
+    assert permute(ss.Runs("int8", [(1, 3)])).size == 3
+    with pytest.raises(ValueError, match="the limit is 3"):
+        permute(ss.Runs("int8", [(1, 4)]))
 
 
 def test_hamming_is_not_enough_for_truncation():
