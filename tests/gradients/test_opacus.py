@@ -106,7 +106,7 @@ def test_memory_is_managed_in_parts_of_one_size():
         data_loader=loader, max_physical_batch_size=10, optimizer=optimizer
     ) as parts:
         steps = train(net, optimizer, parts)
-    assert steps == 8 * -(-engine.slots.size // 10)
+        assert steps == len(parts) == 8 * -(-engine.slots.size // 10)
     assert sum(entry[-1] for entry in engine.accountant.history) == 8
 
 
