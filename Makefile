@@ -62,9 +62,9 @@ mutants: build
 
 # Gradients need torch (its CPU build, without what it needs for GPUs: where the usual index has none, PIP_EXTRA_INDEX_URL
 # names one that has), Opacus and scikit-learn's digits; `make test` does without them. Findings that are not disclosed
-# yet are tried here too.
+# yet are tried here too. One thread each, as the tests share the processors already.
 gradients: build torch
-	@$(BIN)/pytest --numprocesses auto --quiet tests/gradients undisclosed/gradients $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --quiet tests/gradients undisclosed/gradients $(ARGS)
 
 TORCH := torch setuptools filelock fsspec networkx sympy opacus opt_einsum scikit-learn joblib threadpoolctl
 torch: build

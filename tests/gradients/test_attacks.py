@@ -41,6 +41,28 @@ def test_a_sum_in_bfloat16_is_told_apart(name):
     assert outcome.distinct <= 4  # of 60: the noise is gone
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["half_precision_batch", "swallowed_noise", "ghost"])
+def test_opacus_with_our_optimizer_does_not_tell_them_apart(name):
+    outcome = ss.gradients.attack(name).run(our_optimizer, runs=20)
+    assert not outcome.succeeds, outcome
+    assert outcome.distinct > 3
+
+
+def our_optimizer(model, inputs, reduction, max_norm, noise_multiplier):
+    from opacus import GradSampleModule
+
+    wrapped = GradSampleModule(model, loss_reduction=reduction)
+    optimizer = ss.gradients.opacus.DPOptimizer(
+        torch.optim.SGD(wrapped.parameters(), lr=1.0), noise_multiplier=noise_multiplier, max_grad_norm=max_norm,
+        expected_batch_size=1, loss_reduction="sum",
+    )  # fmt: skip
+    wrapped(inputs).sum().backward()
+    optimizer.clip_and_accumulate()
+    noisy = optimizer._sum.release()
+    return noisy.floats(torch.float64)
+
+
 def test_what_counts_as_success():
     assert Outcome("a", 60, 60, 0.6, 2).succeeds
     assert not Outcome("a", 60, 40, 0.6, 60).succeeds

@@ -1,6 +1,8 @@
 """Opacus end to end with our engine: the same epsilon and hooks, exact sums, and every refusal with its remedy."""
 
 import math
+import subprocess
+import sys
 
 import opacus
 import pytest
@@ -104,7 +106,7 @@ def test_memory_is_managed_in_parts_of_one_size():
         data_loader=loader, max_physical_batch_size=10, optimizer=optimizer
     ) as parts:
         steps = train(net, optimizer, parts)
-    assert steps == 8 * -(-engine.slots.size // 10)
+        assert steps == len(parts) == 8 * -(-engine.slots.size // 10)
     assert sum(entry[-1] for entry in engine.accountant.history) == 8
 
 
@@ -271,6 +273,22 @@ def test_a_dummy_is_made_of_zeros_or_given():
     with pytest.raises(ValueError, match="dummy="):
         dummy_like("text")
     assert Padded([1, 2], "d")[EMPTY] == "d"
+
+
+def test_without_opacus_the_error_says_how_to_get_it():
+    code = """
+import sys
+sys.modules["opacus"] = None
+import soundsum as ss
+try:
+    ss.gradients.opacus.PrivacyEngine
+except ModuleNotFoundError as missing:
+    assert "opacus is not installed" in str(missing), missing
+    assert "pip install 'soundsum[torch]'" in str(missing)
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # Two processes

@@ -42,6 +42,7 @@ DEFINITIONS = [
         "toward_zero_sum pairwise_sum numpy_sum",
         "Overflow": "plus minus plus_down Omega record",
         "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum",
+        "Gradients": "squares shorten clip factor length2 clipped_sum difference",
         "Distances": "places counted d_Sym subsequence",
         "Attacks": "filled lower upper all_lower one_upper top_record f phases U2 x2 L2 in_turn pairs L U n",
         "Promises": "promised",

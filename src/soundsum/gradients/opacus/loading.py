@@ -54,11 +54,16 @@ class PoissonBatches(Sampler[list[int]]):
     def __init__(self, records: int, q: Fraction) -> None:
         self.records, self.q = records, q
 
-    def __len__(self) -> int:
+    @property
+    def steps(self) -> int:
+        """In an epoch: a public number."""
         return max(1, int(1 / self.q))
 
+    def __len__(self) -> int:
+        return self.steps
+
     def __iter__(self) -> Iterator[list[int]]:
-        for _ in range(len(self)):
+        for _ in range(self.steps):
             yield self.draw().tolist()
 
     def draw(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -76,9 +81,13 @@ class SlotBatches(PoissonBatches):
         self.slots, self.physical, self.world = slots, physical, world
         self.handed_out: deque[tuple[list[bool], bool]] = deque()
 
+    def __len__(self) -> int:
+        rows = self.slots.size // (1 if self.world is None else torch.distributed.get_world_size(self.world))
+        return self.steps * -(-rows // (self.physical or rows))
+
     def __iter__(self) -> Iterator[list[int]]:
         self.handed_out.clear()
-        for _ in range(len(self)):
+        for _ in range(self.steps):
             rows = self._mine(place(self.draw(), self.slots.size))
             width = self.physical or len(rows)
             for first in range(0, len(rows), width):
