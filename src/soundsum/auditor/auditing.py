@@ -160,16 +160,16 @@ class _Examination:
 
     def _certify(self) -> None:
         candidates: dict[str, Measurement] = {}
-        for name, seen in self.measured.items():
-            worst = [one for one in seen if one.violates]
-            if worst:
-                candidates[name] = min(worst, key=lambda one: one.attack.records)
-            else:
-                self._add(self._unviolated(name, seen))
         errors = [one for seen in self.measured.values() for one in seen if one.one_sided and self._counts(one)]
         certain = next((one for one in errors if always_one_sided(self.target, one)), None)
         if certain is not None:
             candidates["exception"] = certain
+        for name, seen in self.measured.items():
+            worst = [one for one in seen if one.violates]
+            if worst:
+                candidates[name] = min(worst, key=lambda one: one.attack.records)
+            elif certain is None or not all(one.one_sided for one in seen):  # which the exception stands for
+                self._add(self._unviolated(name, seen))
         if not candidates:
             return
         self.progress("confirming in fresh processes")
@@ -230,6 +230,8 @@ class _Examination:
         chosen = self._chosen()
         if not chosen:
             return
+        if not self.measured:
+            self.limits.restart()  # finding the attacks is not the target's time
         pairs = [(made, event) for _, made, event in chosen]
         found, self.evidence = sample(self.target, pairs, self.runs, self.alpha, self.limits, self.progress)
         by_rule: dict[str, list[tuple[Attack, Sampled | Failure]]] = {}
