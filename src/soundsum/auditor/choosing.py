@@ -119,7 +119,7 @@ def _of_family(target: Target, name: str) -> Iterator[Attack]:
 
 def _made(target: Target, name: str, **wish: Any) -> Iterator[Attack]:
     made = _attack(name, target.dtype, target.neighbours, target.bounds, tuple(wish.items()))
-    if made is not None:
+    if made is not None and (target.specials or not made.outside):
         yield made
 
 
