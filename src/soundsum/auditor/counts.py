@@ -28,10 +28,10 @@ THIRDS = 80
 
 @dataclass(frozen=True)
 class Promise:
-    """(epsilon, delta) at a distance: group privacy for more than 1, the same distribution for 0.
+    """(epsilon, delta) at a distance: group privacy for more than 1; a reordering, at 0, is within 1.
 
-    >>> Promise.at(Fraction(1), Fraction(0), 2).epsilon, Promise.at(Fraction(1), Fraction(1, 10), 0).delta
-    (2.0, 0.0)
+    >>> Promise.at(Fraction(1), Fraction(0), 2).epsilon, Promise.at(Fraction(1), Fraction(0), 0).epsilon
+    (2.0, 1.0)
     """
 
     epsilon: float
@@ -39,7 +39,7 @@ class Promise:
 
     @classmethod
     def at(cls, epsilon: Fraction, delta: Fraction, distance: int | float) -> Promise:
-        each, d = float(epsilon), int(distance)
+        each, d = float(epsilon), max(1, int(distance))
         times = float(d) if each == 0 else math.expm1(d * each) / math.expm1(each)
         return cls(d * each, min(1.0, float(delta) * times))
 

@@ -62,7 +62,7 @@ class Measurement:
         """How far beyond what is claimed; negative within."""
         if self.moved is None or self.claimed is None or is_special(self.moved):
             return None if self.claimed is None or self.moved is None else float("inf")
-        return Fraction(self.moved) - self.claimed * int(self.attack.distance)
+        return Fraction(self.moved) - self.claimed * max(1, int(self.attack.distance))  # 0 is within 1
 
     @property
     def violates(self) -> bool:
