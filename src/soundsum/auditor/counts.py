@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,7 +202,3 @@ def _log_ratio(numerator: float, denominator: float) -> float:
 def show_p_value(p: Decimal) -> str:
     """A p-value to two digits, or the power of ten it lies below."""
     return f"{p:.2g}" if p >= Decimal("1e-99") else "below 1e-99"
-
-
-def as_json_number(p: Decimal) -> Any:
-    return f"{p:.6e}"
