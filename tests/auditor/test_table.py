@@ -45,7 +45,7 @@ def test_what_the_paper_published_is_shown_and_what_is_new_is_not(tmp_path):
     assert "| diffprivlib.mean.float64 | to be reported |  |  |" in page
     assert "secret" not in page
     assert "hidden" not in page
-    assert "| nothing, by 1 families | big ones: time (--time) |" in page
+    assert "| nothing, by 1 family | big ones: time (--time) |" in page
 
 
 def test_a_report_has_a_program_for_each_new_violation_and_no_other(tmp_path):
