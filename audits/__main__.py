@@ -17,8 +17,7 @@ from typing import Any
 
 import soundsum as ss
 from audits.table import write_reports, write_table
-from soundsum.auditor.adapters import HERE, NAMES
-from soundsum.auditor.environments import NotInstalled, environment_for
+from soundsum.auditor.adapters import NAMES, environment_of
 
 RESULTS = Path("build/audits")
 
@@ -46,12 +45,13 @@ def audit(name: str, seconds: float, runs: int) -> dict[str, Any]:
     result: dict[str, Any] = {"library": name, "date": f"{datetime.now(UTC):%Y-%m-%d}", "time": seconds, "runs": runs}
     try:
         found = ss.audit(name, install=True, seconds=seconds, runs=runs, watch=show).to_json()
-    except (ValueError, NotInstalled) as reason:
+    except ValueError as reason:
         return result | {"summary": f"not reached: {reason}", "findings": [], "targets": []}
-    python = environment_for(name, (HERE / f"{name.replace('-', '_')}.txt")).python
+    environment = environment_of(name)
+    assert environment is not None
     for finding in found["findings"]:
         if finding["repro"]:
-            finding["repro_exit"] = run(python, finding["repro"])
+            finding["repro_exit"] = run(environment.python, finding["repro"])
     violations = [x for x in found["findings"] if x["verdict"].startswith("VIOLATION")]
     shown = sum(x.get("repro_exit") == 1 for x in violations)
     summary = f"{len(found['targets'])} targets, {len(violations)} violations, {shown} of them seen again alone"

@@ -74,7 +74,7 @@ def _seen(findings: Sequence[dict[str, Any]]) -> str:
     tried = len(findings)
     refused = [x for x in findings if x["verdict"] == "REFUSED"]
     said = f"; declined: {refused[0]['headline']}" if len(refused) == tried and refused else ""
-    return _cell(f"nothing, by {tried} families{said}")
+    return _cell(f"nothing, by {tried} {'family' if tried == 1 else 'families'}{said}")
 
 
 def _left_out(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:

@@ -1,6 +1,7 @@
 """The statistics: figures that are known, and rates of false alarms on mechanisms that just keep their promise."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -8,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+import soundsum as ss
 from soundsum.auditor.counts import (
     Promise,
     Table,
@@ -110,7 +112,7 @@ def test_every_factor_has_expectation_at_most_one_at_every_private_point(promise
     E, delta = promise.factor, promise.delta
     for t in np.linspace(0, promise.kink, 15):
         for p, q in ((E * t + delta, t), (1 - t, 1 - E * t - delta), (t, E * t + delta)):
-            for pairs, x, y in rng.integers(0, 30, (20, 3)):
+            for pairs, x, y in rng.integers(0, 30, (8, 3)):
                 pairs = int(max(pairs, x, y))
                 total = 0.0
                 for left, right in product([True, False], repeat=2):
@@ -205,3 +207,26 @@ def test_what_could_have_been_detected_is_detected_about_half_the_time():
     seen = (np.cumsum(log_factors(left, right, ONE), axis=1).max(axis=1) >= enough).mean()
     assert 0.3 < seen <= 0.97
     assert detectable(2, ONE, enough) == math.inf
+
+
+def test_false_alarms_stay_below_their_rate_with_events_that_are_learned():
+    """Whole audits of exact discrete Laplace noise for the claimed sensitivity: the event is chosen on the way."""
+    rng = np.random.default_rng()
+    a = math.exp(-1 / 4)
+
+    def release(data, runs):
+        return float(np.sum(data)) + rng.geometric(1 - a, runs) - rng.geometric(1 - a, runs)
+
+    box = ss.Target(release=release, dtype="float64", relation="hamming", bounds=(0, 4))
+    pair = replace(
+        ss.attack("rounding", "float64", relation="hamming"),
+        left=ss.Runs("float64", [(4, 1)]),
+        right=ss.Runs("float64", [(0, 1)]),
+        problem=ss.Problem("float64", 0, 4, "hamming", 1),
+        totals=(Fraction(4), Fraction(0)),
+    )
+    audits, alarms = 100, 0
+    for _ in range(audits):
+        (finding,) = ss.audit(box, [pair], runs=400, alpha=0.05, seconds=30).findings
+        alarms += finding.verdict.violation
+    assert alarms < most_allowed(audits, 0.05)

@@ -247,7 +247,7 @@ class Attack:
             "predicted": None if predicted is None else str(predicted),
             "ratio": str(self.ratio),
             "aimed_at": self.aimed_at,
-            "event": self.event.to_json(),
+            "event": None if difference(*self.totals) == 0 else self.event.to_json(),
             "reference": self.reference,
             "statement": self.statement,
         }

@@ -12,14 +12,17 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+from soundsum.arithmetic.numbers import NumberType
 from soundsum.arithmetic.rationals import is_special
 from soundsum.arithmetic.words import size as records_in_words
 from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.attacks.families.path import steepest
 from soundsum.attacks.families.special_values import FORMS
 from soundsum.auditor.target import Target, Unsupported
+from soundsum.data.relations import Relation
 from soundsum.data.runs import Runs
 
 SIZES = tuple(2**p + 2 for p in (5, 8, 12, 16, 20, 24, 28, 30))
@@ -115,10 +118,20 @@ def _of_family(target: Target, name: str) -> Iterator[Attack]:
 
 
 def _made(target: Target, name: str, **wish: Any) -> Iterator[Attack]:
+    made = _attack(name, target.dtype, target.neighbours, target.bounds, tuple(wish.items()))
+    if made is not None and (target.specials or not made.outside):
+        yield made
+
+
+@lru_cache(maxsize=1024)
+def _attack(
+    name: str, kind: NumberType, relation: Relation, bounds: Any, wish: tuple[tuple[str, Any], ...]
+) -> Attack | None:
+    """An attack, made once for all targets; None where there is none with these bounds, or none that small."""
     try:
-        yield attack(name, target.dtype, relation=target.neighbours, bounds=target.bounds, **wish)
-    except ValueError:  # not with these bounds, or not that small
-        return
+        return attack(name, kind, relation=relation, bounds=bounds, **dict(wish))
+    except ValueError:
+        return None
 
 
 def own_step(target: Target, made: Attack) -> Attack:

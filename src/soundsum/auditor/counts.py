@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,10 @@ THIRDS = 80
 
 @dataclass(frozen=True)
 class Promise:
-    """(epsilon, delta) at a distance: group privacy for more than 1, the same distribution for 0.
+    """(epsilon, delta) at a distance: group privacy for more than 1; a reordering, at 0, is within 1.
 
-    >>> Promise.at(Fraction(1), Fraction(0), 2).epsilon, Promise.at(Fraction(1), Fraction(1, 10), 0).delta
-    (2.0, 0.0)
+    >>> Promise.at(Fraction(1), Fraction(0), 2).epsilon, Promise.at(Fraction(1), Fraction(0), 0).epsilon
+    (2.0, 1.0)
     """
 
     epsilon: float
@@ -39,7 +38,7 @@ class Promise:
 
     @classmethod
     def at(cls, epsilon: Fraction, delta: Fraction, distance: int | float) -> Promise:
-        each, d = float(epsilon), int(distance)
+        each, d = float(epsilon), max(1, int(distance))
         times = float(d) if each == 0 else math.expm1(d * each) / math.expm1(each)
         return cls(d * each, min(1.0, float(delta) * times))
 
@@ -203,7 +202,3 @@ def _log_ratio(numerator: float, denominator: float) -> float:
 def show_p_value(p: Decimal) -> str:
     """A p-value to two digits, or the power of ten it lies below."""
     return f"{p:.2g}" if p >= Decimal("1e-99") else "below 1e-99"
-
-
-def as_json_number(p: Decimal) -> Any:
-    return f"{p:.6e}"

@@ -26,7 +26,7 @@ OFFLINE = ("ConnectionError", "ConnectTimeout", "NameResolutionError", "ProxyErr
 """What pip says where it reaches no index."""
 
 
-class NotInstalled(Exception):
+class NotInstalled(ValueError):
     """A library could not be installed; the text says why and what to do."""
 
 

@@ -101,7 +101,7 @@ class Finding:
         """How far the claimed sensitivity lets the two sums be apart."""
         if self.claimed is None or self.attack is None:
             return None
-        return self.claimed * int(self.attack.distance)
+        return self.claimed * max(1, int(self.attack.distance))
 
     @property
     def ratio(self) -> Fraction | float | None:

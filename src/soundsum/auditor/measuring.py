@@ -62,7 +62,7 @@ class Measurement:
         """How far beyond what is claimed; negative within."""
         if self.moved is None or self.claimed is None or is_special(self.moved):
             return None if self.claimed is None or self.moved is None else float("inf")
-        return Fraction(self.moved) - self.claimed * int(self.attack.distance)
+        return Fraction(self.moved) - self.claimed * max(1, int(self.attack.distance))  # 0 is within 1
 
     @property
     def violates(self) -> bool:
@@ -123,6 +123,8 @@ def measure_all(
     done: set[str] = set()
     first = True
     for made in attacks_on(target, families):
+        if first:
+            limits.restart()  # finding the attacks is not the target's time
         if made.name in done or not limits.allow(made, times_asked(made)):
             continue
         progress(f"{made.name}, {made.records:,} records")

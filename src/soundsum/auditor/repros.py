@@ -123,7 +123,7 @@ def _certified(finding: Finding) -> list[str]:
 def _statistical(finding: Finding) -> list[str]:
     assert finding.sampled is not None
     event, t = finding.sampled.event, finding.target
-    distance = int(finding.attack.distance) if finding.attack else 1
+    distance = max(1, int(finding.attack.distance)) if finding.attack else 1
     guard = (
         ["def event(data):", "    try: release(data)", "    except Exception: return True"]
         if event.test == "raises"

@@ -110,7 +110,11 @@ def _show_finding(console: Console, finding: Finding) -> None:
     if finding.sums is not None:
         rows.append(("sums", f"{binary(finding.sums[0])} and {binary(finding.sums[1])}"))
     if finding.claimed is not None:
-        moved = "" if finding.measured is None else f"; the sums are {binary(finding.measured)} apart"
+        moved = (
+            ""
+            if finding.measured is None or is_special(finding.measured)
+            else f"; the sums are {binary(finding.measured)} apart"
+        )
         rows.append(("claimed", f"{binary(finding.claimed)}{moved}"))
     quotes = [("says", t.claim_quote), ("neighbours", t.relation_quote), ("confirmed", finding.confirmed)]
     rows += [(heading, text) for heading, text in quotes if text]

@@ -89,6 +89,8 @@ def audit(
     else:
         done = audited.watch(console, whom, attacks or "all", options)
         audited.show(console, done)
+    if install or install_spec:
+        _tell_environment(console, target, install_spec)
     _write(console, done, None if to_json == "-" else to_json, to_html, to_junit, to_sarif)
     raise typer.Exit(done.exit_code)
 
@@ -127,6 +129,15 @@ def _write(
         if path:
             path.write_text(make(), encoding="utf-8")
             console.print(f"written: {path}", highlight=False)
+
+
+def _tell_environment(console: Console, target: str, spec: str | None) -> None:
+    """Where the library was installed, and how much that takes."""
+    from soundsum.auditor.adapters import environment_of
+
+    made = environment_of(target, spec)
+    if made is not None and made.ready:
+        console.print(f"environment: {made.path} ({made.size / 2**20:,.0f} MB; --clean removes it)", highlight=False)
 
 
 def _clean(console: Console) -> None:

@@ -1,11 +1,13 @@
 """The adapter to OpenDP, which the tests have beside soundsum: its sums, its claims, and what it declines."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import soundsum as ss
 from soundsum.auditor.adapters import open_adapter
+from soundsum.auditor.choosing import attacks_on
 from soundsum.auditor.target import Refused, Unsupported
 
 
@@ -51,3 +53,10 @@ def test_one_function_and_one_that_is_not_there():
     assert {target.name.split(".")[1] for target in open_adapter("opendp", function="mean")} == {"mean"}
     with pytest.raises(ValueError, match=r"opendp has no target 'summ'; did you mean"):
         open_adapter("opendp", function="summ")
+
+
+def test_records_that_the_domain_excludes_are_not_tried(targets):
+    target = targets["opendp.sum.symmetric.float64"]
+
+    assert not any(made.outside for made in attacks_on(target, ["special_values"]))
+    assert any(made.outside for made in attacks_on(replace(target, specials=True), ["special_values"]))

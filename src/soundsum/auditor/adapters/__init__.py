@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from soundsum.auditor.environments import Environment, environment_for
 from soundsum.auditor.environments import install as install_environment
 from soundsum.auditor.process import Limits, Missing
 from soundsum.auditor.remote import Library
@@ -54,8 +55,13 @@ def open_adapter(
     if found is None:
         raise ValueError(f"there is no adapter for {name!r}{_nearest(name, NAMES)}")
     library, within = found
-    file = HERE / f"{library.replace('-', '_')}.py"
-    return open_file(library, file, install, spec, function or within, limits)
+    return open_file(library, _file(library), install, spec, function or within, limits)
+
+
+def environment_of(name: str, spec: str | None = None) -> Environment | None:
+    """Where a library is installed by `install`, or None if there is no such adapter."""
+    found = split_name(name)
+    return None if found is None else environment_for(found[0], _file(found[0]).with_suffix(".txt"), spec)
 
 
 def open_file(
@@ -84,6 +90,10 @@ def open_file(
             f"{name} has no target {function!r}{_nearest(f'{name}.{function}', [x.name for x in targets])}"
         )
     return chosen
+
+
+def _file(library: str) -> Path:
+    return HERE / f"{library.replace('-', '_')}.py"
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:

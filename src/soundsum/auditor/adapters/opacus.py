@@ -22,19 +22,19 @@ RELATION = (
 CLAIM = "std=self.noise_multiplier * self.max_grad_norm (optimizers/optimizer.py:486): the sensitivity is max_grad_norm"
 
 START = """\
+import torch, opacus.grad_sample.utils as g, opacus.optimizers as o, opacus.utils.fast_gradient_clipping_utils as f; \
 BY_SUM = dict(expected_batch_size=None, loss_reduction="sum")
-import torch, opacus.grad_sample.utils as g, opacus.optimizers as o, opacus.utils.fast_gradient_clipping_utils as f
 def step(data, noise, C):
     model = g.wrap_model(torch.nn.Linear(1, 1, False, dtype=torch.{kind}), "{mode}", loss_reduction="sum"{more})
-    weight, x = next(model.parameters()), torch.tensor(data).to(torch.{kind})[:, None]
-    sgd = o.{optimizer}(torch.optim.SGD([weight]), noise_multiplier=noise, max_grad_norm=C, **BY_SUM)
+    weight, x = next(model.parameters()), torch.tensor(data).to(torch.{kind})[:, None]; \
+sgd = o.{optimizer}(torch.optim.SGD([weight]), noise_multiplier=noise, max_grad_norm=C, **BY_SUM)
 """
 BACKWARD = """\
     {loss}.backward(); sgd.pre_step(); return weight.grad.item()
 """
 BATCHES = """\
-    for i in range(n := len(x)):
-        sgd.signal_skip_step(i < n - 1); sgd.zero_grad(); model(x[i:i + 1]).sum().backward(); sgd.pre_step()
+    for i in range(n := len(x)): sgd.signal_skip_step(i < n - 1); sgd.zero_grad(); \
+model(x[i:i + 1]).sum().backward(); sgd.pre_step()
     return weight.grad.item()
 """
 END = """\

@@ -25,11 +25,11 @@ DISTANCE = "; of a known number of records one is changed at distance 2"
 
 
 PROGRAM = """\
-import opendp.prelude as dp; dp.enable_features("contrib")
+import functools, opendp.prelude as dp; dp.enable_features("contrib")
 def noiseless(data): return {expression}(data)
-def release(data):
-    noisy = dp.binary_search_chain(lambda scale: {expression} >> dp.m.then_laplace(scale), {distance}, epsilon)
-    return noisy(data)
+@functools.cache
+def noisy(): return dp.binary_search_chain(lambda s: {expression} >> dp.m.then_laplace(s), {distance}, epsilon)
+def release(data): return noisy()(data)
 """
 
 

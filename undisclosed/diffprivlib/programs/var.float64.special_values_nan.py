@@ -1,0 +1,15 @@
+# diffprivlib.var.float64 0.6.6: special_values_nan, hamming neighbours
+from fractions import Fraction
+import numpy as np
+lower, upper, epsilon, size = 0.0, 1.0, 1.0, 4
+from unittest.mock import patch
+from diffprivlib.tools import utils
+def release(data): return utils.var(data, epsilon=epsilon, bounds=(lower, upper))
+def noiseless(data):  # what the mechanism is given
+    with patch.object(utils.LaplaceBoundedDomain, "randomise", lambda self, value: value): return release(data)
+def rows(*parts): return np.concatenate([np.tile(np.array([float.fromhex(x) for x in xs.split()], 'float64'), n) for xs, n in parts])
+left = rows(("0x0.0p+0", 3), ("nan", 1))
+right = rows(("0x0.0p+0", 4))
+sums = [float(noiseless(data)) for data in (left, right)]
+print("the sums are", *sums)
+raise SystemExit(bool(np.isfinite(sums).sum() == 1 or np.isnan(sums).sum() == 1))
