@@ -1,6 +1,7 @@
 """The command line as a person uses it: real processes, what they print and how they end."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 SOUNDSUM = Path(sys.executable).with_name("soundsum")
 
 
-def soundsum(*arguments):
-    return subprocess.run([SOUNDSUM, *arguments], capture_output=True, text=True, env={"COLUMNS": "120"})
+def soundsum(*arguments, **environment):
+    environment = {"COLUMNS": "120", **environment}
+    return subprocess.run([SOUNDSUM, *arguments], capture_output=True, text=True, env=environment)
 
 
 def test_plan_prints_every_method_cheapest_first():
@@ -71,9 +73,13 @@ def test_wrong_usage_is_exit_code_2():
     assert soundsum("nonsense").returncode == 2
 
 
-def test_demo_shows_the_two_examples():
-    done = soundsum("demo")
-    assert done.returncode == 0
+def test_demo_shows_the_two_examples(tmp_path):
+    """Offline, and without an environment from before: it says what was left out, and audits soundsum alone."""
+    done = soundsum("demo", SOUNDSUM_CACHE=str(tmp_path), PIP_NO_INDEX="1", PIP_CONFIG_FILE=os.devnull)
+    assert done.returncode == 0, done.stderr
+    assert "diffprivlib was left out" in done.stdout
+    assert "soundsum.grid[float64, change_one]" in done.stdout
+    assert "VIOLATION" not in done.stdout
     assert "2^-49, 16 times the ideal" in done.stdout
     assert "33, 33 times the ideal" in done.stdout
 

@@ -1,4 +1,4 @@
-"""A walk for the terminal, on a small data set it makes itself: plan, release, by group, and what an attack does."""
+"""A walk for the terminal, on a small data set it makes itself: plan, release, by group, an attack and an audit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from soundsum.arithmetic.words import binary, number
 from soundsum.attacks import Attack, attack
 from soundsum.budget import Budget
+from soundsum.cli import demo_audit
 from soundsum.problem import Problem
 from soundsum.releases.calls import release
 from soundsum.releases.planning import plan, plans
@@ -49,9 +50,10 @@ def run(console: Console) -> None:
     for title, made in (("One rounding", attack("rounding")), ("Repeated rounding", attack("repeated_rounding_2"))):
         console.print(_compare(title, made))
     console.print(
-        "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n\n"
-        "Go on with: soundsum attack list, soundsum reproduce, soundsum verify --quick, soundsum sum --help\n"
+        "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n"
     )
+    demo_audit.run(console)
+    console.print("Go on with: soundsum audit --help, soundsum attack list, soundsum reproduce, soundsum sum --help\n")
 
 
 def _people(n: int) -> pa.Table:
