@@ -7,7 +7,6 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.syntax import Syntax
 from rich.table import Table
@@ -131,9 +130,9 @@ def _show_finding(console: Console, finding: Finding) -> None:
     rows.append(("mend", finding.hint))
     console.print(layout(f"{finding.rule} in detail", rows), highlight=False, markup=False, soft_wrap=True)
     if finding.repro:
-        console.print("  to see it alone (exit code 1 while it is there):", highlight=False)
-        code = Syntax(finding.repro.rstrip(), "python", theme="ansi_dark", background_color="default", word_wrap=True)
-        console.print(Padding(code, (0, 0, 0, 4)))
+        console.print("  to see it alone, run this (exit code 1 while it is there):\n", highlight=False)
+        code = Syntax("", "python", theme="ansi_dark", background_color="default").highlight(finding.repro.rstrip())
+        console.print(code, soft_wrap=True)  # as it is, to be copied
 
 
 def _footer(done: Audit) -> str:
