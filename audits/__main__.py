@@ -17,7 +17,7 @@ from typing import Any
 
 import soundsum as ss
 from audits.table import write_reports, write_table
-from soundsum.auditor.adapters import NAMES, environment_of
+from soundsum.auditor.adapters import NAMES, environment_of, split_name
 
 RESULTS = Path("build/audits")
 
@@ -33,7 +33,10 @@ def main() -> None:
     for name in () if given.table else given.libraries:
         print(f"{name} ...", flush=True)
         result = audit(name, given.time, given.runs)
-        (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+        path = RESULTS / f"{result['library']}.json"
+        if name != result["library"] and path.exists():
+            result = replace_targets(json.loads(path.read_text()), result)
+        path.write_text(json.dumps(result, indent=1) + "\n")
         print(f"{name}: {result['summary']}", flush=True)
     results = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
     write_table(results, Path("docs/audits.md"))
@@ -42,7 +45,9 @@ def main() -> None:
 
 def audit(name: str, seconds: float, runs: int) -> dict[str, Any]:
     """One library's audit as plain data, with what the program of each violation ended with."""
-    result: dict[str, Any] = {"library": name, "date": f"{datetime.now(UTC):%Y-%m-%d}", "time": seconds, "runs": runs}
+    library, _ = split_name(name) or (name, None)
+    command = f"make audit-all ARGS='{name} --time {seconds:g} --runs {runs}'"
+    result: dict[str, Any] = {"library": library, "date": f"{datetime.now(UTC):%Y-%m-%d}", "commands": [command]}
     try:
         found = ss.audit(name, install=True, seconds=seconds, runs=runs, watch=show).to_json()
     except ValueError as reason:
@@ -52,10 +57,22 @@ def audit(name: str, seconds: float, runs: int) -> dict[str, Any]:
     for finding in found["findings"]:
         if finding["repro"]:
             finding["repro_exit"] = run(environment.python, finding["repro"])
+    return result | found | {"summary": summarise(found)}
+
+
+def replace_targets(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """A library's results with those of some of its targets newer."""
+    names = {target["name"]: target for target in part["targets"]}
+    whole["targets"] = [names.get(target["name"], target) for target in whole["targets"]]
+    whole["findings"] = [x for x in whole["findings"] if x["target"] not in names] + part["findings"]
+    whole["commands"] += part["commands"]
+    return whole | {"summary": summarise(whole)}
+
+
+def summarise(found: dict[str, Any]) -> str:
     violations = [x for x in found["findings"] if x["verdict"].startswith("VIOLATION")]
     shown = sum(x.get("repro_exit") == 1 for x in violations)
-    summary = f"{len(found['targets'])} targets, {len(violations)} violations, {shown} of them seen again alone"
-    return result | found | {"summary": summary}
+    return f"{len(found['targets'])} targets, {len(violations)} violations, {shown} of them seen again alone"
 
 
 def show(target: str, done: int, total: int, doing: str) -> None:

@@ -40,9 +40,8 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
     if not result["targets"]:
         yield result["summary"]
         return
-    command = f"make audit-all ARGS='{result['library']} --time {result['time']:g} --runs {result['runs']}'"
-    machine = result["platform"]
-    yield f"`{command}` on {result['date']}, Python {machine['python']}, {len(result['targets'])} targets."
+    commands = ", then ".join(f"`{command}`" for command in result["commands"])
+    yield f"{commands} on {result['date']}, Python {result['platform']['python']}, {len(result['targets'])} targets."
     yield ""
     yield "| target | verdict | what was seen | not reached |"
     yield "|---|---|---|---|"

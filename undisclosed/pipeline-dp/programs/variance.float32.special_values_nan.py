@@ -4,8 +4,7 @@ import numpy as np
 lower, upper, epsilon, size = 0.0, 1.0, 1.0, None
 import pipeline_dp as p, unittest.mock as mock; columns = lambda x: x[0], lambda x: 0, lambda x: x[1]
 def release(data):
-    accountant = p.NaiveBudgetAccountant(epsilon, 0)
-    once = dict(max_partitions_contributed=1, max_contributions_per_partition=1, min_value=lower, max_value=upper)
+    accountant = p.NaiveBudgetAccountant(epsilon, 0); once = dict(max_partitions_contributed=1, max_contributions_per_partition=1, min_value=lower, max_value=upper)
     engine, what = p.DPEngine(accountant, p.LocalBackend()), p.AggregateParams([p.Metrics.VARIANCE], **once)
     result = engine.aggregate(list(enumerate(data)), what, p.DataExtractors(*columns), [0])
     accountant.compute_budgets(); return next(iter(result))[1].variance

@@ -1,0 +1,17 @@
+# jax-privacy.clipped_grad.microbatch.float16 2.0.0: special_values_overflow, insert_delete neighbours
+from fractions import Fraction
+import numpy as np
+lower, upper, epsilon, size = 0.0, 65504.0, 1.0, None
+import jax, jax.numpy as jnp, os; from jax_privacy import clipping, noise_addition
+summed = clipping.clipped_grad(lambda w, x: w * x, l2_clip_norm=1.0625 * max(abs(lower), abs(upper)) + 1e-5, keep_batch_dim=False, microbatch_size=1)
+def noiseless(data): return summed(jnp.ones((), "float16"), jnp.asarray(data, "float16")).item()
+def release(data):
+    privatizer = noise_addition.gaussian_privatizer(stddev=4 * summed.l2_norm_bound, prng_key=key())
+    return privatizer.update(summed(jnp.ones((), "float16"), jnp.asarray(data, "float16")), privatizer.init(jnp.zeros((), "float16")))[0].item()
+def key(): return jax.random.key(int.from_bytes(os.urandom(4), "big"))
+def rows(*parts): return np.concatenate([np.tile(np.array([float.fromhex(x) for x in xs.split()], 'float16'), n) for xs, n in parts])
+left = rows(("0x1.ffc0000000000p+15", 2))
+right = rows(("0x1.ffc0000000000p+15", 1))
+sums = [float(noiseless(data)) for data in (left, right)]
+print("the sums are", *sums)
+raise SystemExit(bool(np.isfinite(sums).sum() == 1 or np.isnan(sums).sum() == 1))
