@@ -299,6 +299,9 @@ struct Table { u64 at[CELLS]; };
 // or 64 bits decide nothing, the coordinate is left as it is and listed; the CPU draws it.
 __global__ void __launch_bounds__(THREADS) noise(Key key, Table table, u64 sigma, u64 first, int64_t d, u64* out, u64* undecided, u32* count, u32 room) {
     __shared__ u32 pool[16][THREADS];
+    __shared__ u32 lasts[CELLS];
+    if (threadIdx.x < CELLS) { const u32 n = 2 * threadIdx.x + 2; lasts[threadIdx.x] = 0xffffffffu - (0xffffffffu % n + 1) % n; }
+    __syncthreads();
     const int64_t stride = (int64_t)gridDim.x * THREADS;
     int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     u32 counter = 0;
@@ -322,10 +325,9 @@ __global__ void __launch_bounds__(THREADS) noise(Key key, Table table, u64 sigma
         const u32 leading = x[2];
         u32 k = 0;
         bool open = false, accept = true;
-#pragma unroll
-        for (int i = 0; i < CELLS; ++i) { k += u >= table.at[i]; open |= u == table.at[i]; }
+        for (int i = 0; i < CELLS && u >= table.at[i]; ++i) { ++k; open = u == table.at[i]; }
         open |= k == CELLS;
-        const u32 cells = 2 * k + 2, last = 0xffffffffu - (0xffffffffu % cells + 1) % cells;
+        const u32 cells = 2 * k + 2, last = lasts[k < CELLS ? k : 0];
         for (u32 i = 0; i <= k && accept && !open; ++i) {  // true with probability exp(-x (2k + x) / (2k + 2))
             u32 y = leading;
             bool even = true;
