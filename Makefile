@@ -66,7 +66,7 @@ mutants: build
 gradients: build torch
 	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --quiet tests/gradients undisclosed/gradients $(ARGS)
 
-TORCH := torch setuptools filelock fsspec networkx sympy opacus opt_einsum scikit-learn joblib threadpoolctl
+TORCH := torch setuptools filelock fsspec networkx sympy opacus opt_einsum scikit-learn joblib cloudpickle threadpoolctl
 torch: build
 	@$(BIN)/python -c 'import torch, opacus, sklearn' 2>/dev/null || { echo "Installing torch and Opacus..."; \
 	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH); }
