@@ -66,10 +66,11 @@ mutants: build
 gradients: build torch
 	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --quiet tests/gradients undisclosed/gradients $(ARGS)
 
-TORCH := torch setuptools filelock fsspec networkx sympy opacus opt_einsum scikit-learn joblib cloudpickle threadpoolctl
+TORCH := torch setuptools filelock fsspec networkx sympy opacus opt_einsum
 torch: build
 	@$(BIN)/python -c 'import torch, opacus, sklearn' 2>/dev/null || { echo "Installing torch and Opacus..."; \
-	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH); }
+	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH) && \
+	  $(PIP) install --constraint constraints.txt scikit-learn; }
 
 lint: build
 	@$(BIN)/ruff format --check .

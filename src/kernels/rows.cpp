@@ -3,6 +3,7 @@
 // quote that is not doubled; a quote elsewhere is a character like any other.
 #include "rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -147,7 +148,7 @@ Scan scan_rows(const std::uint8_t* data, std::size_t size, At state) {
 std::vector<Cell> split_rows(std::uint8_t* data, std::size_t size, const std::vector<std::uint32_t>& place, std::size_t wanted,
                              std::size_t longest) {
     std::vector<Cell> cells;
-    cells.reserve(wanted * (size / 16 + 1));
+    cells.reserve(wanted * (size / std::max<std::size_t>(16, place.size()) + 1));
     std::uint8_t *p = data, *const end = data + size;
     *end = feed;  // so that every search for a cell's end finds one
     CellEnds ends(data);

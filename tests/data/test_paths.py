@@ -131,3 +131,61 @@ def test_a_query_that_fails_says_nothing():
     assert "SECRET" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
     assert [entry.state for entry in budget.entries()] == ["failed"]
+
+
+def test_a_file_named_twice_would_count_twice(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    (tmp_path / "latest.csv").symlink_to(tmp_path / "a.csv")
+    twice = ([tmp_path / "a.csv", tmp_path / "." / "a.csv"], [tmp_path / "a*.csv", tmp_path / "*.csv"], tmp_path)
+    for given in (*twice, tmp_path / "*.csv"):
+        with pytest.raises(ValueError, match="names a file twice, whose rows would count twice"):
+            total(given)
+
+
+def test_texts_are_a_column_whatever_they_say():
+    assert ss.count(["a.csv", "b.csv"], LITTLE_NOISE).value == 2
+    assert not is_path(["a.csv"])
+
+
+def test_names_of_files_are_not_shown(tmp_path):
+    (tmp_path / "visit.John Smith").touch()
+    with pytest.raises(ValueError, match="no suffix is not a known format") as caught:
+        total(tmp_path / "*")
+    assert "mith" not in str(caught.value)
+
+
+def test_keys_of_any_type_by_pages_and_on_any_file_system(folder, monkeypatch):
+    from pyarrow import fs
+
+    monkeypatch.setattr(files, "SMALL_GROUP_ROWS", 0)
+    data = ds.dataset(folder, partitioning=ds.partitioning(flavor="hive"))
+    assert total(data) == 10
+    assert total(data, where=("year", "==", 2021)) == 4
+    within = fs.SubTreeFileSystem(str(folder / "year=2020" / "ward=b"), fs.LocalFileSystem())
+    assert total(ds.dataset("Jane Doe.parquet", filesystem=within)) == 3
+
+
+def test_what_cannot_be_a_table_is_refused_uncharged(folder, tmp_path):
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ValueError, match="a dataset with a filter is not supported"):
+        ss.count(ds.dataset(folder, partitioning="hive").filter(ds.field("x") > 2), 1, budget=budget)
+    (tmp_path / "e.csv").write_text("\np,q\n1,2\n")
+    with pytest.raises(ValueError, match="cannot be read as csv"):
+        ss.count(tmp_path / "e.csv", 1, budget=budget)
+    assert budget.entries() == []
+
+
+def test_a_lazy_frame_that_cannot_be_resolved_says_nothing(tmp_path):
+    (tmp_path / "l.ndjson").write_text('{"x":1,"who":"a"}\n{"x":"HIV positive", who}\n')
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ss.ReadFailed) as caught:
+        ss.sum(pl.scan_ndjson(tmp_path / "l.ndjson"), 0, 10, 1, column="x", budget=budget)
+    assert "HIV" not in str(caught.value)
+    assert [entry.state for entry in budget.entries()] == ["failed"]
+
+
+def test_a_column_that_arrow_has_no_type_for_is_in_nobodys_way():
+    lazy = pl.LazyFrame({"x": [1.0, 2.0], "wide": pl.Series([1, 2], dtype=pl.Int128)})
+    assert total(lazy) == 3
+    with pytest.raises(TypeError, match="column 'wide' is list"):
+        ss.sum(lazy, 0, 1, 1, column="wide")

@@ -129,3 +129,27 @@ def test_many_values_in_many_columns():
     groups = CrossedGroups(listed, ["a", "b", "c"])
     keys = [pa.array(column) for column in zip(*listed, (5, 5, 5), strict=True)]
     assert groups.codes(keys).tolist() == [*range(1000), 1000]
+
+
+def test_more_combinations_than_64_bits_count(silent):
+    rows, columns = 1200, 7
+    table = {f"c{i}": np.random.default_rng(i).permutation(rows) for i in range(columns)}
+    listed = [tuple(int(table[c][j]) for c in table) for j in range(rows)]
+    found = ss.count(table, 1, by=list(table), groups=listed)
+    assert [r.value for r in found.values()] == [1] * rows
+
+
+def test_lists_of_arrow_and_numpy(silent):
+    table = {"a": ["x", "x", "y"], "b": [1, 2, 2]}
+    for lists in ([pa.array(["x", "y"]), pa.array([1, 2])], [np.array(["x", "y"]), np.array([1, 2])]):
+        found = ss.count(table, 1, by=["a", "b"], groups=lists)
+        assert {group: r.value for group, r in found.items()} == {("x", 1): 1, ("x", 2): 1, ("y", 1): 0, ("y", 2): 1}
+
+
+def test_columns_whose_names_are_taken_or_given_twice(silent):
+    table = {"value": ["x", "x", "y"], "value_group": [1, 2, 2]}
+    found = ss.count(table, 1, by=list(table), groups=[["x", "y"], [1, 2]])
+    assert [r.value for r in found.values()] == [1, 1, 0, 1]
+    assert found.to_arrow().column_names[:2] == ["value_group", "value_group_group"]
+    with pytest.raises(ValueError, match="names a column twice"):
+        ss.count(table, 1, by=["value", "value"], groups=[["x"], ["x"]])

@@ -152,6 +152,8 @@ def test_objects_of_any_kind_do_not_match_and_do_not_raise(silent):
         (("x", "==", float("nan")), "nan cannot be compared with"),
         (("x", "==", None), "None cannot be compared with"),
         (("x", "==", [1]), "cannot be compared with"),
+        (("x", "==", Decimal("sNaN")), "cannot be compared with"),
+        (("x", ["=="], 1), "give conditions"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_charged(where, message):
@@ -160,6 +162,11 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_charged(where, me
     with pytest.raises(ValueError, match=message):
         ss.count(table, 1, where=where, budget=budget)
     assert budget.entries() == []
+
+
+def test_a_filter_on_the_very_column_in_csv(silent, tmp_path):
+    (tmp_path / "t.csv").write_text("p\n1\n2\n3\n")
+    assert ss.sum(tmp_path / "t.csv", 0, 10, 1, column="p", dtype="int64", where=("p", ">", 1)).value == 5
 
 
 def test_words():

@@ -184,6 +184,18 @@ def test_an_answer_that_would_take_longer_is_a_failed_read():
     assert entry.state == "failed"
 
 
+def test_a_plan_of_a_query_that_fails_looks_at_nothing():
+    """Types come from the query, which is not run."""
+    import duckdb
+
+    plans = []
+    for rows in (["1", "2"], ["1", "HIV"]):
+        made = pa.table({"s": rows})
+        relation = duckdb.connect().from_arrow(made).project("cast(s as bigint) as x")
+        plans.append(ss.Private(relation, budget=ss.Budget(epsilon=5)).plan("x", 0, 9))
+    assert plans[0] == plans[1]
+
+
 def test_a_plan_that_says_how_many_rows_there_are_is_noted_at_no_cost():
     budget = ss.Budget(epsilon=1, relation="change_one", data="visits")
     owner = ss.Private(VISITS, budget=budget, relation="change_one", name="visits", schema=SCHEMA)

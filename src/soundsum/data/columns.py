@@ -198,7 +198,7 @@ def is_missing(x: Any) -> bool:
     """Whether an object stands for nothing."""
     try:
         return x is None or x is np.ma.masked or bool(x != x)
-    except TypeError:  # pandas.NA
+    except (TypeError, ArithmeticError):  # pandas.NA, a signalling NaN
         return True
-    except (ValueError, ArithmeticError):
+    except ValueError:
         return False

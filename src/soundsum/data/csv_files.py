@@ -41,6 +41,8 @@ class CsvFiles:
 
         self.files = list(files)
         self._names = {file: _read_header(file) for file in files}
+        if not all(self._names.values()):
+            raise csv.Error("an empty line has no names")
         self.schema = pa.schema([(name, pa.null()) for name in self._names[self.files[0]]])
 
     def require(self, column: str) -> None:

@@ -65,6 +65,18 @@ def number_type_of(wanted: NumberType | None) -> Any:
     return pa.int64() if wanted == int64 else pa.float64()
 
 
+def require_whole(opened: Any) -> Any:
+    """Refuses a dataset with a filter of its own, whose files cannot be looked at one by one."""
+    whole = True
+    try:
+        opened.get_fragments()
+    except ValueError:
+        whole = False
+    if not whole:
+        raise ValueError("a dataset with a filter is not supported; give the whole one, and conditions with where=")
+    return opened
+
+
 def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
     """Files of a glob may have narrower types than the first, and no others: a cast must not depend on a value."""
     import pyarrow as pa
@@ -118,10 +130,13 @@ def _by_pages(opened: Any, names: list[str]) -> Iterator[Any]:
     def read(fragment: Any, row_group: Any) -> Iterator[Any]:
         keys = get_partition_keys(fragment.partition_expression)
         own = [name for name in names if name not in keys]
-        with ParquetFile(fragment.path, metadata=fragment.metadata, **BUFFERED) as file:
+        opened_file = fragment.filesystem.open_input_file(fragment.path)
+        with ParquetFile(opened_file, metadata=fragment.metadata, **BUFFERED) as file:
             for batch in file.iter_batches(BATCH, [row_group.id], columns=own, use_threads=False):
-                more = {name: pa.repeat(pa.scalar(keys[name], pa.string()), batch.num_rows) for name in keys}
-                columns = [more[name] if name in more else batch.column(name) for name in names]
+                more = {name: pa.scalar(keys[name], opened.schema.field(name).type) for name in names if name in keys}
+                columns = [
+                    pa.repeat(more[name], batch.num_rows) if name in more else batch.column(name) for name in names
+                ]
                 yield pa.record_batch(columns, names=names)
 
     parts = (read(one, group) for one in opened.get_fragments() for group in one.row_groups)

@@ -91,7 +91,7 @@ class Filter:
                 f"where={where!r}: give conditions (column, {' or '.join(COMPARE)}, value), such as [('age', '>=', 18)]"
             )
         for _, _, value in given:
-            if _kind(value) is None or value != value:
+            if _kind(value) is None or is_missing(value):
                 raise ValueError(f"where: {value!r} cannot be compared with; give a number, text, a date or a time")
         return cls(tuple(Condition(*one) for one in given))
 
@@ -107,7 +107,9 @@ class Filter:
 
 
 def _is_condition(given: Any) -> bool:
-    return isinstance(given, list | tuple) and len(given) == 3 and isinstance(given[0], str) and given[1] in COMPARE
+    if not isinstance(given, list | tuple) or len(given) != 3:
+        return False
+    return isinstance(given[0], str) and isinstance(given[1], str) and given[1] in COMPARE
 
 
 def _kind(value: Any) -> str | None:

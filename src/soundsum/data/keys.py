@@ -23,7 +23,7 @@ class Groups:
     def __init__(self, groups: Any) -> None:
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
             raise TypeError(f"groups={groups!r} is not a list; give the groups to release, such as groups=['a', 'b']")
-        self.names = _list(groups)
+        self.names = plain_list(groups)
         if not self.names:
             raise ValueError("groups is empty; list at least one group")
         if None in self.names:
@@ -178,7 +178,8 @@ def stored_numbers(array: Any) -> NDArray[Any]:
     return np.frombuffer(array.buffers()[1], kind, len(array), width * array.offset)
 
 
-def _list(groups: Any) -> list[Any]:
+def plain_list(groups: Any) -> list[Any]:
+    """A list of Python objects, whatever it was given as."""
     import pyarrow as pa
 
     if is_arrow(groups) or (getattr(groups, "dtype", None) is not None and groups.dtype.kind == "M"):

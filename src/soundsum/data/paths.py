@@ -31,11 +31,9 @@ class Files:
 
 def is_path(data: Any) -> bool:
     """Whether the data is the path of a table, or a list of such."""
-    return isinstance(data, PATHS) or (isinstance(data, list | tuple) and _are_paths(data))
-
-
-def _are_paths(data: list[Any] | tuple[Any, ...]) -> bool:
-    return bool(data) and all(isinstance(one, os.PathLike) or (isinstance(one, str) and _suffix(one)) for one in data)
+    if isinstance(data, list | tuple):  # of paths as pathlib has them: texts may be a column, whatever they say
+        return bool(data) and all(isinstance(one, os.PathLike) for one in data)
+    return isinstance(data, PATHS)
 
 
 def find_files(data: Any) -> Files:
@@ -48,9 +46,11 @@ def find_files(data: Any) -> Files:
         raise ValueError(f"{given}: there are no files in it that end with {', '.join(FORMATS)}")
     if not all(os.path.exists(file) for file in found):
         raise FileNotFoundError(f"{given}: no such file; check the path")
+    if len({os.path.realpath(file) for file in found}) < len(found):
+        raise ValueError(f"{given} names a file twice, whose rows would count twice; name each file once")
     suffixes = {_suffix(file) for file in found}
     if None in suffixes:
-        last = os.path.splitext(found[0])[1].lower() or "no suffix"
+        last = os.path.splitext(given)[1].lower() or "no suffix"
         raise ValueError(f"{given}: {last} is not a known format; use {', '.join(FORMATS)}")
     formats = {FORMATS[suffix] for suffix in suffixes if suffix is not None}
     if len(formats) > 1 or not all(os.path.isfile(file) for file in found):
@@ -75,10 +75,14 @@ def _named(path: Path) -> list[str]:
 def _within(folder: str) -> list[str]:
     """Every file of a known format, at any depth, but those that are hidden."""
     found = []
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=lambda error: _refuse(folder)):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         found += [os.path.join(place, name) for name in names if _suffix(name) and not name.startswith((".", "_"))]
     return sorted(found)
+
+
+def _refuse(folder: str) -> None:
+    raise PermissionError(f"{folder}: no permission to read all of it; ask its owner, or run as a user who may")
 
 
 def _suffix(file: str) -> str | None:

@@ -159,7 +159,9 @@ class Scanned:
 
         if self._is_file:
             return files.dataset(self._data)
-        if isinstance(self._data, pa.Table) or _is_dataset(self._data) or _is_lazy(self._data):
+        if _is_dataset(self._data):
+            return files.require_whole(self._data)
+        if isinstance(self._data, pa.Table) or _is_lazy(self._data):
             return self._data
         return read_within(lambda: pa.RecordBatchReader.from_stream(self._data))  # which may run a query
 
@@ -169,7 +171,7 @@ class Scanned:
         import pyarrow as pa
 
         if _is_lazy(self._data):
-            return _no_rows(self._data).schema
+            return read_within(lambda: _lazy_schema(self._data))  # which may look into files
         if not self._is_file and hasattr(self._data, "limit") and hasattr(self._data, "fetch_arrow_table"):  # DuckDB
             return read_within(lambda: pa.RecordBatchReader.from_stream(self._data.limit(0)).schema)
         return self._opened.schema
@@ -225,7 +227,7 @@ class Scanned:
         condition.require_type(self._no_keys(condition.column))
 
     def _require_one_type(self, column: str) -> None:
-        if self._is_file or _is_dataset(self._opened):
+        if self._is_file or _is_dataset(self._data):
             files.require_one_type(self._opened, {column: self.arrow_type(column)})
 
     def _no_keys(self, column: str) -> Any:
@@ -347,7 +349,7 @@ def is_column(data: Any) -> bool:
 
 def _is_dataset(data: Any) -> bool:
     """Whether the data is an Arrow dataset, which is imported only where there is one."""
-    return type(data).__module__.startswith("pyarrow._dataset")
+    return any((one.__module__, one.__name__) == ("pyarrow._dataset", "Dataset") for one in type(data).__mro__)
 
 
 def _is_lazy(data: Any) -> bool:
@@ -355,11 +357,18 @@ def _is_lazy(data: Any) -> bool:
     return hasattr(data, "collect_batches") and hasattr(data, "collect_schema")
 
 
-def _no_rows(lazy: Any) -> Any:
-    """What its rows will look like, in Arrow; nothing is run."""
+def _lazy_schema(lazy: Any) -> Any:
+    """What its rows will look like, in Arrow; the query is not run. A type Arrow has no word for is a list here."""
     import polars as pl
+    import pyarrow as pa
 
-    return pl.DataFrame(schema=lazy.collect_schema()).to_arrow()
+    fields = []
+    for name, kind in lazy.collect_schema().items():
+        try:
+            fields.append(pl.DataFrame(schema={name: kind}).to_arrow().schema.field(0))
+        except (pa.ArrowException, NotImplementedError):
+            fields.append(pa.field(name, pa.list_(pa.null())))
+    return pa.schema(fields)
 
 
 def _can_be_read_twice(column: Any) -> bool:

@@ -116,8 +116,12 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
         return None if cells is None else {cells.heading: cells.names}
     columns: dict[str, list[Any]] = {"group": names}
     if isinstance(rows.by, list):
-        own = [f"{column}_group" if column in TABLE_COLUMNS else column for column in rows.by]
-        columns = dict(zip(own, map(list, zip(*names, strict=True)), strict=True))
+        columns = {}
+        for column, entries in zip(rows.by, zip(*names, strict=True), strict=True):
+            name = column
+            while name in TABLE_COLUMNS or name in columns:
+                name = f"{name}_group"
+            columns[name] = list(entries)
     if cells is None:
         return columns
     each = {column: [name for name in entries for _ in cells.names] for column, entries in columns.items()}

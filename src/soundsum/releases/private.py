@@ -229,7 +229,12 @@ class Private:
         """
         low, high = self._bounds(column, lower, upper)
         asked = Sum(column, low, high, self._type(column), method=method)
-        _, (task,), _ = prepare(self._data, [asked], self._ask(**options))
+        setting = self._ask(**options)
+        try:
+            _, (task,), _ = prepare(self._data, [asked], setting)
+        except ReadFailed:
+            make_charge(self._budget, None, "a table that could not be opened", self._binding).fail()
+            raise
         plan = task.claim.plan
         assert isinstance(plan, Plan)
         if plan.problem.size is not None:

@@ -89,14 +89,14 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
             schema.expect_groups(one, part)
     if person is not None:
         schema.expect_ids(person)
-    for condition in conditions:
-        schema.expect_value(condition)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
     tasks = []
     for statistic in statistics:
         problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, setting.missing)
         chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
         tasks.append(Task(statistic, Claim(type(statistic), chosen, worth)))
+    for condition in conditions:  # now that columns without types have those they are asked for in
+        schema.expect_value(condition)
     return engine, tasks, rows
 
 
@@ -139,6 +139,8 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
         if key is not None and not isinstance(key, str) and is_column(data):
             names[name], beside[name] = name, _as_column(name, key)
         elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str) for one in key):
+            if len(set(key)) < len(key):
+                raise ValueError(f"by={key} names a column twice; name each once")
             names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
             raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
