@@ -147,11 +147,16 @@ class Target:
             raise Unsupported(f"{self.name} claims a sensitivity of {value}; it has to be a finite number, 0 or more")
         return Fraction(value)
 
+    @property
+    def several(self) -> bool:
+        """Whether `release` gives several fresh outputs at once."""
+        return self.release is not None and "runs" in _names(self.release)
+
     def outputs(self, records: Any, problem: Problem, size: int, runs: int) -> list[Any]:
         """Fresh noisy outputs for data made by `data`."""
         assert self.release is not None
         parameters = self.parameters(problem, size)
-        if "runs" in _names(self.release):
+        if self.several:
             drawn = list(call(self.release, {**parameters, "runs": runs}, records))
             if len(drawn) != runs:
                 raise Unsupported(f"{self.name} gave {len(drawn):,} outputs where runs={runs:,} were asked for")
