@@ -157,11 +157,11 @@ class Target:
         assert self.release is not None
         parameters = self.parameters(problem, size)
         if self.several:
-            drawn = list(call(self.release, {**parameters, "runs": runs}, records))
+            drawn = list(call(self.release, {**parameters, "runs": runs}, _fresh(records)))
             if len(drawn) != runs:
                 raise Unsupported(f"{self.name} gave {len(drawn):,} outputs where runs={runs:,} were asked for")
             return drawn
-        return [call(self.release, parameters, records) for _ in range(runs)]
+        return [call(self.release, parameters, _fresh(records)) for _ in range(runs)]
 
     def parameters(self, problem: Problem, size: int) -> dict[str, Any]:
         """What callables are passed by name."""
@@ -175,6 +175,11 @@ def call(function: Callable[..., Any], parameters: Mapping[str, Any], *data: Any
     names = _names(function)
     named = {name: value for name, value in parameters.items() if name in names}
     return function(data=data[0], **named) if data and "data" in names else function(*data, **named)
+
+
+def _fresh(records: Any) -> Any:
+    """A copy for each call: what a function does to its input is not seen by the next one."""
+    return records.copy() if isinstance(records, np.ndarray) else records
 
 
 def as_number(value: Any, name: str) -> Value:
