@@ -1,5 +1,10 @@
 """Runs of releases that have a state, change their input, decline, or never give a number."""
 
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
 import pytest
 from tests.auditor import mechanisms as m
 
@@ -9,6 +14,10 @@ from soundsum.auditor.worker import Worker
 
 def box(release, **options):
     return ss.Target(release=release, **{"dtype": "float32", "relation": "change_one", **options})
+
+
+def cli(*words):
+    return subprocess.run([Path(sys.executable).with_name("soundsum"), *words], capture_output=True, text=True)
 
 
 def sampled(target, attacks=("rounding",), **options):
@@ -49,3 +58,48 @@ def test_a_worker_gives_a_fresh_copy_each_time_too(tmp_path):
     one = {"target": "one", "role": "noiseless", "parameters": {}, "data": data}
     assert worker.call(one) == worker.call(one) == [(3.0).hex()]
     assert worker.call({"target": "many", "role": "release", "parameters": given, "data": data}) == [(3.0).hex()] * 2
+
+
+def finite_alone(data, lower, upper, epsilon=1):
+    if not np.isfinite(data).all():
+        raise ValueError("data must be finite")
+    return 0.0
+
+
+def test_a_declared_refusal_of_nan_is_no_evidence():
+    for options in ({}, {"refuses": (ValueError,)}, {"specials": False}):
+        for role in ("release", "noiseless"):
+            target = ss.Target(**{role: finite_alone}, claimed=1, dtype="float32", relation="change_one", **options)
+            findings = sampled(target, ["special_values"], runs=400).findings
+            assert any(f.verdict.violation for f in findings) == (not options)
+            rules = {f.rule: str(f.verdict) for f in findings}
+            assert "refuses" not in options or rules["special_values_nan"] == "REFUSED", rules
+
+
+def test_a_declared_refusal_within_the_bounds_is_evidence():
+    def picky(data, lower, upper):
+        if data.max() == upper:
+            raise ValueError("too large")
+        return 0.0
+
+    assert sampled(box(picky, refuses=(ValueError,))).violations
+
+
+def test_a_release_that_always_refuses_is_refused():
+    def never(data, lower, upper):
+        raise ValueError("epsilon must be at least 10")
+
+    (finding,) = sampled(box(never, refuses=(ValueError,))).findings
+    assert (str(finding.verdict), finding.note) == ("REFUSED", "ValueError: epsilon must be at least 10")
+
+
+def test_no_specials_is_an_option(tmp_path, monkeypatch):
+    (tmp_path / "finite_sums.py").write_text(
+        "import numpy as np\n\n\ndef release(data, lower, upper):\n    if not np.isfinite(data).all():\n"
+        "        raise ValueError('finite')\n    return 0.0\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    command = ["audit", "finite_sums:release", "--dtype", "float32", "--relation", "change_one"]
+    command += ["--attack", "special_values", "--runs", "400"]
+    assert cli(*command).returncode == 1
+    assert cli(*command, "--no-specials").returncode == 0

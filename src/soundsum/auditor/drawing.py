@@ -62,14 +62,23 @@ class Drawing:
             return None
         said = shorten(self.last, named=not isinstance(self.last, Refused))
         if not self.first_error:
-            declined = isinstance(self.last, (Refused, *self.target.refuses))
-            return Failure("refused", said) if declined else Failure("unsupported", f"its release always raises {said}")
+            return (
+                Failure("refused", said)
+                if self._declines(self.last)
+                else Failure("unsupported", f"its release always raises {said}")
+            )
         if min(self.since) < SURE:
             return None
         return Failure("unsupported", f"from run {self.first_error + 1:,} on its release only raises {said}")
 
+    def _declines(self, error: BaseException) -> bool:
+        return isinstance(error, (Refused, *self.target.refuses))
+
     def _block(self, side: int, runs: int) -> list[Any]:
-        """Runs on one side; an error is an output as any other, unless it says that there can be none."""
+        """Runs on one side; an error is an output as any other, unless it says that there can be none.
+
+        Records that the documentation excludes may be declined.
+        """
         records = self.attack.left if side == 0 else self.attack.right
         drawn: list[Any] = []
         try:
@@ -77,6 +86,8 @@ class Drawing:
         except (Unsupported, MemoryError, TimeoutError):
             raise
         except (Exception, SystemExit) as error:
+            if self.attack.outside and (self._declines(error) or not self.target.specials):
+                raise Refused(shorten(error, named=not isinstance(error, Refused))) from None
             if runs > 1:
                 return [one for _ in range(runs) for one in self._block(side, 1)]
             drawn = [error]

@@ -127,8 +127,8 @@ class Examination:
             )
 
     def _counts(self, one: Measurement) -> bool:
-        """Whether an error on these records is within what the library documents that it takes."""
-        return self.target.specials or not one.attack.outside
+        """Whether an error on these records is within what the library documents that it takes, and not declared."""
+        return not one.attack.outside or (self.target.specials and one.failures[0].kind != "refused")
 
     def _unviolated(self, name: str, seen: list[Measurement]) -> Finding:
         """The most that was seen of a family that moved no sum beyond the claim."""
