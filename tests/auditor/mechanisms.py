@@ -80,3 +80,13 @@ def response_until(spent, several=False):
         return [one(data) for _ in range(runs)]
 
     return releases if several else release
+
+
+def tells_nan(data, lower, upper, epsilon):
+    return 1.0 if np.isnan(data).any() else -1.0
+
+
+def tells_nan_privately(data, lower, upper, epsilon):
+    """The same by randomised response; the first NaN stands for the bit."""
+    keep = np.random.default_rng().random() < 1 / (1 + np.exp(-epsilon))
+    return tells_nan(data, lower, upper, epsilon) * (1.0 if keep else -1.0)

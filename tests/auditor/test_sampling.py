@@ -9,6 +9,7 @@ import pytest
 from tests.auditor import mechanisms as m
 
 import soundsum as ss
+from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.worker import Worker
 
 
@@ -103,3 +104,18 @@ def test_no_specials_is_an_option(tmp_path, monkeypatch):
     command += ["--attack", "special_values", "--runs", "400"]
     assert cli(*command).returncode == 1
     assert cli(*command, "--no-specials").returncode == 0
+
+
+@pytest.mark.parametrize("epsilon", [1, 3, 5])
+def test_a_repro_is_quiet_on_what_is_private_at_its_epsilon_and_not_on_what_is_not(tmp_path, epsilon):
+    target = box(m.tells_nan, epsilon=epsilon, name="tells")
+    program = next(f.repro for f in sampled(target, ["special_values"], runs=4000).violations if f.repro)
+    assert len(program.splitlines()) <= MOST_LINES
+    path = tmp_path / "repro.py"
+
+    def code(function):
+        path.write_text(program.replace("import tells_nan", f"import {function}"))
+        return subprocess.run([sys.executable, path], env={"PYTHONPATH": "."}, capture_output=True).returncode
+
+    assert code("tells_nan") == 1
+    assert {code("tells_nan_privately") for _ in range(5)} == {0}
