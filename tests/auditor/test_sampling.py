@@ -119,3 +119,47 @@ def test_a_repro_is_quiet_on_what_is_private_at_its_epsilon_and_not_on_what_is_n
 
     assert code("tells_nan") == 1
     assert {code("tells_nan_privately") for _ in range(5)} == {0}
+
+
+def raises(data, lower, upper):
+    raise RuntimeError("database down")
+
+
+def leaves(data, lower, upper):
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize(
+    "release, note",
+    [
+        (raises, "always raises RuntimeError: database down"),
+        (leaves, "always raises SystemExit: 0"),
+        (lambda data, lower, upper, rng: 0.0, "missing 1 required positional argument: 'rng'"),
+        (lambda data, lower, upper: float("nan"), "returns nan whatever the data"),
+        (lambda data, lower, upper: "1.5", "returned '1.5', not a number"),
+    ],
+)
+def test_a_release_that_never_gives_a_number_is_unsupported(release, note):
+    for finding in sampled(box(release), runs=50).findings:
+        assert finding.verdict == "UNSUPPORTED"
+        assert note in finding.note
+
+
+def test_a_noiseless_sum_that_leaves_or_says_text_ends_its_own_audit_alone():
+    given = {"claimed": "1", "dtype": "int32", "relation": "change_one"}
+    targets = [
+        ss.Target(noiseless=f, **given) for f in (leaves, lambda data, lower, upper: "7", lambda data, lower, upper: 0)
+    ]
+    audit = ss.audit(targets, seconds=1)
+    assert [str(audit.verdict_of(t)) for t in audit.targets] == ["UNSUPPORTED", "UNSUPPORTED", "NOT_REFUTED"]
+
+
+@pytest.mark.parametrize("epsilon", [800, 10**6])
+def test_a_huge_epsilon_is_refuted_by_nothing(epsilon):
+    audit = sampled(box(m.tells_nan, epsilon=epsilon), ["special_values", "rounding", "reordering"], runs=50)
+    assert {str(f.verdict) for f in audit.findings} == {"NOT_REFUTED"}
+
+
+def test_a_release_alone_without_runs_says_that_runs_are_missing():
+    (finding,) = ss.audit(box(m.tells_nan), runs=0).findings
+    assert "no runs were asked for" in finding.note

@@ -71,6 +71,11 @@ class Examination:
         t = self.target
         if t.release is None and not t.deterministic:
             return "its noiseless sum is random, and there is no release to look at; give release="
+        if t.noiseless is None and not self.runs:
+            return (
+                "all there is to look at is its release, and no runs were asked for; give runs (--runs, or "
+                "--dp-audit=full in pytest), or noiseless= and claimed="
+            )
         return f"no attack fits {t.dtype} records under {t.neighbours} with these bounds"
 
     # The deterministic tier

@@ -12,14 +12,13 @@ import re
 from soundsum.arithmetic.numbers import FloatType
 from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.attacks import Event
+from soundsum.auditor.counts import LARGEST
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.target import PASSED, Target
 from soundsum.data.runs import Runs
 
 MOST_LINES = 20
 RUNS, MOST_RUNS = 1000, 20_000
-LARGEST = 300.0
-"""An epsilon beyond which nothing is refuted by runs; e to twice that is still a float."""
 
 NUMBER = 'def number(x): return Fraction(x.item() if hasattr(x, "item") else x)'
 

@@ -141,8 +141,11 @@ class Target:
         """The sensitivity the mechanism uses for this problem, exactly; None where it does not say."""
         if self.claimed is None:
             return None
-        stated = call(self.claimed, self.parameters(problem, size)) if callable(self.claimed) else self.claimed
-        value = as_number(stated, f"{self.name}'s claimed sensitivity")
+        what = f"{self.name}'s claimed sensitivity"
+        if callable(self.claimed):
+            value = as_number(call(self.claimed, self.parameters(problem, size)), what)
+        else:
+            value = exact(self.claimed, what)  # which may be written, as on the command line
         if is_special(value) or value < 0:
             raise Unsupported(f"{self.name} claims a sensitivity of {value}; it has to be a finite number, 0 or more")
         return Fraction(value)
@@ -187,6 +190,8 @@ def as_number(value: Any, name: str) -> Value:
     try:
         if not isinstance(value, np.generic) and callable(getattr(value, "item", None)):
             value = value.item()
+        if isinstance(value, str | bytes):
+            raise TypeError
         return exact(value, name)
     except (TypeError, ValueError):
         shown = repr(value)

@@ -181,7 +181,7 @@ def answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
         worker.prepared.clear()
         what = "out of memory" if isinstance(fault, MemoryError) else "not supported"
         return {"unsupported": f"{what}: {fault}" if str(fault) else what}
-    except Exception as fault:
+    except (Exception, SystemExit) as fault:
         return {"raised": f"{type(fault).__name__}: {fault}"}
 
 
