@@ -115,3 +115,20 @@ def test_a_target_of_which_nothing_was_audited_fails_with_the_reason(tmp_path):
         assert ran.returncode == 1
         assert "mine: nothing was audited" in ran.stdout
         assert said in ran.stdout
+
+
+def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):
+    sums = "import numpy as np\n\n\ndef total(data, lower, upper):\n    return np.add.accumulate(data)[-1]\n"
+    for name in ("ages", "wages"):
+        (tmp_path / f"{name}.py").write_text(sums)
+    (tmp_path / "test_mine.py").write_text(
+        "import ages, wages\nimport pytest\nimport soundsum as ss\n\n\n"
+        "@pytest.mark.parametrize('module', [ages, wages])\ndef test_it(dp_audit, module):\n"
+        "    claim = lambda lower, upper: upper - lower\n"
+        "    dp_audit(ss.Target(noiseless=module.total, claimed=claim, dtype='float32', relation='hamming'),\n"
+        "             attacks=['rounding'])\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    subprocess.run([*command, "--dp-audit-update"], cwd=tmp_path, capture_output=True)
+    known = json.loads((tmp_path / "dp-audit-baseline.json").read_text())["violations"]
+    assert known == {"ages.total": ["rounding"], "wages.total": ["rounding"]}

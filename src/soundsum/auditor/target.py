@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -47,6 +48,7 @@ class Target:
     release: draws one noisy output (or `runs` of them, where the signature names it).
     noiseless: the mechanism's own sum before noise, by its own code.
     claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
+    name: what it is known by in reports and baselines; by default where the function lies, as module.function.
     dtype, relation, bounds, epsilon, delta: what is promised of which records; without `bounds` attacks choose them.
     size_known: whether the mechanism knows how many records there are; by default as the relation says.
     ordered: whether the documented relation looks at the order of records; by default as the relation does.
@@ -106,7 +108,7 @@ class Target:
         self._set("ordered", relation.ordered if self.ordered is None else bool(self.ordered))
         self._set("epsilon", _share("epsilon", self.epsilon, most=None))
         self._set("delta", _share("delta", self.delta, most=1))
-        self._set("name", self.name or getattr(own, "__name__", "target"))
+        self._set("name", self.name or _where_defined(own))
         if self.bounds is not None:
             self._set("bounds", _bounds(self.bounds, self.dtype))
         elif not all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None):
@@ -211,6 +213,14 @@ def _names(function: Callable[..., Any]) -> frozenset[str]:
     except (TypeError, ValueError):  # a builtin that does not tell
         return frozenset()
     return frozenset(PASSED) & {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
+
+
+def _where_defined(function: Any) -> str:
+    """What a function is known by where no name is given: where it lies, so that two do not share one."""
+    while isinstance(function, partial):
+        function = function.func
+    own = function if hasattr(function, "__qualname__") else type(function)
+    return f"{getattr(own, '__module__', None) or 'builtins'}.{own.__qualname__}"
 
 
 def _takes_bounds(function: Callable[..., Any]) -> bool:
