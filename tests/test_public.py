@@ -48,9 +48,9 @@ COMMANDS = {
     },
     "attack deliver": {"name", "--targets", "--epsilon", "--json"},
     "audit": {
-        "target", "--dtype", "--relation", "--epsilon", "--delta", "--bounds", "--noiseless", "--claimed", "--attack",
-        "--time", "--memory", "--runs", "--alpha", "--search", "--install", "--install-spec", "--clean", "--json",
-        "--html", "--junit", "--sarif",
+        "target", "--dtype", "--relation", "--epsilon", "--delta", "--bounds", "--noiseless", "--claimed",
+        "--no-specials", "--attack", "--time", "--memory", "--runs", "--alpha", "--search",
+        "--install", "--install-spec", "--clean", "--json", "--html", "--junit", "--sarif",
     },
     "reproduce": {"--full", "--only", "--json", "--html"},
 }  # fmt: skip

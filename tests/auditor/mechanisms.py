@@ -53,5 +53,40 @@ def random_sum(data, lower, upper):
     return float(np.sum(data)) + np.random.default_rng().random()
 
 
+def coin(data, lower, upper):
+    """Independent of the data, so private whatever is claimed."""
+    return 10 * int(np.random.default_rng().integers(2))
+
+
 def declines(data, lower, upper):
     raise ValueError("lower and upper are too close to each other")
+
+
+def response_until(spent, several=False):
+    """Randomised response on which dataset it is, exactly private at epsilon 1, until its queries are spent."""
+    asked, known = [0], {}
+
+    def one(data):
+        asked[0] += 1
+        if asked[0] > spent:
+            raise RuntimeError("privacy budget spent")
+        truth = known.setdefault(data.tobytes(), len(known) % 2 == 0)
+        return 1e300 if truth == (np.random.default_rng().random() < np.e / (1 + np.e)) else -1e300
+
+    def release(data, lower, upper):
+        return one(data)
+
+    def releases(data, lower, upper, runs):
+        return [one(data) for _ in range(runs)]
+
+    return releases if several else release
+
+
+def tells_nan(data, lower, upper, epsilon):
+    return 1.0 if np.isnan(data).any() else -1.0
+
+
+def tells_nan_privately(data, lower, upper, epsilon):
+    """The same by randomised response; the first NaN stands for the bit."""
+    keep = np.random.default_rng().random() < 1 / (1 + np.exp(-epsilon))
+    return tells_nan(data, lower, upper, epsilon) * (1.0 if keep else -1.0)

@@ -13,7 +13,7 @@ from tests.auditor import mechanisms as m
 import soundsum as ss
 from soundsum.attacks import attack
 from soundsum.auditor.choosing import Allowance, attacks_on
-from soundsum.auditor.confirming import IN_FRESH, IN_THIS
+from soundsum.auditor.confirming import IN_FRESH, IN_THIS, confirm
 from soundsum.auditor.measuring import measure
 from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.search import search_pair
@@ -91,10 +91,29 @@ def test_a_sum_that_is_random_is_not_certified():
     audit = ss.audit(target(m.random_sum), ["rounding"], **SMALL)
     (finding,) = audit.findings
     assert finding.verdict == "NOT_REFUTED"
-    assert "differs from process to process" in finding.note
+    assert "differs from one time to the next" in finding.note
     (finding,) = ss.audit(target(m.random_sum, deterministic=False), ["rounding"]).findings
     assert finding.verdict == "UNSUPPORTED"
     assert "give release=" in finding.note
+
+
+@pytest.mark.parametrize("coin", [m.coin, lambda data, lower, upper: m.coin(data, lower, upper)])
+def test_a_coin_is_never_certified_though_it_often_falls_the_same(coin):
+    for _ in range(5):
+        audit = ss.audit(target(coin, claimed=1), ["rounding", "tree_rounding", "special_values"], seconds=1)
+        assert not audit.violations
+
+
+def test_one_random_sum_of_a_target_leaves_nothing_certified():
+    pairs = [attack("rounding", "float32", relation="hamming", j=j) for j in (3, 5)]
+
+    def sometimes(data, lower, upper):
+        return (m.random_sum if len(data) == pairs[1].right.size else m.iterated_sum)(data, lower, upper)
+
+    assert pairs[0].right.size != pairs[1].right.size
+    seen = [measure(target(sometimes), pair) for pair in pairs]
+    assert [same for same, _ in confirm(target(sometimes), seen[:1])] == [True]
+    assert [same for same, _ in confirm(target(sometimes), seen)] == [False, False]
 
 
 def test_a_function_that_no_other_process_can_import_is_repeated_here_and_says_so():

@@ -101,3 +101,34 @@ def test_soundsum_is_imported_only_when_a_test_audits(tmp_path):
     ]
     ran = subprocess.run([*command, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout
+
+
+def test_a_target_of_which_nothing_was_audited_fails_with_the_reason(tmp_path):
+    (tmp_path / "test_mine.py").write_text(
+        "import soundsum as ss\n\n\ndef release(data, lower, upper):\n    raise RuntimeError('database down')\n\n\n"
+        "def test_it(dp_audit):\n"
+        "    dp_audit(ss.Target(release=release, dtype='float32', relation='hamming', name='mine'), runs=20)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    for option, said in (("deterministic", "no runs were asked for"), ("full", "RuntimeError: database down")):
+        ran = subprocess.run([*command, f"--dp-audit={option}"], cwd=tmp_path, capture_output=True, text=True)
+        assert ran.returncode == 1
+        assert "mine: nothing was audited" in ran.stdout
+        assert said in ran.stdout
+
+
+def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):
+    sums = "import numpy as np\n\n\ndef total(data, lower, upper):\n    return np.add.accumulate(data)[-1]\n"
+    for name in ("ages", "wages"):
+        (tmp_path / f"{name}.py").write_text(sums)
+    (tmp_path / "test_mine.py").write_text(
+        "import ages, wages\nimport pytest\nimport soundsum as ss\n\n\n"
+        "@pytest.mark.parametrize('module', [ages, wages])\ndef test_it(dp_audit, module):\n"
+        "    claim = lambda lower, upper: upper - lower\n"
+        "    dp_audit(ss.Target(noiseless=module.total, claimed=claim, dtype='float32', relation='hamming'),\n"
+        "             attacks=['rounding'])\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    subprocess.run([*command, "--dp-audit-update"], cwd=tmp_path, capture_output=True)
+    known = json.loads((tmp_path / "dp-audit-baseline.json").read_text())["violations"]
+    assert known == {"ages.total": ["rounding"], "wages.total": ["rounding"]}

@@ -23,7 +23,7 @@ def main() -> None:
         try:
             data = records if accepts_runs or records.type.dtype is None else np.asarray(records)
             sums.append(call(noiseless, parameters, data))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             sums.append(Failure("raised", shorten(error, named=True)))
     with answers:
         pickle.dump(sums, answers)

@@ -40,7 +40,7 @@ def ask(target: Target, question: Callable[[], Any]) -> Any:
         return Failure("unsupported", shorten(error))
     except target.refuses as error:
         return Failure("refused", shorten(error, named=True))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Failure("raised", shorten(error, named=True))
 
 

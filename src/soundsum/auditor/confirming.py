@@ -1,5 +1,8 @@
 """Certainty that a sum is what it is: the same again in three fresh processes, with one thread and with two.
 
+Small datasets are added many times in each, as a random sum may be the same three times by chance. If one sum of a
+target differs anywhere, none of it is certain.
+
 A target that says how (`fresh`) is asked so; a function that others can import is run by `again`, in processes of its
 own. What cannot be sent to another process (a lambda, a closure) is repeated in this one, and the finding says so.
 """
@@ -30,32 +33,31 @@ THREAD_VARIABLES = (
 
 SECONDS = 300.0
 
+TIMES, SMALL = 20, 1 << 12
+"""So often a dataset of at most so many records is added in each process."""
+
 IN_FRESH = "the same in 3 fresh processes, with 1 and 2 threads"
-IN_THIS = "the same 3 times in this process; the function cannot be imported by another one"
+IN_THIS = "the same each time in this process; the function cannot be imported by another one"
 
 
 def confirm(target: Target, seen: Sequence[Measurement]) -> list[tuple[bool, str]]:
-    """For each measurement whether both sums came out the same each time, and how that was looked at."""
-    asked = [
-        (side, target.parameters(one.attack.problem, side.size))
-        for one in seen
-        for side in (one.attack.left, one.attack.right)
-    ]
-    answers = [answer for one in seen for answer in one.answers]
-    how, repeats = IN_FRESH, []
+    """For each measurement whether all sums came out the same each time, and how that was looked at."""
+    asked, expected = [], []
+    for one in seen:
+        for side, answer in zip((one.attack.left, one.attack.right), one.answers, strict=True):
+            times = TIMES if side.size <= SMALL else 1
+            asked += [(side, target.parameters(one.attack.problem, side.size), one.attack)] * times
+            expected += [answer] * times
+    how, same = IN_FRESH, True
     for threads in THREADS:
-        again = ask(target, partial(_again, target, asked, threads))
+        again = ask(target, partial(_again, target, [(side, given) for side, given, _ in asked], threads))
         if isinstance(again, Failure):
             return [(False, f"it could not be run in a fresh process: {again.text}")] * len(seen)
         if again is None:
             how = IN_THIS
-            again = [sum_of(target, side, one.attack) for one in seen for side in (one.attack.left, one.attack.right)]
-        repeats.append(again)
-    same = [all(_same(again[i], answers[i]) for again in repeats) for i in range(len(answers))]
-    return [
-        (True, how) if same[2 * i] and same[2 * i + 1] else (False, "the noiseless sum differs from process to process")
-        for i in range(len(seen))
-    ]
+            again = [sum_of(target, side, made) for side, _, made in asked]
+        same = same and all(map(_same, again, expected))
+    return [(True, how) if same else (False, "a noiseless sum differs from one time to the next")] * len(seen)
 
 
 def _again(target: Target, asked: Sequence[tuple[Runs, Mapping[str, Any]]], threads: int) -> list[Any] | None:

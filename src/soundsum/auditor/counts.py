@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 DIGITS = Context(prec=17, Emin=-(10**12), Emax=10**12)
 """Probabilities may be far below the smallest float."""
 
+LARGEST = 300.0
+"""An epsilon beyond which nothing is refuted by runs; e to twice that is still a float."""
+
 THIRDS = 80
 """Steps of a search by thirds: (2/3)^80 is below 10^-14."""
 
@@ -39,13 +42,17 @@ class Promise:
     @classmethod
     def at(cls, epsilon: Fraction, delta: Fraction, distance: int | float) -> Promise:
         each, d = float(epsilon), max(1, int(distance))
+        if d == 1:
+            return cls(each, float(delta))
+        if d * each > LARGEST:
+            return cls(d * each, 1.0 if delta else 0.0)
         times = float(d) if each == 0 else math.expm1(d * each) / math.expm1(each)
         return cls(d * each, min(1.0, float(delta) * times))
 
     @property
     def factor(self) -> float:
-        """E, at most e^700: beyond, nothing is refuted anyway."""
-        return math.exp(min(self.epsilon, 700.0))
+        """E, at most e^300: beyond, nothing is refuted anyway."""
+        return math.exp(min(self.epsilon, LARGEST))
 
     @property
     def kink(self) -> float:

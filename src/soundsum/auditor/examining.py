@@ -71,6 +71,11 @@ class Examination:
         t = self.target
         if t.release is None and not t.deterministic:
             return "its noiseless sum is random, and there is no release to look at; give release="
+        if t.noiseless is None and not self.runs:
+            return (
+                "all there is to look at is its release, and no runs were asked for; give runs (--runs, or "
+                "--dp-audit=full in pytest), or noiseless= and claimed="
+            )
         return f"no attack fits {t.dtype} records under {t.neighbours} with these bounds"
 
     # The deterministic tier
@@ -127,8 +132,8 @@ class Examination:
             )
 
     def _counts(self, one: Measurement) -> bool:
-        """Whether an error on these records is within what the library documents that it takes."""
-        return self.target.specials or not one.attack.outside
+        """Whether an error on these records is within what the library documents that it takes, and not declared."""
+        return not one.attack.outside or (self.target.specials and one.failures[0].kind != "refused")
 
     def _unviolated(self, name: str, seen: list[Measurement]) -> Finding:
         """The most that was seen of a family that moved no sum beyond the claim."""

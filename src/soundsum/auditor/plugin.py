@@ -89,6 +89,9 @@ def _audit(config: pytest.Config, target: Any, options: dict[str, Any]) -> Audit
     done = audit(target, **{"sampling": mode == "full", **options})
     path = Path(config.getoption("--dp-audit-baseline") or config.rootpath / BASELINE)
     config.stash.setdefault(_DONE, []).append(done)
+    unasked = [_unasked(one.name, done.of(one)) for one in done.targets]
+    if any(unasked):
+        pytest.fail("\n".join(filter(None, unasked)), pytrace=False)
     if config.getoption("--dp-audit-update"):
         for one in done.targets:
             update(path, one.name, done.of(one))
@@ -103,6 +106,13 @@ def _audit(config: pytest.Config, target: Any, options: dict[str, Any]) -> Audit
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
     return done
+
+
+def _unasked(name: str, findings: Any) -> str:
+    """Why nothing was audited of a target; nothing where something was."""
+    if any(finding.verdict != "UNSUPPORTED" for finding in findings):
+        return ""
+    return f"{name}: nothing was audited: {'; '.join(dict.fromkeys(finding.note for finding in findings))}"
 
 
 def _describe(finding: Any) -> str:

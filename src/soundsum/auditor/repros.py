@@ -6,17 +6,19 @@ It prints what it sees and ends with exit code 1 while the violation is there, s
 from __future__ import annotations
 
 import inspect
+import math
 import re
 
 from soundsum.arithmetic.numbers import FloatType
 from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.attacks import Event
+from soundsum.auditor.counts import LARGEST
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.target import PASSED, Target
 from soundsum.data.runs import Runs
 
 MOST_LINES = 20
-RUNS = 1000
+RUNS, MOST_RUNS = 1000, 20_000
 
 NUMBER = 'def number(x): return Fraction(x.item() if hasattr(x, "item") else x)'
 
@@ -132,16 +134,26 @@ def _statistical(finding: Finding) -> list[str]:
             f"def event(data): x = release(data); return {_test(event)}",
         ]
     )
-    shown = f"{event.description}: %d and %d of {RUNS} runs on left and right"
+    runs = _runs(float(t.epsilon) * distance)
+    shown = f"{event.description}: %d and %d of {runs} runs on left and right"
     return [
         *guard,
-        f"x, y = (sum(bool(event(data)) for _ in range({RUNS})) for data in (left, right))",
+        f"x, y = (sum(bool(event(data)) for _ in range({runs})) for data in (left, right))",
         f'print("{shown}" % (x, y))',
-        f"E, spread = math.exp({float(t.epsilon)} * {distance}), 6 * math.sqrt({RUNS})",
-        f"over = [a - E * b - {float(t.delta)} * {RUNS} for a, b in ((x, y), (y, x), "
-        f"({RUNS} - x, {RUNS} - y), ({RUNS} - y, {RUNS} - x))]",
-        "raise SystemExit(max(over) > spread)",
+        f"E = math.exp({min(LARGEST, float(t.epsilon) * distance)})",
+        f"over = [a - E * b - {float(t.delta)} * {runs} - 6 * math.sqrt(a + (b + 2) * E * E) "
+        f"for a, b in ((x, y), (y, x), ({runs} - x, {runs} - y), ({runs} - y, {runs} - x))]",
+        "raise SystemExit(max(over) > 0)",
     ]
+
+
+def _runs(epsilon: float) -> int:
+    """So many that a private mechanism has the rarer event often enough to tell.
+
+    >>> _runs(1), _runs(5), _runs(300)
+    (1000, 7420, 20000)
+    """
+    return min(MOST_RUNS, max(RUNS, int(50 * math.exp(min(LARGEST, epsilon)))))
 
 
 def _test(event: Event) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, cast
 
 import numpy as np
 
@@ -21,11 +20,12 @@ from soundsum.attacks import Attack, Event
 from soundsum.auditor.asking import Failure, ask
 from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.counts import DIGITS, Promise, Table, epsilon_at_least, log_likelihood, p_value
+from soundsum.auditor.drawing import SURE, Drawing
 from soundsum.auditor.events import Outputs, learn, rate
 from soundsum.auditor.evidence import Evidence, average, detectable, e_holm
 from soundsum.auditor.finding import Bins, Sampled
 from soundsum.auditor.measuring import Progress
-from soundsum.auditor.target import Refused, Target, Unsupported
+from soundsum.auditor.target import Target
 
 FIXED = 1000
 """The fixed sample: so many pairs, or as many as there is time for."""
@@ -53,7 +53,7 @@ class Trial:
     event: Event | None
     promise: Promise
     enough: float  # the logarithm of an e-value
-    data: tuple[Any, Any] = field(init=False)
+    source: Drawing = field(init=False)
     evidence: Evidence = field(init=False)
     left: Outputs | None = None
     right: Outputs | None = None
@@ -61,7 +61,7 @@ class Trial:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        self.data = self.target.data(self.attack.left), self.target.data(self.attack.right)
+        self.source = Drawing(self.target, self.attack)
         grid = [replace(self.promise, epsilon=self.promise.epsilon + more) for more in GRID]
         self.evidence = Evidence(grid, self.enough)
 
@@ -72,10 +72,11 @@ class Trial:
     def draw(self, pairs: int) -> None:
         """More pairs of runs; the event is settled before they are drawn."""
         began = time.monotonic()
-        new_left, new_right = self._outputs(0, pairs), self._outputs(1, pairs)
-        if isinstance(new_left, Failure) or isinstance(new_right, Failure):
-            self.failure = new_left if isinstance(new_left, Failure) else cast(Failure, new_right)
+        drawn = ask(self.target, partial(self.source.pairs, pairs))
+        if isinstance(drawn, Failure):
+            self.failure = drawn
             return
+        new_left, new_right = drawn
         if self.left is not None and self.right is not None:
             self._choose_event()
             left, right = self.left, self.right
@@ -85,34 +86,9 @@ class Trial:
             seen = (len(left), int(left.have(self.event).sum()), int(right.have(self.event).sum()))
             self.evidence.add(new_left.have(self.event), new_right.have(self.event), seen)
         self.left, self.right = left + new_left, right + new_right
+        if self.pairs >= SURE and not self.evidence.stopped:
+            self.failure = self.source.ended
         self.seconds += time.monotonic() - began
-
-    def _outputs(self, side: int, runs: int) -> Outputs | Failure:
-        """Runs on one side; an error is an output as any other, unless it says that there can be none."""
-        records = self.attack.left if side == 0 else self.attack.right
-
-        def one_by_one() -> Outputs:
-            drawn: list[Any] = []
-            for _ in range(runs):
-                try:
-                    drawn += self.target.outputs(self.data[side], self.attack.problem, records.size, 1)
-                except (Refused, Unsupported, MemoryError, TimeoutError):
-                    raise
-                except Exception as error:
-                    drawn.append(error)
-            return Outputs.of(drawn, self.target.name)
-
-        def all_at_once() -> Outputs:
-            try:
-                drawn = self.target.outputs(self.data[side], self.attack.problem, records.size, runs)
-            except (Refused, Unsupported, MemoryError, TimeoutError):
-                raise
-            except Exception:
-                return one_by_one()
-            return Outputs.of(drawn, self.target.name)
-
-        result: Outputs | Failure = ask(self.target, all_at_once)
-        return result
 
     def _choose_event(self) -> None:
         """From past pairs alone; another one only if it promises clearly more."""
@@ -182,6 +158,8 @@ def sample(
     results: list[Sampled | Failure] = []
     for one in trials:
         if isinstance(one, Trial):
+            if not one.evidence.stopped:
+                one.failure = one.failure or one.source.ended
             done = one.conclude(alpha)
             results.append(one.failure or done or Failure("unsupported", "there was no time for a run"))
         else:

@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -47,6 +48,7 @@ class Target:
     release: draws one noisy output (or `runs` of them, where the signature names it).
     noiseless: the mechanism's own sum before noise, by its own code.
     claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
+    name: what it is known by in reports and baselines; by default where the function lies, as module.function.
     dtype, relation, bounds, epsilon, delta: what is promised of which records; without `bounds` attacks choose them.
     size_known: whether the mechanism knows how many records there are; by default as the relation says.
     ordered: whether the documented relation looks at the order of records; by default as the relation does.
@@ -106,7 +108,7 @@ class Target:
         self._set("ordered", relation.ordered if self.ordered is None else bool(self.ordered))
         self._set("epsilon", _share("epsilon", self.epsilon, most=None))
         self._set("delta", _share("delta", self.delta, most=1))
-        self._set("name", self.name or getattr(own, "__name__", "target"))
+        self._set("name", self.name or _where_defined(own))
         if self.bounds is not None:
             self._set("bounds", _bounds(self.bounds, self.dtype))
         elif not all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None):
@@ -141,22 +143,30 @@ class Target:
         """The sensitivity the mechanism uses for this problem, exactly; None where it does not say."""
         if self.claimed is None:
             return None
-        stated = call(self.claimed, self.parameters(problem, size)) if callable(self.claimed) else self.claimed
-        value = as_number(stated, f"{self.name}'s claimed sensitivity")
+        what = f"{self.name}'s claimed sensitivity"
+        if callable(self.claimed):
+            value = as_number(call(self.claimed, self.parameters(problem, size)), what)
+        else:
+            value = exact(self.claimed, what)  # which may be written, as on the command line
         if is_special(value) or value < 0:
             raise Unsupported(f"{self.name} claims a sensitivity of {value}; it has to be a finite number, 0 or more")
         return Fraction(value)
+
+    @property
+    def several(self) -> bool:
+        """Whether `release` gives several fresh outputs at once."""
+        return self.release is not None and "runs" in _names(self.release)
 
     def outputs(self, records: Any, problem: Problem, size: int, runs: int) -> list[Any]:
         """Fresh noisy outputs for data made by `data`."""
         assert self.release is not None
         parameters = self.parameters(problem, size)
-        if "runs" in _names(self.release):
-            drawn = list(call(self.release, {**parameters, "runs": runs}, records))
+        if self.several:
+            drawn = list(call(self.release, {**parameters, "runs": runs}, _fresh(records)))
             if len(drawn) != runs:
                 raise Unsupported(f"{self.name} gave {len(drawn):,} outputs where runs={runs:,} were asked for")
             return drawn
-        return [call(self.release, parameters, records) for _ in range(runs)]
+        return [call(self.release, parameters, _fresh(records)) for _ in range(runs)]
 
     def parameters(self, problem: Problem, size: int) -> dict[str, Any]:
         """What callables are passed by name."""
@@ -172,11 +182,18 @@ def call(function: Callable[..., Any], parameters: Mapping[str, Any], *data: Any
     return function(data=data[0], **named) if data and "data" in names else function(*data, **named)
 
 
+def _fresh(records: Any) -> Any:
+    """A copy for each call: what a function does to its input is not seen by the next one."""
+    return records.copy() if isinstance(records, np.ndarray) else records
+
+
 def as_number(value: Any, name: str) -> Value:
     """What a target returned, exactly; arrays and tensors of one element are that element."""
     try:
         if not isinstance(value, np.generic) and callable(getattr(value, "item", None)):
             value = value.item()
+        if isinstance(value, str | bytes):
+            raise TypeError
         return exact(value, name)
     except (TypeError, ValueError):
         shown = repr(value)
@@ -196,6 +213,14 @@ def _names(function: Callable[..., Any]) -> frozenset[str]:
     except (TypeError, ValueError):  # a builtin that does not tell
         return frozenset()
     return frozenset(PASSED) & {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
+
+
+def _where_defined(function: Any) -> str:
+    """What a function is known by where no name is given: where it lies, so that two do not share one."""
+    while isinstance(function, partial):
+        function = function.func
+    own = function if hasattr(function, "__qualname__") else type(function)
+    return f"{getattr(own, '__module__', None) or 'builtins'}.{own.__qualname__}"
 
 
 def _takes_bounds(function: Callable[..., Any]) -> bool:

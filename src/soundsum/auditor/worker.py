@@ -8,6 +8,7 @@ The adapter is a file with `targets()`; `docs/adapters.md` says how to write one
 from __future__ import annotations
 
 import ast
+import copy
 import importlib.util
 import inspect
 import json
@@ -123,7 +124,13 @@ class Worker:
             while len(self.prepared) >= KEPT:
                 del self.prepared[next(iter(self.prepared))]
             self.prepared[key] = feed(Data(plain), **named)
-        return self.prepared[key]
+        return fresh(self.prepared[key])
+
+
+def fresh(data: Any) -> Any:
+    """A copy for each call, of what can be changed in place; frames of other libraries cannot."""
+    changeable = type(data).__module__.partition(".")[0] in ("builtins", "numpy", "pandas", "torch")
+    return copy.deepcopy(data) if changeable else data
 
 
 def names(function: Callable[..., Any]) -> list[str]:
@@ -159,7 +166,7 @@ def called(program: str, role: str) -> Callable[..., Any]:
     def several(data: Any, lower: Any, upper: Any, epsilon: Any, size: Any, runs: int) -> Any:
         space = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon, "size": size}
         exec(code, space)
-        return [space[role](data) for _ in range(runs)]
+        return [space[role](fresh(data)) for _ in range(runs)]
 
     return several if role == "release" else function
 
@@ -174,7 +181,7 @@ def answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
         worker.prepared.clear()
         what = "out of memory" if isinstance(fault, MemoryError) else "not supported"
         return {"unsupported": f"{what}: {fault}" if str(fault) else what}
-    except Exception as fault:
+    except (Exception, SystemExit) as fault:
         return {"raised": f"{type(fault).__name__}: {fault}"}
 
 

@@ -34,6 +34,9 @@ def audit(
     claimed: Annotated[
         str | None, typer.Option(help="The sensitivity used: a number, or pkg.mod:function.", metavar="S")
     ] = None,
+    no_specials: Annotated[
+        bool, typer.Option("--no-specials", help="Of pkg.mod:function: no NaN or infinities.")
+    ] = False,
     attacks: Annotated[
         list[str] | None, typer.Option("--attack", help="Only this family; may be repeated.", metavar="NAME")
     ] = None,
@@ -79,7 +82,7 @@ def audit(
     from soundsum.cli import audited
 
     promise = {"dtype": dtype, "relation": relation, "epsilon": epsilon, "delta": delta, "bounds": bounds}
-    whom = _target(target, promise, noiseless, claimed)
+    whom = _target(target, promise | {"specials": not no_specials}, noiseless, claimed)
     options: dict[str, Any] = {"runs": runs, "alpha": alpha, "seconds": time, "memory": _bytes(memory)}
     options |= {"search": search, "install": install, "spec": install_spec}
     console = Console(stderr=to_json == "-")
@@ -98,6 +101,7 @@ def audit(
 def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed: str | None) -> Any:
     if ":" not in target:
         given = [f"--{name}" for name in ("dtype", "relation", "bounds") if promise[name] is not None]
+        given += [] if promise["specials"] else ["--no-specials"]
         if given:
             raise ValueError(f"{given[0]}: {target} brings its own promise; it is for pkg.mod:function")
         return target

@@ -1,0 +1,106 @@
+"""Runs of a release on two neighbours, in turn and in random order, so that what changes with time tells nothing.
+
+A budget of queries that ends, a cache that fills or a counter then falls on both sides alike. Where errors begin after
+runs without any and stay on both sides, the target has come to an end, and no more can be asked of it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from soundsum.attacks import Attack
+from soundsum.auditor.asking import Failure, shorten
+from soundsum.auditor.events import Outputs
+from soundsum.auditor.target import Refused, Target, Unsupported
+
+BLOCK = 8
+"""Runs on one side in a row, of a release that gives several at once."""
+
+SURE = 16
+"""So many errors in a row on each side are taken for the end of the target."""
+
+
+@dataclass
+class Drawing:
+    """The runs on one attack's two datasets, and the errors among them."""
+
+    target: Target
+    attack: Attack
+    data: tuple[Any, Any] = field(init=False)
+    runs: int = 0
+    first_error: int | None = None  # the number of runs before it
+    since: list[int] = field(default_factory=lambda: [0, 0])  # errors of each side from the first on
+    persistent: bool = True  # whether every run from the first error on ended in one
+    numbers: bool = False  # whether any run gave a number that is not NaN
+    last: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self.data = self.target.data(self.attack.left), self.target.data(self.attack.right)
+
+    def pairs(self, count: int) -> tuple[Outputs, Outputs]:
+        """So many runs on each side."""
+        drawn: tuple[list[Any], list[Any]] = ([], [])
+        block = BLOCK if self.target.several else 1
+        while len(drawn[0]) < count:
+            size = min(block, count - len(drawn[0]))
+            first = secrets.randbits(1)
+            for side in (first, 1 - first):
+                drawn[side].extend(self._block(side, size))
+        left, right = (Outputs.of(side, self.target.name) for side in drawn)
+        self.numbers = self.numbers or any(bool((side.floats == side.floats).any()) for side in (left, right))
+        return left, right
+
+    @property
+    def ended(self) -> Failure | None:
+        """Why nothing can be concluded: errors alone, NaN alone, or errors that came to stay."""
+        if self.last is None or self.first_error is None:
+            empty = self.runs > 0 and not self.numbers
+            return Failure("unsupported", "its release returns nan whatever the data") if empty else None
+        if not self.persistent:
+            return None
+        said = shorten(self.last, named=not isinstance(self.last, Refused))
+        if not self.first_error:
+            return (
+                Failure("refused", said)
+                if self._declines(self.last)
+                else Failure("unsupported", f"its release always raises {said}")
+            )
+        if min(self.since) < SURE:
+            return None
+        return Failure("unsupported", f"from run {self.first_error + 1:,} on its release only raises {said}")
+
+    def _declines(self, error: BaseException) -> bool:
+        return isinstance(error, (Refused, *self.target.refuses))
+
+    def _block(self, side: int, runs: int) -> list[Any]:
+        """Runs on one side; an error is an output as any other, unless it says that there can be none.
+
+        Records that the documentation excludes may be declined.
+        """
+        records = self.attack.left if side == 0 else self.attack.right
+        drawn: list[Any] = []
+        try:
+            drawn = self.target.outputs(self.data[side], self.attack.problem, records.size, runs)
+        except (Unsupported, MemoryError, TimeoutError):
+            raise
+        except (Exception, SystemExit) as error:
+            if self.attack.outside and (self._declines(error) or not self.target.specials):
+                raise Refused(shorten(error, named=not isinstance(error, Refused))) from None
+            if runs > 1:
+                return [one for _ in range(runs) for one in self._block(side, 1)]
+            drawn = [error]
+        for one in drawn:
+            self._count(side, one)
+        return drawn
+
+    def _count(self, side: int, one: Any) -> None:
+        raised = isinstance(one, BaseException)
+        if raised:
+            self.last = one
+            self.first_error = self.runs if self.first_error is None else self.first_error
+            self.since[side] += 1
+        elif self.first_error is not None:
+            self.persistent = False
+        self.runs += 1
