@@ -19,7 +19,13 @@ from torch.nn.parallel import DistributedDataParallel
 
 from soundsum.gradients.opacus.loading import poisson_loader, slot_loader
 from soundsum.gradients.opacus.optimizers import DistributedDPOptimizer, DPOptimizer
-from soundsum.gradients.opacus.refusals import refuse_dataset, refuse_module, refuse_norms, refuse_settings
+from soundsum.gradients.opacus.refusals import (
+    refuse_accountant,
+    refuse_dataset,
+    refuse_module,
+    refuse_norms,
+    refuse_settings,
+)
 from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
 from soundsum.gradients.slots import Slots
 
@@ -33,6 +39,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
     """
 
     def __init__(self, *, accountant: str = "prv", secure_mode: bool = True) -> None:
+        refuse_accountant(accountant)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that its generator is not secure: it is not used
             super().__init__(accountant=accountant, secure_mode=False)

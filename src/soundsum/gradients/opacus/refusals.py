@@ -9,6 +9,14 @@ from soundsum.gradients.needs import need
 MODES = ("hooks", "functorch", "ew")
 
 
+def refuse_accountant(accountant: str) -> None:
+    if accountant == "gdp":
+        raise ValueError(
+            "accountant='gdp': its epsilon is what many steps tend to, which is no bound for the steps there were; "
+            "use prv or rdp"
+        )
+
+
 def refuse_settings(
     *,
     loss_reduction: str,
