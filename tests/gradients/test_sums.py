@@ -258,6 +258,12 @@ def reduced(rank, port, folder):
             wrong()
         except ValueError as error:
             errors.append(str(error))
+    alone = [torch.distributed.new_group([i]) for i in range(2)]
+    for group in (alone[rank], alone[1 - rank]):
+        try:
+            s.release(group)
+        except ValueError as error:
+            errors.append(str(error))
     total = s.sum()
     after = s.release(world)  # noise on the whole sum
     t = Sum(1.0, 1.0)
@@ -288,4 +294,6 @@ def test_two_processes_reduce_integers_and_release_the_same_ones(tmp_path, free_
             assert float((flat(noisy) - exact).double().abs().max()) < 10 * 2**24  # one draw of noise, not two
         assert "call release(group)" in errors[0]
         assert "once per rank" in errors[1]
-        assert "other norms, noise or parameters" in errors[2]
+        assert "give the group of all_reduce" in errors[2]
+        assert "not in the group" in errors[3]
+        assert "other norms, noise or parameters" in errors[4]

@@ -71,7 +71,7 @@ class Sum:
         self.parts = {randomness.random_bytes(16).hex()}
         self._totals: Totals | None = None
         self._closed = ""
-        self._reduced = False
+        self._reduced: tuple[int, ...] = ()  # the ranks whose examples are in it, after all_reduce
 
     @property
     def sensitivity(self) -> Fraction:
@@ -149,6 +149,12 @@ class Sum:
             )
         totals = self._known()
         if group is not None:
+            ranks = groups.ranks(group)
+            if self._reduced and ranks != self._reduced:
+                raise ValueError(
+                    f"release(): the sum was reduced over the ranks {list(self._reduced)} and this group has "
+                    f"{list(ranks)}, so it would be released more than once; give the group of all_reduce"
+                )
             groups.require_same(self._digest(), group)
             require_room(self.examples if self._reduced else groups.total(self.examples, group))
         self._closed = "has been released"
@@ -188,12 +194,12 @@ class Sum:
         self._require_open()
         if self._reduced:
             raise ValueError("all_reduce(): this has been done; another would count every example once per rank")
-        totals = self._known()
+        whole, ranks = self._known().clone(), groups.ranks(group)
         groups.require_same(self._digest(), group)
         examples = groups.total(self.examples, group)
         require_room(examples)
-        groups.add_up(totals.pieces, group)
-        self.examples, self._reduced = examples, True
+        groups.add_up(whole.pieces, group)
+        self._totals, self.examples, self._reduced = whole, examples, ranks
 
     def save(self, path: Any) -> None:
         """Writes the integers to a file, for `Sum.load` and `merge` elsewhere; this sum cannot be used any more."""
