@@ -9,12 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from soundsum.gradients.needs import torch
 from soundsum.gradients.sampling import EMPTY, place
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What one part of a batch is: `batch` numbers the draws of coins, `present` says which rows hold an example."""
+
+    batch: int
+    part: int
+    last: bool
+    present: list[bool]
 
 
 @dataclass(frozen=True)
@@ -49,28 +60,38 @@ class Slots:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"size={size!r}: the number of slots is a whole number, 1 or more")
         self.model, self.size = model, size
-        self._present: list[bool] | None = None
+        self.numbers = count()
+        self.waiting: list[Ticket] = []  # of batches that were fetched and not trained on
 
     def fill(self, examples: Sequence[Any], dummy: Any) -> tuple[list[Any], list[bool]]:
         """The examples in random slots, the dummy in the others, and which is which (for `Sum.add(present=...)`)."""
         placed = place(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
 
-    def hand_out(self, present: list[bool]) -> None:
-        """A loader says which rows of the batch it gives next hold an example."""
-        self._present = present
+    def hand_out(self, ticket: Ticket) -> None:
+        """A loader says what it gives next."""
+        self.waiting.append(ticket)
 
-    def take(self, rows: int) -> list[bool]:
-        """Which rows of the batch just trained on hold an example; each batch is asked for once."""
-        present, self._present = self._present, None
-        if present is None:
+    def withdraw(self, tickets: Sequence[Ticket]) -> None:
+        """Those batches will not be trained on any more."""
+        self.waiting = [ticket for ticket in self.waiting if ticket not in tickets]
+
+    def take(self, rows: int) -> Ticket:
+        """What the batch is that was just trained on; each is asked for once."""
+        if not self.waiting:
             raise ValueError(
                 "it is not known which rows are dummies: take each batch from the data loader that make_private gave, "
                 "one step for each (soundsum.gradients.opacus.BatchMemoryManager splits them)"
             )
-        if len(present) != rows:
-            raise ValueError(f"{rows} rows of gradients for a batch of {len(present)}: train on whole batches")
-        return present
+        if len(self.waiting) > 1:
+            raise ValueError(
+                f"{len(self.waiting)} batches were fetched and not stepped on, so it is not known whose gradients "
+                "these are: step on each before the next is fetched; optimizer.drop() gives up those fetched so far"
+            )
+        ticket = self.waiting.pop()
+        if len(ticket.present) != rows:
+            raise ValueError(f"{rows} rows of gradients for a batch of {len(ticket.present)}: train on whole batches")
+        return ticket
 
     def check(self, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any], trials: int = 8) -> Rows:
         """Tries whether rows see each other: changes some rows of a batch and compares the others' gradients, as bits.
