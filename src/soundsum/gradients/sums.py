@@ -17,6 +17,7 @@ from soundsum.arithmetic.words import number
 from soundsum.gradients import group as groups
 from soundsum.gradients.adding import add_batch, work_out
 from soundsum.gradients.batches import limits_of, matrices, tensors_of
+from soundsum.gradients.files import read_once
 from soundsum.gradients.model import Grid
 from soundsum.gradients.needs import torch
 from soundsum.gradients.noise import MOST_SIGMA, add_noise
@@ -214,8 +215,8 @@ class Sum:
 
     @classmethod
     def load(cls, path: Any) -> Sum:
-        """A saved sum."""
-        state = torch.load(path, weights_only=True)
+        """A saved sum. The file is gone then: another sum from it could be released too."""
+        state = read_once(path)
         exponent, limit, layers, multiplier = state["terms"]
         loaded = cls(1, multiplier)
         loaded.grid, loaded.layers = Grid(exponent, limit), None if layers is None else tuple(layers)
