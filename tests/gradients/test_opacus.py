@@ -190,6 +190,20 @@ def test_too_few_slots_for_delta_are_refused_where_it_is_counted():
         engine.get_epsilon(1e-5)
 
 
+def test_a_checkpoint_keeps_what_cut_batches_take(tmp_path):
+    engine, net, optimizer, loader = private(slots=40)
+    assert engine.overflow > 0
+    train(net, optimizer, loader)
+    engine.save_checkpoint(path=tmp_path / "c.pt", module=net, optimizer=optimizer)
+    again = ss.gradients.opacus.PrivacyEngine()
+    again.load_checkpoint(path=tmp_path / "c.pt", module=net, optimizer=optimizer)
+    assert again.overflow == engine.overflow
+    assert again.get_epsilon(1e-2) == engine.get_epsilon(1e-2)
+    opacus.PrivacyEngine.save_checkpoint(engine, path=tmp_path / "theirs.pt", module=net)
+    with pytest.raises(ValueError, match="load one that this engine saved"):
+        ss.gradients.opacus.PrivacyEngine().load_checkpoint(path=tmp_path / "theirs.pt", module=net)
+
+
 class Sentences:
     """Examples of different lengths."""
 

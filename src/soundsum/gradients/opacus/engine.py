@@ -32,6 +32,7 @@ from soundsum.gradients.slots import Slots
 from soundsum.gradients.sums import Sum
 
 ASSUMED = "gradients assumed independent of the other rows"
+OVERFLOW = "soundsum_overflow"
 SEPARATE = "rows do not see each other's values in a batch of fixed shape (Slots.check tries it)"
 
 
@@ -170,6 +171,19 @@ class PrivacyEngine(opacus.PrivacyEngine):
         at_most = float(self.accountant.get_epsilon(delta / 2))  # whatever is left of delta, as long as it is half
         left = _without_cuts(delta, at_most, steps, self.overflow)
         return max(spent, float(self.accountant.get_epsilon(left)))
+
+    def save_checkpoint(self, *, checkpoint_dict: dict[str, Any] | None = None, **settings: Any) -> None:
+        """Opacus's own, with how likely a batch is cut."""
+        super().save_checkpoint(checkpoint_dict={**(checkpoint_dict or {}), OVERFLOW: str(self.overflow)}, **settings)
+
+    def load_checkpoint(self, **settings: Any) -> dict[str, Any]:
+        """Opacus's own; what cut batches of the steps so far take of delta is counted on."""
+        checkpoint: dict[str, Any] = super().load_checkpoint(**settings)
+        if OVERFLOW not in checkpoint:
+            self.overflow = Fraction(1)
+            raise ValueError("the checkpoint does not say how likely a batch was cut; load one that this engine saved")
+        self.overflow = max(self.overflow, Fraction(checkpoint[OVERFLOW]))
+        return checkpoint
 
     def explain(self) -> str:
         """What is promised, and on which conditions."""
