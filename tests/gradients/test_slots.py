@@ -113,12 +113,26 @@ def test_check_sees_rows_that_see_each_other():
         found = ss.gradients.Slots(made, 6).check(x, y, squares)
         assert found.independent
         assert "did not see each other" in str(found)
-    found = ss.gradients.Slots(wrapped(SeesOthers()), 6).check(x, y, squares)
-    assert not found.independent
-    assert found.changed == found.trials
-    assert "the theorem does not apply" in str(found)
+    for made in (wrapped(SeesOthers()), SeesOthers()):
+        found = ss.gradients.Slots(made, 6).check(x, y, squares)
+        assert not found.independent
+        assert found.changed == found.trials
+        assert "the theorem does not apply" in str(found)
+    with pytest.raises(ValueError, match="give a tensor with one for each"):
+        ss.gradients.Slots(Alone(), 6).check(x, 0, squares)
     with pytest.raises(ValueError, match="fills the 7 slots"):
         ss.gradients.Slots(Alone(), 7).check(x, y, squares)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("settings", [{"weight": torch.tensor([1.0, 1000.0])}, {"ignore_index": 1}])
+def test_check_sees_a_mean_that_divides_by_what_the_targets_are(settings):
+    x, y = torch.randn(6, 3), torch.tensor([0, 1, 0, 0, 1, 0])
+    for made in (nn.Linear(3, 2), wrapped(nn.Linear(3, 2))):
+        slots = ss.gradients.Slots(made, 6)
+        assert not slots.check(x, y, lambda a, b: nn.functional.cross_entropy(a, b, **settings)).independent
+        summed = slots.check(x, y, lambda a, b: nn.functional.cross_entropy(a, b, reduction="sum", **settings))
+        assert summed.independent
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True])

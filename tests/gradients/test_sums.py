@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -104,6 +105,8 @@ def test_limits_that_are_too_much_leave_nothing_of_their_example():
     assert torch.equal(flat(s.sum()), flat(alone.sum()))
     with pytest.raises(TypeError, match="limits are integers"):
         Sum(1.0, 1.0).add(batch(1), limits=torch.ones(1, 2))
+    with pytest.raises(TypeError, match="limits are integers"):
+        Sum(1.0, 1.0).add(batch(1), limits=torch.ones(1, 2, dtype=torch.bool))
     with pytest.raises(ValueError, match="one for each example and tensor"):
         Sum(1.0, 1.0).add(batch(1), limits=torch.ones(2, 2, dtype=torch.int64))
 
@@ -116,19 +119,34 @@ def test_saved_sums_are_merged_once(tmp_path):
         part = Sum(1.0, "11/10")
         part.add([x[3 * i : 3 * i + 3] for x in batch(9)])
         part.save(tmp_path / f"{i}.pt")
+        shutil.copy(tmp_path / f"{i}.pt", tmp_path / f"copy{i}.pt")
         with pytest.raises(ValueError, match="has been saved"):
             part.release()
         merged.merge(Sum.load(tmp_path / f"{i}.pt"))
     assert torch.equal(flat(merged.sum()), flat(whole.sum()))
     assert merged.examples == 9
     with pytest.raises(ValueError, match="would count twice"):
-        merged.merge(Sum.load(tmp_path / "1.pt"))
+        merged.merge(Sum.load(tmp_path / "copy1.pt"))
     other = Sum(1.0, 1)
     other.add(batch(1))
     with pytest.raises(ValueError, match="other norms or noise"):
         merged.merge(other)
     assert torch.equal(flat(merged.sum()), flat(whole.sum()))
     merged.release()
+
+
+def test_a_file_is_loaded_once_as_two_sums_could_be_released_twice(tmp_path):
+    s, saved = Sum(1.0, 1.0), tmp_path / "s.pt"
+    s.add(batch())
+    s.save(saved)
+    assert Sum.load(saved).examples == 5
+    with pytest.raises(FileNotFoundError, match="can be loaded once"):
+        Sum.load(saved)
+    assert list(tmp_path.iterdir()) == []
+    saved.touch()
+    with pytest.raises(EOFError):
+        Sum.load(saved)
+    assert list(tmp_path.iterdir()) == [saved]  # what cannot be read stays
 
 
 BAD = [
@@ -205,6 +223,12 @@ def reduced(rank, port, folder):
             wrong()
         except ValueError as error:
             errors.append(str(error))
+    alone = [torch.distributed.new_group([i]) for i in range(2)]
+    for group in (alone[rank], alone[1 - rank]):
+        try:
+            s.release(group)
+        except ValueError as error:
+            errors.append(str(error))
     total = s.sum()
     after = s.release(world)  # noise on the whole sum
     t = Sum(1.0, 1.0)
@@ -235,4 +259,6 @@ def test_two_processes_reduce_integers_and_release_the_same_ones(tmp_path, free_
             assert float((flat(noisy) - exact).double().abs().max()) < 10 * 2**24  # one draw of noise, not two
         assert "call release(group)" in errors[0]
         assert "once per rank" in errors[1]
-        assert "other norms, noise or parameters" in errors[2]
+        assert "give the group of all_reduce" in errors[2]
+        assert "not in the group" in errors[3]
+        assert "other norms, noise or parameters" in errors[4]

@@ -8,6 +8,7 @@ from typing import Any
 from soundsum.gradients.needs import torch
 
 SUPPORTED = ("float32", "bfloat16", "float16", "float64")
+WHOLE = ("torch.int64", "torch.int32", "torch.int16", "torch.int8", "torch.uint8")
 MOST_EXAMPLES = 1 << 38
 """Each adds less than 2^25 to a coordinate, in magnitude, and 63 bits hold the sum."""
 
@@ -25,7 +26,7 @@ def tensors_of(gradients: Any) -> list[Any]:
             f"the tensors have {', '.join(map(str, sorted(sizes)))} examples: "
             "each parameter's gradients have one row for each example of the same batch"
         )
-    return [g.detach() for g in tensors]
+    return [g.detach().resolve_neg() for g in tensors]
 
 
 def matrices(tensors: Sequence[Any]) -> list[Any]:
@@ -34,7 +35,7 @@ def matrices(tensors: Sequence[Any]) -> list[Any]:
 
 def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[int]]:
     """Limits of each example and block, by block; an example whose limits are more than `most` in L2 gets none."""
-    if not isinstance(limits, torch.Tensor) or limits.is_floating_point() or limits.is_complex():
+    if not isinstance(limits, torch.Tensor) or str(limits.dtype) not in WHOLE:
         raise TypeError("limits are integers (steps of the grid) in a tensor; Sum.limits makes them from norms")
     if tuple(limits.shape) != (examples, blocks):
         raise ValueError(

@@ -13,6 +13,14 @@ def is_first(group: Any) -> bool:
     return bool(need("torch.distributed").get_rank(group) == 0)
 
 
+def ranks(group: Any) -> tuple[int, ...]:
+    """Of a group that this process is in: torch does nothing, and says nothing, for others."""
+    distributed = need("torch.distributed")
+    if distributed.get_rank(group) < 0:
+        raise ValueError("this process is not in the group, so nothing would be added; give a group that it is in")
+    return tuple(distributed.get_process_group_ranks(group))
+
+
 def add_up(totals: Sequence[Any], group: Any) -> None:
     """Each tensor becomes the sum over all ranks."""
     distributed = need("torch.distributed")

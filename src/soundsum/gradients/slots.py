@@ -7,14 +7,26 @@ and position, and what remains to be asked is that rows do not see each other's 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from soundsum.gradients.needs import torch
+from soundsum.gradients.needs import need, torch
 from soundsum.gradients.sampling import EMPTY, place
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What one part of a batch is: `batch` numbers the draws of coins, `present` says which rows hold an example."""
+
+    batch: int
+    part: int
+    last: bool
+    present: list[bool]
 
 
 @dataclass(frozen=True)
@@ -49,38 +61,52 @@ class Slots:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"size={size!r}: the number of slots is a whole number, 1 or more")
         self.model, self.size = model, size
-        self._present: list[bool] | None = None
+        self.numbers = count()
+        self.waiting: list[Ticket] = []  # of batches that were fetched and not trained on
 
     def fill(self, examples: Sequence[Any], dummy: Any) -> tuple[list[Any], list[bool]]:
         """The examples in random slots, the dummy in the others, and which is which (for `Sum.add(present=...)`)."""
         placed = place(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
 
-    def hand_out(self, present: list[bool]) -> None:
-        """A loader says which rows of the batch it gives next hold an example."""
-        self._present = present
+    def hand_out(self, ticket: Ticket) -> None:
+        """A loader says what it gives next."""
+        self.waiting.append(ticket)
 
-    def take(self, rows: int) -> list[bool]:
-        """Which rows of the batch just trained on hold an example; each batch is asked for once."""
-        present, self._present = self._present, None
-        if present is None:
+    def withdraw(self, tickets: Sequence[Ticket]) -> None:
+        """Those batches will not be trained on any more."""
+        self.waiting = [ticket for ticket in self.waiting if ticket not in tickets]
+
+    def take(self, rows: int) -> Ticket:
+        """What the batch is that was just trained on; each is asked for once."""
+        if not self.waiting:
             raise ValueError(
                 "it is not known which rows are dummies: take each batch from the data loader that make_private gave, "
                 "one step for each (soundsum.gradients.opacus.BatchMemoryManager splits them)"
             )
-        if len(present) != rows:
-            raise ValueError(f"{rows} rows of gradients for a batch of {len(present)}: train on whole batches")
-        return present
+        if len(self.waiting) > 1:
+            raise ValueError(
+                f"{len(self.waiting)} batches were fetched and not stepped on, so it is not known whose gradients "
+                "these are: step on each before the next is fetched; optimizer.drop() gives up those fetched so far"
+            )
+        ticket = self.waiting.pop()
+        if len(ticket.present) != rows:
+            raise ValueError(f"{rows} rows of gradients for a batch of {len(ticket.present)}: train on whole batches")
+        return ticket
 
     def check(self, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any], trials: int = 8) -> Rows:
         """Tries whether rows see each other: changes some rows of a batch and compares the others' gradients, as bits.
 
         inputs, targets: a batch of `size` rows. loss: of outputs and targets, a sum or mean over the rows. The changed
-        rows become zero, very large, infinite and NaN in turn. A trial that finds nothing proves nothing.
+        rows become zero, very large, infinite and NaN in turn, their targets zero or another row's. The gradients are
+        those of Opacus's hooks; a copy of a model without them gets them. A trial that finds nothing proves nothing.
         """
         if len(inputs) != self.size:
             raise ValueError(f"a batch of {len(inputs)} rows: give one that fills the {self.size} slots")
-        first = per_example(self.model, inputs, targets, loss)
+        if not isinstance(targets, torch.Tensor) or targets.ndim == 0 or len(targets) != self.size:
+            raise ValueError(f"targets are a {type(targets).__name__}: give a tensor with one for each of the rows")
+        model = self.model if _has_hooks(self.model) else _hooked(self.model)
+        first = per_example(model, inputs, targets, loss)
         changed, largest = 0, 0.0
         for trial in range(trials):
             kept = torch.arange(self.size) % 2 == trial % 2
@@ -89,7 +115,9 @@ class Slots:
                 other[~kept] = (0.0, 1e4, float("inf"), float("nan"))[trial // 2 % 4]
             else:
                 other[~kept] = 0
-            again = per_example(self.model, other, targets, loss)
+            aims = targets.clone()
+            aims[~kept] = targets[trial * self.size // trials] if trial // 2 % 2 else torch.zeros_like(targets[0])
+            again = per_example(model, other, aims, loss)
             differences = [
                 (a[kept].double() - b[kept].double()).abs().nan_to_num(float("inf")).max().item()
                 for a, b in zip(first, again, strict=True)
@@ -102,7 +130,7 @@ class Slots:
 
 def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
     """The gradients of each example: those that the model's own hooks collect, or by differentiating row by row."""
-    if hasattr(model, "grad_sample_module") or hasattr(model, "enable_hooks"):
+    if _has_hooks(model):
         _forget(model)
         loss(model(inputs), targets).backward()
         found = [p.grad_sample.clone() for p in model.parameters() if p.requires_grad]
@@ -115,6 +143,15 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any]
 
     rows = torch.func.vmap(torch.func.grad(of_one), in_dims=(None, 0, 0))(state, inputs, targets)
     return [rows[name] for name in state]
+
+
+def _has_hooks(model: Any) -> bool:
+    return hasattr(model, "grad_sample_module") or hasattr(model, "enable_hooks")
+
+
+def _hooked(model: Any) -> Any:
+    """A copy as Opacus wraps it: by differentiating row by row no row would ever be beside another."""
+    return need("opacus").GradSampleModule(copy.deepcopy(model))
 
 
 def _forget(model: Any) -> None:

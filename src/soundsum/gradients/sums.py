@@ -13,16 +13,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from soundsum import randomness
-from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.arithmetic.words import number
 from soundsum.gradients import group as groups
 from soundsum.gradients.adding import add_batch, work_out
-from soundsum.gradients.batches import MOST_EXAMPLES, limits_of, matrices, tensors_of
-from soundsum.gradients.model import BITS, Grid
+from soundsum.gradients.batches import limits_of, matrices, tensors_of
+from soundsum.gradients.files import read_once
+from soundsum.gradients.model import Grid
 from soundsum.gradients.needs import torch
 from soundsum.gradients.noise import MOST_SIGMA, add_noise
 from soundsum.gradients.normal import fresh_key
-from soundsum.gradients.totals import Totals
+from soundsum.gradients.terms import exact_multiplier, layered, require_room
+from soundsum.gradients.totals import Shape, Totals
 
 if TYPE_CHECKING:
     from soundsum.methods.method import Theorem
@@ -60,10 +61,10 @@ class Sum:
     def __init__(self, max_norm: Any, noise_multiplier: Any) -> None:
         self.layers: tuple[int, ...] | None = None
         if isinstance(max_norm, Sequence) and not isinstance(max_norm, str):
-            self.grid, self.layers = _layered(max_norm)
+            self.grid, self.layers = layered(max_norm)
         else:
             self.grid = Grid.of(max_norm)
-        self.noise_multiplier = _multiplier(noise_multiplier)
+        self.noise_multiplier = exact_multiplier(noise_multiplier)
         self.sigma = math.ceil(self.noise_multiplier * self.grid.limit)
         if self.sigma >= MOST_SIGMA:
             raise ValueError(f"noise_multiplier={noise_multiplier}: so much noise leaves 64 bits; give less than 2^31")
@@ -71,7 +72,7 @@ class Sum:
         self.parts = {randomness.random_bytes(16).hex()}
         self._totals: Totals | None = None
         self._closed = ""
-        self._reduced = False
+        self._reduced: tuple[int, ...] = ()  # the ranks whose examples are in it, after all_reduce
 
     @property
     def sensitivity(self) -> Fraction:
@@ -101,7 +102,7 @@ class Sum:
         if self.layers is not None and len(self.layers) != len(tensors):
             raise ValueError(f"{len(tensors)} tensors and {len(self.layers)} norms: give one norm for each tensor")
         examples = len(tensors[0])
-        _require_room(self.examples + examples)
+        require_room(self.examples + examples)
         if present is not None and len(present) != examples:
             raise ValueError(f"present has {len(present)} entries for {examples} rows: give one for each row")
         if limits is not None:
@@ -112,11 +113,12 @@ class Sum:
             blocks, chosen = [list(range(len(tensors)))], [[self.grid.limit] * examples]
         if present is not None:
             chosen = [[k if here else 0 for k, here in zip(row, present, strict=True)] for row in chosen]
-        if self._totals is None:
-            self._totals = Totals.zeros(shapes, [g.device for g in tensors])
-        self.examples += examples
+        found = self._scratch(shapes, [g.device for g in tensors])
         if examples:
-            add_batch(matrices(tensors), blocks, chosen, self.grid, self._totals.vectors)
+            add_batch(matrices(tensors), blocks, chosen, self.grid, found.vectors)
+        if self._totals is not None and found.devices != self._totals.devices:
+            found = self._totals.plus(found)
+        self._totals, self.examples = found, self.examples + examples  # whatever failed before this changed nothing
 
     def limits(self, norms: Any) -> Any:
         """Limits for `add` from float norms of each example's parts, however they were computed: their shares of K."""
@@ -131,7 +133,7 @@ class Sum:
         return self._known().clone().shaped()
 
     def running(self) -> list[Any]:
-        """The same without a copy: what is added later shows in it."""
+        """The same without a copy, to be read alone; what is added later does not show in it."""
         return self._known().shaped()
 
     def release(self, group: Any = None) -> Noisy:
@@ -148,8 +150,14 @@ class Sum:
             )
         totals = self._known()
         if group is not None:
+            ranks = groups.ranks(group)
+            if self._reduced and ranks != self._reduced:
+                raise ValueError(
+                    f"release(): the sum was reduced over the ranks {list(self._reduced)} and this group has "
+                    f"{list(ranks)}, so it would be released more than once; give the group of all_reduce"
+                )
             groups.require_same(self._digest(), group)
-            _require_room(self.examples if self._reduced else groups.total(self.examples, group))
+            require_room(self.examples if self._reduced else groups.total(self.examples, group))
         self._closed = "has been released"
         first = group is None or groups.is_first(group)
         noisy = totals.clone() if first or not self._reduced else totals.emptied()
@@ -174,7 +182,7 @@ class Sum:
             )
         if self._terms() != other._terms():
             raise ValueError("merge(): the sums have other norms or noise; make both with the same")
-        _require_room(self.examples + other.examples)
+        require_room(self.examples + other.examples)
         if self._totals is None:
             self._totals = theirs.emptied()
         self._totals.add(theirs)
@@ -187,12 +195,12 @@ class Sum:
         self._require_open()
         if self._reduced:
             raise ValueError("all_reduce(): this has been done; another would count every example once per rank")
-        totals = self._known()
+        whole, ranks = self._known().clone(), groups.ranks(group)
         groups.require_same(self._digest(), group)
         examples = groups.total(self.examples, group)
-        _require_room(examples)
-        groups.add_up(totals.pieces, group)
-        self.examples, self._reduced = examples, True
+        require_room(examples)
+        groups.add_up(whole.pieces, group)
+        self._totals, self.examples, self._reduced = whole, examples, ranks
 
     def save(self, path: Any) -> None:
         """Writes the integers to a file, for `Sum.load` and `merge` elsewhere; this sum cannot be used any more."""
@@ -207,8 +215,8 @@ class Sum:
 
     @classmethod
     def load(cls, path: Any) -> Sum:
-        """A saved sum."""
-        state = torch.load(path, weights_only=True)
+        """A saved sum. The file is gone then: another sum from it could be released too."""
+        state = read_once(path)
         exponent, limit, layers, multiplier = state["terms"]
         loaded = cls(1, multiplier)
         loaded.grid, loaded.layers = Grid(exponent, limit), None if layers is None else tuple(layers)
@@ -237,6 +245,12 @@ class Sum:
     def __repr__(self) -> str:
         state = f", {self._closed}" if self._closed else ""
         return f"Sum(max_norm={float(self.sensitivity):g}, noise_multiplier={float(self.noise_multiplier):g}{state})"
+
+    def _scratch(self, shapes: list[Shape], devices: list[Any]) -> Totals:
+        """Where a batch is added: a copy of the integers so far, or zeros if they are elsewhere or there are none."""
+        if self._totals is not None and devices == self._totals.devices:
+            return self._totals.clone()
+        return Totals.zeros(shapes, devices)
 
     def _terms(self) -> tuple[int, int, tuple[int, ...] | None, str]:
         return self.grid.exponent, self.grid.limit, self.layers, str(self.noise_multiplier)
@@ -274,30 +288,3 @@ def clip(gradients: Any, max_norm: Any) -> Any:
 
 def _apart(tensors: Sequence[Any]) -> list[list[int]]:
     return [[i] for i in range(len(tensors))]
-
-
-def _require_room(examples: int) -> None:
-    if examples > MOST_EXAMPLES:
-        raise ValueError(
-            f"{examples:,} examples: the sum of more than 2^38 might leave its 64-bit integers; release before that"
-        )
-
-
-def _layered(norms: Sequence[Any]) -> tuple[Grid, tuple[int, ...]]:
-    """Norms of each tensor: their limits in steps of one grid, and a limit for the whole."""
-    squares = sum((Fraction(Grid.of(norm).sensitivity) ** 2 for norm in norms), Fraction(0))
-    if not squares:
-        raise ValueError("max_norm=[]: give one norm for each tensor, or one for the whole gradient")
-    exponent = floor_log2(squares) // 2 - BITS
-    limits = tuple(math.floor(Fraction(exact(norm)) / power_of_two(exponent)) for norm in norms)
-    return Grid(exponent, math.isqrt(sum(k * k for k in limits) - 1) + 1), limits
-
-
-def _multiplier(noise_multiplier: Any) -> Fraction:
-    multiplier = exact(noise_multiplier, "noise_multiplier")
-    if is_special(multiplier) or multiplier <= 0:
-        raise ValueError(
-            f"noise_multiplier={noise_multiplier}: a private sum needs noise, so it is above 0; "
-            "sum() gives the integers without any"
-        )
-    return Fraction(multiplier)

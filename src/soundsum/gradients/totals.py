@@ -35,6 +35,10 @@ class Totals:
             pieces.append(torch.zeros(size, dtype=torch.int64, device=device))
         return cls(pieces, shapes)
 
+    @property
+    def devices(self) -> list[Any]:
+        return [vector.device for vector in self.vectors]
+
     def clone(self) -> Totals:
         return Totals([piece.clone() for piece in self.pieces], self.shapes)
 
@@ -47,6 +51,12 @@ class Totals:
     def add(self, other: Totals) -> None:
         for mine, theirs in zip(self.vectors, other.vectors, strict=True):
             mine += theirs.to(mine.device)
+
+    def plus(self, other: Totals) -> Totals:
+        """Both together, on the devices of this one."""
+        both = self.clone()
+        both.add(other)
+        return both
 
     def shaped(self) -> list[Any]:
         return [vector.view(shape) for vector, shape in zip(self.vectors, self.shapes, strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import opacus
@@ -19,11 +20,20 @@ from torch.nn.parallel import DistributedDataParallel
 
 from soundsum.gradients.opacus.loading import poisson_loader, slot_loader
 from soundsum.gradients.opacus.optimizers import DistributedDPOptimizer, DPOptimizer
-from soundsum.gradients.opacus.refusals import refuse_dataset, refuse_module, refuse_norms, refuse_settings
+from soundsum.gradients.opacus.refusals import (
+    refuse_accountant,
+    refuse_dataset,
+    refuse_module,
+    refuse_norms,
+    refuse_settings,
+)
 from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
 from soundsum.gradients.slots import Slots
+from soundsum.gradients.sums import Sum
 
 ASSUMED = "gradients assumed independent of the other rows"
+OVERFLOW = "soundsum_overflow"
+SEPARATE = "rows do not see each other's values in a batch of fixed shape (Slots.check tries it)"
 
 
 class PrivacyEngine(opacus.PrivacyEngine):
@@ -33,6 +43,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
     """
 
     def __init__(self, *, accountant: str = "prv", secure_mode: bool = True) -> None:
+        refuse_accountant(accountant)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that its generator is not secure: it is not used
             super().__init__(accountant=accountant, secure_mode=False)
@@ -75,6 +86,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         criterion, rand_on_empty: not used.
         """
         use_slots = slots is not False
+        filled: Slots | None
         refuse_settings(
             loss_reduction=loss_reduction,
             slots=use_slots,
@@ -83,15 +95,24 @@ class PrivacyEngine(opacus.PrivacyEngine):
             grad_sample_mode=grad_sample_mode,
             noise_generator=noise_generator,
         )
-        refuse_norms(clipping, max_grad_norm)
+        refuse_norms(clipping, max_grad_norm, _trained(optimizer))
+        Sum(max_grad_norm, noise_multiplier)  # what is wrong with them is said before the module is wrapped
         refuse_module(module)
         refuse_dataset(data_loader.dataset)
         q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader)
         _require_parameters(module, optimizer)
         world = _world(module)
         ranks = 1 if world is None else torch.distributed.get_world_size(world)
-        if use_slots and slots is not None and slots is not True and slots % ranks:
-            raise ValueError(f"slots={slots}: {ranks} ranks share them evenly; give a multiple of {ranks}")
+        if use_slots:
+            size = _size(slots, q, most, ranks)
+            filled = Slots(module, size)
+            loader = slot_loader(data_loader, q, filled, dummy, world)
+            chance = overflow(q * most, size) if size < most else Fraction(0)
+            assumptions: tuple[str, ...] = (SEPARATE,)
+        else:
+            if world is not None:
+                raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
+            filled, loader, chance, assumptions = None, poisson_loader(data_loader, q), Fraction(0), (ASSUMED,)
         prepared = self._prepare_model(
             module,
             batch_first=batch_first,
@@ -101,18 +122,9 @@ class PrivacyEngine(opacus.PrivacyEngine):
             wrap_model=wrap_model,
         )
         prepared.forbid_grad_accumulation()
-        if use_slots:
-            size = enough_slots(q * most, most, ranks) if slots is None or slots is True else slots
-            self.slots = Slots(prepared, size)
-            loader = slot_loader(data_loader, q, self.slots, dummy, world)
-            self.overflow = max(self.overflow, overflow(q * most, size) if size < most else Fraction(0))
-            self.assumptions = ("rows do not see each other's values in a batch of fixed shape (Slots.check tries it)",)
-        else:
-            if world is not None:
-                raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
-            self.slots = None
-            loader = poisson_loader(data_loader, q)
-            self.assumptions = (ASSUMED,)
+        if filled is not None:
+            filled.model = prepared
+        self.slots, self.overflow, self.assumptions = filled, max(self.overflow, chance), assumptions
         kind = DPOptimizer if world is None else DistributedDPOptimizer
         private = kind(
             getattr(optimizer, "original_optimizer", optimizer),
@@ -138,7 +150,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         steps = epochs * max(1, int(1 / q))
         spare = Fraction(0)
         if slots is not False and most is not None:
-            size = enough_slots(q * most, most) if slots is None or slots is True else slots
+            size = _size(slots, q, _most(most), 1)
             spare = overflow(q * most, size) if size < most else Fraction(0)
         delta = _without_cuts(target_delta, target_epsilon, steps, spare)
         multiplier = get_noise_multiplier(
@@ -159,6 +171,19 @@ class PrivacyEngine(opacus.PrivacyEngine):
         at_most = float(self.accountant.get_epsilon(delta / 2))  # whatever is left of delta, as long as it is half
         left = _without_cuts(delta, at_most, steps, self.overflow)
         return max(spent, float(self.accountant.get_epsilon(left)))
+
+    def save_checkpoint(self, *, checkpoint_dict: dict[str, Any] | None = None, **settings: Any) -> None:
+        """Opacus's own, with how likely a batch is cut."""
+        super().save_checkpoint(checkpoint_dict={**(checkpoint_dict or {}), OVERFLOW: str(self.overflow)}, **settings)
+
+    def load_checkpoint(self, **settings: Any) -> dict[str, Any]:
+        """Opacus's own; what cut batches of the steps so far take of delta is counted on."""
+        checkpoint: dict[str, Any] = super().load_checkpoint(**settings)
+        if OVERFLOW not in checkpoint:
+            self.overflow = Fraction(1)
+            raise ValueError("the checkpoint does not say how likely a batch was cut; load one that this engine saved")
+        self.overflow = max(self.overflow, Fraction(checkpoint[OVERFLOW]))
+        return checkpoint
 
     def explain(self) -> str:
         """What is promised, and on which conditions."""
@@ -181,18 +206,43 @@ def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) ->
 def _public(sample_rate: Any, expected: Any, most: Any, loader: Any) -> tuple[Fraction, float, int]:
     """The numbers that may not come from the data."""
     q = rate(sample_rate)
-    if expected is None or not 0 < expected < math.inf:
+    if not _is_number(expected) or not 0 < expected < math.inf:
         raise ValueError(
-            f"expected_batch_size={expected}: give the public number to divide by, such as sample_rate times a rough "
+            f"expected_batch_size={expected!r}: give the public number to divide by, such as sample_rate times a rough "
             "size; the number of records is private"
         )
-    if most is None or isinstance(most, bool) or int(most) != most or most < 1:
-        raise ValueError(f"max_size={most}: give the most records the data can have, a public number of your choice")
+    most = _most(most)
     if len(loader.dataset) > most:
         raise ValueError(f"the data has more than max_size={most} records; the promise would not cover them")
     if len(loader.dataset) == 0:
         raise ValueError("the data has no records, so it is not known what an example looks like")
-    return q, float(expected), int(most)
+    return q, float(expected), most
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _most(most: Any) -> int:
+    if not _is_number(most) or not 1 <= most < math.inf or int(most) != most:
+        raise ValueError(f"max_size={most!r}: give the most records the data can have, a public number of your choice")
+    return int(most)
+
+
+def _size(slots: Any, q: Fraction, most: int, ranks: int) -> int:
+    """How many slots: so many that nobody notices, or as many as were asked for."""
+    if slots is None or slots is True:
+        return enough_slots(q * most, most, ranks)
+    if not isinstance(slots, int) or slots < 1:
+        raise ValueError(f"slots={slots!r}: the number of slots is a whole number, 1 or more; leave it out for enough")
+    if slots % ranks:
+        raise ValueError(f"slots={slots}: {ranks} ranks share them evenly; give a multiple of {ranks}")
+    return slots
+
+
+def _trained(optimizer: Any) -> int:
+    """How many parameters are trained."""
+    return sum(p.requires_grad for group in optimizer.param_groups for p in group["params"])
 
 
 def _require_parameters(module: Any, optimizer: Any) -> None:

@@ -17,7 +17,7 @@ from opacus.data_loader import wrap_collate_with_empty
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from soundsum.gradients.sampling import EMPTY, coins, place
-from soundsum.gradients.slots import Slots
+from soundsum.gradients.slots import Slots, Ticket
 
 
 class Padded(Dataset):
@@ -73,27 +73,30 @@ class PoissonBatches(Sampler[list[int]]):
 class SlotBatches(PoissonBatches):
     """The same in slots, whole or in parts of a physical size.
 
-    `handed_out` says of each part that was drawn which rows hold an example, and whether it is its batch's last.
+    `tickets` says what each part is that the newest iterator drew; each iterator has its own.
     """
 
     def __init__(self, records: int, q: Fraction, slots: Slots, physical: int | None = None, world: Any = None) -> None:
         super().__init__(records, q)
         self.slots, self.physical, self.world = slots, physical, world
-        self.handed_out: deque[tuple[list[bool], bool]] = deque()
+        self.tickets: deque[Ticket] = deque()
 
     def __len__(self) -> int:
         rows = self.slots.size // (1 if self.world is None else torch.distributed.get_world_size(self.world))
         return self.steps * -(-rows // (self.physical or rows))
 
     def __iter__(self) -> Iterator[list[int]]:
-        self.handed_out.clear()
+        self.tickets = deque()
+        return self._parts(self.tickets)
+
+    def _parts(self, tickets: deque[Ticket]) -> Iterator[list[int]]:
         for _ in range(self.steps):
             rows = self._mine(place(self.draw(), self.slots.size))
-            width = self.physical or len(rows)
-            for first in range(0, len(rows), width):
-                part = rows[first : first + width]
-                self.handed_out.append(([i != EMPTY for i in part], first + width >= len(rows)))
-                yield part
+            number, width = next(self.slots.numbers), self.physical or len(rows)
+            for part, first in enumerate(range(0, len(rows), width)):
+                placed = rows[first : first + width]
+                tickets.append(Ticket(number, part, first + width >= len(rows), [i != EMPTY for i in placed]))
+                yield placed
 
     def _mine(self, placed: list[int]) -> list[int]:
         if self.world is None:
@@ -106,16 +109,19 @@ class SlotBatches(PoissonBatches):
 
 
 class SlotLoader(DataLoader):
-    """Gives the batches, and tells the slots and the optimizer what each of them is."""
-
-    optimizer: Any = None  # set where batches are split, to be told which part is the last
+    """Gives the batches, and hands out a ticket for each, which the optimizer takes."""
 
     def __iter__(self) -> Iterator[Any]:
         batches: SlotBatches = self.batch_sampler
+        loaded = super().__iter__()
+        return self._checked(loaded, batches.tickets, batches.slots)
+
+    def _checked(self, loaded: Iterator[Any], tickets: deque[Ticket], slots: Slots) -> Iterator[Any]:
         expected: dict[int, Any] = {}
-        for batch in super().__iter__():
-            present, last = batches.handed_out.popleft()
-            rows = len(present)
+        handed_out: list[Ticket] = []
+        for batch in loaded:
+            ticket = tickets.popleft()
+            rows = len(ticket.present)
             if rows not in expected:
                 expected[rows] = shapes(self.collate_fn([self.dataset.dummy] * rows))
             if shapes(batch) != expected[rows]:
@@ -123,10 +129,10 @@ class SlotLoader(DataLoader):
                     "a batch's shape depends on its examples (padded to the longest?), which everybody in it can see; "
                     "bring every example to one public shape, and the dummy too"
                 )
-            batches.slots.hand_out(present)
-            if self.optimizer is not None:
-                self.optimizer.signal_skip_step(do_skip=not last)
+            slots.hand_out(ticket)
+            handed_out.append(ticket)
             yield batch
+        slots.withdraw(handed_out)  # those that were only looked at
 
 
 def shapes(batch: Any) -> Any:
@@ -172,16 +178,18 @@ class BatchMemoryManager:
     def __init__(self, *, data_loader: Any, max_physical_batch_size: int, optimizer: Any) -> None:
         if not isinstance(data_loader, SlotLoader):
             raise ValueError("give the data loader of make_private with slots; without them parts are not one size")
+        if not isinstance(max_physical_batch_size, int) or max_physical_batch_size < 1:
+            raise ValueError(
+                f"max_physical_batch_size={max_physical_batch_size!r}: a part has whole rows; give 1 or more"
+            )
         self.loader, self.physical, self.optimizer = data_loader, max_physical_batch_size, optimizer
 
     def __enter__(self) -> SlotLoader:
         whole: SlotBatches = self.loader.batch_sampler
         split = SlotBatches(whole.records, whole.q, whole.slots, self.physical, whole.world)
-        loader = SlotLoader(
+        return SlotLoader(
             self.loader.dataset, batch_sampler=split, collate_fn=self.loader.collate_fn, **settings(self.loader)
         )
-        loader.optimizer = self.optimizer
-        return loader
 
     def __exit__(self, *_: object) -> None:
         return None

@@ -9,6 +9,14 @@ from soundsum.gradients.needs import need
 MODES = ("hooks", "functorch", "ew")
 
 
+def refuse_accountant(accountant: str) -> None:
+    if accountant == "gdp":
+        raise ValueError(
+            "accountant='gdp': its epsilon is what many steps tend to, which is no bound for the steps there were; "
+            "use prv or rdp"
+        )
+
+
 def refuse_settings(
     *,
     loss_reduction: str,
@@ -50,18 +58,24 @@ def refuse_settings(
         )
 
 
-def refuse_norms(clipping: str, max_grad_norm: Any) -> None:
-    """One norm for the whole gradient, or a list of one for each parameter."""
+def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
+    """One norm for the whole gradient, or a list of one for each parameter that is trained."""
     several = isinstance(max_grad_norm, list | tuple)
     if several != (clipping == "per_layer"):
         wanted = "a list of norms, one for each parameter" if clipping == "per_layer" else "one norm"
         raise ValueError(f"max_grad_norm={max_grad_norm}: clipping={clipping!r} takes {wanted}")
+    if several and len(max_grad_norm) != parameters:
+        raise ValueError(f"max_grad_norm has {len(max_grad_norm)} norms for {parameters} parameters: give one for each")
 
 
 def refuse_module(module: Any) -> None:
-    """Layers that mix examples, and sharding that splits one example's gradient."""
+    """Layers that mix examples or keep something of them, and sharding that splits one example's gradient."""
     batch_norm = need("torch.nn.modules.batchnorm")._BatchNorm
+    nn = need("torch.nn")
+    embeddings = (nn.Embedding, nn.EmbeddingBag)
     for name, layer in module.named_modules():
+        if type(layer).__name__.startswith(("FSDP", "FullyShardedDataParallel")):
+            raise ValueError("FSDP splits one example's gradient over ranks, which is not supported; use DPDDP")
         if isinstance(layer, batch_norm) and not type(layer).__name__.startswith(("InstanceNorm", "LazyInstanceNorm")):
             raise ValueError(
                 f"{name or 'the module'} is a {type(layer).__name__}, which normalises each example by the others, so "
@@ -72,8 +86,16 @@ def refuse_module(module: Any) -> None:
                 f"{name or 'the module'} ({type(layer).__name__}) keeps running statistics of the examples, which are "
                 "not noised; set track_running_stats=False"
             )
-    if type(module).__name__.startswith("FSDP"):
-        raise ValueError("FSDP splits one example's gradient over ranks, which is not supported; use DPDDP")
+        if getattr(layer, "max_norm", None) is not None and isinstance(layer, embeddings):
+            raise ValueError(
+                f"{name or 'the module'} is an {type(layer).__name__} with max_norm={layer.max_norm}, which rescales "
+                "the rows that examples look up, without noise; leave max_norm out"
+            )
+        if any(kind.__module__.startswith("torch.ao.quantization") for kind in type(layer).__mro__):
+            raise ValueError(
+                f"{name or 'the module'} is a {type(layer).__name__}, which remembers the range of the examples' "
+                "values, without noise; quantize the model after it is trained"
+            )
 
 
 def refuse_dataset(dataset: Any) -> None:

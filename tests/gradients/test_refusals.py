@@ -1,0 +1,105 @@
+"""What Opacus's engine with exact sums refuses, each with its remedy, and before the module is changed."""
+
+import math
+
+import pytest
+import torch
+from tests.gradients.training import PUBLIC, model, private
+from torch import nn
+from torch.utils.data import DataLoader, IterableDataset
+
+import soundsum as ss
+from soundsum.gradients.opacus.refusals import refuse_module
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def mean_of_others(module):
+    return nn.Sequential(module[0], nn.BatchNorm1d(8), module[2])
+
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        yield from ()
+
+
+REFUSED = [
+    ({"loss_reduction": "mean", "slots": False}, "use loss_reduction='sum', or slots"),
+    ({"poisson_sampling": False}, "leave it True"),
+    ({"grad_sample_mode": "ghost"}, "use grad_sample_mode='hooks'"),
+    ({"grad_sample_mode": "ghost_fsdp"}, "use grad_sample_mode='hooks'"),
+    ({"clipping": "adaptive"}, "use clipping='flat' or 'per_layer'"),
+    ({"clipping": "normalised"}, "use 'flat' or 'per_layer'"),
+    ({"noise_generator": torch.Generator()}, "always comes from the operating system"),
+    ({"sample_rate": None}, "sample_rate='1/256'"),
+    ({"expected_batch_size": None}, "expected_batch_size=None"),
+    ({"max_size": None}, "max_size=None"),
+    ({"max_size": 100}, "more than max_size=100"),
+    ({"noise_multiplier": 0.0}, "noise_multiplier=0"),
+    ({"max_grad_norm": 0.0}, "max_norm=0"),
+    ({"slots": 0}, "number of slots"),
+    ({"max_grad_norm": [1.0] * 4}, "takes one norm"),
+    ({"clipping": "per_layer"}, "a list of norms"),
+    ({"clipping": "per_layer", "max_grad_norm": [1.0] * 3}, "3 norms for 4 parameters"),
+    ({"expected_batch_size": "64"}, "expected_batch_size='64': give the public number"),
+    ({"expected_batch_size": math.nan}, "expected_batch_size=nan: give the public number"),
+    ({"slots": "12"}, "slots='12': the number of slots is a whole number"),
+    ({"slots": 2.5}, "slots=2.5: the number of slots is a whole number"),
+    ({"max_size": math.nan}, "max_size=nan: give the most records"),
+    ({"max_size": "150"}, "max_size='150': give the most records"),
+    ({"dummy": None, "dataset": [("text", 0)] * 9}, "give one with dummy="),
+]
+
+
+@pytest.mark.parametrize("settings, remedy", REFUSED)
+def test_what_is_unsound_is_refused_with_a_remedy(settings, remedy):
+    net = model()
+    with pytest.raises(ValueError, match=remedy.replace("(", "\\(")):
+        private(net, **settings)
+    private(net)  # the module is as it was
+
+
+KEEP_EXAMPLES = [
+    (lambda: nn.Embedding(3, 2, max_norm=1.0), "leave max_norm out"),
+    (lambda: nn.EmbeddingBag(3, 2, max_norm=1.0), "leave max_norm out"),
+    (lambda: torch.ao.quantization.MinMaxObserver(), "after it is trained"),
+    (lambda: torch.ao.quantization.FakeQuantize(), "after it is trained"),
+]
+
+
+@pytest.mark.parametrize("layer, remedy", KEEP_EXAMPLES)
+def test_layers_that_keep_something_of_the_examples_are_refused(layer, remedy):
+    with pytest.raises(ValueError, match=remedy):
+        private(nn.Sequential(nn.Linear(6, 2), layer()))
+
+
+def test_sharded_modules_are_refused():
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    sharded = FullyShardedDataParallel.__new__(FullyShardedDataParallel)  # a whole one needs a process group
+    nn.Module.__init__(sharded)
+    for module in (sharded, nn.Sequential(sharded)):
+        with pytest.raises(ValueError, match="use DPDDP"):
+            refuse_module(module)
+
+
+def test_layers_and_data_that_mix_examples_are_refused():
+    with pytest.raises(ValueError, match="use GroupNorm"):
+        private(mean_of_others(model()))
+    with pytest.raises(ValueError, match="track_running_stats=False"):
+        private(nn.Sequential(nn.Linear(6, 2), nn.InstanceNorm1d(2, track_running_stats=True)))
+    net = model()
+    with pytest.raises(ValueError, match="IterableDataset"):
+        ss.gradients.opacus.PrivacyEngine().make_private(
+            module=net, optimizer=torch.optim.SGD(net.parameters(), lr=1), data_loader=DataLoader(Endless()),
+            noise_multiplier=1.0, max_grad_norm=1.0, **PUBLIC,
+        )  # fmt: skip
+
+
+def test_dynamic_loss_scaling_is_refused():
+    _, net, optimizer, loader = private()
+    scaler = torch.amp.GradScaler("cpu")
+    x, y = next(iter(loader))
+    scaler.scale(nn.functional.cross_entropy(net(x), y)).backward()
+    with pytest.raises(ValueError, match="without a GradScaler"):
+        scaler.step(optimizer)
