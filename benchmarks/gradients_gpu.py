@@ -91,6 +91,20 @@ def check() -> None:
     say(f"CUDA = plain torch on {rows:,} awkward rows and on long, many and tall tensors, in any order and sharding")
 
 
+def check_devices() -> None:
+    """Batches on different devices add up where the first one was."""
+    here = [torch.randn(8, 5), torch.randn(8, 3, 2)]
+    there = [g.cuda() for g in here]
+    for first, second in ((here, there), (there, here), (here, [here[0], there[1]])):
+        mixed, once = Sum(1.0, 1.0), Sum(1.0, 1.0)
+        mixed.add(first)
+        mixed.add(second)
+        once.add(here)
+        assert [x.device for x in mixed.sum()] == [x.device for x in first]
+        assert all(torch.equal(x.cpu(), 2 * y) for x, y in zip(mixed.sum(), once.sum(), strict=True))
+    say("batches on CPU and GPU add up to the same integers in one sum")
+
+
 def check_noise() -> None:
     key = bytes(range(32))
     for sigma in (3, 18_454_938, 1 << 55):
@@ -244,6 +258,7 @@ def main() -> int:
     torch.manual_seed(1)
     say(torch.cuda.get_device_name(), "torch", torch.__version__)
     check()
+    check_devices()
     check_noise()
     Sum(1.0, 1.1).add([torch.randn(4, 3, device="cuda", dtype=torch.float64)])  # in plain torch, on the GPU
     time_sums()

@@ -44,15 +44,3 @@ def test_a_view_that_negates_is_added_as_what_it_shows():
     s.add(torch._neg_view(batch()[1]))
     t.add(-batch()[1])
     assert torch.equal(flat(s.sum()), flat(t.sum()))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_batches_on_different_devices_add_up_where_the_first_one_was():
-    g, there = batch(), [x.cuda() for x in batch()]
-    for first, second in ((g, there), (there, g), (g, [g[0], there[1]])):
-        s, t = Sum(1.0, 1.0), Sum(1.0, 1.0)
-        s.add(first)
-        s.add(second)
-        t.add(g)
-        assert [x.device for x in s.sum()] == [x.device for x in first]
-        assert torch.equal(flat(x.cpu() for x in s.sum()), 2 * flat(t.sum()))
