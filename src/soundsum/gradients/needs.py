@@ -16,6 +16,8 @@ class Needed:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):  # what Python asks of any object is no use of the package
+            raise AttributeError(attribute)
         return getattr(need(self._name), attribute)
 
 
