@@ -59,6 +59,12 @@ class Groups:
             self._encoders[keys.type] = self._encoder(keys.type)
         return self._encoders[keys.type](keys)
 
+    def typed(self, kind: Any) -> list[Any]:
+        """The groups as values of a column's type; what is not one of its keys is None."""
+        import pyarrow as pa
+
+        return list(plain_keys(pa.array(self._spelled, type=kind)).to_pylist())
+
     def _place(self, key: Any) -> int:
         try:
             return self._places.get(key, len(self))

@@ -330,6 +330,8 @@ def is_column(data: Any) -> bool:
     data = data.data if isinstance(data, Watched) else data
     if is_path(data) or _is_dataset(data) or _is_lazy(data) or isinstance(data, Mapping):
         return False
+    if (hasattr(data, "columns") and hasattr(data, "schema")) or hasattr(data, "cursor"):  # Spark's; a connection
+        return False
     if hasattr(data, "loc") and hasattr(data, "columns"):
         return False
     if isinstance(data, Runs | Column):

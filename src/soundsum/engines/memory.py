@@ -20,15 +20,13 @@ from soundsum.statistics import Task
 @ENGINES.register
 class Memory(Engine):
     name = "memory"
+    reads_files = True
+    adds_any_method = True
 
     schema: Table
 
-    def __init__(self, data: Any, beside: Mapping[str, Any]) -> None:
+    def __init__(self, data: Any, beside: Mapping[str, Any], table: Any = None) -> None:
         self.schema = open_table(data, beside)
-
-    @classmethod
-    def accepts(cls, data: Any) -> bool:
-        return True
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         sums = [accumulate(task, rows) for task in tasks]

@@ -34,10 +34,13 @@ def release(
     missing: Missing = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Several:
     """Several statistics of a table for one charge, read in one pass; they share epsilon equally.
 
-    data: a data frame (pandas, Polars, Arrow, DuckDB), a dict of columns, or a path to Parquet, CSV or Arrow files.
+    data: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict of columns, a path to Parquet, CSV or Arrow files,
+        or the address of a database with table=.
     statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
@@ -58,6 +61,8 @@ def release(
         number of rows is private). Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     >>> table = {"pay": [100.0, 250.0], "age": [41, 29]}
     >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
@@ -65,7 +70,9 @@ def release(
     (Fraction(1, 2), 'mean')
     """
     promised = guarantee(epsilon, delta, rho, noise)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     opened = open_within(data, statistics, setting, promised, budget)
     return Several(carry_out(*opened, promised, budget, setting.binding))
 
@@ -85,6 +92,8 @@ class CommonOptions(TypedDict, total=False):
     missing: Missing
     budget: Budget | None
     name: str | None
+    table: Any
+    engine: str | None
 
 
 class BoundedOptions(CommonOptions, total=False):
@@ -134,11 +143,13 @@ def sum(
     missing: Missing = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private sum: each record clamped to [lower, upper], exact noise for what one record or person can move.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to add up, where the data is a table.
@@ -164,6 +175,8 @@ def sum(
         number of rows is private). Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
 
@@ -172,7 +185,9 @@ def sum(
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
     statistic = Sum(column, lower, upper, dtype, size, max_size, method)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     return release_one(data, statistic, setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -206,11 +221,13 @@ def mean(
     missing: Missing = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private mean, within the bounds; epsilon is shared equally by the sum and, where it is private, the count.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to average, where the data is a table.
@@ -234,10 +251,14 @@ def mean(
         number of rows is private). Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Mean(column, lower, upper, dtype, size), setting, promised, budget)
 
@@ -272,11 +293,13 @@ def variance(
     missing: Missing = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private population variance; epsilon is shared equally by two sums and, where it is private, the count.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to look at, where the data is a table.
@@ -300,9 +323,13 @@ def variance(
         number of rows is private). Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Variance(column, lower, upper, dtype, size), setting, promised, budget)

@@ -30,11 +30,11 @@ if TYPE_CHECKING:  # SQLite is loaded when a ledger is
 FORMAT = 1
 
 
-def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...]) -> dict[str, Any]:
+def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str) -> dict[str, Any]:
     """The certificate of a release: JSON-ready, fractions as strings.
 
     The problem's bounds are those of the records, and `worth` is what 1 in them is worth: a decimal's last digit,
-    otherwise 1. What is released is in people's units.
+    otherwise 1. What is released is in people's units. `engine` is who added up.
     """
     released = [
         {
@@ -54,6 +54,7 @@ def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...]) -> dic
         "statistic": claim.kind.name,
         **_describe(claim),
         "worth": str(claim.worth),
+        "engine": engine,
         "privacy": promised.to_json(),
         "released": released,
     }
@@ -113,8 +114,10 @@ def _make_again(certificate: Any) -> dict[str, Any]:
     drawn = [part["noise"] for part in certificate["released"] if part["noise"] != NoNoise.name]
     noise = drawn[0] if drawn else "gaussian" if "delta" in privacy or "rho" in privacy else "laplace"
     promised = guarantee(**privacy, noise=noise)
-    claim = _claim(certificate)
-    return certify(claim, promised, claim.noises(promised))
+    claim, engine = _claim(certificate), certificate["engine"]
+    if not isinstance(engine, str):
+        raise TypeError("its engine is a name")
+    return certify(claim, promised, claim.noises(promised), engine)
 
 
 def _claim(certificate: dict[str, Any]) -> Claim:

@@ -41,13 +41,15 @@ def count(
     missing: Missing = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private number of rows; with missing="drop", of those with a value in the column.
 
     Under change_one and hamming the number of all rows is public, so it comes without noise.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: with missing="drop", the column to look at, where the data is a table.
     by: one count for each group: the column the groups are in, or its values beside data that is one column.
@@ -67,10 +69,14 @@ def count(
     missing: "zero" counts every row, "drop" only those with a value in the column.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     return release_one(data, Count(column), setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -95,13 +101,15 @@ def histogram(
     missing: Missing = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Releases:
     """Private counts of records in [edge, next edge), the last cell closed, or of each category; empty cells too.
 
     Records outside every cell, and missing ones, are left out.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
     edges: numbers that go up; or else give categories.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     categories: the categories to count. They are public: list them from what everybody knows.
@@ -124,10 +132,14 @@ def histogram(
     missing: makes no difference here, as a missing value is in no cell.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     promised = guarantee(epsilon, delta, rho, noise)
     released = release_one(data, Histogram(column, edges, categories, dtype), setting, promised, budget)
     assert isinstance(released, Releases)

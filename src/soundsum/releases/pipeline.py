@@ -29,6 +29,8 @@ TABLE_COLUMNS = ("value", "low", "high", "from", "to", "cell", "category")
 class Adder(Protocol):
     """Whoever adds up: an engine."""
 
+    @property
+    def name(self) -> str: ...
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]: ...
 
 
@@ -53,7 +55,7 @@ def carry_out(
         for task in tasks
     ]
     return [
-        _release(task, rows, totals, noise, share, n, origin)
+        _release(task, rows, totals, noise, share, n, origin, engine.name)
         for task, totals, noise, origin in zip(tasks, sums, noises, origins, strict=True)
     ]
 
@@ -94,7 +96,14 @@ def _require_size(tasks: Sequence[Task], n: int, charge: Charge) -> None:
 
 
 def _release(
-    task: Task, rows: Rows, totals: Totals, noises: tuple[Noise, ...], promised: Guarantee, n: int, origin: Origin
+    task: Task,
+    rows: Rows,
+    totals: Totals,
+    noises: tuple[Noise, ...],
+    promised: Guarantee,
+    n: int,
+    origin: Origin,
+    engine: str,
 ) -> Release | Releases:
     noisy = [
         [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
@@ -102,7 +111,7 @@ def _release(
     ]
     public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
-    estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises)
+    estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises, engine)
     let_out = LetOut(claim, promised, estimator, noisy, certificate, origin)
     columns = _name_entries(task, rows)
     return let_out.release(0) if columns is None else Releases(columns, let_out)

@@ -68,7 +68,7 @@ def _padded(ask: F) -> F:
 class Private:
     """A table with its owner's terms.
 
-    data: a data frame, a dict of columns, or a path to Parquet, CSV or Arrow files.
+    data: a data frame, a dict of columns, a path to Parquet, CSV or Arrow files, or the address of a database.
     privacy_unit: protect persons: the column of their ids. Without it, each record is protected on its own.
     relation: when two tables are neighbours.
     max_rows, max_groups: how much of a person counts, unless a query says otherwise; its noise follows.
@@ -76,6 +76,7 @@ class Private:
     budget: what everything together may cost. It is bound to the same unit, relation and name.
     schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
         of type, categories, lower and upper. What is not given comes from the data's own types, never from values.
+    table, engine: where the data is a database, which of its tables; and who adds up files, as for `soundsum.sum`.
     pad: a time, such as "0.5s": every answer, refusals too, then comes just so late; one that would take longer is
         ReadFailed.
 
@@ -101,6 +102,8 @@ class Private:
         name: str | None = None,
         schema: Mapping[str, Any] | None = None,
         pad: str | None = None,
+        table: Any = None,
+        engine: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
             raise TypeError(f"budget={budget!r}: a private table has a budget; give ss.Budget(epsilon=...)")
@@ -110,6 +113,7 @@ class Private:
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         self._data = data
         self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, max_rows, max_groups, name)
+        self._setting = replace(self._setting, table=table, engine=engine)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation(relation), name)
         if budget.binding not in (None, self._binding):
@@ -306,7 +310,7 @@ class _InTime:
     """An engine whose answer counts only if it comes before the time of the answer."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._until = engine, _UNTIL.get()
+        self.name, self._engine, self._until = engine.name, engine, _UNTIL.get()
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         added = self._engine.add_up(tasks, rows)

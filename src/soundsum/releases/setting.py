@@ -45,6 +45,8 @@ class Setting:
     max_groups: int = 1
     name: str | None = None  # of the data
     where: Any = None
+    table: Any = None  # of a database
+    engine: str | None = None  # asked for by name
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
@@ -77,7 +79,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     conditions = () if where is None else where.conditions
     several = by if isinstance(by, list) else [by]
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
-    engine = open_engine(data, beside)
+    engine = open_engine(data, beside, setting.table, setting.engine)
     schema = engine.schema
     require(schema, *asked)
     groups: Groups | CrossedGroups | None = None
@@ -97,6 +99,8 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         tasks.append(Task(statistic, Claim(type(statistic), chosen, worth)))
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
+    if not engine.adds_any_method:
+        engine.require(tasks, rows)
     return engine, tasks, rows
 
 
