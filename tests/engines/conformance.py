@@ -267,4 +267,4 @@ def answers(data, statistics, table=None, engine=None, **options):
     setting = Setting(relation, **options, table=table, engine=engine)
     opened, tasks, rows = prepare(data, statistics, setting)
     totals, n = opened.add_up(tasks, rows)
-    return totals, None if rows.person is not None else n
+    return totals, n if relation.sized else None

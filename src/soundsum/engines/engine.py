@@ -59,7 +59,7 @@ class Engine(ABC):
 
     @abstractmethod
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        """The totals of every task, and the number of rows, read once; 0 for it where persons are protected."""
+        """The totals of every task, and the number of rows, which may be 0 where it is neither public nor asked for."""
 
 
 ENGINES: Registry[type[Engine]] = Registry("engine", first=("memory",))

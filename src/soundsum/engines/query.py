@@ -132,6 +132,11 @@ class Query:
             listed.append(thing)
         return listed.index(thing)
 
+    @property
+    def needs_size(self) -> bool:
+        """Whether the number of rows is public, or all that is asked."""
+        return not self.tasks or self.tasks[0].claim.plan.problem.relation.sized
+
     def cell_count(self, layer: int) -> int:
         """Entries of a layer for each group."""
         found = self.layers[layer]

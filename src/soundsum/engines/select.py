@@ -27,33 +27,39 @@ class Selection:
 
     def __init__(self, query: Query, kinds: Mapping[str, Any], dialect: Dialect) -> None:
         self._query, self._kinds, self._sql = query, kinds, dialect
-        self._joins: list[str] = []
+        self._joins: list[str] = []  # of what was added up with the lists of groups
+        self._keys: list[str] = []  # by which all layers are grouped
         self._cells = [None if found is None else f"cell{layer}" for layer, found in enumerate(query.layers)]
 
     def text(self, table: str) -> str:
-        added = self._added(f"SELECT {', '.join(self._row()) or '1'} FROM {table} AS t {' '.join(self._joins)}")
+        added = self._added(f"SELECT {', '.join(self._row()) or '1'} FROM {table} AS t")
+        listed = f"SELECT s.*, {self._entry()} AS entry FROM ({added}) AS s {' '.join(self._joins)}"
         if self._query.rows.person is not None:
-            return self._of_persons(added)
+            return self._of_persons(listed)
         names = [name for term in self._query.terms for name in self._names(term)]
-        return f"SELECT {', '.join(['layer', f'{self._entry()} AS entry', 'n', *names])} FROM ({added}) AS s"
+        return f"SELECT {', '.join(['layer', 'entry', 'n', *names])} FROM ({listed}) AS e"
 
     # What every row gives
 
     def _row(self) -> list[str]:
-        """Every row's group, person, cells, whether it counts, and its integers."""
+        """Every row's person, keys, cells, whether it counts, and its integers."""
         query, rows = self._query, self._query.rows
         columns = []
-        if rows.groups is not None:
-            keys, places = list_keys(rows, self._kinds)
-            by = rows.by if isinstance(rows.by, list) else [str(rows.by)]
-            columns.append(f"{self._join('g', by, getattr(rows.groups, 'parts', [rows.groups]), keys, places)} AS g")
         if rows.person is not None:
             own = self._own(rows.person)
             nan, key = self._sql.is_nan(own), self._sql.key(own)
             columns.append(f"{key if nan is None else f'CASE WHEN NOT {nan} THEN {key} END'} AS id")
-        for layer, found in enumerate(query.layers):
-            if found is not None:
-                columns.append(f"{self._cell(layer, *found)} AS cell{layer}")
+            self._keys.append("id")
+        if rows.groups is not None:
+            keys, places = list_keys(rows, self._kinds)
+            by = rows.by if isinstance(rows.by, list) else [str(rows.by)]
+            names = [f"key{i}" for i in range(len(by))]
+            found = self._look_up("g", names, by, getattr(rows.groups, "parts", [rows.groups]), keys, places)
+            columns += [f"{text} AS {name}" for text, name in zip(found, names, strict=True)]
+            self._keys += names
+        for layer, one in enumerate(query.layers):
+            if one is not None:
+                columns.append(f"{self._cell(layer, *one)} AS cell{layer}")
         conditions = () if rows.where is None else rows.where.conditions
         passes = [f"coalesce({self._condition(one)}, false)" for one in conditions]
         for i, column in enumerate(query.counters):
@@ -64,30 +70,38 @@ class Selection:
     def _own(self, column: str) -> Own:
         return Own(f"t.{self._sql.quote(column)}", self._kinds[column])
 
-    def _join(
-        self, name: str, columns: Sequence[str], parts: Sequence[Any], keys: list[list[Any]], places: list[int]
-    ) -> str:
-        """The place of a row's keys in lists of them; NULL for others. Each key is listed once, so no row is twice."""
+    def _look_up(
+        self,
+        name: str,
+        names: Sequence[str],
+        columns: Sequence[str],
+        parts: Sequence[Any],
+        keys: list[list[Any]],
+        places: list[int],
+    ) -> list[str]:
+        """A row's keys, under these names, which are looked up in lists of them once everything is added up.
+
+        Each key is listed once, so nothing is there twice.
+        """
         listed: list[tuple[list[Any], Own | None]] = []
-        equal = []
-        for i, (column, part, values) in enumerate(zip(columns, parts, keys, strict=True)):
+        found = []
+        for column, part, values in zip(columns, parts, keys, strict=True):
             own = self._own(column)
-            found = self._sql.key(own)
             points = part.boundaries(own.kind) if hasattr(part, "boundaries") else None  # periods of time
-            if points is not None:
-                found = self._sql.bucket(found, points, own)
+            key = self._sql.key(own)
+            found.append(key if points is None else self._sql.bucket(key, points, own))
             listed.append((values, own if points is None else None))
-            equal.append(f"{found} = {name}.k{i}")
-        self._joins.append(f"LEFT JOIN {self._sql.list_of(name, listed, places)} ON {' AND '.join(equal)}")
-        return f"{name}.place"
+        equal = " AND ".join(f"s.{key} = {name}.k{i}" for i, key in enumerate(names))
+        self._joins.append(f"LEFT JOIN {self._sql.list_of(name, listed, places)} ON {equal}")
+        return found
 
     def _cell(self, layer: int, column: str, cells: Any) -> str:
-        """The cell a row is in; NULL for none."""
+        """The cell a row is in, NULL for none; or what tells a category."""
         own = self._own(column)
         if isinstance(cells, Categories):
             first = first_places((key,) for key in cells.groups.typed(own.kind))
-            keys = [[key for (key,) in first]]
-            return self._join(f"c{layer}", [column], [cells.groups], keys, list(first.values()))
+            keys, places = [[key for (key,) in first]], list(first.values())
+            return self._look_up(f"c{layer}", [f"cell{layer}"], [column], [cells.groups], keys, places)[0]
         assert isinstance(cells, Edges)
         number, points = self._number(own, cells.edges)
         found, count = self._sql.bucket(number, points, None), len(points) - 1
@@ -164,12 +178,12 @@ class Selection:
 
     def _added(self, rows: str) -> str:
         """All sums, by person, group and cell."""
-        query = self._query
-        keys = (["id"] if query.rows.person is not None else []) + (["g"] if query.rows.groups is not None else [])
+        query, keys = self._query, self._keys
         there = [cell for cell in self._cells if cell is not None]
         sums = [f"{text} AS {name}" for term in query.terms for text, name in self._sums(term)]
+        n = "count(*)" if query.needs_size else "0"
         sets = ", ".join(f"({', '.join([*keys, *([cell] if cell else [])])})" for cell in self._cells)
-        listed = ", ".join([*keys, *there, f"{self._layer()} AS layer", "count(*) AS n", *sums])
+        listed = ", ".join([*keys, *there, f"{self._layer()} AS layer", f"{n} AS n", *sums])
         how = f" GROUP BY GROUPING SETS ({sets})" if there else f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {listed} FROM ({rows}) AS r{how}"
 
@@ -181,11 +195,12 @@ class Selection:
 
     def _entry(self) -> str:
         """The entry of a layer: the group, or the pair of group and cell; NULL if either is not listed."""
-        group = "0" if self._query.rows.groups is None else "g"
+        group = "0" if self._query.rows.groups is None else "g.place"
         whens = []
-        for layer, cell in enumerate(self._cells):
-            place = group if cell is None else f"{group} * {self._query.cell_count(layer)} + {cell}"
-            whens.append(f"WHEN layer = {layer} THEN {place}")
+        for layer, one in enumerate(self._query.layers):
+            cell = "" if one is None else f"c{layer}.place" if isinstance(one[1], Categories) else f"s.cell{layer}"
+            place = f"{group} * {self._query.cell_count(layer)} + {cell}" if cell else group
+            whens.append(f"WHEN s.layer = {layer} THEN {place}")
         return f"CASE {' '.join(whens)} END"
 
     def _bits(self, term: Term) -> int:
@@ -209,16 +224,15 @@ class Selection:
 
     # What persons add up to
 
-    def _of_persons(self, added: str) -> str:
+    def _of_persons(self, listed: str) -> str:
         """Each person's parts, clamped, of the groups in which they have most rows, added up."""
         query = self._query
         unit = query.tasks[0].claim.plan.unit
-        entries = f"SELECT s.*, {self._entry()} AS entry FROM ({added}) AS s"
         ranks = [
             f"row_number() OVER (PARTITION BY layer, id ORDER BY rows{i} DESC, entry) AS rank{i}"
             for i in sorted({own.counter for own in query.asked})
         ]
-        ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({entries}) AS e WHERE id IS NOT NULL AND entry IS NOT NULL"
+        ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e WHERE id IS NOT NULL AND entry IS NOT NULL"
         parts = []
         for t, (task, own) in enumerate(zip(query.tasks, query.asked, strict=True)):
             for p, clamped in enumerate(self._clamped_parts(task, own.counter, own.integer)):
@@ -268,7 +282,7 @@ class Selection:
             n += int(rows) if layer == 0 else 0
             if entry is not None:
                 limbs = iter(rest)
-                sums.setdefault(int(layer), {})[int(entry)] = {term: self._read(term, limbs) for term in query.terms}
+                sums.setdefault(layer, {})[entry] = {term: self._read(term, limbs) for term in query.terms}
         return query.weigh(sums), n
 
     def _read(self, term: Term, limbs: Any) -> int:
