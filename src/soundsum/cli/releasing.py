@@ -60,8 +60,12 @@ def _common(
     max_rows: Annotated[int, typer.Option(help="With --privacy-unit: rows of a person that count, per group.")] = 1,
     max_groups: Annotated[int, typer.Option(help="With --privacy-unit and --by: groups a person counts in.")] = 1,
     missing: Annotated[
-        Missing, typer.Option(help="A missing record counts as the value nearest 0, or is left out.")
-    ] = Missing.zero,
+        Missing | None,
+        typer.Option(
+            help="A missing record counts as the value nearest 0, or is left out (drop); by default means and "
+            "variances leave it out where the number of rows is private."
+        ),
+    ] = None,
     budget: Annotated[str | None, typer.Option(help="Charge this ledger; soundsum budget create makes one.")] = None,
     data: Annotated[
         str | None, typer.Option(help="What the data is called, if the ledger is for data with a name.")
@@ -253,7 +257,7 @@ def _show(outcome: Release | Releases, as_json: bool) -> None:
     console = Console()
     console.print(table)
     plan = first.plan
-    facts = f"{first.guarantee} for {plan.unit}; {plan.method}, sensitivity {first.sensitivity}"
+    facts = f"{first.guarantee} for {plan.unit}; {plan.method}, sensitivity {first.sensitivity}; {first.missing}"
     console.print(f"[dim]{facts}[/dim]", highlight=False)
 
 

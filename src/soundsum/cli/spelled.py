@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from soundsum.data.tables import Scanned, require
+from soundsum.data.scanned import Scanned
+from soundsum.data.schemas import require
 
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")

@@ -202,3 +202,7 @@ def is_missing(x: Any) -> bool:
         return True
     except ValueError:
         return False
+
+
+def say_column(column: Any) -> str:
+    return "the data" if column is None else f"column {column!r}"

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Schema
+from soundsum.data.schemas import Schema
 from soundsum.registry import Registry
 from soundsum.statistics import Task
 

@@ -31,7 +31,7 @@ def release(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
 ) -> Several:
@@ -54,8 +54,9 @@ def release(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
+        means and variances leave it out where the number of rows is private, and everything else counts it. Infinities
+        are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
 
@@ -82,7 +83,7 @@ class CommonOptions(TypedDict, total=False):
     noise: str
     delta: Any
     rho: Any
-    missing: Missing
+    missing: Missing | None
     budget: Budget | None
     name: str | None
 
@@ -131,7 +132,7 @@ def sum(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
 ) -> Release | Releases:
@@ -160,8 +161,8 @@ def sum(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). Infinities
+        are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
 
@@ -203,7 +204,7 @@ def mean(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
 ) -> Release | Releases:
@@ -230,8 +231,9 @@ def mean(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
+        it does not where the number of rows is private. Under change_one and hamming it counts: "drop" makes the number
+        of rows private there too, and spends a part of epsilon on it. Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
 
@@ -269,7 +271,7 @@ def variance(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
 ) -> Release | Releases:
@@ -296,8 +298,9 @@ def variance(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
+        it does not where the number of rows is private. Under change_one and hamming it counts: "drop" makes the number
+        of rows private there too, and spends a part of epsilon on it. Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
 

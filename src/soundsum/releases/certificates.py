@@ -140,6 +140,9 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "relation": certificate["problem"]["relation"],
         "version": certificate["versions"]["soundsum"],
     }
+    missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
+    if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
+        return [f"missing: {missing!r} does not follow from the unit and the relation"]
     known = {
         *follows,
         "certificate",
@@ -150,6 +153,7 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "exact",
         "interval_95",
         "privacy_unit",
+        "missing",
         "data",
         "at",
         "ledger",

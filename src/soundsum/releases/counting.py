@@ -38,7 +38,7 @@ def count(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
 ) -> Release | Releases:
@@ -92,7 +92,7 @@ def histogram(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
 ) -> Releases:

@@ -13,6 +13,7 @@ from typing import Any
 from soundsum.arithmetic import words
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import number, readable
+from soundsum.data.records import Missing
 from soundsum.planner import Scheme
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
@@ -29,6 +30,7 @@ class Origin:
     where: str | None
     data: str | None
     privacy_unit: str | None
+    missing: Missing
     at: datetime
     what: str
     cost: Cost | None  # None where no noise was needed
@@ -85,6 +87,11 @@ class Release:
         moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
         return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
 
+    @property
+    def missing(self) -> str:
+        """How records without a value counted, to read; how many there were is not said anywhere."""
+        return self.claim.kind.say_missing(self.origin.missing, self.bounds)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it."""
         origin, unit = self.origin, self.plan.unit
@@ -101,6 +108,7 @@ class Release:
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
             "privacy_unit": origin.privacy_unit,
+            "missing": origin.missing,
             "relation": str(self.plan.problem.relation),
             "data": origin.data,
             "at": origin.at.isoformat(),
@@ -127,7 +135,8 @@ class Release:
             if low == high and not self.plan.sensitivity
             else f"95% within {words.interval(low, high)}"
         )
-        return f"<{self.statistic} {readable(self.value)} ({noise}; {self.guarantee}, {self.plan.method})>"
+        how = f"{self.guarantee}, {self.plan.method}; {self.missing}"
+        return f"<{self.statistic} {readable(self.value)} ({noise}; {how})>"
 
     def _repr_html_(self) -> str:
         import html
@@ -136,6 +145,7 @@ class Release:
         rows = {
             "value": readable(self.value),
             "95% interval": words.interval(low, high),
+            "missing values": self.missing,
             "promise": f"{self.guarantee}, for {self.plan.unit}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",

@@ -48,8 +48,9 @@ def carry_out(
     _require_size(tasks, n, charge)
     charge.settle()
     where = None if rows.where is None else str(rows.where)
+    common = (at, what, cost, charge.number)
     origins = [
-        Origin(task.statistic.column, rows.by, where, whom.data, whom.privacy_unit, at, what, cost, charge.number)
+        Origin(task.statistic.column, rows.by, where, whom.data, whom.privacy_unit, task.missing, *common)
         for task in tasks
     ]
     return [

@@ -7,7 +7,7 @@ from typing import Any
 from soundsum.budget import Binding, Budget
 from soundsum.data.records import Missing
 from soundsum.data.rows import Rows
-from soundsum.data.tables import require
+from soundsum.data.schemas import require
 from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.planner import Scheme, choose, rank
@@ -49,9 +49,9 @@ class Plan(Scheme):
         _, worth = engine.schema.type(column, self.problem.dtype)
         if worth != 1:
             raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
-        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self))
+        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self), missing)
         whom = Binding(relation=self.problem.relation, data=name)
-        (released,) = carry_out(engine, [task], Rows(missing=missing), promised, budget, whom)
+        (released,) = carry_out(engine, [task], Rows(), promised, budget, whom)
         assert isinstance(released, Release)
         return released
 

@@ -109,7 +109,7 @@ class Private:
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         self._data = data
-        self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, max_rows, max_groups, name)
+        self._setting = Setting(Relation(relation), None, None, None, privacy_unit, max_rows, max_groups, name)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation(relation), name)
         if budget.binding not in (None, self._binding):
@@ -203,7 +203,7 @@ class Private:
         noise: str = "laplace",
         delta: Any = None,
         rho: Any = None,
-        missing: Missing = "zero",
+        missing: Missing | None = None,
     ) -> Several:
         """Several statistics for one charge; they share epsilon equally.
 
@@ -254,7 +254,7 @@ class Private:
         groups: Any = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
-        missing: Missing = "zero",
+        missing: Missing | None = None,
         where: Any = None,
         has_cells: bool = False,
     ) -> Setting:

@@ -17,7 +17,8 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
-from soundsum.data.tables import is_column, require
+from soundsum.data.schemas import require
+from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
@@ -37,7 +38,7 @@ class Setting:
     """What holds for every statistic of a release."""
 
     relation: Relation
-    missing: Missing = "zero"
+    missing: Missing | None = None  # None: as the statistic does by default
     by: Any = None
     groups: Any = None
     privacy_unit: Any = None
@@ -48,7 +49,7 @@ class Setting:
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
-        if self.missing not in ("zero", "drop"):
+        if self.missing not in (None, "zero", "drop"):
             raise ValueError(f'missing={self.missing!r} is neither "zero" nor "drop"')
         if self.by is not None and self.groups is None:
             raise ValueError(WHY_GROUPS)
@@ -83,18 +84,20 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     groups: Groups | CrossedGroups | None = None
     if setting.groups is not None:
         groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
-    rows = Rows(by, groups, person, setting.missing, where)
+    sized = setting.relation.sized
+    rows = Rows(by, groups, person, where, setting.missing == "drop" and sized and groups is None and where is None)
     if groups is not None:  # refused now, and not when the first row comes
         for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
             schema.expect_groups(one, part)
     if person is not None:
         schema.expect_ids(person)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
-    tasks = []
+    tasks, is_public = [], sized and unit.is_plain  # the number of rows
     for statistic in statistics:
-        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, setting.missing)
+        missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
+        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
         chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
-        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth)))
+        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth), missing))
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     return engine, tasks, rows

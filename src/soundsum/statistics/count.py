@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.tables import Schema, require
+from soundsum.data.schemas import Schema, require
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
@@ -20,7 +20,10 @@ class Counted(Statistic):
     """A statistic whose parts are counts: each record adds 1, or some of them 0, as the problem says."""
 
     entry_name = "count"
-    drops_records = False
+
+    @classmethod
+    def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
+        return "rows without a value left out" if missing == "drop" else "rows without a value count too"
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps | None:

@@ -13,7 +13,7 @@ import numpy as np
 from soundsum.data.keys import MOST, Codes, Groups, cell_codes
 from soundsum.data.records import Column, Missing
 from soundsum.data.relations import Relation
-from soundsum.data.tables import Batch, Schema
+from soundsum.data.schemas import Batch, Schema
 from soundsum.kernels.preparation import as_doubles_array
 from soundsum.planner import Scheme
 from soundsum.privacy.units import Unit
@@ -55,6 +55,10 @@ class Histogram(Counted):
         if entries > MOST:
             raise ValueError(f"{unit.groups:,} groups of {cells:,} cells are too many; use fewer of either")
         return replace(unit, groups=entries)
+
+    @classmethod
+    def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
+        return "rows without a value in no cell"
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from soundsum.data.records import Missing
 from soundsum.data.rows import Rows
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
@@ -67,12 +68,16 @@ class Task:
 
     statistic: Statistic
     claim: Claim
+    missing: Missing = "zero"  # what a record without a value counts as
 
     def require(self, rows: Rows) -> None:
         """What every proof rests on: the plan is for the very rows that are read."""
         relation, unit, cells = self.claim.plan.problem.relation, self.claim.plan.unit, self.statistic.cells
-        if rows.missing == "drop" and relation.sized and self.statistic.drops_records:
-            raise ValueError(f'missing="drop" changes the number of records, public under {relation}; use "zero"')
+        if self.missing == "drop" and relation.sized and unit.is_plain:
+            raise ValueError(
+                f'missing="drop": under {relation} how many records are left is private, and the plan is for all of '
+                'them; use ss.sum, which plans for it, or "zero"'
+            )
         entries = rows.group_count
         if cells is not None:
             entries = (entries or 1) * len(cells.names)

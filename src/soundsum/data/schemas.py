@@ -1,0 +1,77 @@
+"""What is asked of a table: the protocols of its schema and batches, and of the names it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Protocol
+
+from soundsum.arithmetic.numbers import NumberType
+from soundsum.data.columns import say_column
+from soundsum.data.filters import Condition
+from soundsum.data.keys import Groups
+from soundsum.data.records import Column, Records
+
+
+class Batch(Protocol):
+    """Some rows of a table."""
+
+    @property
+    def rows(self) -> int: ...
+    def numbers(self, column: str | None) -> Records: ...
+    def keys(self, column: str | None) -> Any:
+        """An Arrow array, or a list of Python objects where the column has no type."""
+
+    def presence(self, column: str | None) -> Column:
+        """1 for every row, missing where the column is."""
+
+
+class Schema(Protocol):
+    """What is public about a table: its columns, their types, and the number of rows where a relation says so."""
+
+    @property
+    def names(self) -> list[Any]: ...
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        """The column's public type, and what 1 is worth in its records."""
+
+    def expect_groups(self, column: str | None, groups: Groups) -> None:
+        """Says that the column will be looked up among these groups; refuses a type in which it cannot be."""
+
+    def expect_ids(self, column: str | None) -> None:
+        """Says that the column holds persons' ids; refuses a type that cannot be one."""
+
+    def expect_value(self, condition: Condition) -> None:
+        """Says that the column will be compared with a value; refuses one that is not of its type."""
+
+    def rows(self) -> int:
+        """How many there are, without reading them."""
+
+
+class Table(Schema, Protocol):
+    """Columns that can be read, in batches."""
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]: ...
+
+
+def require(where: Schema, *columns: str | None) -> None:
+    """Refuses names that are not columns, and a table without a name."""
+    names = where.names
+    for name in columns:
+        if name is None and None not in names:
+            hidden = getattr(where, "has_no_types", False)
+            raise ValueError(
+                f"column= is missing; it names what to read{'' if hidden else ': ' + ', '.join(map(str, names))}"
+            )
+        if name not in names:
+            there = "the data is a single column" if None in names else f"it has {', '.join(map(str, names))}"
+            if getattr(where, "has_no_types", False):  # the first line of a file may be a record
+                there = "its names are the cells of the first line"
+            raise ValueError(f"{say_column(name)} is not in the table; {there}")
+        if names.count(name) > 1:
+            require_unique([name] * names.count(name))
+
+
+def require_unique(names: list[Any]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{say_column(name)} is in the table {names.count(name)} times; rename one")
