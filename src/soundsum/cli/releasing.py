@@ -171,7 +171,7 @@ def private_histogram(
     return (
         ss.histogram,
         (points,),
-        {"column": column, "categories": list_groups(categories, file, column), "dtype": dtype},
+        {"column": column, "categories": list_groups(categories, file, column, "--categories"), "dtype": dtype},
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from soundsum.data.paths import expand, is_table
 from soundsum.data.scanned import Scanned
 from soundsum.data.schemas import require
 
@@ -14,17 +15,42 @@ CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 
 
-def list_groups(text: str | None, file: str, column: str | None) -> list[Any] | None:
+def list_groups(text: str | None, file: str, column: str | None, option: str = "--groups") -> list[Any] | None:
     """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them."""
     if text is None:
         return None
-    names = Path(text[1:]).read_text().splitlines() if text.startswith("@") else text.split(",")
+    names = _lines(text[1:], option) if text.startswith("@") else text.split(",")
+    if not all(names):
+        raise ValueError(f"{option} {text!r} has an empty name in it; list names with commas, such as a,b,c")
     if column is None:
         return list(names)
     table = _open(file, column)
     if table.has_no_types:
         return list(names)
-    return _typed(names, table, column, f"list groups of that type, and not {text}")
+    return _typed(names, table, column, f"give values of that type in {option}, and not {text}")
+
+
+def read_file(path: str, what: str) -> str:
+    """A text file, or one line about why it cannot be read."""
+    reason = "it is not text in UTF-8; save it as UTF-8"
+    try:
+        return Path(expand(path)).read_text("utf-8")
+    except UnicodeDecodeError:
+        pass
+    except FileNotFoundError:
+        reason = "no such file; check the path"
+    except OSError as error:
+        reason = f"{(error.strerror or 'it cannot be read').lower()}; give {what}"
+    raise ValueError(f"{path}: {reason}")
+
+
+def _lines(path: str, option: str) -> list[str]:
+    if is_table(path):
+        raise ValueError(f"{option} @{path}: that is a table; give a text file with one name to a line")
+    names = [line for line in read_file(path, "a text file").splitlines() if line.strip()]
+    if not names:
+        raise ValueError(f"{option} @{path}: the file is empty; write one name to a line")
+    return names
 
 
 def read_groups(by: list[str], groups: list[str], file: str) -> tuple[str | list[str] | None, list[Any] | None]:

@@ -38,9 +38,9 @@ def is_path(data: Any) -> bool:
 
 def find_files(data: Any) -> Files:
     """The files there are; refused if they are not there, not to be read, or not of one format."""
-    given = os.fspath(data) if isinstance(data, PATHS) else "the list of paths"
+    given = expand(data) if isinstance(data, PATHS) else "the list of paths"
     folder = given if isinstance(data, PATHS) and os.path.isdir(given) else None
-    named = [data] if isinstance(data, PATHS) else data
+    named = [given] if isinstance(data, PATHS) else data
     found = _within(folder) if folder else [file for one in named for file in _named(one)]
     if folder and not found:
         raise ValueError(f"{given}: there are no files in it that end with {', '.join(FORMATS)}")
@@ -63,12 +63,23 @@ def find_files(data: Any) -> Files:
     return Files(given, found, min(formats), min(keys), folder)
 
 
+def expand(path: Path) -> str:
+    """The path with ~ and $VARIABLES written out, unless there is a file of just that name."""
+    name = os.fspath(path)
+    return name if os.path.lexists(name) else os.path.expanduser(os.path.expandvars(name))
+
+
+def is_table(path: str) -> bool:
+    """Whether a path ends as the files of tables do."""
+    return _suffix(path) is not None
+
+
 def compression(file: str) -> str | None:
     return COMPRESSED.get(os.path.splitext(file)[1].lower())
 
 
 def _named(path: Path) -> list[str]:
-    name = os.fspath(path)
+    name = expand(path)
     return sorted(glob.glob(name)) or [name]
 
 

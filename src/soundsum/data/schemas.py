@@ -58,17 +58,20 @@ def require(where: Schema, *columns: str | None) -> None:
     names = where.names
     for name in columns:
         if name is None and None not in names:
-            hidden = getattr(where, "has_no_types", False)
-            raise ValueError(
-                f"column= is missing; it names what to read{'' if hidden else ': ' + ', '.join(map(str, names))}"
-            )
+            raise ValueError(f"column= is missing, the name of the column to read; {_list(where, names)}")
         if name not in names:
-            there = "the data is a single column" if None in names else f"it has {', '.join(map(str, names))}"
-            if getattr(where, "has_no_types", False):  # the first line of a file may be a record
-                there = "its names are the cells of the first line"
-            raise ValueError(f"{say_column(name)} is not in the table; {there}")
+            raise ValueError(f"{say_column(name)} is not in the table; {_list(where, names)}")
         if names.count(name) > 1:
             require_unique([name] * names.count(name))
+
+
+def _list(where: Schema, names: list[Any]) -> str:
+    """The names there are, as far as they are public."""
+    if None in names:
+        return "the data is a single column (a list of texts is one, too; files are pathlib paths, or a glob)"
+    if getattr(where, "has_no_types", False):  # the first line of a file may be a record
+        return "its names are the cells of the first line"
+    return f"it has {', '.join(map(str, names))}" if names else "it has no columns at all"
 
 
 def require_unique(names: list[Any]) -> None:

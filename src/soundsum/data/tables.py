@@ -6,14 +6,17 @@ path to Parquet, CSV or Arrow IPC files (globs too). A single column is a table 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from soundsum.arithmetic.numbers import NumberType
 from soundsum.data.boundary import read_within
-from soundsum.data.columns import Numbers, as_keys, as_numbers, empty_like, presence, say_column
+from soundsum.data.columns import Numbers, as_keys, as_numbers, empty_like, is_untyped, presence, say_column
 from soundsum.data.filters import Condition
 from soundsum.data.keys import Groups, is_arrow, require_ids
 from soundsum.data.paths import is_path
@@ -43,6 +46,7 @@ class Columns:
         return list(self._columns)
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        _refuse_nested(column, self._columns[column])
         try:
             numbers = as_numbers(empty_like(self._columns[column]), dtype)
         except TypeError as error:
@@ -130,6 +134,7 @@ def is_column(data: Any) -> bool:
         return False
     if isinstance(data, Runs | Column):
         return True
+    _refuse_open_file(data)
     if hasattr(data, "collect") and not is_arrow(data):
         raise TypeError(f"{type(data).__name__} is not computed yet; pass {type(data).__name__.lower()}.collect()")
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
@@ -148,11 +153,36 @@ def _can_be_read_twice(column: Any) -> bool:
 
 
 def _require_column(column: Any) -> Any:
+    _refuse_open_file(column)
     if isinstance(column, str | bytes) or not (_can_be_read_twice(column) or isinstance(column, Iterable)):
         raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
     if getattr(getattr(column, "dtype", None), "kind", "") == "V":
         raise TypeError(f"a structured array of {column.dtype.names} is not a column; pass a dict of its fields")
     return column
+
+
+def _refuse_nested(name: Any, column: Any) -> None:
+    """Refuses a list of nothing but lists, or of dicts, as numbers: it is a table in a form that is not read.
+
+    What an item is belongs to its record, so this must not depend on one: a column in which a single item is a number,
+    text or nothing is read, whatever the others are, and lists in it are missing. One record can make a difference only
+    where all others are lists, which is no column of numbers under any reading.
+    """
+    if not is_untyped(column) or not hasattr(column, "__len__") or not len(column):
+        return
+    for kind, what in ((list | tuple | np.ndarray, "lists"), (Mapping, "dicts")):
+        if all(isinstance(item, kind) for item in column):
+            raise TypeError(
+                f"{say_column(name)} is a list of {what}, and a column is numbers; give columns by name, several sums "
+                'in one release: ss.release({"a": [...], "b": [...]}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], 1)'
+            )
+
+
+def _refuse_open_file(data: Any) -> None:
+    if isinstance(data, io.IOBase) or (hasattr(data, "read") and hasattr(data, "readline")):
+        raise TypeError(
+            f"an open file ({type(data).__name__}) is not data; give its path, whose suffix says what it is"
+        )
 
 
 def _size(column: Any) -> int:
