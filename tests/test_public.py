@@ -33,7 +33,8 @@ COMMANDS = {
     "mean": BOUNDED,
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
-    "histogram": COMMON | {"file", "--column", "--edges", "--categories", "--dtype"},
+    "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
+    "release": {"file", "request", "--epsilon", "--budget", "--data", "--json"},
     "check": {"file", "--budget"},
     "budget create": {"ledger", "--epsilon", "--delta", "--rho", *WHOM},
     "budget show": {"ledger", "--json"},
@@ -66,7 +67,7 @@ SIGNATURES = {
     "mean": OF_NUMBERS,
     "variance": OF_NUMBERS,
     "count": OPTIONS | {"data", "epsilon", "column"},
-    "histogram": OPTIONS | {"data", "edges", "epsilon", "categories", "column", "dtype"},
+    "histogram": OPTIONS | {"data", "edges", "epsilon", "categories", "bins", "lower", "upper", "column", "dtype"},
 }
 
 

@@ -85,7 +85,7 @@ def read_condition(text: str, file: str) -> tuple[str, str, Any]:
 
 def _open(file: str, column: str) -> Scanned:
     table = Scanned(file)
-    require(table, column)
+    require(table.names, table, column)
     return table
 
 

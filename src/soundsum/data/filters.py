@@ -48,7 +48,7 @@ class Condition:
     value: Any
 
     def __str__(self) -> str:
-        return f"{self.column} {self.sign} {self.value!r}".replace(";", "\\x3b")  # which parts what a ledger lists
+        return f"{self.column} {self.sign} {self.value!r}"
 
     def require_type(self, keys: Any) -> None:
         """Refuses a value that is not of the column's type, shown by an empty one."""

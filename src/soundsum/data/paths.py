@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,6 +17,14 @@ COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
 Path: TypeAlias = str | os.PathLike[str]
 PATHS = (str, os.PathLike)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A table whose reading is watched: `advance` is called with the rows of every batch."""
+
+    data: Any
+    advance: Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,18 @@ def find_files(data: Any) -> Files:
     if len(keys) > 1 or (keys != {()} and formats == {"csv"}):
         raise ValueError(f"{given}: its folders do not all name the same keys, or hold CSV; list the files instead")
     return Files(given, found, min(formats), min(keys), folder)
+
+
+def name_source(data: Any) -> str:
+    """What the data is, in a few words: the name of a file, or the kind of table; nothing that is in it."""
+    data = data.data if isinstance(data, Watched) else data
+    if isinstance(data, PATHS):
+        return os.path.basename(os.path.normpath(os.fspath(data)))
+    if is_path(data):
+        return f"{len(data)} files"
+    kind = type(data)
+    package = kind.__module__.partition(".")[0]
+    return f"a {kind.__name__}" if package == "builtins" else f"a {package} {kind.__name__}"
 
 
 def expand(path: Path) -> str:

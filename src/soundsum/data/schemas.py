@@ -53,9 +53,8 @@ class Table(Schema, Protocol):
     def batches(self, *columns: str | None) -> Iterator[Batch]: ...
 
 
-def require(where: Schema, *columns: str | None) -> None:
-    """Refuses names that are not columns, and a table without a name."""
-    names = where.names
+def require(names: list[Any], where: Schema, *columns: str | None) -> None:
+    """Refuses columns that are not among a table's names, and a table where no column is named."""
     for name in columns:
         if name is None and None not in names:
             raise ValueError(f"column= is missing, the name of the column to read; {_list(where, names)}")

@@ -7,7 +7,7 @@ path to Parquet, CSV or Arrow IPC files (globs too). A single column is a table 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,19 +19,11 @@ from soundsum.data.boundary import read_within
 from soundsum.data.columns import Numbers, as_keys, as_numbers, empty_like, is_untyped, presence, say_column
 from soundsum.data.filters import Condition
 from soundsum.data.keys import Groups, is_arrow, require_ids
-from soundsum.data.paths import is_path
+from soundsum.data.paths import Watched, is_path
 from soundsum.data.records import Column, Records
 from soundsum.data.runs import Runs
 from soundsum.data.scanned import Scanned, is_dataset, is_lazy
 from soundsum.data.schemas import Batch, require_unique
-
-
-@dataclass(frozen=True)
-class Watched:
-    """A table whose reading is watched: `advance` is called with the rows of every batch."""
-
-    data: Any
-    advance: Callable[[int], None]
 
 
 class Columns:
@@ -128,13 +120,13 @@ def open_table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | 
 def is_column(data: Any) -> bool:
     """Whether the data is one column itself."""
     data = data.data if isinstance(data, Watched) else data
+    _refuse_open_file(data)
     if is_path(data) or is_dataset(data) or is_lazy(data) or isinstance(data, Mapping):
         return False
     if hasattr(data, "loc") and hasattr(data, "columns"):
         return False
     if isinstance(data, Runs | Column):
         return True
-    _refuse_open_file(data)
     if hasattr(data, "collect") and not is_arrow(data):
         raise TypeError(f"{type(data).__name__} is not computed yet; pass {type(data).__name__.lower()}.collect()")
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):

@@ -32,9 +32,10 @@ class Memory(Engine):
         return True
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
+        columns = [task.statistic.column for task in tasks]
         sums = [accumulate(task) for task in tasks]
         persons, n = PersonWords(), 0
-        for batch in self.schema.batches(*[task.statistic.column for task in tasks], *rows.columns):
+        for batch in self.schema.batches(*columns, *rows.columns):
             codes, by = None, rows.by
             if rows.groups is not None:
                 codes = rows.groups.codes([batch.keys(one) for one in by] if isinstance(by, list) else batch.keys(by))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 from soundsum.budget import Budget
@@ -10,15 +10,16 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
-from soundsum.releases.outcome import Release, Releases, Several
+from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out
-from soundsum.releases.setting import Setting, open_within, release_one
+from soundsum.releases.setting import Setting, name_statistics, open_within, release_one
+from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Mean, Statistic, Sum, Variance
 
 
 def release(
     data: Any,
-    statistics: Sequence[Statistic],
+    statistics: Sequence[Statistic] | Mapping[str, Statistic],
     epsilon: Any = None,
     *,
     relation: Relation | str = Relation.SYMMETRIC,
@@ -35,10 +36,11 @@ def release(
     budget: Budget | None = None,
     name: str | None = None,
 ) -> Several:
-    """Several statistics of a table for one charge, read in one pass; they share epsilon equally.
+    """Several statistics of a table for one charge, read in one pass; they share epsilon by weight, else equally.
 
     data: a data frame (pandas, Polars, Arrow, DuckDB), a dict of columns, or a path to Parquet, CSV or Arrow files.
-    statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`.
+    statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`, or a dict of them by name. With weight=2
+        one gets twice the share of epsilon that one without gets.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
@@ -64,11 +66,17 @@ def release(
     >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
     >>> pay.epsilon, age.statistic
     (Fraction(1, 2), 'mean')
+    >>> named = release(table, {"total": Sum("pay", 0, 2e5, weight=3), "mean age": Mean("age", 0, 120)}, epsilon=1)
+    >>> named["total"].epsilon, named["mean age"].epsilon
+    (Fraction(3, 4), Fraction(1, 4))
+
+    Returns a Several: a tuple of a Release, or with by= Releases, for each statistic, which knows their names.
     """
+    names, asked = name_statistics(statistics)
     promised = guarantee(epsilon, delta, rho, noise)
     setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
-    opened = open_within(data, statistics, setting, promised, budget)
-    return Several(carry_out(*opened, promised, budget, setting.binding))
+    opened = open_within(data, asked, setting, promised, budget)
+    return Several(carry_out(*opened, promised, budget, setting.binding), names)
 
 
 class CommonOptions(TypedDict, total=False):

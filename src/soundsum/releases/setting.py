@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
+from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES, Same
 from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
+from soundsum.data.paths import name_source
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
@@ -22,14 +25,19 @@ from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
-from soundsum.releases.outcome import Release, Releases
+from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import plan
+from soundsum.releases.several import Releases
 from soundsum.statistics import Claim, Statistic, Task
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
     "there; list the groups to release from public knowledge, such as groups=['a', 'b']"
+)
+
+WHAT_STATISTICS = (
+    "statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram, or a dict of them by name"
 )
 
 
@@ -46,6 +54,7 @@ class Setting:
     max_groups: int = 1
     name: str | None = None  # of the data
     where: Any = None
+    source: str | None = None  # what the data is called in the ledger, where it has no name and must not show itself
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
@@ -80,12 +89,13 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside)
     schema = engine.schema
-    require(schema, *asked)
+    require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if setting.groups is not None:
         groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
     sized = setting.relation.sized
-    rows = Rows(by, groups, person, where, setting.missing == "drop" and sized and groups is None and where is None)
+    only_present = setting.missing == "drop" and sized and groups is None and where is None
+    rows = Rows(by, groups, person, where, only_present, setting.name or setting.source or name_source(data))
     if groups is not None:  # refused now, and not when the first row comes
         for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
             schema.expect_groups(one, part)
@@ -95,9 +105,10 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     tasks, is_public = [], sized and unit.is_plain  # the number of rows
     for statistic in statistics:
         missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
+        weight = Fraction(1) if statistic.weight == 1 else _weight(statistic)
         problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
         chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
-        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth), missing))
+        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth), missing, weight))
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     return engine, tasks, rows
@@ -124,9 +135,32 @@ def release_one(
     return released
 
 
-def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
+def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
+    """What is asked, and what each is called: the name given, or else what it is of what column, told apart."""
+    if isinstance(statistics, Mapping):
+        if not all(isinstance(name, str) for name in statistics):
+            raise TypeError("names of statistics are strings, such as {'total': ss.Sum('pay', 0, 1000)}")
+        return list(statistics), list(statistics.values())
     if not isinstance(statistics, list | tuple) or not all(isinstance(one, Statistic) for one in statistics):
-        raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
+        raise TypeError(WHAT_STATISTICS)
+    names: list[str] = []
+    for one in statistics:
+        name = one.name if one.column is None else f"{one.name} of {one.column}"
+        same = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({same + 1})" if same else name)
+    return names, list(statistics)
+
+
+def _weight(statistic: Statistic) -> Fraction:
+    weight = decimal(statistic.weight, "weight")
+    if is_special(weight) or weight <= 0:
+        raise ValueError(f"weight={statistic.weight}: a share of the cost is a number above 0, such as 2")
+    return Fraction(weight)
+
+
+def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
+    if not all(isinstance(one, Statistic) for one in statistics):
+        raise TypeError(WHAT_STATISTICS)
     if not statistics:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
     if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):

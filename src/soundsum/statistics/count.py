@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
@@ -47,6 +48,7 @@ class Count(Counted):
     """The number of rows; of those with a value in the column, if missing ones are dropped."""
 
     column: str | None = None
+    weight: Any = field(default=1, kw_only=True)
 
     name = "count"
     takes = "present rows"  # if missing ones are dropped
@@ -55,5 +57,5 @@ class Count(Counted):
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         drops = missing == "drop"
         if drops:
-            require(schema, self.column)
+            require(schema.names, schema, self.column)
         return Problem("uint8", 0 if drops else 1, 1, relation), Fraction(1)  # every record counts 1, or some 0

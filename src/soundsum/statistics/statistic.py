@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -91,6 +91,7 @@ class Statistic(ABC):
     column: str | None
     dtype: object = None  # the type the column is said to have
     method: str | Method = "auto"
+    weight: Any = 1  # of its share of the cost, among several
     cells: Cells | None = None  # which rows fall into, within each group
 
     @abstractmethod
@@ -145,6 +146,7 @@ class Bounded(Statistic):
     upper: Any
     dtype: object = None
     size: int | None = None
+    weight: Any = field(default=1, kw_only=True)
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
