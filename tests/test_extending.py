@@ -275,7 +275,7 @@ class DictEngine(Engine):
         powers = {group: [0, 0, 0] for group in groups}
         for row in self.data:
             group = None if rows.by is None else row[rows.by]
-            if group in powers:
+            if group in powers and not (task.missing == "drop" and row["x"] != row["x"]):
                 q = self._integer(task, row)
                 powers[group] = [s + q**power for power, s in enumerate(powers[group])]
         parts = task.claim.parts

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from soundsum.releases.calls import mean, release, sum, variance
     from soundsum.releases.certificates import check
     from soundsum.releases.counting import count, histogram
-    from soundsum.releases.outcome import Release, Releases, Several
+    from soundsum.releases.outcome import Release
     from soundsum.releases.planning import Plan, plan, plans
     from soundsum.releases.private import Private
+    from soundsum.releases.several import Releases, Several
     from soundsum.releases.sizes import private_max_size
     from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
 
@@ -48,9 +49,10 @@ _HOMES = {
     "soundsum.releases.calls": ("mean", "release", "sum", "variance"),
     "soundsum.releases.certificates": ("check",),
     "soundsum.releases.counting": ("count", "histogram"),
-    "soundsum.releases.outcome": ("Release", "Releases", "Several"),
+    "soundsum.releases.outcome": ("Release",),
     "soundsum.releases.planning": ("Plan", "plan", "plans"),
     "soundsum.releases.private": ("Private",),
+    "soundsum.releases.several": ("Releases", "Several"),
     "soundsum.releases.sizes": ("private_max_size",),
     "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
 }

@@ -51,7 +51,7 @@ def test_groups_are_read_as_what_the_column_holds_and_from_a_file(soundsum):
     assert [(r["group"], r["value"]) for r in json.loads(typed.stdout)] == [(2021, 1)]
     refused = soundsum("count", "t.parquet", "--epsilon", "1", "--by", "year", "--groups", "old,new")
     assert refused.returncode == 2
-    assert "column 'year' is int64; list groups of that type" in refused.stderr
+    assert "column 'year' is int64; give values of that type in --groups" in refused.stderr
 
 
 def test_groups_of_several_columns(soundsum):

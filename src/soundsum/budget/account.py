@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from soundsum.budget.binding import Binding, BudgetMismatch
 from soundsum.budget.limit import Limit
+from soundsum.data.paths import expand
 from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
 
@@ -72,7 +73,7 @@ class Budget:
         data: str | None = None,
         max_failures: int | None = None,
     ) -> None:
-        self.path = None if path is None else os.path.abspath(path)
+        self.path = None if path is None else os.path.abspath(expand(path))
         binding = Binding(privacy_unit, Relation(relation or Relation.SYMMETRIC), data)
         said = None if privacy_unit is None and relation is None and data is None else binding
         if max_failures is not None and (type(max_failures) is not int or max_failures < 1):

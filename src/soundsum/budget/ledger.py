@@ -21,6 +21,7 @@ from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
 from soundsum.budget.book import Book, BookLine, Entry, Kind, refuse_closed
 from soundsum.budget.limit import Limit
+from soundsum.data.paths import expand
 from soundsum.privacy.cost import Cost, exact_text
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
@@ -64,7 +65,7 @@ class Ledger:
 
         `binding` and `max_failures` are insisted on where they are given.
         """
-        self.path = Path(os.path.abspath(path))
+        self.path = Path(os.path.abspath(expand(path)))
         if terms is not None and not os.path.lexists(self.path):
             _create(self.path, terms)
         with _transaction(self.path) as db:
@@ -135,7 +136,7 @@ class Reading:
 
 def read(path: str | os.PathLike[str]) -> Reading:
     """Everything in a ledger, checked; the file may be read-only."""
-    where = Path(os.path.abspath(path))
+    where = Path(os.path.abspath(expand(path)))
     with _transaction(where, "DEFERRED") as db:
         terms, book = _check(db, where)
     return Reading(terms, book.spent, list(book.entries.values()), book.failures)
@@ -143,7 +144,7 @@ def read(path: str | os.PathLike[str]) -> Reading:
 
 def bind(path: str | os.PathLike[str], binding: Binding, max_failures: int = 1) -> None:
     """Say what an old ledger, which does not know it, was for; its charges are kept."""
-    where = Path(os.path.abspath(path))
+    where = Path(os.path.abspath(expand(path)))
     with _transaction(where) as db:
         if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
             raise _not_a_ledger(where)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from soundsum import ReadFailed, __version__
-from soundsum.cli import attacking, auditing, ledgers, planning, releasing, reproducing, verifying
+from soundsum.cli import attacking, auditing, ledgers, planning, releasing, reproducing, requesting, verifying
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -38,7 +38,7 @@ def demo() -> None:
     run(Console())
 
 
-for _group in (planning, verifying, releasing, ledgers, attacking, auditing, reproducing):
+for _group in (planning, verifying, releasing, requesting, ledgers, attacking, auditing, reproducing):
     _group.register(app)
 
 

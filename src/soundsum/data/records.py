@@ -171,8 +171,13 @@ def _require_number(record: Any) -> Any:
 
 
 def _from_array(array: NDArray[Any], dtype: object) -> Column:
+    if array.ndim == 0:
+        raise ValueError("data has 0 dimensions; pass a one-dimensional array")
     if array.ndim != 1:
-        raise ValueError(f"data has {array.ndim} dimensions; a sum is over one column, so pass a one-dimensional array")
+        raise ValueError(
+            f"data has {array.ndim} dimensions, and a column has one; give columns by name, several sums in one "
+            'release: ss.release({"a": x[:, 0], "b": x[:, 1]}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], epsilon=1)'
+        )
     kind = number_type(array.dtype if dtype is None else dtype)
     stored = kind.dtype
     if stored is None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from soundsum.data.boundary import read_within
-from soundsum.data.tables import Scanned, Watched
+from soundsum.data.paths import Watched
+from soundsum.data.scanned import Scanned
 from soundsum.engines.engine import ENGINES, import_extra
 from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy

@@ -3,9 +3,10 @@
 An engine is asked with `accepts` whether some data is its own, opened on it, and then says what is public about the
 table (`schema`) and adds up (`add_up`). What it must compute is defined by `Memory`, to the last bit: for each task and
 part the sum of `weights` times the power sums of the records' integers on the task's `record_steps`, by group and cell,
-and under a unit of persons of each person's clamped totals. It must not raise, warn or take longer because of what is
-in one record. A new engine is one file here, or a class registered in ENGINES from anywhere; those registered last are
-asked first, and `Memory` takes what is left. The conformance test (tests/engines) is the same for all.
+and under a unit of persons of each person's clamped totals; where the task's `missing` is "drop", without the records
+that have no value. It must not raise, warn or take longer because of what is in one record. A new engine is one file
+here, or a class registered in ENGINES from anywhere; those registered last are asked first, and `Memory` takes what is
+left. The conformance test (tests/engines) is the same for all.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from importlib import import_module
 from typing import Any, ClassVar, TypeAlias
 
 from soundsum.arithmetic.grids import as_doubles
-from soundsum.data.paths import is_path
+from soundsum.data.paths import Watched, is_path
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Schema, Watched
+from soundsum.data.schemas import Schema
 from soundsum.registry import Registry
 from soundsum.statistics import Task
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from soundsum.data.paths import is_path
-from soundsum.data.tables import Watched
+from soundsum.data.paths import Watched, is_path
 from soundsum.engines.engine import ENGINES, import_extra
 from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy

@@ -36,9 +36,14 @@ class Catalog:
     def __init__(self, kinds: Mapping[str, Any], words: Mapping[str, str], rows: Callable[[], int]) -> None:
         self.kinds, self._words, self.rows = dict(kinds), dict(words), rows
 
+    has_no_types = False
+
     @property
     def names(self) -> list[str]:
         return list(self.kinds)
+
+    def arrow_type(self, column: str) -> Any:
+        return self._kind(column, "numbers or text")
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         kind, worth = arrow_type(self._kind(column, "numbers"), f"column {column!r}")
@@ -114,7 +119,7 @@ class Query:
         statistic, claim = task.statistic, task.claim
         assert claim.record_steps is not None
         cells, column = statistic.cells, statistic.column
-        drops = self.rows.missing == "drop" and statistic.takes != "rows"
+        drops = task.missing == "drop" and statistic.takes != "rows"
         layer = self._place(self.layers, None if cells is None else (column, cells))
         counter = self._place(self.counters, column if drops else None)
         integer = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from soundsum.data.paths import find_files
-from soundsum.data.tables import Scanned, Watched
+from soundsum.data.paths import Watched, find_files
+from soundsum.data.scanned import Scanned
 
 Reader = Callable[[list[str], tuple[str, ...], list[str]], Iterator[Any]]
 """Gives record batches of some columns of files, in folders whose names give these keys."""

@@ -13,9 +13,8 @@ from decimal import Decimal
 from typing import Any
 
 from soundsum.data.boundary import read_within
-from soundsum.data.paths import find_files, is_path
+from soundsum.data.paths import Watched, find_files, is_path
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Watched
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
 from soundsum.engines.persons import bound_part

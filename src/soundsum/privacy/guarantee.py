@@ -43,11 +43,17 @@ class Guarantee:
             None if self.rho is None else self.rho * part,
         )
 
-    def divide(self, tasks: Sequence[Sequence[Norms[int]]]) -> tuple[Guarantee, list[tuple[Noise, ...]]]:
-        """What each of several tasks guarantees, and the noise of its parts: equal shares for those that need any."""
-        needy = sum(any(norms.l1 for norms in parts) for parts in tasks)
-        share = self.share(Fraction(1, max(1, needy)))
-        return share, [share.noises_for(parts) for parts in tasks]
+    def divide(
+        self, tasks: Sequence[Sequence[Norms[int]]], weights: Sequence[Fraction]
+    ) -> list[tuple[Guarantee, tuple[Noise, ...]]]:
+        """What each of several tasks guarantees, and the noise of its parts: shares by weight, for those that need any.
+
+        The shares of those that do add up to the whole, exactly; what needs no noise keeps any promise.
+        """
+        needs = [any(norms.l1 for norms in parts) for parts in tasks]
+        needy, every = sum([w for w, needed in zip(weights, needs, strict=True) if needed]), sum(weights)
+        shares = [self.share(w / (needy if needed else every)) for w, needed in zip(weights, needs, strict=True)]
+        return [(share, share.noises_for(parts)) for share, parts in zip(shares, tasks, strict=True)]
 
     def noises_for(self, several: Sequence[Norms[int]]) -> tuple[Noise, ...]:
         """The noise of each of several that are released together: equal shares for those that need any."""

@@ -10,8 +10,9 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.calls import CommonOptions
-from soundsum.releases.outcome import Release, Releases
+from soundsum.releases.outcome import Release
 from soundsum.releases.setting import Setting, release_one
+from soundsum.releases.several import Releases
 from soundsum.statistics import Count, Histogram
 
 
@@ -38,7 +39,7 @@ def count(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
     table: Any = None,
@@ -86,6 +87,9 @@ def histogram(
     epsilon: Any = None,
     *,
     categories: Sequence[Any] | None = None,
+    bins: int | None = None,
+    lower: Any = None,
+    upper: Any = None,
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
@@ -98,7 +102,7 @@ def histogram(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
     table: Any = None,
@@ -110,9 +114,11 @@ def histogram(
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
         of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
-    edges: numbers that go up; or else give categories.
+    edges: numbers that go up; or else give bins or categories.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     categories: the categories to count. They are public: list them from what everybody knows.
+    bins: as many cells of one width between lower and upper, instead of edges.
+    lower, upper: with bins, where the first cell begins and the last one ends. They are public.
     column: the column to look at, where the data is a table.
     by: one histogram for each group: the column the groups are in, or its values beside data that is one column.
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
@@ -141,6 +147,7 @@ def histogram(
         Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     promised = guarantee(epsilon, delta, rho, noise)
-    released = release_one(data, Histogram(column, edges, categories, dtype), setting, promised, budget)
-    assert isinstance(released, Releases)
-    return released
+    asked = Histogram(column, edges, categories, dtype, bins=bins, lower=lower, upper=upper)
+    made = release_one(data, asked, setting, promised, budget)
+    assert isinstance(made, Releases)
+    return made

@@ -19,7 +19,8 @@ from soundsum.engines import Totals
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.certificates import certify
-from soundsum.releases.outcome import LetOut, Origin, Release, Releases
+from soundsum.releases.outcome import Origin, Release
+from soundsum.releases.several import LetOut, Releases
 from soundsum.statistics import Task, describe
 
 TABLE_COLUMNS = ("value", "low", "high", "from", "to", "cell", "category")
@@ -37,26 +38,27 @@ class Adder(Protocol):
 def carry_out(
     engine: Adder, tasks: Sequence[Task], rows: Rows, promised: Guarantee, budget: Budget | None, whom: Binding
 ) -> list[Release | Releases]:
-    """Every task's release, for one charge; those that need noise share the guarantee equally."""
+    """Every task's release, for one charge; those that need noise share the guarantee by weight."""
     if budget is not None and not isinstance(budget, Budget):
         raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
     what = describe(tasks, rows)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
-    share, noises = promised.divide(norms)  # refused here if absurd
+    shares = promised.divide(norms, [task.weight for task in tasks])  # refused here if absurd
     cost = promised.cost if needs_noise else None
     charge, at = make_charge(budget, cost, what, whom), datetime.now(UTC)
     sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
     charge.settle()
     where = None if rows.where is None else str(rows.where)
+    common = (at, what, cost, charge.number)
     origins = [
-        Origin(task.statistic.column, rows.by, where, whom.data, whom.privacy_unit, at, what, cost, charge.number)
+        Origin(task.statistic.column, rows.by, where, rows.source, whom.data, whom.privacy_unit, task.missing, *common)
         for task in tasks
     ]
     return [
-        _release(task, rows, totals, noise, share, n, origin, engine.name)
-        for task, totals, noise, origin in zip(tasks, sums, noises, origins, strict=True)
+        _release(task, rows, totals, noises, share, n, origin, engine.name)
+        for task, totals, (share, noises), origin in zip(tasks, sums, shares, origins, strict=True)
     ]
 
 
@@ -109,11 +111,11 @@ def _release(
         [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
         for sums, noise in zip(totals, noises, strict=True)
     ]
+    columns = _name_entries(task, rows)
     public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
     estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises, engine)
     let_out = LetOut(claim, promised, estimator, noisy, certificate, origin)
-    columns = _name_entries(task, rows)
     return let_out.release(0) if columns is None else Releases(columns, let_out)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from soundsum.budget import Binding, Budget
+from soundsum.data.paths import name_source
 from soundsum.data.records import Missing
 from soundsum.data.rows import Rows
-from soundsum.data.tables import require
+from soundsum.data.schemas import require
 from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.planner import Scheme, choose, rank
@@ -45,13 +46,13 @@ class Plan(Scheme):
         if not self.unit.is_plain:
             raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
         engine = open_engine(data)
-        require(engine.schema, column)
+        require(engine.schema.names, engine.schema, column)
         _, worth = engine.schema.type(column, self.problem.dtype)
         if worth != 1:
             raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
-        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self))
+        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self), missing)
         whom = Binding(relation=self.problem.relation, data=name)
-        (released,) = carry_out(engine, [task], Rows(missing=missing), promised, budget, whom)
+        (released,) = carry_out(engine, [task], Rows(source=name or name_source(data)), promised, budget, whom)
         assert isinstance(released, Release)
         return released
 

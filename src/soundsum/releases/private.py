@@ -25,11 +25,12 @@ from soundsum.data.rows import Rows
 from soundsum.engines import Engine, Totals
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
-from soundsum.releases.outcome import Release, Releases, Several
+from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import Plan
 from soundsum.releases.schema import ColumnSchema
-from soundsum.releases.setting import Setting, open_within, prepare
+from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
+from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -112,7 +113,9 @@ class Private:
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         self._data = data
-        self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, max_rows, max_groups, name)
+        self._setting = Setting(
+            Relation(relation), None, None, None, privacy_unit, max_rows, max_groups, name, source="a private table"
+        )
         self._setting = replace(self._setting, table=table, engine=engine)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation(relation), name)
@@ -183,20 +186,26 @@ class Private:
         epsilon: Any = None,
         *,
         categories: Sequence[Any] | None = None,
+        bins: int | None = None,
+        lower: Any = None,
+        upper: Any = None,
         **options: Any,
     ) -> Releases:
-        """Private counts between edges or of categories, which come from the schema where it lists them."""
-        if edges is None and categories is None:
+        """Private counts between edges, in bins or of categories; bounds and categories come from the schema."""
+        if bins is not None:
+            lower, upper = self._bounds(column, lower, upper)
+        elif edges is None and categories is None:
             categories = self._said(column).categories
-        kind = self._type(column) if edges is not None else None
-        made = self._one(Histogram(column, edges, categories, kind), epsilon, options)
+        kind = self._type(column) if categories is None else None
+        asked = Histogram(column, edges, categories, kind, bins=bins, lower=lower, upper=upper)
+        made = self._one(asked, epsilon, options)
         assert isinstance(made, Releases)
         return made
 
     @_padded
     def release(
         self,
-        statistics: Sequence[Statistic],
+        statistics: Sequence[Statistic] | Mapping[str, Statistic],
         epsilon: Any = None,
         *,
         by: str | list[str] | None = None,
@@ -207,21 +216,24 @@ class Private:
         noise: str = "laplace",
         delta: Any = None,
         rho: Any = None,
-        missing: Missing = "zero",
+        missing: Missing | None = None,
     ) -> Several:
-        """Several statistics for one charge; they share epsilon equally.
+        """Several statistics for one charge; they share epsilon by weight, else equally.
 
+        statistics: a list of `Sum`, `Mean`, ..., or a dict of them by name.
         by: one result for each group in this column or these; groups: which, by default those the schema lists.
         where: only rows that fulfil all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
         """
         promised = guarantee(epsilon, delta, rho, noise)
-        typed = [self._typed(statistic) for statistic in statistics]
+        names, asked = name_statistics(statistics)
+        typed = [self._typed(statistic) for statistic in asked]
         has_cells = any(statistic.cells is not None for statistic in typed)
         setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
         engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
-        return Several(carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding))
+        made = carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding)
+        return Several(made, names)
 
     @_padded
     def plan(
@@ -258,7 +270,7 @@ class Private:
         groups: Any = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
-        missing: Missing = "zero",
+        missing: Missing | None = None,
         where: Any = None,
         has_cells: bool = False,
     ) -> Setting:
@@ -282,7 +294,7 @@ class Private:
     def _typed(self, statistic: Statistic) -> Statistic:
         """The statistic, of the type the schema gives its column."""
         if not isinstance(statistic, Statistic):
-            raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
+            raise TypeError(WHAT_STATISTICS)
         own = None if statistic.column is None or not hasattr(statistic, "dtype") else self._type(statistic.column)
         if own is None or "dtype" not in statistic.__dict__:
             return statistic

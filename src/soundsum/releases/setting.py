@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
+from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES, Same
 from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
+from soundsum.data.paths import name_source
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
-from soundsum.data.tables import is_column, require
+from soundsum.data.schemas import require
+from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
-from soundsum.releases.outcome import Release, Releases
+from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import plan
+from soundsum.releases.several import Releases
 from soundsum.statistics import Claim, Statistic, Task
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
     "there; list the groups to release from public knowledge, such as groups=['a', 'b']"
+)
+
+WHAT_STATISTICS = (
+    "statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram, or a dict of them by name"
 )
 
 
@@ -37,7 +46,7 @@ class Setting:
     """What holds for every statistic of a release."""
 
     relation: Relation
-    missing: Missing = "zero"
+    missing: Missing | None = None  # None: as the statistic does by default
     by: Any = None
     groups: Any = None
     privacy_unit: Any = None
@@ -47,10 +56,11 @@ class Setting:
     where: Any = None
     table: Any = None  # of a database
     engine: str | None = None  # asked for by name
+    source: str | None = None  # what the data is called in the ledger, where it has no name and must not show itself
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
-        if self.missing not in ("zero", "drop"):
+        if self.missing not in (None, "zero", "drop"):
             raise ValueError(f'missing={self.missing!r} is neither "zero" nor "drop"')
         if self.by is not None and self.groups is None:
             raise ValueError(WHY_GROUPS)
@@ -81,22 +91,28 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside, setting.table, setting.engine)
     schema = engine.schema
-    require(schema, *asked)
+    require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if setting.groups is not None:
         groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
-    rows = Rows(by, groups, person, setting.missing, where)
+    sized = setting.relation.sized
+    only_present = setting.missing == "drop" and sized and groups is None and where is None
+    rows = Rows(
+        by, groups, person, where, only_present, setting.name or setting.source or name_source(data, setting.table)
+    )
     if groups is not None:  # refused now, and not when the first row comes
         for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
             schema.expect_groups(one, part)
     if person is not None:
         schema.expect_ids(person)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
-    tasks = []
+    tasks, is_public = [], sized and unit.is_plain  # the number of rows
     for statistic in statistics:
-        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, setting.missing)
+        missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
+        weight = Fraction(1) if statistic.weight == 1 else _weight(statistic)
+        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
         chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
-        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth)))
+        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth), missing, weight))
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:
@@ -125,9 +141,32 @@ def release_one(
     return released
 
 
-def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
+def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
+    """What is asked, and what each is called: the name given, or else what it is of what column, told apart."""
+    if isinstance(statistics, Mapping):
+        if not all(isinstance(name, str) for name in statistics):
+            raise TypeError("names of statistics are strings, such as {'total': ss.Sum('pay', 0, 1000)}")
+        return list(statistics), list(statistics.values())
     if not isinstance(statistics, list | tuple) or not all(isinstance(one, Statistic) for one in statistics):
-        raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
+        raise TypeError(WHAT_STATISTICS)
+    names: list[str] = []
+    for one in statistics:
+        name = one.name if one.column is None else f"{one.name} of {one.column}"
+        same = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({same + 1})" if same else name)
+    return names, list(statistics)
+
+
+def _weight(statistic: Statistic) -> Fraction:
+    weight = decimal(statistic.weight, "weight")
+    if is_special(weight) or weight <= 0:
+        raise ValueError(f"weight={statistic.weight}: a share of the cost is a number above 0, such as 2")
+    return Fraction(weight)
+
+
+def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
+    if not all(isinstance(one, Statistic) for one in statistics):
+        raise TypeError(WHAT_STATISTICS)
     if not statistics:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
     if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):

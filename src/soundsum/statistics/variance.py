@@ -22,6 +22,7 @@ class Variance(Bounded):
     """The population variance of a column, each record clamped to [lower, upper]."""
 
     name = "variance"
+    drops_missing = True
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:
