@@ -83,9 +83,8 @@ def release_several(
             raise ValueError(f"epsilon is given in {request} and as --epsilon {epsilon}; give it once")
         settings["epsilon"] = epsilon
     with on_disk(file) as path:
-        settings["where"] = [
-            read_condition(text, path, settings.get("table")) for text in settings.get("where", ())
-        ] or None
+        within, where = settings.get("table"), settings.get("where", ())
+        settings["where"] = [read_condition(text, path, within) for text in where] or None
         settings["budget"] = None if budget is None else ss.Budget(path=budget)
         with watch(path) as table:
             outcome = ss.release(table, statistics, name=data, **settings)
