@@ -55,7 +55,10 @@ class Spark(Engine):
                     raise ValueError(
                         f"max_rows={allowed} with these bounds is beyond Spark's 38 digits; use fewer rows"
                     )
-        self._select(tasks, rows)  # refused now if Spark cannot
+        try:
+            self._select(tasks, rows)
+        except import_extra("pyspark.errors", "spark").AnalysisException:  # such as names that differ in case alone
+            raise ValueError("Spark cannot tell the columns of this query apart; rename those of like names") from None
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         asked, answer = self._select(tasks, rows)

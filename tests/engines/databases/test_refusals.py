@@ -188,8 +188,10 @@ class TestAServerThatDies:
             connection.execute("CREATE VIEW waiting AS SELECT cost + (pg_sleep(30) IS NULL)::int AS cost FROM visits")
 
             def cancel():
-                asked = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'soundsum' AND state = 'active'"
-                while not connection.execute(asked).fetchall():
+                ours = "application_name = 'soundsum' AND state = 'active'"
+                while not connection.execute(
+                    f"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE {ours}"
+                ).fetchall():
                     time.sleep(0.1)
 
             thread = threading.Thread(target=cancel)
