@@ -39,6 +39,7 @@ class Spark(Engine):
     def __init__(self, data: Any, beside: Mapping[str, Any], table: Any = None) -> None:
         inside = data.data if isinstance(data, Watched) else data
         self._frame = _read_files(inside) if is_path(inside) else inside
+        self._asked: tuple[Sequence[Task], Rows, Selection, Any] | None = None
         fields = read_within(lambda: list(self._frame.schema.fields))
         kinds = {field.name: _arrow_kind(field.dataType) for field in fields}
         words = {field.name: field.dataType.simpleString() for field in fields}
@@ -56,12 +57,15 @@ class Spark(Engine):
                         f"max_rows={allowed} with these bounds is beyond Spark's 38 digits; use fewer rows"
                     )
         try:
-            self._select(tasks, rows)
+            self._asked = (tasks, rows, *self._select(tasks, rows))
         except import_extra("pyspark.errors", "spark").AnalysisException:  # such as names that differ in case alone
             raise ValueError("Spark cannot tell the columns of this query apart; rename those of like names") from None
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        asked, answer = self._select(tasks, rows)
+        known = self._asked
+        if known is None or known[0] is not tasks or known[1] is not rows:
+            known = (tasks, rows, *self._select(tasks, rows))
+        asked, answer = known[2:]
         return asked.totals(answer.collect())
 
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, Any]:
@@ -199,7 +203,10 @@ def _read_files(path: Any) -> Any:
         raise ValueError(
             f"{found.given}: engine='spark' is for Parquet; other files are read in memory, so leave it out"
         )
-    session = sql.SparkSession.builder.appName("soundsum").getOrCreate()
+    try:
+        session = sql.SparkSession.builder.appName("soundsum").getOrCreate()
+    except Exception:  # of Spark's launcher, which has printed what is wrong
+        raise OSError("Spark could not be started; it needs Java 17 or 21: install it, or set JAVA_HOME") from None
     if not found.keys:
         return read_within(lambda: session.read.parquet(*found.files))
     own = read_within(lambda: session.read.parquet(found.files[0]).schema)
