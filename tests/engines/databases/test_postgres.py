@@ -10,26 +10,33 @@ TABLES = {"awkward": table_of(2_000), "nothing": NOTHING, "nulls": NULLS, "heavy
 
 
 @pytest.fixture(scope="session")
-def address(postgres):
-    for name, table in TABLES.items():
-        load_into_postgres(postgres.address(), name, table)
-    return postgres.address()
+def find(postgres):
+    """The address, once a table is loaded there."""
+    loaded = set()
+
+    def load(name):
+        if name not in loaded:
+            load_into_postgres(postgres.address(), name, TABLES[name])
+            loaded.add(name)
+        return postgres.address()
+
+    return load
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("table", ["awkward", "nothing", "nulls"])
-def test_the_integers_are_those_of_memory(address, table, question):
+def test_the_integers_are_those_of_memory(find, table, question):
     statistics, options = QUESTIONS[question]
-    assert answers(address, statistics, table=table, **options) == answers(TABLES[table], statistics, **options)
+    assert answers(find(table), statistics, table=table, **options) == answers(TABLES[table], statistics, **options)
 
 
 @pytest.mark.parametrize("question", ["sums of doubles", "by text", "persons and groups"])
-def test_a_million_rows(address, question):
+def test_a_million_rows(find, question):
     statistics, options = QUESTIONS[question]
-    assert answers(address, statistics, table="many", **options) == answers(TABLES["many"], statistics, **options)
+    assert answers(find("many"), statistics, table="many", **options) == answers(TABLES["many"], statistics, **options)
 
 
 @pytest.mark.parametrize("question", HEAVY_QUESTIONS)
-def test_a_person_with_very_many_rows(address, question):
+def test_a_person_with_very_many_rows(find, question):
     statistics, options = HEAVY_QUESTIONS[question]
-    assert answers(address, statistics, table="heavy", **options) == answers(HEAVY, statistics, **options)
+    assert answers(find("heavy"), statistics, table="heavy", **options) == answers(HEAVY, statistics, **options)
