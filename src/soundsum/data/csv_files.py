@@ -108,8 +108,15 @@ def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], 
 
 def _read_header(path: str) -> list[str]:
     with _open(path) as file:
-        begin = file.read(BLOCK).decode("utf-8-sig", errors="replace")
-    return next(csv.reader(io.StringIO(begin, newline="")))
+        begin = file.read(BLOCK).decode("utf-8-sig", errors="surrogateescape")
+    names = next(csv.reader(io.StringIO(begin, newline="")))
+    if not all(map(_is_unicode, names)):
+        raise UnicodeError(path)
+    return names
+
+
+def _is_unicode(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _open(path: str) -> Any:

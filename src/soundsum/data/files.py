@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from soundsum.arithmetic.numbers import NumberType, int64
@@ -28,16 +27,20 @@ def dataset(path: Any) -> Any:
     found = find_files(path)
     keys = ds.partitioning(pa.schema([(key, pa.string()) for key in found.keys]), flavor="hive") if found.keys else None
     opened: Any = None
-    with suppress(pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
+    reason = f"it cannot be read as {found.format}; it is empty or broken, or its suffix is wrong"
+    try:
         if found.format == "csv":
             opened = CsvFiles(found.files)
         else:
             files = ds.dataset(found.files, format=found.format, partitioning=keys, partition_base_dir=found.folder)
             [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
             opened = files
+    except UnicodeError:
+        reason = "the names in its first line are not UTF-8; save the file as UTF-8"
+    except (pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
+        pass
     if opened is None:  # raised here, so that nothing of the reader comes along
-        words = f"{found.given} cannot be read as {found.format}"
-        raise ValueError(f"{words}; it is empty or broken, or its suffix is wrong")
+        raise ValueError(f"{found.given}: {reason}")
     return opened
 
 

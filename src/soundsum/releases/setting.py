@@ -89,6 +89,8 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside)
     schema = engine.schema
+    if isinstance(by, list | tuple):
+        _require_columns(by, schema.names)
     require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if setting.groups is not None:
@@ -177,13 +179,31 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
             names[name], beside[name] = name, _as_column(name, key)
         elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str) for one in key):
             if len(set(key)) < len(key):
-                raise ValueError(f"by={key} names a column twice; name each once")
+                raise ValueError(
+                    f"by= names columns of the table, each once, and {_repeated(key)!r} is there twice; values go with "
+                    "data that is one column"
+                )
             names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
             raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
         raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
     return names, beside
+
+
+def _require_columns(by: Sequence[Any], names: list[Any]) -> None:
+    """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
+    if isinstance(by, tuple) and by not in names:
+        raise ValueError(f"by={by!r} is a tuple; give several columns as a list, such as by={list(by)!r}")
+    absent = [one for one in by if one not in names] if isinstance(by, list) else []
+    if absent:
+        raise ValueError(
+            f"by= names columns of the table, and {absent[0]!r} is none of them; values go with data that is one column"
+        )
+
+
+def _repeated(names: list[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
 
 
 def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
