@@ -82,7 +82,9 @@ class Release(Framed):
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Where the method's own sum lies, with this confidence, by the exact distribution of the noise.
 
-        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business.
+        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business. For a
+        variance, and a mean where the number of rows is private, it holds more often than the confidence says, as each
+        of several noises has its share of the rest.
         """
         low, high = self._exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
