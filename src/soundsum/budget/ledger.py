@@ -15,7 +15,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
@@ -243,7 +245,13 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[Terms, Book]:
 
 def _terms(db: sqlite3.Connection) -> Terms:
     columns = "epsilon, delta, rho, privacy_unit, relation, data, max_failures"
-    ((epsilon, delta, rho, *binding, most),) = db.execute(f"SELECT {columns} FROM promise")
+    (row,) = db.execute(f"SELECT {columns} FROM promise")
+    return _read_terms(*row)
+
+
+@lru_cache(maxsize=64)
+def _read_terms(epsilon: str | None, delta: str, rho: str | None, *rest: Any) -> Terms:
+    *binding, most = rest
     return Terms(Limit.of(epsilon, Fraction(delta), rho), Binding(*binding), most)
 
 

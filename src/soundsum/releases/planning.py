@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from soundsum import notebook
@@ -21,7 +23,7 @@ from soundsum.releases.frames import require_module
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out
 from soundsum.releases.plots import draw_ratios
-from soundsum.statistics import Claim, Sum, Task
+from soundsum.statistics import Claim, Statistic, Sum, Task
 
 
 class Plan(Scheme):
@@ -116,6 +118,12 @@ def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -
     if chosen.unmet:
         chosen.require()
     return chosen
+
+
+@lru_cache(maxsize=256)
+def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Unit, worth: Fraction) -> Claim:
+    """All that is claimed of a statistic: it follows from what is public alone, so it is kept for the next one."""
+    return Claim(kind, plan(problem, adder, unit), worth)
 
 
 def plans(problem: Problem) -> Plans:

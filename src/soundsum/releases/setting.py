@@ -23,13 +23,14 @@ from soundsum.data.runs import Runs
 from soundsum.data.schemas import require
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
+from soundsum.planner import choose
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
-from soundsum.releases.planning import plan
+from soundsum.releases.planning import make_claim
 from soundsum.releases.several import Releases
-from soundsum.statistics import Claim, Statistic, Task
+from soundsum.statistics import Statistic, Task
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
@@ -109,8 +110,9 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
         weight = Fraction(1) if statistic.weight == 1 else _weight(statistic)
         problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
-        chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
-        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth), missing, weight))
+        own = unit if statistic.cells is None else statistic.unit(unit)
+        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
+        tasks.append(Task(statistic, claim, missing, weight))
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     return engine, tasks, rows
