@@ -21,7 +21,7 @@ SUM = ["sum", "t.csv", *PAY, "--epsilon", "1"]
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refusals")
     (folder / "t.csv").write_text("pay,dept\n1,a\n2,b\n")
-    (folder / "latin.csv").write_bytes("größe,pay\n1,2\n".encode("latin-1"))
+    (folder / "latin.csv").write_bytes("größe,dept\n1,2\n".encode("latin-1"))
     (folder / "broken.csv").write_bytes(b"pay,dept\n1,\xff\n\xfe,a\n3,a\n")
     (folder / "latin.txt").write_bytes("größe\n".encode("latin-1"))
     (folder / "blank.txt").write_text("\n")
@@ -39,7 +39,7 @@ def soundsum(folder, *arguments, **options):
 
 
 REFUSED = [
-    (["sum", "latin.csv", *PAY, "--epsilon", "1"], "latin.csv: the names in its first line are not UTF-8; save"),
+    (["sum", "latin.csv", *PAY, "--epsilon", "1"], "the names in the first line of latin.csv are not UTF-8"),
     ([*SUM, "--by", "dept", "--groups", "@latin.txt"], "latin.txt: it is not text in UTF-8; save it as UTF-8"),
     ([*SUM, "--by", "dept", "--groups", "@none.txt"], "none.txt: no such file; check the path"),
     ([*SUM, "--by", "dept", "--groups", "@empty"], "empty: is a directory; give a text file"),
@@ -115,7 +115,7 @@ def test_refused_in_one_line(folder, arguments, message):
 
 def test_stdin_has_no_temporary_name(folder):
     done = soundsum(folder, "sum", "-", *PAY, "--epsilon", "1", input="")
-    assert done.stderr == "error: stdin: it cannot be read as csv; it is empty or broken, or its suffix is wrong\n"
+    assert done.stderr == "error: stdin cannot be read as csv; it is empty or broken, or its suffix is wrong\n"
 
 
 def test_a_broken_byte_in_a_record_is_a_missing_cell(folder):

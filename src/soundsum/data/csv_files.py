@@ -45,6 +45,11 @@ class CsvFiles:
             raise csv.Error("an empty line has no names")
         self.schema = pa.schema([(name, pa.null()) for name in self._names[self.files[0]]])
 
+    @property
+    def has_odd_names(self) -> bool:
+        """Whether the names of the first file have letters that are not UTF-8."""
+        return any("\ufffd" in name for name in self.schema.names)
+
     def require(self, column: str) -> None:
         """Refuses a column that is not in every file just once."""
         if not all(names.count(column) == 1 for names in self._names.values()):
@@ -108,15 +113,8 @@ def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], 
 
 def _read_header(path: str) -> list[str]:
     with _open(path) as file:
-        begin = file.read(BLOCK).decode("utf-8-sig", errors="surrogateescape")
-    names = next(csv.reader(io.StringIO(begin, newline="")))
-    if not all(map(_is_unicode, names)):
-        raise UnicodeError(path)
-    return names
-
-
-def _is_unicode(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+        begin = file.read(BLOCK).decode("utf-8-sig", errors="replace")
+    return next(csv.reader(io.StringIO(begin, newline="")))
 
 
 def _open(path: str) -> Any:

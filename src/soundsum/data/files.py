@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from soundsum.arithmetic.numbers import NumberType, int64
@@ -27,20 +28,16 @@ def dataset(path: Any) -> Any:
     found = find_files(path)
     keys = ds.partitioning(pa.schema([(key, pa.string()) for key in found.keys]), flavor="hive") if found.keys else None
     opened: Any = None
-    reason = f"it cannot be read as {found.format}; it is empty or broken, or its suffix is wrong"
-    try:
+    with suppress(pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
         if found.format == "csv":
             opened = CsvFiles(found.files)
         else:
             files = ds.dataset(found.files, format=found.format, partitioning=keys, partition_base_dir=found.folder)
             [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
             opened = files
-    except UnicodeError:
-        reason = "the names in its first line are not UTF-8; save the file as UTF-8"
-    except (pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
-        pass
     if opened is None:  # raised here, so that nothing of the reader comes along
-        raise ValueError(f"{found.given}: {reason}")
+        words = f"{found.given} cannot be read as {found.format}"
+        raise ValueError(f"{words}; it is empty or broken, or its suffix is wrong")
     return opened
 
 

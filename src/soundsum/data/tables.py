@@ -32,19 +32,6 @@ class Columns:
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         self._columns = {name: _require_column(column) for name, column in columns.items()}
         self._numbers: dict[Any, Numbers] = {}
-        self._require_one_length()
-
-    def _require_one_length(self) -> None:
-        """Refuses columns of different lengths, where these can be seen; neighbours have a row more in each of them.
-
-        How many rows there are is private, so it is not said.
-        """
-        sizes = {name: len(column) for name, column in self._columns.items() if _has_length(column)}
-        if len(set(sizes.values())) > 1:
-            first = next(iter(sizes.values()))
-            other = next(name for name, size in sizes.items() if size != first)
-            given = "by=" if other == "by" and None in sizes else say_column(other)
-            raise ValueError(f"{given} is not as long as {say_column(next(iter(sizes)))}; give one value for each row")
 
     @property
     def names(self) -> list[Any]:
@@ -151,10 +138,6 @@ def is_column(data: Any) -> bool:
     if isinstance(data, pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return isinstance(data, pa.Array | pa.ChunkedArray)
     return not (hasattr(data, "columns") or hasattr(data, "fetch_arrow_table"))  # a series has a name, not columns
-
-
-def _has_length(column: Any) -> bool:
-    return hasattr(column, "__len__") and getattr(column, "ndim", 1) > 0
 
 
 def _can_be_read_twice(column: Any) -> bool:
