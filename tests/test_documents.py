@@ -1,5 +1,6 @@
 """What the documents say runs: their Python from top to bottom, then their commands, in a folder of their own."""
 
+import math
 import re
 import shlex
 import subprocess
@@ -37,6 +38,7 @@ def test_documents_run(document, tmp_path, monkeypatch):
     if document == "README.md":  # the numbers in its comments
         a, ss = namespace["a"], namespace["ss"]
         assert (a.records, a.measure() / a.ideal, a.measure("grid") / a.ideal) == (129, 128, 1)
+        assert a.measure(math.fsum) / a.ideal == 128
         assert ss.attack("path", target=np.sum).ratio == 65536
 
 

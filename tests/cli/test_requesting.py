@@ -1,6 +1,8 @@
 """`soundsum release`: several statistics by name from a small TOML file, and what is wrong with one."""
 
 import json
+import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,19 @@ def test_a_request_that_is_not_there(folder):
 
 def test_epsilon_is_given_once(folder):
     assert "give it once" in str(ask("--epsilon", "1").exception)
+
+
+def test_the_page_about_it_runs(folder):
+    page = (Path(__file__).parents[2] / "docs" / "requests.md").read_text()
+    blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    namespace = {}
+    exec(compile(blocks["python"], "requests.md", "exec"), namespace)
+    assert namespace["released"]["total pay"]["sales"].epsilon == Fraction(3, 5)
+    Path("staff.csv").write_text("pay,dept\n51000,sales\n38500,care\n")
+    Path("request.toml").write_text(blocks["toml"])
+    ss.Budget(epsilon=1, path="ledger.db")
+    ran = CliRunner().invoke(app, ["release", "staff.csv", "request.toml", "--budget", "ledger.db", "--json"])
+    assert ran.exit_code == 0, ran.output
+    Path("released.json").write_text(ran.stdout)
+    assert len(json.loads(ran.stdout)["releases"]) == 2 + 2 + 40
+    assert CliRunner().invoke(app, ["check", "released.json", "--budget", "ledger.db"]).exit_code == 0

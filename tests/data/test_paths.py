@@ -148,7 +148,7 @@ def test_texts_are_a_column_whatever_they_say():
 
 def test_names_of_files_are_not_shown(tmp_path):
     (tmp_path / "visit.John Smith").touch()
-    with pytest.raises(ValueError, match="no suffix is not a known format") as caught:
+    with pytest.raises(ValueError, match="without a suffix its format is not known") as caught:
         total(tmp_path / "*")
     assert "mith" not in str(caught.value)
 

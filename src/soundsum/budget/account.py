@@ -171,16 +171,14 @@ class Budget:
         return self._describe(self.entries())
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from soundsum import notebook
 
         entries = self.entries()
-        rows = "".join(
-            f"<tr><td>{entry.at:%Y-%m-%d %H:%M:%S}</td><td>{escape(entry.what)}</td><td>{entry.cost}</td>"
-            f"<td>{'' if entry.state == 'released' else entry.state}</td></tr>"
+        rows = [
+            (f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.what, entry.cost, "" if entry.state == "released" else entry.state)
             for entry in entries
-        )
-        head = "<tr><th>when (UTC)</th><th>what</th><th>cost</th><th></th></tr>"
-        return f"<p>{escape(self._describe(entries))}</p><table>{head}{rows}</table>"
+        ]
+        return notebook.table(rows, ("when (UTC)", "what", "cost", ""), self._describe(entries))
 
     def _describe(self, entries: list[Entry]) -> str:
         at = "" if self.path is None else f" in {self.path}"

@@ -15,7 +15,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
@@ -243,7 +245,13 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[Terms, Book]:
 
 def _terms(db: sqlite3.Connection) -> Terms:
     columns = "epsilon, delta, rho, privacy_unit, relation, data, max_failures"
-    ((epsilon, delta, rho, *binding, most),) = db.execute(f"SELECT {columns} FROM promise")
+    (row,) = db.execute(f"SELECT {columns} FROM promise")
+    return _read_terms(*row)
+
+
+@lru_cache(maxsize=64)
+def _read_terms(epsilon: str | None, delta: str, rho: str | None, *rest: Any) -> Terms:
+    *binding, most = rest
     return Terms(Limit.of(epsilon, Fraction(delta), rho), Binding(*binding), most)
 
 
@@ -294,7 +302,7 @@ def _texts(amounts: Cost | Limit) -> list[str | None]:
 
 
 def _not_a_ledger(path: Path) -> ValueError:
-    return ValueError(f"{path} is not a soundsum ledger; give the path of one, or of a file that does not exist yet")
+    return ValueError(f"{path} is not a soundsum ledger; give the path of one, or make one: soundsum budget create")
 
 
 def _damage_error(path: Path) -> ValueError:
@@ -323,11 +331,15 @@ def _explain(path: Path, error: sqlite3.Error) -> Exception:
     if name.startswith("SQLITE_CANTOPEN"):
         if not path.exists():
             return FileNotFoundError(
-                f"there is no ledger at {path}; give the budget's total (epsilon= or rho=) to start one"
+                f"there is no ledger at {path}; make one: soundsum budget create, or Budget with its total and the path"
             )
+        if path.is_dir():
+            return _not_a_ledger(path)
         return PermissionError(
             f"{path} cannot be opened; nothing was charged: it must be a file, writable like its directory"
         )
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_ERROR", "SQLITE_MISMATCH")):
+    if name.startswith("SQLITE_NOTADB"):
+        return _not_a_ledger(path)
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR", "SQLITE_MISMATCH")):
         return _damage_error(path)
     return OSError(f"{path}: {error}; nothing was released: mend that and look at the ledger before trying again")

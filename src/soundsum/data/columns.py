@@ -36,6 +36,8 @@ def is_untyped(data: Any) -> bool:
     own = getattr(data, "dtype", None)
     if own is None:
         return not is_arrow(data)
+    if isinstance(own, np.dtype):
+        return own.kind == "O"
     return str(own) in ("object", "Object")  # of NumPy and pandas, and of Polars
 
 

@@ -57,10 +57,13 @@ def find_files(data: Any) -> Files:
         raise FileNotFoundError(f"{given}: no such file; check the path")
     if len({os.path.realpath(file) for file in found}) < len(found):
         raise ValueError(f"{given} names a file twice, whose rows would count twice; name each file once")
+    if not folder and any(os.path.isdir(file) for file in found):
+        raise ValueError(f"{given} matches folders; give files, such as *.csv, or one folder, which is read whole")
     suffixes = {_suffix(file) for file in found}
     if None in suffixes:
-        last = os.path.splitext(given)[1].lower() or "no suffix"
-        raise ValueError(f"{given}: {last} is not a known format; use {', '.join(FORMATS)}")
+        last = os.path.splitext(given)[1].lower()
+        named = f"{last} is not a known format" if last else "without a suffix its format is not known"
+        raise ValueError(f"{given}: {named}; use {', '.join(FORMATS)}")
     formats = {FORMATS[suffix] for suffix in suffixes if suffix is not None}
     if len(formats) > 1 or not all(os.path.isfile(file) for file in found):
         raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.arithmetic.numbers import FloatType, NumberType, number_type
+from soundsum.arithmetic.numbers import FloatType, NumberType, dtype_name, number_type
 from soundsum.arithmetic.rationals import Value, exact
 from soundsum.data.runs import Runs
 
@@ -182,7 +182,7 @@ def _from_array(array: NDArray[Any], dtype: object) -> Column:
     stored = kind.dtype
     if stored is None:
         raise TypeError(f"dtype={kind} has no array storage; give the records as Runs")
-    if array.dtype.name != kind.name and not (kind.name == "bfloat16" and array.dtype == np.uint16):
+    if dtype_name(array.dtype) != kind.name and not (kind.name == "bfloat16" and array.dtype == np.uint16):
         raise TypeError(f"data is {array.dtype} but dtype={kind}; convert it with astype first, or leave dtype out")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

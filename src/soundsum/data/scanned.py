@@ -15,7 +15,7 @@ from soundsum.data.columns import arrow_type, in_storage, presence, say_column
 from soundsum.data.csv_files import CsvFiles
 from soundsum.data.filters import Condition, read_from_text
 from soundsum.data.keys import Groups, plain_keys, require_ids
-from soundsum.data.paths import is_path
+from soundsum.data.paths import is_path, name_source
 from soundsum.data.records import Column, Records, records
 from soundsum.data.schemas import Batch
 
@@ -58,6 +58,13 @@ class Scanned:
     def has_no_types(self) -> bool:
         """Whether columns have no types of their own: CSV."""
         return self._is_file and isinstance(self._opened, CsvFiles)
+
+    @property
+    def said_of_names(self) -> str:
+        """What is said of the names in the first line of CSV files, which may be a record: not what they are."""
+        if self._opened.has_odd_names:
+            return f"the names in the first line of {name_source(self._data)} are not UTF-8; save it as UTF-8"
+        return "its names are the cells of the first line"
 
     def read_as(self, column: str, kind: Any) -> None:
         """Gives a column without a type one, for all that is asked of it."""

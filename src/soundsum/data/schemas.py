@@ -68,8 +68,8 @@ def _list(where: Schema, names: list[Any]) -> str:
     """The names there are, as far as they are public."""
     if None in names:
         return "the data is a single column (a list of texts is one, too; files are pathlib paths, or a glob)"
-    if getattr(where, "has_no_types", False):  # the first line of a file may be a record
-        return "its names are the cells of the first line"
+    if getattr(where, "has_no_types", False):
+        return str(where.said_of_names)  # type: ignore[attr-defined]
     return f"it has {', '.join(map(str, names))}" if names else "it has no columns at all"
 
 

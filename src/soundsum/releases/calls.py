@@ -158,7 +158,8 @@ def sum(
     """A private sum: each record clamped to [lower, upper], exact noise for what one record or person can move.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to add up, where the data is a table.
@@ -236,7 +237,8 @@ def mean(
     """A private mean, within the bounds; epsilon is shared equally by the sum and, where it is private, the count.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to average, where the data is a table.
@@ -309,7 +311,8 @@ def variance(
     """A private population variance; epsilon is shared equally by two sums and, where it is private, the count.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to look at, where the data is a table.

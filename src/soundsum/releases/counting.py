@@ -50,7 +50,8 @@ def count(
     Under change_one and hamming the number of all rows is public, so it comes without noise.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: with missing="drop", the column to look at, where the data is a table.
     by: one count for each group: the column the groups are in, or its values beside data that is one column.
@@ -113,7 +114,8 @@ def histogram(
     Records outside every cell, and missing ones, are left out.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=.
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     edges: numbers that go up; or else give bins or categories.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     categories: the categories to count. They are public: list them from what everybody knows.

@@ -23,12 +23,12 @@ class Framed(ABC):
 
     def to_pandas(self, confidence: float = 0.95) -> Any:
         """The table as a pandas data frame."""
-        _require("pandas", "to_pandas")
+        require_module("pandas", "to_pandas")
         return self.to_arrow(confidence).to_pandas()
 
     def to_polars(self, confidence: float = 0.95) -> Any:
         """The table as a Polars data frame."""
-        return _require("polars", "to_polars").from_arrow(self.to_arrow(confidence))
+        return require_module("polars", "to_polars").from_arrow(self.to_arrow(confidence))
 
     def to_json(self) -> str:
         """The plain data as JSON."""
@@ -36,7 +36,9 @@ class Framed(ABC):
 
     def plot(self, confidence: float = 0.95, ax: Any = None) -> Any:
         """A matplotlib picture of values with their intervals; returns the axes. Draws into `ax` if it is given."""
-        return plots.draw_intervals(_require("matplotlib.pyplot", "plot"), self.to_arrow(confidence), confidence, ax)
+        return plots.draw_intervals(
+            require_module("matplotlib.pyplot", "plot"), self.to_arrow(confidence), confidence, ax
+        )
 
 
 def as_column(entries: Sequence[Any]) -> Any:
@@ -49,7 +51,7 @@ def as_column(entries: Sequence[Any]) -> Any:
         return pa.array([None if entry is None else str(entry) for entry in entries])
 
 
-def _require(module: str, method: str) -> Any:
+def require_module(module: str, method: str) -> Any:
     from importlib import import_module
 
     try:

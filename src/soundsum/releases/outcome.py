@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from soundsum import notebook
@@ -17,16 +18,22 @@ from soundsum.data.records import Missing
 from soundsum.planner import Scheme
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.noise import Noise
+from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.statistics import Claim
 from soundsum.statistics.statistic import Estimator
+from soundsum.statistics.task import describe_task
 
 BEYOND = "beyond a float, so .value is inf: use .exact"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from: the column, what the data is called, when, and the charge it was paid with."""
+    """Where a release comes from: the column, what the data is called, when, and the charge it was paid with.
+
+    `asked` is everything that was asked for the same charge, as `describe_task` takes it.
+    """
 
     column: str | None
     by: str | list[str] | None
@@ -36,9 +43,35 @@ class Origin:
     privacy_unit: str | None
     missing: Missing
     at: datetime
-    what: str
+    asked: tuple[tuple[Any, ...], ...]
     cost: Cost | None  # None where no noise was needed
     entry: int | None  # of the budget; None without one
+    engine: str  # who added up
+
+    @cached_property
+    def what(self) -> str:
+        """What the charge was for, as a ledger says it."""
+        return "; ".join([describe_task(*one) for one in self.asked])
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is the same for every entry of a release: all that is claimed of it, and how it is read."""
+
+    claim: Claim
+    guarantee: Guarantee
+    noises: tuple[Noise, ...]
+    n: int | None  # the number of records, where it is public
+    origin: Origin
+
+    @cached_property
+    def estimator(self) -> Estimator:
+        return self.claim.estimator(self.noises, self.n)
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """Everything the release claims, as plain data."""
+        return certify(self.claim, self.guarantee, self.noises, self.origin.engine)
 
 
 @dataclass(frozen=True)
@@ -48,14 +81,34 @@ class Release(Framed):
     float(r), int(r), round(r, 2) and f"{r:,.2f}" take it as a number.
     """
 
-    exact: int | Fraction
-    claim: Claim
-    guarantee: Guarantee
-    estimator: Estimator
     noisy: tuple[int, ...]  # every part that was let out, in its steps
-    certificate: dict[str, Any] = field(repr=False)
-    origin: Origin = field(repr=False)
+    facts: Facts
     group: Any = None
+
+    @cached_property
+    def exact(self) -> int | Fraction:
+        return self.facts.estimator.exact(self.noisy)
+
+    @property
+    def claim(self) -> Claim:
+        return self.facts.claim
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.facts.guarantee
+
+    @property
+    def estimator(self) -> Estimator:
+        return self.facts.estimator
+
+    @property
+    def origin(self) -> Origin:
+        return self.facts.origin
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """Everything the release claims, as plain data; `soundsum.check` follows it up."""
+        return self.facts.certificate
 
     @property
     def statistic(self) -> str:
@@ -82,7 +135,9 @@ class Release(Framed):
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Where the method's own sum lies, with this confidence, by the exact distribution of the noise.
 
-        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business.
+        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business. For a
+        variance, and a mean where the number of rows is private, it holds more often than the confidence says, as each
+        of several noises has its share of the rest.
         """
         low, high = self._exact_interval(confidence)
         return nearest_float(low), nearest_float(high)

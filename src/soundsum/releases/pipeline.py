@@ -18,10 +18,10 @@ from soundsum.data.rows import Rows
 from soundsum.engines import Totals
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.releases.certificates import certify
-from soundsum.releases.outcome import Origin, Release
-from soundsum.releases.several import LetOut, Releases
+from soundsum.releases.outcome import Facts, Origin, Release
+from soundsum.releases.several import Releases
 from soundsum.statistics import Task, describe
+from soundsum.statistics.task import describe_task
 
 TABLE_COLUMNS = ("value", "low", "high", "from", "to", "cell", "category")
 """What columns of a table of releases are called, beside those of groups."""
@@ -41,23 +41,24 @@ def carry_out(
     """Every task's release, for one charge; those that need noise share the guarantee by weight."""
     if budget is not None and not isinstance(budget, Budget):
         raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
-    what = describe(tasks, rows)
+    asked = describe(tasks, rows)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
     shares = promised.divide(norms, [task.weight for task in tasks])  # refused here if absurd
     cost = promised.cost if needs_noise else None
+    what = "" if budget is None else "; ".join([describe_task(*one) for one in asked])
     charge, at = make_charge(budget, cost, what, whom), datetime.now(UTC)
     sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
     charge.settle()
     where = None if rows.where is None else str(rows.where)
-    common = (at, what, cost, charge.number)
+    common = (at, asked, cost, charge.number, engine.name)
     origins = [
         Origin(task.statistic.column, rows.by, where, rows.source, whom.data, whom.privacy_unit, task.missing, *common)
         for task in tasks
     ]
     return [
-        _release(task, rows, totals, noises, share, n, origin, engine.name)
+        _release(task, rows, totals, noises, share, n, origin)
         for task, totals, (share, noises), origin in zip(tasks, sums, shares, origins, strict=True)
     ]
 
@@ -105,7 +106,6 @@ def _release(
     promised: Guarantee,
     n: int,
     origin: Origin,
-    engine: str,
 ) -> Release | Releases:
     noisy = [
         [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
@@ -114,9 +114,8 @@ def _release(
     columns = _name_entries(task, rows)
     public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
-    estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises, engine)
-    let_out = LetOut(claim, promised, estimator, noisy, certificate, origin)
-    return let_out.release(0) if columns is None else Releases(columns, let_out)
+    facts = Facts(claim, promised, noises, public, origin)
+    return Release(tuple([sums[0] for sums in noisy]), facts) if columns is None else Releases(columns, noisy, facts)
 
 
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:

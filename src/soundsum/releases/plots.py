@@ -19,7 +19,8 @@ def draw_intervals(pyplot: Any, table: Any, confidence: float, ax: Any) -> Any:
         axes.set_ylabel(f"count, {confidence:.0%} interval")
         return axes
     if begins is not None and ends is not None:
-        columns["cell"] = [f"{begin:g} to {end:g}" for begin, end in zip(begins, ends, strict=True)]
+        cells = zip(begins, ends, strict=True)
+        columns["cell"] = [None if begin is None else f"{begin:g} to {end:g}" for begin, end in cells]
     names = [", ".join(str(cell) for cell in row if cell is not None) for row in zip(*columns.values(), strict=True)]
     places = range(len(values))
     axes.errorbar(values, places, xerr=(below, above), fmt="o", capsize=3)

@@ -23,13 +23,14 @@ from soundsum.data.runs import Runs
 from soundsum.data.schemas import require
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
+from soundsum.planner import choose
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
-from soundsum.releases.planning import plan
+from soundsum.releases.planning import make_claim
 from soundsum.releases.several import Releases
-from soundsum.statistics import Claim, Statistic, Task
+from soundsum.statistics import Statistic, Task
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
@@ -91,6 +92,8 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside, setting.table, setting.engine)
     schema = engine.schema
+    if isinstance(by, list | tuple):
+        _require_columns(by, schema.names)
     require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if setting.groups is not None:
@@ -110,8 +113,9 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
         weight = Fraction(1) if statistic.weight == 1 else _weight(statistic)
         problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
-        chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
-        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth), missing, weight))
+        own = unit if statistic.cells is None else statistic.unit(unit)
+        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
+        tasks.append(Task(statistic, claim, missing, weight))
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:
@@ -182,13 +186,31 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
             names[name], beside[name] = name, _as_column(name, key)
         elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str) for one in key):
             if len(set(key)) < len(key):
-                raise ValueError(f"by={key} names a column twice; name each once")
+                raise ValueError(
+                    f"by= names columns of the table, each once, and {_repeated(key)!r} is there twice; values go with "
+                    "data that is one column"
+                )
             names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
             raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
         raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
     return names, beside
+
+
+def _require_columns(by: Sequence[Any], names: list[Any]) -> None:
+    """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
+    if isinstance(by, tuple) and by not in names:
+        raise ValueError(f"by={by!r} is a tuple; give several columns as a list, such as by={list(by)!r}")
+    absent = [one for one in by if one not in names] if isinstance(by, list) else []
+    if absent:
+        raise ValueError(
+            f"by= names columns of the table, and {absent[0]!r} is none of them; values go with data that is one column"
+        )
+
+
+def _repeated(names: list[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
 
 
 def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:

@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, overload
 
 from soundsum import notebook
 from soundsum.arithmetic.rationals import nearest_float
-from soundsum.privacy.guarantee import Guarantee
 from soundsum.releases.frames import Framed, as_column
-from soundsum.releases.outcome import Origin, Release
-from soundsum.statistics import Claim
-from soundsum.statistics.statistic import Estimator
+from soundsum.releases.outcome import Facts, Release
 
 PLURALS = {"category": "categories"}
-
-
-@dataclass(frozen=True)
-class LetOut:
-    """Everything of a statistic that left with noise, and nothing else about the data: every part, for each entry."""
-
-    claim: Claim
-    guarantee: Guarantee
-    estimator: Estimator
-    noisy: list[list[int]]
-    certificate: dict[str, Any]
-    origin: Origin
-
-    def release(self, place: int, group: Any = None) -> Release:
-        """One entry."""
-        noisy = tuple(sums[place] for sums in self.noisy)
-        exact = self.estimator.exact(noisy)
-        return Release(exact, self.claim, self.guarantee, self.estimator, noisy, self.certificate, self.origin, group)
 
 
 class Releases(Framed, Mapping[Any, Release]):
     """One release per group, in the order the groups were named; each is made when it is looked at."""
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]], let_out: LetOut) -> None:
-        """Entries are called by the one column there is, or by the tuple of several."""
+    def __init__(self, columns: Mapping[str, Sequence[Any]], noisy: Sequence[Sequence[int]], facts: Facts) -> None:
+        """Entries are called by the one column there is, or by the tuple of several; `noisy` has every part's sums."""
         names = next(iter(columns.values())) if len(columns) == 1 else zip(*columns.values(), strict=True)
-        self._columns, self._let_out = columns, let_out
+        self._columns, self._noisy, self._facts = columns, noisy, facts
         self._places = {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, group: Any) -> Release:
-        return self._let_out.release(self._places[group], group)
+        place = self._places[group]
+        return Release(tuple(sums[place] for sums in self._noisy), self._facts, group)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._places)
@@ -64,7 +43,7 @@ class Releases(Framed, Mapping[Any, Release]):
                 columns |= {"from": [low for low, _ in entries], "to": [high for _, high in entries]}
             else:
                 columns[name] = list(entries)
-        values, low, high = self._let_out.estimator.columns(self._let_out.noisy, confidence)
+        values, low, high = self._facts.estimator.columns(self._noisy, confidence)
         whole = all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values)
         columns |= {"value": values if whole else [nearest_float(v) for v in values], "low": low, "high": high}
         return pa.table({name: as_column(entries) for name, entries in columns.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from soundsum.arithmetic.words import bound
 from soundsum.data.records import Missing
@@ -89,17 +90,18 @@ class Task:
         if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
             raise ValueError(f"the plan is for {unit}, and the rows are not; plan for them with unit=")
 
-    def describe(self, rows: Rows, share: Fraction | None = None) -> str:
-        """What is asked, for the ledger."""
+    def describe(self, rows: Rows, share: Fraction | None = None) -> tuple[Any, ...]:
+        """What is asked, for `describe_task`."""
         where = None if rows.where is None else str(rows.where)
-        return describe_task(self.claim, self.statistic.column, rows.source, rows.by, where, self.missing, share)
+        by = tuple(rows.by) if isinstance(rows.by, list) else rows.by
+        return self.claim, self.statistic.column, rows.source, by, where, self.missing, share
 
 
 def describe_task(
     claim: Claim,
     column: str | None,
     source: str,
-    by: str | list[str] | None,
+    by: str | Sequence[str] | None,
     where: str | None,
     missing: Missing,
     share: Fraction | None = None,
@@ -109,7 +111,7 @@ def describe_task(
     kind, problem = claim.kind, claim.plan.problem
     size, limit = (None if unsized else problem.size), problem.max_size
     lower, upper = map(bound, claim.given_bounds)
-    columns = ", ".join(map(str, by)) if isinstance(by, list) else by
+    columns = ", ".join(map(str, by)) if isinstance(by, list | tuple) else by
     said = [
         f"{kind.name}{'' if column is None else f' of {column}'} from {source}",
         *([f"{problem.dtype.name} in [{lower}, {upper}]"] if issubclass(kind, Bounded) else []),
@@ -125,14 +127,16 @@ def describe_task(
     return ", ".join(said).replace(";", "\\x3b")  # which parts what a ledger lists
 
 
-def describe(tasks: Sequence[Task], rows: Rows) -> str:
+def describe(tasks: Sequence[Task], rows: Rows) -> tuple[tuple[Any, ...], ...]:
     """Everything that is asked, checked to be planned for these rows; the shares of the cost where they differ."""
     for task in tasks:
         task.require(rows)
+    if len(tasks) == 1:
+        return (tasks[0].describe(rows),)
     needy = [any(part.norms.l1 for part in task.claim.parts) for task in tasks]
     weights = [task.weight for task, needs in zip(tasks, needy, strict=True) if needs]
-    is_equal = len(set(weights)) < 2
-    shares = [
-        None if is_equal or not needs else task.weight / sum(weights) for task, needs in zip(tasks, needy, strict=True)
-    ]
-    return "; ".join([task.describe(rows, share) for task, share in zip(tasks, shares, strict=True)])
+    whole = sum(weights) if len(set(weights)) > 1 else None
+    return tuple(
+        task.describe(rows, None if whole is None or not needs else task.weight / whole)
+        for task, needs in zip(tasks, needy, strict=True)
+    )
