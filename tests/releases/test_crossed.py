@@ -126,7 +126,7 @@ def test_unknown_columns():
 def test_many_values_in_many_columns():
     """More combinations than 32 bits count, of which few are listed."""
     listed = [(i, 7 * i % 100_000, i) for i in range(1000)]
-    groups = CrossedGroups(listed, ["a", "b", "c"])
+    groups = CrossedGroups(["a", "b", "c"], listed)
     keys = [pa.array(column) for column in zip(*listed, (5, 5, 5), strict=True)]
     assert groups.codes(keys).tolist() == [*range(1000), 1000]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timezone
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -234,10 +234,11 @@ def _as_plain(group: Any) -> Any:
 
 
 def _arrow(entries: Sequence[Any]) -> Any:
-    """A column of names; as text where they have no type in common."""
+    """A column of names; as text where they have no type in common. Times by their offsets from UTC are in UTC."""
     import pyarrow as pa
 
     try:
-        return pa.array(entries)
+        is_hours = isinstance(entries[0], datetime) and isinstance(entries[0].tzinfo, timezone)
+        return pa.array(entries, pa.timestamp("us", "UTC") if is_hours else None)
     except (pa.ArrowException, OverflowError):
         return pa.array([str(entry) for entry in entries])

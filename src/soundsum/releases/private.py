@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
 from soundsum.data.boundary import SENTENCE, ReadFailed
+from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
@@ -28,7 +29,7 @@ from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release, Releases, Several
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import Plan
-from soundsum.releases.schema import ColumnSchema
+from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.setting import Setting, open_within, prepare
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
@@ -195,7 +196,7 @@ class Private:
         statistics: Sequence[Statistic],
         epsilon: Any = None,
         *,
-        by: str | list[str] | None = None,
+        by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
         where: Any = None,
         max_rows: int | None = None,
@@ -207,7 +208,8 @@ class Private:
     ) -> Several:
         """Several statistics for one charge; they share epsilon equally.
 
-        by: one result for each group in this column or these; groups: which, by default those the schema lists.
+        by: one result for each group in this column or these; groups: which, by default those the schema lists. By
+            periods (`soundsum.month`), by default those between the column's bounds in the schema, which are dates.
         where: only rows that fulfil all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
@@ -250,7 +252,7 @@ class Private:
 
     def _ask(
         self,
-        by: str | list[str] | None = None,
+        by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
@@ -259,13 +261,10 @@ class Private:
         has_cells: bool = False,
     ) -> Setting:
         several = by if isinstance(by, list) else [by]
-        if by is not None and not all(isinstance(one, str) for one in several):
+        if by is not None and not all(isinstance(one, str | Period) for one in several):
             raise TypeError("by= names a column of the private table, or a list of columns")
         if by is not None and groups is None:
-            listed = [self._said(str(one)).categories for one in several]
-            groups = (
-                listed[0] if len(several) == 1 else None if None in listed else [list(one) for one in listed if one]
-            )
+            by, groups = find_groups(by, self._schema)
         own = self._setting
         rows, most = (
             own.max_rows if max_rows is None else max_rows,

@@ -13,6 +13,8 @@ from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
+from soundsum.data.period_groups import Periods
+from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
@@ -50,7 +52,7 @@ class Setting:
     def __post_init__(self) -> None:
         if self.missing not in ("zero", "drop"):
             raise ValueError(f'missing={self.missing!r} is neither "zero" nor "drop"')
-        if self.by is not None and self.groups is None:
+        if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in")
@@ -75,18 +77,18 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
     where = None if setting.where is None else Filter.of(setting.where)
     conditions = () if where is None else where.conditions
-    several = by if isinstance(by, list) else [by]
+    several = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside)
     schema = engine.schema
     require(schema, *asked)
     groups: Groups | CrossedGroups | None = None
-    if setting.groups is not None:
-        groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
-    rows = Rows(by, groups, person, setting.missing, where)
-    if groups is not None:  # refused now, and not when the first row comes
-        for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
-            schema.expect_groups(one, part)
+    if by is not None:
+        kind = CrossedGroups if isinstance(by, list) else Periods if isinstance(by, Period) else None
+        groups = Groups(setting.groups) if kind is None else kind(by, setting.groups)
+    rows = Rows(several if isinstance(by, list) else several[0], groups, person, setting.missing, where)
+    for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
+        schema.expect_groups(one, part)
     if person is not None:
         schema.expect_ids(person)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
@@ -132,21 +134,32 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
         raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
 
 
+def _has_ranges(by: Any) -> bool:
+    """Whether all groups are known without a list: those of periods from first to last."""
+    several = by if isinstance(by, list) else [by]
+    return bool(several) and all(isinstance(one, Period) and one.has_range for one in several)
+
+
 def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The names of the columns of keys, and the values of those that were given beside data that is one column."""
     names, beside = dict(keys), {}
     for name, key in keys.items():
-        if key is not None and not isinstance(key, str) and is_column(data):
+        if key is not None and not _names_columns(key) and is_column(data):
             names[name], beside[name] = name, _as_column(name, key)
-        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str) for one in key):
+        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
             if len(set(key)) < len(key):
-                raise ValueError(f"by={key} names a column twice; name each once")
+                raise ValueError(f"by={list(map(str, key))} names a column twice; name each once")
             names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
             raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
         raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
     return names, beside
+
+
+def _names_columns(key: Any) -> bool:
+    """Whether this can be no column's values: a name, or a period, which has one."""
+    return isinstance(key, str | Period) or (isinstance(key, list) and any(isinstance(one, Period) for one in key))
 
 
 def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:

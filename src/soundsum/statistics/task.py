@@ -81,9 +81,9 @@ class Task:
 
     def describe(self, rows: Rows) -> str:
         """What is asked, for the ledger."""
-        plan = self.claim.plan
+        plan, asked = self.claim.plan, self.statistic
         where = None if rows.where is None else str(rows.where)
-        return describe_task(self.statistic.name, self.statistic.column, plan.problem, plan.unit, rows.by, where)
+        return describe_task(asked.name, asked.column, plan.problem, plan.unit, rows.described_by, where)
 
 
 def describe_task(
