@@ -113,3 +113,15 @@ def units_of(kind: Any) -> tuple[int, int] | None:
     if pa.types.is_timestamp(kind):
         return PER_SECOND[kind.unit], 1
     return {pa.date32(): (1, DAY), pa.date64(): (1000, 1)}.get(kind)
+
+
+def is_exact(value: Any, kind: Any) -> bool:
+    """Whether a date or time is one of an Arrow type as it is: Arrow itself would cut it off, or put it into UTC."""
+    import pyarrow as pa
+
+    if not isinstance(value, datetime):
+        return isinstance(value, date) and pa.types.is_date(kind)
+    finer = value.microsecond * 1000 + getattr(value, "nanosecond", 0)  # which pandas has
+    if pa.types.is_date(kind):
+        return value.utcoffset() is None and not shown(value) % DAY and not finer
+    return (value.utcoffset() is None) == (kind.tz is None) and not finer * PER_SECOND[kind.unit] % 10**9

@@ -185,6 +185,17 @@ class Scanned:
         """Whether columns have no types of their own: CSV."""
         return self._is_file and isinstance(self._opened, CsvFiles)
 
+    @cached_property
+    def key_names(self) -> list[str]:
+        """Columns that are in the names of folders, and text unless they are given another type."""
+        return files.key_names(self._opened) if self._is_file else []
+
+    def type_keys(self, types: Mapping[str, str]) -> None:
+        """Gives keys of folders the types that an owner says they have."""
+        for name in self.key_names:
+            if name in types:
+                self.read_as(name, files.number_type_of(number_type(types[name])))
+
     def read_as(self, column: str, kind: Any) -> None:
         """Gives a column without a type one, for all that is asked of it."""
         if self._as.setdefault(column, kind) != kind:
@@ -196,8 +207,10 @@ class Scanned:
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         assert column is not None
         wanted = None if dtype is None else number_type(dtype)
-        if self.has_no_types:
+        if self.has_no_types or (wanted is not None and column in self.key_names):
             self.read_as(column, files.number_type_of(wanted))
+        elif column in self.key_names and column not in self._as:
+            raise TypeError(f"{_say(column)} is in the names of folders, which are text; give dtype= to read numbers")
         self._require_one_type(column)
         kind, worth = arrow_type(self.arrow_type(column), _say(column))
         if wanted is not None and wanted != kind:

@@ -110,14 +110,16 @@ class Private:
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         self._data = data
-        self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, max_rows, max_groups, name)
+        self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
+        types = {column: said.type for column, said in self._schema.items() if said.type is not None}
+        caps = max_rows, max_groups
+        self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, *caps, name, types=types)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation(relation), name)
         if budget.binding not in (None, self._binding):
             raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
         budget.bind(self._binding)
         self._budget = budget
-        self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         self._pad = None if pad is None else _seconds(pad)
 
     @property

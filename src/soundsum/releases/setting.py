@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
-from soundsum.data.tables import is_column, require
+from soundsum.data.tables import Scanned, is_column, require
 from soundsum.engines import Engine, open_engine
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
@@ -47,6 +47,7 @@ class Setting:
     max_groups: int = 1
     name: str | None = None  # of the data
     where: Any = None
+    types: Mapping[str, str] = field(default_factory=dict)  # of columns, as an owner says them
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
@@ -81,6 +82,8 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside)
     schema = engine.schema
+    if setting.types and isinstance(schema, Scanned):
+        schema.type_keys(setting.types)
     require(schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if by is not None:
