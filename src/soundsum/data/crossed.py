@@ -28,13 +28,17 @@ class CrossedGroups:
         given = _tuples(groups, columns)
         self.parts: list[Groups] = []
         self._listed: list[NDArray[np.int64]] = []  # for every column, the place of each tuple's value in its part
-        for i, column in enumerate(columns):
-            places = {value: place for place, value in enumerate(dict.fromkeys(name[i] for name in given))}
-            values = list(places)
-            self.parts.append(Periods(column, values) if isinstance(column, Period) else Groups(values))
-            self._listed.append(np.array([places[name[i]] for name in given], np.int64))
-        if len(set(given)) != len(given):
-            twice = next(name for name in given if given.count(name) > 1)
+        for column, values in zip(columns, zip(*given, strict=True), strict=True):
+            period = column if isinstance(column, Period) else None
+            keys = {value: value if period is None else period.read(value) for value in dict.fromkeys(values)}
+            listed = {key: value for value, key in keys.items()}  # each in one spelling
+            places = {key: place for place, key in enumerate(listed)}
+            own = list(listed.values())
+            self.parts.append(Groups(own) if period is None else Periods(period, own))
+            self._listed.append(np.array([places[keys[value]] for value in values], np.int64))
+        if len(set(zip(*map(np.ndarray.tolist, self._listed), strict=True))) != len(given):
+            names = self.names
+            twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"groups names {twice!r} twice; name each group once")
         self._levels: list[NDArray[np.int64]] = []
         joined = np.zeros(len(given), np.int64)

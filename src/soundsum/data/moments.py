@@ -19,11 +19,12 @@ from soundsum.data.clocks import DAY, EPOCH, HOUR, shown
 TEXT = (
     "[ \t]*(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     "(?:[T ](?P<hour>[0-9]{2})(?::(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,][0-9]+)?)?)?"
-    "(?P<utc>Z|(?P<sign>[+-])(?P<ahead>[0-9]{2})(?::?(?P<and>[0-9]{2}))?)?)?[ \t]*"
+    "(?P<utc>Z|(?P<sign>[+-])(?P<ahead>[0-9]{2})(?::?(?P<minutes>[0-9]{2})(?::?(?P<seconds>[0-9]{2}))?)?)?)?[ \t]*"
 )
 """A date, or a date and a time of day to the hour or finer, perhaps with how far it is from UTC."""
 
 PATTERN = re.compile(TEXT, re.ASCII)
+CLOCK = ("hour", "minute", "second", "ahead", "minutes", "seconds")
 FINER = {"ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -63,12 +64,12 @@ def _second_of_text(text: str, wanted: Wanted) -> int | None:
     if found is None:
         return None
     day = date(int(found["year"]), int(found["month"]), int(found["day"]))
-    hour, minute, second, ahead, more = (int(found[name] or 0) for name in ("hour", "minute", "second", "ahead", "and"))
-    if max(hour, ahead) > 23 or max(minute, second, more) > 59:
+    hour, minute, second, ahead, *more = (int(found[name] or 0) for name in CLOCK)
+    if max(hour, ahead) > 23 or max(minute, second, *more) > 59:
         return None
     if (wanted.instants and not found["utc"]) or (wanted.times and not found["hour"]):
         return None
-    offset = (ahead * HOUR + more * 60) * (-1 if found["sign"] == "-" else 1)
+    offset = (ahead * HOUR + more[0] * 60 + more[1]) * (-1 if found["sign"] == "-" else 1)
     return (day.toordinal() - EPOCH) * DAY + hour * HOUR + minute * 60 + second - offset
 
 
@@ -87,14 +88,15 @@ def seconds_of_text(texts: Any, wanted: Wanted) -> tuple[NDArray[np.int64], NDAr
     is_there &= (number["month"] >= 1) & (number["month"] <= 12)
     is_there &= (number["day"] >= 1) & (number["day"] <= after - first)
     is_there &= np.maximum(number["hour"], number["ahead"]) < 24
-    is_there &= np.maximum.reduce([number["minute"], number["second"], number["and"]]) < 60
+    for name in ("minute", "second", "minutes", "seconds"):
+        is_there &= number[name] < 60
     for name, is_wanted in (("utc", wanted.instants), ("hour", wanted.times)):
         if is_wanted:
             is_there &= pc.not_equal(spelled[name], b"").to_numpy(zero_copy_only=False)
     sign = np.where(pc.equal(spelled["sign"], b"-").to_numpy(zero_copy_only=False), -1, 1)
     clock = number["hour"] * HOUR + number["minute"] * 60 + number["second"]
-    seconds = (first + number["day"] - 1) * DAY + clock - sign * (number["ahead"] * HOUR + number["and"] * 60)
-    return seconds, is_there
+    ahead = sign * (number["ahead"] * HOUR + number["minutes"] * 60 + number["seconds"])
+    return (first + number["day"] - 1) * DAY + clock - ahead, is_there
 
 
 def _digits(spelled: Any) -> NDArray[np.int64]:

@@ -179,7 +179,9 @@ class Period:
         return int(wall.timestamp())
 
     def _no_start(self, given: Any) -> str:
-        return f"{self}: {given!r} is not where a {self.kind} begins; give {self.kind}s such as {SPELLED[self.kind]!r}"
+        article = "an" if self.kind == "hour" else "a"
+        begins = f"{self}: {given!r} is not where {article} {self.kind} begins"
+        return f"{begins}; give {self.kind}s such as {SPELLED[self.kind]!r}"
 
     def _from(self, first: Start, last: Start) -> Iterator[Start]:
         start = first
