@@ -18,6 +18,8 @@ from soundsum.data.moments import Wanted, second_of, seconds_of_text, units_of
 from soundsum.data.periods import Period, is_aware
 
 INT64 = np.iinfo(np.int64)
+STRETCH = 1 << 15
+"""Rows that are looked up at a time, so that they stay in the cache."""
 
 
 class Periods(Groups):
@@ -122,17 +124,21 @@ class Periods(Groups):
 
     def _finder(self, units: int, seconds: int) -> Callable[[NDArray[np.int64], NDArray[np.bool_]], Codes]:
         """Which period integers of a unit are in; periods beyond 64 bits have none of them."""
-        ranges = zip(*self._in_units(units, seconds), strict=True)
-        kept = [one for one in ranges if one[0] <= INT64.max and one[1] >= INT64.min]
-        firsts = np.array([max(low, INT64.min) for low, _, _ in kept], np.int64)
-        lasts = np.array([min(high, INT64.max) for _, high, _ in kept], np.int64)
-        places, none = np.array([place for _, _, place in kept], np.int32), np.int32(len(self))
+        none = len(self)
+        edges, between = [INT64.min], [none]  # from each edge to before the next, which period it is
+        for low, high, place in zip(*self._in_units(units, seconds), strict=True):
+            if low <= INT64.max and high >= INT64.min:
+                edges += [max(low, INT64.min), high + 1]
+                between += [place, none]
+        points = np.array([edge for edge in edges if edge <= INT64.max], np.int64)
+        places = np.array(between[: len(points)], np.int32)
 
         def find(values: NDArray[np.int64], present: NDArray[np.bool_]) -> Codes:
-            if not kept:
-                return np.full(len(values), none)
-            at = np.maximum(np.searchsorted(firsts, values, side="right") - 1, 0)
-            inside = (firsts[at] <= values) & (values <= lasts[at]) & present
-            return np.where(inside, places[at], none)
+            codes = np.empty(len(values), np.int32)
+            for begin in range(0, len(values), STRETCH):
+                some = slice(begin, begin + STRETCH)
+                codes[some] = places[np.searchsorted(points, values[some], side="right") - 1]
+            codes[~present] = none
+            return codes
 
         return find
