@@ -150,7 +150,7 @@ class Broken(dt.tzinfo):
 ODD = [
     None, float("nan"), pd.NaT, pd.NA, np.datetime64("NaT"), np.datetime64("NaT", "ns"), "", "2024", "2024-05", "x",
     b"2024-05-05", 5, 1715000000, True, [], {}, object(), dt.time(5), dt.timedelta(5), "2024-02-30", "2024-05-05T25",
-    "2024-05-05T05:60", "2024-05-05 05:05:60", "2024-05-05T05+24:00", "２０２４-05-05", "2024-05-05\n", "\ud800",
+    "2024-05-05T05:60", "2024-05-05 05:05:60", "2024-05-05T05+24:00", "２０２４-05-05", "2024-05-05\n.", "\ud800",
     dt.datetime(2024, 5, 5, tzinfo=Broken()), dt.datetime.max, dt.datetime.min, dt.date.max,
     dt.datetime.max.replace(tzinfo=dt.timezone(-dt.timedelta(hours=23))),
     dt.datetime.min.replace(tzinfo=dt.timezone(dt.timedelta(hours=23))), np.datetime64(2**62, "s"),
@@ -186,8 +186,41 @@ def test_of_objects_without_a_type_those_of_the_right_kind_count():
     assert hours.codes(everything).tolist() == [0, 0, 1, 0, 0, 1, 0, 0, 0]
 
 
+def check_text(texts):
+    """The kernel against the model, cell by cell; and against Python's own reader where it takes the cell."""
+    for wanted in (Wanted(False, False), Wanted(True, False), Wanted(False, True), Wanted(True, True)):
+        expected = [second_of(text, wanted) for text in texts]
+        for keys in (pa.array(texts), pa.array(texts, pa.large_string()), pa.array([*"ab", *texts])[2:]):
+            seconds, there = seconds_of_text(keys, wanted)
+            assert [s if is_there else None for s, is_there in zip(seconds.tolist(), there, strict=True)] == expected
+    read = 0
+    for text, second in zip(texts, (second_of(text, Wanted(False, False)) for text in texts), strict=True):
+        if second is not None:
+            try:
+                moment = dt.datetime.fromisoformat(text.strip())
+            except ValueError:  # it wants a colon everywhere or nowhere
+                continue
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+            assert second == (moment - EPOCH) // dt.timedelta(seconds=1)
+            read += 1
+    return read
+
+
+WELL_SPELLED = [
+    "2024-02-29", "2023-12-31T23", "1969-12-31 23:59", "2024-02-29T07:30:59", "1900-01-01T00:00:00.999999999Z",
+    "2024-02-29 07:30:59,5+01:30", "2024-02-29T07-0330", "0001-01-01T00:00:00+23:59:59", "9999-12-31T23:59-23",
+]  # fmt: skip
+
+
 def test_text_is_read_as_its_model_reads_it():
-    """Against the model cell by cell, and against Python's own reader where it takes the cell."""
+    """What is spelled well, and whatever comes of it where a character is changed, left out or put in."""
+    texts = list(WELL_SPELLED)
+    for text in WELL_SPELLED:
+        for at in range(len(text) + 1):
+            texts.append(text[:at] + text[at + 1 :])
+            for more in "0123459TtZz+-:., \t\n\x00\x1f\xa0é２\u3000":
+                texts += [text[:at] + more + text[at:], text[:at] + more + text[at + 1 :]]
+    assert check_text(texts) > 500
     pieces = [
         "2024-02-29",
         "1969-12-31",
@@ -201,31 +234,21 @@ def test_text_is_read_as_its_model_reads_it():
         ".123456",
         "Z",
         "+01:30",
-        "+01:05:21",
         "-23",
     ]
-    texts = [None, *ODD[6:10], "-0100", "2024-02-29T07:00:00+05"]
-    texts = [text for text in texts if text is None or isinstance(text, str)]
-    for _ in range(20_000):
-        texts.append("".join(RANDOM.choice(pieces) for _ in range(RANDOM.randint(1, 7))))
-    texts += [
-        f"{RANDOM.randint(0, 9999):04}-{RANDOM.randint(0, 13):02}-{RANDOM.randint(0, 32):02}" for _ in range(5000)
-    ]
-    for wanted in (Wanted(False, False), Wanted(True, False), Wanted(False, True)):
-        seconds, there = seconds_of_text(pa.array(texts), wanted)
-        found = [int(second) if is_there else None for second, is_there in zip(seconds, there, strict=True)]
-        assert found == [second_of(text, wanted) for text in texts]
-    read = 0
-    for text, second in zip(texts, (second_of(text, Wanted(False, False)) for text in texts), strict=True):
-        if second is not None:
-            try:
-                moment = dt.datetime.fromisoformat(text.strip())
-            except ValueError:  # it wants a colon everywhere or nowhere
-                continue
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-            assert second == (moment - EPOCH) // dt.timedelta(seconds=1)
-            read += 1
-    assert read > 1000
+    assert check_text(["".join(RANDOM.choice(pieces) for _ in range(RANDOM.randint(1, 7))) for _ in range(9000)]) > 100
+    numbers = [(RANDOM.randint(0, 9999), RANDOM.randint(0, 13), RANDOM.randint(0, 32)) for _ in range(5000)]
+    assert check_text([f"{year:04}-{month:02}-{day:02}" for year, month, day in numbers]) > 3000
+    assert seconds_of_text(pa.array([], pa.string()), Wanted(False, False))[0].tolist() == []
+    assert seconds_of_text(pa.array([None, ""], pa.string()), Wanted(False, False))[1].tolist() == [False, False]
+
+
+def test_every_day_there_is():
+    days = np.arange(dt.date.min.toordinal(), dt.date.max.toordinal() + 1) - dt.date(1970, 1, 1).toordinal()
+    texts = pa.array(days.astype(np.int32)).cast(pa.date32()).cast(pa.string())
+    seconds, there = seconds_of_text(texts, Wanted(False, False))
+    assert there.all()
+    assert (seconds == days * 86400).all()
 
 
 def test_text_that_is_no_utf8_is_no_date():

@@ -14,14 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum import native
 from soundsum.data.clocks import DAY, EPOCH, HOUR, shown
 
 TEXT = (
-    "[ \t]*(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+    "(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     "(?:[T ](?P<hour>[0-9]{2})(?::(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,][0-9]+)?)?)?"
-    "(?P<utc>Z|(?P<sign>[+-])(?P<ahead>[0-9]{2})(?::?(?P<minutes>[0-9]{2})(?::?(?P<seconds>[0-9]{2}))?)?)?)?[ \t]*"
+    "(?P<utc>Z|(?P<sign>[+-])(?P<ahead>[0-9]{2})(?::?(?P<minutes>[0-9]{2})(?::?(?P<seconds>[0-9]{2}))?)?)?)?"
 )
-"""A date, or a date and a time of day to the hour or finer, perhaps with how far it is from UTC."""
+"""A date, or a date and a time of day to the hour or finer, perhaps with how far it is from UTC.
+
+White space around it is left out."""
 
 PATTERN = re.compile(TEXT, re.ASCII)
 CLOCK = ("hour", "minute", "second", "ahead", "minutes", "seconds")
@@ -60,7 +63,7 @@ def second_of(value: Any, wanted: Wanted) -> int | None:
 
 
 def _second_of_text(text: str, wanted: Wanted) -> int | None:
-    found = PATTERN.fullmatch(text)
+    found = PATTERN.fullmatch(text.strip())
     if found is None:
         return None
     day = date(int(found["year"]), int(found["month"]), int(found["day"]))
@@ -74,38 +77,30 @@ def _second_of_text(text: str, wanted: Wanted) -> int | None:
 
 
 def seconds_of_text(texts: Any, wanted: Wanted) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The second of every text of an Arrow array, and which have one; the same as `second_of`, all at once."""
+    """The second of every text of an Arrow array, and which have one: as `second_of` has it, by the kernel."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    wide = texts.cast(pa.large_binary())  # so that what is no UTF-8 matches nothing
-    found = pc.extract_regex(wide, f"^(?:{TEXT})$")
-    spelled = {name: pc.fill_null(pc.struct_field(found, name), b"") for name in PATTERN.groupindex}
-    number = {name: _digits(spelled[name]) for name in PATTERN.groupindex if name not in ("utc", "sign")}
-    months = (number["year"] - 1970) * 12 + np.clip(number["month"], 1, 12) - 1
-    first, after = (m.astype("M8[M]").astype("M8[D]").astype(np.int64) for m in (months, months + 1))
-    is_there = found.is_valid().to_numpy(zero_copy_only=False) & (number["year"] > 0)
-    is_there &= (number["month"] >= 1) & (number["month"] <= 12)
-    is_there &= (number["day"] >= 1) & (number["day"] <= after - first)
-    is_there &= np.maximum(number["hour"], number["ahead"]) < 24
-    for name in ("minute", "second", "minutes", "seconds"):
-        is_there &= number[name] < 60
-    for name, is_wanted in (("utc", wanted.instants), ("hour", wanted.times)):
-        if is_wanted:
-            is_there &= pc.not_equal(spelled[name], b"").to_numpy(zero_copy_only=False)
-    sign = np.where(pc.equal(spelled["sign"], b"-").to_numpy(zero_copy_only=False), -1, 1)
-    clock = number["hour"] * HOUR + number["minute"] * 60 + number["second"]
-    ahead = sign * (number["ahead"] * HOUR + number["minutes"] * 60 + number["seconds"])
-    return (first + number["day"] - 1) * DAY + clock - ahead, is_there
+    size, flags = len(texts), np.zeros(len(texts), np.uint8)
+    seconds = np.zeros(size, np.int64)
+    _, offsets, data = texts.buffers()
+    if size and data is not None:
+        width = np.dtype(np.int64 if pa.types.is_large_string(texts.type) else np.int32)
+        ends = np.frombuffer(offsets, width, size + 1, texts.offset * width.itemsize)
+        _parse(np.frombuffer(data, np.uint8), ends, wanted, seconds, flags)
+    return seconds, flags.view(bool)
 
 
-def _digits(spelled: Any) -> NDArray[np.int64]:
-    """Digits as numbers, nothing as 0."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    filled = pc.if_else(pc.equal(spelled, b""), b"0", spelled).cast(pa.large_string())
-    return np.asarray(filled.cast(pa.int64()).to_numpy(zero_copy_only=False))
+def _parse(
+    data: NDArray[np.uint8], ends: NDArray[Any], wanted: Wanted, seconds: NDArray[np.int64], flags: NDArray[np.uint8]
+) -> None:
+    """Some texts at a time, as the kernel counts bytes in 32 bits; one that is longer is no date."""
+    if ends[-1] - ends[0] < 1 << 32:
+        places = np.stack([ends[:-1] - ends[0], np.diff(ends)], axis=1).astype(np.uint32)
+        native.parse_moments(data[ends[0] : ends[-1]], places, wanted.instants, wanted.times, seconds, flags)
+    elif len(ends) > 2:
+        half = len(flags) // 2
+        _parse(data, ends[: half + 1], wanted, seconds[:half], flags[:half])
+        _parse(data, ends[half:], wanted, seconds[half:], flags[half:])
 
 
 def units_of(kind: Any) -> tuple[int, int] | None:

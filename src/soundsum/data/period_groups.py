@@ -99,8 +99,13 @@ class Periods(Groups):
         if pa.types.is_null(kind):
             return lambda keys: np.full(len(keys), len(self), np.int32)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            find = self._finder(1, 1)
-            return lambda keys: find(*seconds_of_text(keys, self._wanted))
+            find_second = self._finder(1, 1)
+
+            def find_text(keys: Any) -> Codes:
+                seconds, there = seconds_of_text(keys, self._wanted)
+                return find_second(seconds, there & bits_of(keys))
+
+            return find_text
         units = units_of(kind)
         reason = "no dates or times; cast it" if units is None else self._refuse(kind)
         if reason or units is None:

@@ -275,13 +275,13 @@ def _day_of(second: int) -> date:
 def is_aware(given: Any) -> bool:
     """Whether what names a period says how far from UTC it is."""
     if isinstance(given, str):
-        found = PATTERN.fullmatch(given)
+        found = PATTERN.fullmatch(given.strip())
         return found is not None and bool(found["utc"])
     return isinstance(given, datetime) and given.utcoffset() is not None
 
 
 def _is_day(bound: Any) -> bool:
     if isinstance(bound, str):
-        found = PATTERN.fullmatch(bound)
+        found = PATTERN.fullmatch(bound.strip())
         return found is not None and not found["hour"]
     return not isinstance(bound, datetime)
