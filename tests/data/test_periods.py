@@ -139,6 +139,11 @@ def test_nulls_are_in_no_group_whatever_lies_under_them():
     assert groups.codes(keys).tolist() == [1, 0, 1, 0]
     assert groups.codes(keys[1:]).tolist() == [0, 1, 0]
     assert groups.codes(pa.nulls(2)).tolist() == [1, 1]
+    offsets, data = pa.py_buffer(np.array([0, 10, 20], np.int32)), pa.py_buffer(b"1970-01-011970-01-01")
+    assert groups.codes(pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x02"), offsets, data])).tolist() == [
+        1,
+        0,
+    ]
     assert groups.codes(pa.array(np.array(["NaT", "1970-05-05"], "M8[ns]"))).tolist() == [1, 0]
 
 
@@ -182,6 +187,9 @@ def test_of_objects_without_a_type_those_of_the_right_kind_count():
     in_vienna = Periods(ss.day("t", "2024-05-05", "2024-05-06", "Europe/Vienna"))  # where it is the 6th
     hours = Periods(ss.hour("t", "2024-05-05T23", "2024-05-05T23"))
     assert as_they_are.codes(everything).tolist() == [0] * 9
+    ahead = dt.timezone(dt.timedelta(microseconds=5))  # by which the sixth begins while it is the fifth in UTC
+    moments = [dt.datetime(2024, 5, 6, 0, 0, 0, microsecond, ahead) for microsecond in (4, 5)]
+    assert as_they_are.codes(moments).tolist() == [0, 1]
     assert in_vienna.codes(everything).tolist() == [1, 2, 2, 1, 2, 2, 2, 2, 1]
     assert hours.codes(everything).tolist() == [0, 0, 1, 0, 0, 1, 0, 0, 0]
 
@@ -301,6 +309,11 @@ def test_clocks_that_are_put_back_by_half_an_hour_or_over_midnight():
     assert [str(edge.astimezone(ZoneInfo(zone))) for edge in day] == [
         "2006-10-29 00:00:00-02:30", "2006-10-30 00:00:00-03:30",
     ]  # fmt: skip
+    hours = Periods(ss.hour("t", "2006-10-28T23", "2006-10-29T00", zone))
+    assert [f"{name:%d %H:%M%z}" for name in hours.names] == [
+        "28 23:00-0230", "29 00:00-0230", "28 23:01-0330", "29 00:00-0330",
+    ]  # fmt: skip
+    assert [end - start for start, end in hours.spans] == [dt.timedelta(minutes=m) for m in (60, 1, 59, 60)]
     # In Toronto 23:30 on 1919-03-30 was half past midnight on the 31st, which began with that.
     (day,) = Periods(ss.day("t", "1919-03-31", "1919-03-31", "America/Toronto")).spans
     assert day[0].astimezone(ZoneInfo("America/Toronto")).strftime("%d %H:%M") == "31 00:30"
