@@ -140,10 +140,8 @@ def test_nulls_are_in_no_group_whatever_lies_under_them():
     assert groups.codes(keys[1:]).tolist() == [0, 1, 0]
     assert groups.codes(pa.nulls(2)).tolist() == [1, 1]
     offsets, data = pa.py_buffer(np.array([0, 10, 20], np.int32)), pa.py_buffer(b"1970-01-011970-01-01")
-    assert groups.codes(pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x02"), offsets, data])).tolist() == [
-        1,
-        0,
-    ]
+    texts = pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x02"), offsets, data])
+    assert groups.codes(texts).tolist() == [1, 0]
     assert groups.codes(pa.array(np.array(["NaT", "1970-05-05"], "M8[ns]"))).tolist() == [1, 0]
 
 
@@ -309,6 +307,7 @@ def test_clocks_that_are_put_back_by_half_an_hour_or_over_midnight():
     assert [str(edge.astimezone(ZoneInfo(zone))) for edge in day] == [
         "2006-10-29 00:00:00-02:30", "2006-10-30 00:00:00-03:30",
     ]  # fmt: skip
+    assert ss.day("t", zone=zone).between("2006-10-29T02:45Z", "2006-10-29T02:45Z").first == dt.date(2006, 10, 29)
     hours = Periods(ss.hour("t", "2006-10-28T23", "2006-10-29T00", zone))
     assert [f"{name:%d %H:%M%z}" for name in hours.names] == [
         "28 23:00-0230", "29 00:00-0230", "28 23:01-0330", "29 00:00-0330",
@@ -323,7 +322,7 @@ def test_clocks_that_are_put_back_by_half_an_hour_or_over_midnight():
 
 
 @pytest.mark.parametrize("zone", [None, *ZONES, "America/St_Johns", "America/Toronto", "Africa/Monrovia"])
-@pytest.mark.parametrize("first, last", [("1900-01-01", "1975-01-01"), ("2000-01-01", "2030-01-01")])
+@pytest.mark.parametrize("first, last", [("1918-01-01", "1919-12-31"), ("1971-01-01", "1972-12-31")])
 def test_periods_follow_each_other_without_gaps(zone, first, last):
     """So that a record is in one at most, whatever clocks do."""
     days = Periods(ss.day("t", first, last, zone)).spans

@@ -76,7 +76,8 @@ class Private:
     name: what the data is called; the budget is bound to it.
     budget: what everything together may cost. It is bound to the same unit, relation and name.
     schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
-        of type, categories, lower and upper. What is not given comes from the data's own types, never from values.
+        of type, categories, lower and upper. What is not given comes from the data's own types, never from values. A
+        type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`.
     pad: a time, such as "0.5s": every answer, refusals too, then comes just so late; one that would take longer is
         ReadFailed.
 
