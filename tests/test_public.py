@@ -16,7 +16,8 @@ NAMES = [
     "Attack", "Audit", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Count", "Finding", "FloatType",
     "Histogram", "IntType", "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases",
     "Rounding", "Runs", "Several", "Sum", "Target", "Unit", "Variance", "__version__", "attack", "audit", "check",
-    "count", "histogram", "mean", "plan", "plans", "private_max_size", "release", "sum", "variance",
+    "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "sum",
+    "variance", "week", "year",
 ]  # fmt: skip
 
 COMMON = {

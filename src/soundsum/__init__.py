@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from soundsum.auditor.target import Target
     from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
     from soundsum.data.boundary import ReadFailed
+    from soundsum.data.periods import day, hour, month, week, year
     from soundsum.data.relations import Relation
     from soundsum.data.runs import Runs
     from soundsum.privacy.units import Unit
@@ -42,6 +43,7 @@ _HOMES = {
     "soundsum.auditor.target": ("Target",),
     "soundsum.budget": ("Budget", "BudgetExceeded", "BudgetMismatch", "Cost"),
     "soundsum.data.boundary": ("ReadFailed",),
+    "soundsum.data.periods": ("day", "hour", "month", "week", "year"),
     "soundsum.data.relations": ("Relation",),
     "soundsum.data.runs": ("Runs",),
     "soundsum.privacy.units": ("Unit",),
@@ -90,14 +92,19 @@ __all__ = [
     "audit",
     "check",
     "count",
+    "day",
     "histogram",
+    "hour",
     "mean",
+    "month",
     "plan",
     "plans",
     "private_max_size",
     "release",
     "sum",
     "variance",
+    "week",
+    "year",
 ]
 
 

@@ -50,6 +50,7 @@ MOMENTS = [
     datetime.datetime(2024, 3, 1),
     None,
     datetime.datetime(1969, 12, 31, 23),
+    datetime.datetime(2011, 12, 30, 11),
     datetime.datetime(9999, 12, 31, 23, 59, 59, 999999),
 ]
 
@@ -178,6 +179,23 @@ QUESTIONS = {
     "by instants": (
         [ss.Sum("h", -5, 50)],
         {"by": "when", "groups": [m.replace(tzinfo=datetime.UTC) for m in MOMENTS if m]},
+    ),
+    "by months of days": ([ss.Sum("h", -5, 50)], {"by": ss.month("day", "2024-01", "2024-04")}),
+    "by some weeks": ([ss.Count()], {"by": ss.week("at"), "groups": ["2024-W09", "1970-W01", "2024-W11"]}),
+    "by hours in a zone": (
+        [ss.Sum("x", 0, 50)],
+        {"by": ss.hour("when", "2024-02-29T22", "2024-03-01T09", zone="America/New_York")},
+    ),
+    "by days of which one was skipped": (
+        [ss.Count()],
+        {"by": ss.day("when", "2011-12-28", "2012-01-02", zone="Pacific/Apia")},
+    ),
+    "by years and words": (
+        [ss.Sum("x", -1, 1000), ss.Mean("h", 0, 9)],
+        {
+            "by": [ss.year("when", zone="Asia/Tokyo"), "word", ss.day("at")],
+            "groups": [["2024", "1969", "1970"], ["a", "b"], ["2024-02-29", "2024-03-01", "1969-12-31"]],
+        },
     ),
     "by several": (
         [ss.Sum("x", -1, 1000), ss.Histogram("s", [-50, 0, 50])],

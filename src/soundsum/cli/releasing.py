@@ -37,11 +37,18 @@ def _common(
     ] = "laplace",
     relation: Annotated[ss.Relation, typer.Option(help="When two tables are neighbours.")] = ss.Relation.SYMMETRIC,
     by: Annotated[
-        list[str] | None, typer.Option(help="Release by group: the column the groups are in; again for more columns.")
+        list[str] | None,
+        typer.Option(
+            help="Release by group: the column the groups are in; again for more columns. Of dates and times also "
+            "year(C), month(C), week(C), day(C) or hour(C), or with a zone such as month(C, Europe/Vienna)."
+        ),
     ] = None,
     groups: Annotated[
         list[str] | None,
-        typer.Option(help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by."),
+        typer.Option(
+            help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by. Years, months "
+            "and so on also as a range: 2024-01..2024-12."
+        ),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(help="Only rows such as: age >= 18. May be given several times.", metavar="COND")
@@ -122,6 +129,8 @@ def private_sum(
         soundsum sum postgresql://ann@host/clinic --table visits --column cost --bounds 0 500 --epsilon 1
 
         soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --privacy-unit patient --max-rows 10
+
+        soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --by "month(day)" --groups 2024-01..2024-12
     """
     return ss.sum, bounds, {"column": column, "dtype": dtype, "size": size, "max_size": max_size, "method": method}
 

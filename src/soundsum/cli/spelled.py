@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from soundsum.data.paths import expand, is_address, is_table
+from soundsum.data.periods import Period
 from soundsum.data.scanned import Scanned
 from soundsum.data.schemas import require
 from soundsum.engines import open_engine
 
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
+PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 
 
 def list_groups(
-    text: str | None, file: str, column: str | None, option: str = "--groups", within: str | None = None
+    text: str | None, file: str, column: str | Period | None, option: str = "--groups", within: str | None = None
 ) -> list[Any] | None:
-    """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them."""
+    """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them.
+
+    Of periods, also all from one to another: 2024-01..2024-12.
+    """
     if text is None:
         return None
     names = _lines(text[1:], option) if text.startswith("@") else text.split(",")
@@ -27,6 +33,8 @@ def list_groups(
         raise ValueError(f"{option} {text!r} has an empty name in it; list names with commas, such as a,b,c")
     if column is None:
         return list(names)
+    if isinstance(column, Period):
+        return [one for name in names for one in _list_periods(name.strip(), column)]
     table = _open(file, column, within)
     if table.has_no_types:
         return list(names)
@@ -56,18 +64,38 @@ def _lines(path: str, option: str) -> list[str]:
     return names
 
 
-def read_groups(
-    by: list[str], groups: list[str], file: str, within: str | None = None
-) -> tuple[str | list[str] | None, list[Any] | None]:
+def _list_periods(text: str, period: Period) -> list[Any]:
+    first, is_range, last = text.partition("..")
+    if not is_range:
+        return [text]
+    every = replace(period, first=first, last=last)
+    return [every.name(start) for start in every.every()]
+
+
+def read_by(text: str, file: str, within: str | None) -> str | Period:
+    """A column, or a period of one, such as month(admitted) or month(admitted, Europe/Vienna)."""
+    found = PERIOD.fullmatch(text)
+    if found is None:
+        return text
+    names = _schema(file, within).names
+    if text not in names:
+        return Period(found[2], found[1], zone=found[3])
+    if found[2] in names:
+        raise ValueError(f"--by {text}: there is a column of this name, and a column {found[2]!r}; rename one of them")
+    return text
+
+
+def read_groups(by: list[str], groups: list[str], file: str, within: str | None = None) -> tuple[Any, list[Any] | None]:
     """The column or columns of --by, and their groups; those of several columns are combined."""
     if len(by) > 1 and len(by) != len(groups):
         raise ValueError(f"--by is given {len(by)} times and --groups {len(groups)} times; list groups for each column")
     if len(groups) > 1 and len(by) != len(groups):
         raise ValueError(f"--groups is given {len(groups)} times and --by {len(by)}; give it once for each --by")
-    listed = [list_groups(text, file, by[i] if by else None, within=within) for i, text in enumerate(groups)]
+    columns = [read_by(text, file, within) for text in by]
+    listed = [list_groups(text, file, columns[i] if by else None, within=within) for i, text in enumerate(groups)]
     if len(by) > 1:
-        return by, listed
-    return by[0] if by else None, listed[0] if listed else None
+        return columns, listed
+    return columns[0] if by else None, listed[0] if listed else None
 
 
 def read_condition(text: str, file: str, within: str | None = None) -> tuple[str, str, Any]:
@@ -88,9 +116,13 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
     return column, sign, inside if quoted is not None else _number_or_text(spelled)
 
 
-def _open(file: str, column: str, within: str | None) -> Any:
+def _schema(file: str, within: str | None) -> Any:
     """The table's schema; of a database, that of the table within it."""
-    table = open_engine(file, table=within).schema if is_address(file) else Scanned(file)
+    return open_engine(file, table=within).schema if is_address(file) else Scanned(file)
+
+
+def _open(file: str, column: str, within: str | None) -> Any:
+    table = _schema(file, within)
     require(table.names, table, column)
     return table
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.data.moments import is_exact
 from soundsum.data.spellings import read_number, read_truth, read_whole
 
 Codes = NDArray[np.int32]
@@ -93,7 +94,10 @@ class Groups:
 
         if pa.types.is_null(kind):
             return lambda keys: np.full(len(keys), len(self), np.int32)
+        is_time = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
         try:
+            if is_time and not all(is_exact(name, kind) for name in self.names):
+                raise ValueError
             listed = plain_keys(pa.array(self._spelled, type=kind))
             pc.index_in(listed[:0], value_set=listed)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups
+from soundsum.data.period_groups import Periods
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Rows:
     source: str = "data"  # what the table is called, or else what it is; for the ledger
     group_count: int | None = field(init=False)  # None for one sum over every row
     columns: tuple[str, ...] = field(init=False)  # all that are read to know which rows count where
+    groups_by_column: list[tuple[str, Groups]] = field(init=False)  # every column of groups, with its own
+    described_by: str | list[str] | None = field(init=False)  # what groups are by: columns, or periods of them
 
     def __post_init__(self) -> None:
         only = 1 if self.where is not None or self.only_present else None
@@ -33,3 +36,8 @@ class Rows:
         by = self.by if isinstance(self.by, list) else [self.by]
         named = (*by, self.person, *(condition.column for condition in conditions))
         object.__setattr__(self, "columns", tuple(name for name in named if name is not None))
+        parts = self.groups.parts if isinstance(self.groups, CrossedGroups) else [self.groups]
+        each = [] if self.groups is None else list(zip(by, parts, strict=True))
+        words = [str(own.period) if isinstance(own, Periods) else name for name, own in each]
+        object.__setattr__(self, "groups_by_column", each)
+        object.__setattr__(self, "described_by", words if isinstance(self.by, list) else self.by and words[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -66,6 +66,17 @@ class Scanned:
             return f"the names in the first line of {name_source(self._data)} are not UTF-8; save it as UTF-8"
         return "its names are the cells of the first line"
 
+    @cached_property
+    def key_names(self) -> list[str]:
+        """Columns that are in the names of folders, and text unless they are given another type."""
+        return files.key_names(self._opened) if self._is_file else []
+
+    def type_keys(self, types: Mapping[str, str]) -> None:
+        """Gives keys of folders the types that an owner says they have."""
+        for name in self.key_names:
+            if name in types:
+                self.read_as(name, files.number_type_of(number_type(types[name])))
+
     def read_as(self, column: str, kind: Any) -> None:
         """Gives a column without a type one, for all that is asked of it."""
         if self._as.setdefault(column, kind) != kind:
@@ -77,8 +88,11 @@ class Scanned:
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         assert column is not None
         wanted = None if dtype is None else number_type(dtype)
-        if self.has_no_types:
+        if self.has_no_types or (wanted is not None and column in self.key_names):
             self.read_as(column, files.number_type_of(wanted))
+        elif column in self.key_names and column not in self._as:
+            said = say_column(column)
+            raise TypeError(f"{said} is in the names of folders, which are text; give dtype= to read numbers")
         self._require_one_type(column)
         kind, worth = arrow_type(self.arrow_type(column), say_column(column))
         if wanted is not None and wanted != kind:

@@ -178,16 +178,13 @@ def list_keys(rows: Rows, kinds: Mapping[str, Any]) -> tuple[list[list[Any]], li
     """
     groups = rows.groups
     assert groups is not None
-    by = rows.by if isinstance(rows.by, list) else [rows.by]
-    parts = groups.parts if isinstance(groups, CrossedGroups) else [groups]
-    typed = [part.typed(kinds[str(column)]) for column, part in zip(by, parts, strict=True)]
+    typed = [part.typed(kinds[column]) for column, part in rows.groups_by_column]
     if isinstance(groups, CrossedGroups):
-        at = [{name: place for place, name in enumerate(part.names)} for part in parts]
-        keys = [tuple(typed[i][at[i][one]] for i, one in enumerate(name)) for name in groups.names]
+        keys = [tuple(own[at] for own, at in zip(typed, places, strict=True)) for places in groups.places]
     else:
         keys = [(value,) for value in typed[0]]
     first = first_places(keys)
-    return [list(column) for column in zip(*first, strict=True)] or [[] for _ in by], list(first.values())
+    return [list(column) for column in zip(*first, strict=True)] or [[] for _ in typed], list(first.values())
 
 
 def first_places(keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from soundsum.data.filters import Condition
+from soundsum.data.period_groups import Periods
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
 from soundsum.engines.persons import bound_part
@@ -52,9 +53,9 @@ class Selection:
             self._keys.append("id")
         if rows.groups is not None:
             keys, places = list_keys(rows, self._kinds)
-            by = rows.by if isinstance(rows.by, list) else [str(rows.by)]
+            by, parts = zip(*rows.groups_by_column, strict=True)
             names = [f"key{i}" for i in range(len(by))]
-            found = self._look_up("g", names, by, getattr(rows.groups, "parts", [rows.groups]), keys, places)
+            found = self._look_up("g", names, by, parts, keys, places)
             columns += [f"{text} AS {name}" for text, name in zip(found, names, strict=True)]
             self._keys += names
         for layer, one in enumerate(query.layers):
@@ -87,7 +88,7 @@ class Selection:
         found = []
         for column, part, values in zip(columns, parts, keys, strict=True):
             own = self._own(column)
-            points = part.boundaries(own.kind) if hasattr(part, "boundaries") else None  # periods of time
+            points = part.boundaries(own.kind) if isinstance(part, Periods) else None
             key = self._sql.key(own)
             found.append(key if points is None else self._sql.bucket(key, points, own))
             listed.append((values, own if points is None else None))

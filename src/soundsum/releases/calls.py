@@ -48,6 +48,7 @@ def release(
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     by: one result for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -164,6 +165,7 @@ def sum(
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to add up, where the data is a table.
     by: one sum for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -243,6 +245,7 @@ def mean(
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to average, where the data is a table.
     by: one mean for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -317,6 +320,7 @@ def variance(
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to look at, where the data is a table.
     by: one variance for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's

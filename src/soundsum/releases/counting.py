@@ -55,6 +55,7 @@ def count(
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: with missing="drop", the column to look at, where the data is a table.
     by: one count for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -123,6 +124,7 @@ def histogram(
     lower, upper: with bins, where the first cell begins and the last one ends. They are public.
     column: the column to look at, where the data is a table.
     by: one histogram for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's

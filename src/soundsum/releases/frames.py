@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from soundsum.releases import plots
@@ -46,7 +47,8 @@ def as_column(entries: Sequence[Any]) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.array(entries)
+        is_hours = isinstance(entries[0], datetime) and isinstance(entries[0].tzinfo, timezone)
+        return pa.array(entries, pa.timestamp("us", "UTC") if is_hours else None)
     except (pa.ArrowException, OverflowError):
         return pa.array([None if entry is None else str(entry) for entry in entries])
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from soundsum.budget import Binding, Budget, Cost
 from soundsum.data.boundary import read_within
+from soundsum.data.period_groups import Periods
 from soundsum.data.rows import Rows
 from soundsum.engines import Totals
 from soundsum.privacy.guarantee import Guarantee
@@ -51,10 +52,10 @@ def carry_out(
     sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
     charge.settle()
-    where = None if rows.where is None else str(rows.where)
+    by, where = rows.described_by, None if rows.where is None else str(rows.where)
     common = (at, asked, cost, charge.number, engine.name)
     origins = [
-        Origin(task.statistic.column, rows.by, where, rows.source, whom.data, whom.privacy_unit, task.missing, *common)
+        Origin(task.statistic.column, by, where, rows.source, whom.data, whom.privacy_unit, task.missing, *common)
         for task in tasks
     ]
     return [
@@ -127,8 +128,8 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
     columns: dict[str, list[Any]] = {"group": names}
     if isinstance(rows.by, list):
         columns = {}
-        for column, entries in zip(rows.by, zip(*names, strict=True), strict=True):
-            name = column
+        for (column, own), entries in zip(rows.groups_by_column, zip(*names, strict=True), strict=True):
+            name = own.period.heading if isinstance(own, Periods) else column
             while name in TABLE_COLUMNS or name in columns:
                 name = f"{name}_group"
             columns[name] = list(entries)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
 from soundsum.data.boundary import SENTENCE, ReadFailed
+from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
@@ -28,7 +29,7 @@ from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import Plan
-from soundsum.releases.schema import ColumnSchema
+from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
 from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
@@ -76,7 +77,8 @@ class Private:
     name: what the data is called; the budget is bound to it.
     budget: what everything together may cost. It is bound to the same unit, relation and name.
     schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
-        of type, categories, lower and upper. What is not given comes from the data's own types, never from values.
+        of type, categories, lower and upper. What is not given comes from the data's own types, never from values. A
+        type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`.
     table, engine: where the data is a database, which of its tables; and who adds up files, as for `soundsum.sum`.
     pad: a time, such as "0.5s": every answer, refusals too, then comes just so late; one that would take longer is
         ReadFailed.
@@ -113,17 +115,17 @@ class Private:
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         self._data = data
-        self._setting = Setting(
-            Relation(relation), None, None, None, privacy_unit, max_rows, max_groups, name, source="a private table"
-        )
-        self._setting = replace(self._setting, table=table, engine=engine)
+        self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
+        types = {column: said.type for column, said in self._schema.items() if said.type is not None}
+        caps = max_rows, max_groups
+        where_it_is = {"table": table, "engine": engine, "source": "a private table", "types": types}
+        self._setting = Setting(Relation(relation), None, None, None, privacy_unit, *caps, name, **where_it_is)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation(relation), name)
         if budget.binding not in (None, self._binding):
             raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
         budget.bind(self._binding)
         self._budget = budget
-        self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         self._pad = None if pad is None else _seconds(pad)
 
     @property
@@ -208,7 +210,7 @@ class Private:
         statistics: Sequence[Statistic] | Mapping[str, Statistic],
         epsilon: Any = None,
         *,
-        by: str | list[str] | None = None,
+        by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
         where: Any = None,
         max_rows: int | None = None,
@@ -221,7 +223,8 @@ class Private:
         """Several statistics for one charge; they share epsilon by weight, else equally.
 
         statistics: a list of `Sum`, `Mean`, ..., or a dict of them by name.
-        by: one result for each group in this column or these; groups: which, by default those the schema lists.
+        by: one result for each group in this column or these; groups: which, by default those the schema lists. By
+            periods (`soundsum.month`), by default those between the column's bounds in the schema, which are dates.
         where: only rows that fulfil all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
@@ -266,7 +269,7 @@ class Private:
 
     def _ask(
         self,
-        by: str | list[str] | None = None,
+        by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
@@ -275,13 +278,10 @@ class Private:
         has_cells: bool = False,
     ) -> Setting:
         several = by if isinstance(by, list) else [by]
-        if by is not None and not all(isinstance(one, str) for one in several):
+        if by is not None and not all(isinstance(one, str | Period) for one in several):
             raise TypeError("by= names a column of the private table, or a list of columns")
         if by is not None and groups is None:
-            listed = [self._said(str(one)).categories for one in several]
-            groups = (
-                listed[0] if len(several) == 1 else None if None in listed else [list(one) for one in listed if one]
-            )
+            by, groups = find_groups(by, self._schema)
         own = self._setting
         rows, most = (
             own.max_rows if max_rows is None else max_rows,

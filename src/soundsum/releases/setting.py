@@ -16,10 +16,13 @@ from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
 from soundsum.data.paths import name_source
+from soundsum.data.period_groups import Periods
+from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
+from soundsum.data.scanned import Scanned
 from soundsum.data.schemas import require
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
@@ -58,12 +61,13 @@ class Setting:
     table: Any = None  # of a database
     engine: str | None = None  # asked for by name
     source: str | None = None  # what the data is called in the ledger, where it has no name and must not show itself
+    types: Mapping[str, str] = field(default_factory=dict)  # of columns, as an owner says them
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
         if self.missing not in (None, "zero", "drop"):
             raise ValueError(f'missing={self.missing!r} is neither "zero" nor "drop"')
-        if self.by is not None and self.groups is None:
+        if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in")
@@ -88,23 +92,25 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
     where = None if setting.where is None else Filter.of(setting.where)
     conditions = () if where is None else where.conditions
-    several = by if isinstance(by, list) else [by]
+    several = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside, setting.table, setting.engine)
     schema = engine.schema
     if isinstance(by, list | tuple):
         _require_columns(by, schema.names)
+    if setting.types and isinstance(schema, Scanned):
+        schema.type_keys(setting.types)
     require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
-    if setting.groups is not None:
-        groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
+    if by is not None:
+        kind = CrossedGroups if isinstance(by, list) else Periods if isinstance(by, Period) else None
+        groups = Groups(setting.groups) if kind is None else kind(by, setting.groups)
     sized = setting.relation.sized
     only_present = setting.missing == "drop" and sized and groups is None and where is None
     source = setting.name or setting.source or name_source(data, setting.table)
-    rows = Rows(by, groups, person, where, only_present, source)
-    if groups is not None:  # refused now, and not when the first row comes
-        for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
-            schema.expect_groups(one, part)
+    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
+    for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
+        schema.expect_groups(one, part)
     if person is not None:
         schema.expect_ids(person)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
@@ -178,17 +184,23 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
         raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
 
 
+def _has_ranges(by: Any) -> bool:
+    """Whether all groups are known without a list: those of periods from first to last."""
+    several = by if isinstance(by, list) else [by]
+    return bool(several) and all(isinstance(one, Period) and one.has_range for one in several)
+
+
 def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The names of the columns of keys, and the values of those that were given beside data that is one column."""
     names, beside = dict(keys), {}
     for name, key in keys.items():
-        if key is not None and not isinstance(key, str) and is_column(data):
+        if key is not None and not _names_columns(key) and is_column(data):
             names[name], beside[name] = name, _as_column(name, key)
-        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str) for one in key):
+        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
             if len(set(key)) < len(key):
                 raise ValueError(
-                    f"by= names columns of the table, each once, and {_repeated(key)!r} is there twice; values go with "
-                    "data that is one column"
+                    f"by= names columns of the table, each once, and {str(_repeated(key))!r} is there twice; values "
+                    "go with data that is one column"
                 )
             names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
@@ -202,15 +214,21 @@ def _require_columns(by: Sequence[Any], names: list[Any]) -> None:
     """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
     if isinstance(by, tuple) and by not in names:
         raise ValueError(f"by={by!r} is a tuple; give several columns as a list, such as by={list(by)!r}")
-    absent = [one for one in by if one not in names] if isinstance(by, list) else []
+    columns = [one.column if isinstance(one, Period) else one for one in by]
+    absent = [one for one in columns if one not in names] if isinstance(by, list) else []
     if absent:
         raise ValueError(
             f"by= names columns of the table, and {absent[0]!r} is none of them; values go with data that is one column"
         )
 
 
-def _repeated(names: list[str]) -> str:
+def _repeated(names: list[Any]) -> Any:
     return next(name for name in names if names.count(name) > 1)
+
+
+def _names_columns(key: Any) -> bool:
+    """Whether this can be no column's values: a name, or a period, which has one."""
+    return isinstance(key, str | Period) or (isinstance(key, list) and any(isinstance(one, Period) for one in key))
 
 
 def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:

@@ -93,7 +93,7 @@ class Task:
     def describe(self, rows: Rows, share: Fraction | None = None) -> tuple[Any, ...]:
         """What is asked, for `describe_task`."""
         where = None if rows.where is None else str(rows.where)
-        by = tuple(rows.by) if isinstance(rows.by, list) else rows.by
+        by = tuple(rows.described_by) if isinstance(rows.described_by, list) else rows.described_by
         return self.claim, self.statistic.column, rows.source, by, where, self.missing, share
 
 
