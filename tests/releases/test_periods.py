@@ -115,6 +115,7 @@ def test_an_hour_that_comes_twice_is_released_twice(silent):
         }
         assert found[dt.datetime(2024, 10, 27, 0, tzinfo=dt.UTC)].value == 2
     assert json.loads(next(iter(found.values())).to_json())["group"] == "2024-10-27 02:00:00+02:00"
+    assert found.to_arrow()["group"].type == pa.timestamp("us", "UTC")
     assert found.to_arrow()["group"].to_pylist() == [moments[0].replace(minute=0), moments[2].replace(minute=0)]
 
 
