@@ -54,7 +54,7 @@ def main() -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(2)
         _refuse(say_usage(error))
-    except (ValueError, TypeError, ReadFailed) as error:
+    except (ValueError, TypeError, ImportError, ReadFailed) as error:
         _refuse(say(str(error), command))
     except OSError as error:
         _refuse(say(say_os_error(error), command))

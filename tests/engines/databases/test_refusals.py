@@ -133,6 +133,14 @@ class TestRefusedBeforeAnythingIsCharged:
         assert isinstance(refused.exception, ValueError)
 
 
+def test_an_owner_asks_the_database(address):
+    budget = ss.Budget(epsilon=10**7, privacy_unit="who")
+    owner = ss.Private(address, table="visits", privacy_unit="who", max_rows=2, budget=budget)
+    assert owner.sum("cost", 0, 10, epsilon=10**6).value == pytest.approx(4, abs=0.01)
+    assert owner.mean("cost", 0, 10, epsilon=10**6).value == pytest.approx(2, abs=0.01)
+    assert ss.private_max_size(address, 10**6, table="visits") == 3
+
+
 def test_the_ledger_names_the_table_and_not_the_address(address, tmp_path):
     budget = ss.Budget(epsilon=1, path=tmp_path / "ledger.db")
     released = ss.sum(address, 0, 10, 1, table="visits", column="cost", budget=budget)

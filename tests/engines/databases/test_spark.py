@@ -1,8 +1,11 @@
 """Spark, a real one with two workers' threads: the very integers that memory gives, in ANSI mode and without."""
 
+import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+
+import soundsum as ss
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -51,6 +54,33 @@ def test_a_million_rows_in_few_partitions_and_in_many(frames, question):
     expected = answers(TABLES["many"], statistics, **options)
     for partitions in (10, 200):
         assert answers(frames["many"].repartition(partitions), statistics, **options) == expected
+
+
+def test_names_and_values_may_be_made_of_anything(spark):
+    name, word = "a`b {t} :v0; --", "x' OR 1=1 -- {g} :v0"
+    frame = spark.createDataFrame(pa.table({name: [1.0, 2.0], "word": [word, "y"]}))
+    options = {"by": "word", "groups": [word, "y", "{t}"], "where": [("word", "!=", "'; --")]}
+    made = ss.sum(frame, 0, 10, 10**6, column=name, **options)
+    assert [one.value for one in made.values()] == pytest.approx([1, 2, 0], abs=0.01)
+
+
+def test_text_is_compared_by_its_bytes_whatever_the_collation(spark):
+    rows = pa.table({"x": [1.0, 2.0, 4.0], "word": ["a", "A", "a "]})
+    frame = spark.createDataFrame(rows).selectExpr("x", "collate(word, 'UTF8_LCASE') AS word")
+    made = ss.sum(frame, 0, 10, 10**6, column="x", by="word", groups=["A", "a"])
+    assert [one.value for one in made.values()] == pytest.approx([2, 1], abs=0.01)
+    assert ss.count(frame, 10**6, privacy_unit="word").value == 3
+    assert ss.count(frame, 10**6, where=[("word", "==", "a")]).value == 1
+
+
+def test_files_and_an_owner(spark, tmp_path):
+    pyarrow.parquet.write_table(pa.table({"x": [1.0, 20.0], "who": [1, 2]}), tmp_path / "rows.parquet")
+    made = ss.sum(tmp_path / "rows.parquet", 0, 10, 10**6, column="x", engine="spark")
+    assert (made.value, made.certificate["engine"]) == (pytest.approx(11, abs=0.01), "spark")
+    owner = ss.Private(
+        spark.read.parquet(str(tmp_path)), privacy_unit="who", budget=ss.Budget(epsilon=10**7, privacy_unit="who")
+    )
+    assert owner.sum("x", 0, 10, epsilon=10**6).value == pytest.approx(11, abs=0.01)
 
 
 @pytest.mark.parametrize("question", HEAVY_QUESTIONS)

@@ -1,0 +1,130 @@
+"""Asking for an engine: by name for files, by what the data is for the rest; on the command line, and by an owner."""
+
+import json
+import subprocess
+import sys
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+import soundsum as ss
+from soundsum.cli import app
+
+ROWS = pa.table({"pay": [1.0, 2.0, None, 50.0], "dept": ["a", "b", "a", "c"], "who": [1, 1, 2, 3]})
+HOSTILE = 'pay"; DROP TABLE t; --'
+
+
+@pytest.fixture
+def files(tmp_path):
+    for part in (0, 2):
+        pyarrow.parquet.write_table(ROWS.slice(part, 2), tmp_path / f"{part}.parquet")
+    return str(tmp_path / "*.parquet")
+
+
+@pytest.fixture
+def connection():
+    with duckdb.connect() as opened:
+        opened.register("arrow", ROWS)
+        opened.execute("CREATE SCHEMA clinic; CREATE TABLE clinic.visits AS SELECT * FROM arrow")
+        opened.execute(f'CREATE TABLE t AS SELECT pay AS "{HOSTILE.replace(chr(34), chr(34) * 2)}" FROM arrow')
+        yield opened
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb", "polars"])
+def test_files_are_added_up_by_whom_one_asks(files, engine):
+    made = ss.sum(files, 0, 10, 10**6, column="pay", engine=engine)
+    assert made.value == pytest.approx(13, abs=0.01)
+    assert made.certificate["engine"] == engine
+    assert ss.check(made.certificate) == []
+    options = ["--column", "pay", "--bounds", "0", "10", "--epsilon", "1000000", "--engine", engine, "--json"]
+    ran = CliRunner().invoke(app, ["sum", files, *options, "--where", "who >= 1", "--by", "dept", "--groups", "a,b"])
+    assert ran.exit_code == 0, ran.output
+    listed = json.loads(ran.output)
+    assert [one["certificate"]["engine"] for one in listed] == [engine] * 2
+    assert [one["value"] for one in listed] == pytest.approx([1, 2], abs=0.01)
+
+
+def test_folders_with_keys_are_read_alike(tmp_path):
+    for year in (2023, 2024):
+        folder = tmp_path / f"year={year}"
+        folder.mkdir()
+        pyarrow.parquet.write_table(ROWS.slice(0, year - 2021), folder / "rows.parquet")
+    for engine in ("memory", "duckdb", "polars"):
+        made = ss.count(tmp_path, 10**6, by="year", groups=["2023", "2024"], engine=engine)
+        assert [one.value for one in made.values()] == [2, 3]
+
+
+def test_names_may_be_made_of_anything(connection):
+    assert ss.sum(connection, 0, 10, 10**6, table="t", column=HOSTILE).value == pytest.approx(13, abs=0.01)
+    assert ss.sum(connection, 0, 10, 10**6, table="clinic.visits", column="pay").value == pytest.approx(13, abs=0.01)
+    with pytest.raises(ValueError, match="there is no table"):
+        ss.sum(connection, 0, 10, 1, table=HOSTILE, column="pay")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (4,)
+
+
+def test_an_owner_keeps_the_table_where_it_lies(connection):
+    for data, options in (
+        (connection, {"table": "clinic.visits"}),
+        (connection.table("clinic.visits"), {}),
+        (pl.from_arrow(ROWS).lazy(), {}),
+    ):
+        budget = ss.Budget(epsilon=10**7, privacy_unit="who")
+        owner = ss.Private(data, privacy_unit="who", max_rows=2, budget=budget, **options)
+        assert owner.sum("pay", 0, 10, epsilon=10**6).value == pytest.approx(13, abs=0.01)
+        assert owner.mean("pay", 0, 10, epsilon=10**6, where=[("dept", "!=", "c")]).value == pytest.approx(
+            1.5, abs=0.01
+        )
+        assert owner.count(epsilon=10**6).value == 4
+
+
+@pytest.mark.parametrize(
+    "asked, words",
+    [
+        ({"engine": "oracle"}, "engine='oracle' is not one of memory"),
+        ({"engine": "postgres"}, "cannot add up this data, which is for memory"),
+        ({"table": "t"}, "table='t' is for databases"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(files, asked, words):
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ValueError, match=words):
+        ss.sum(files, 0, 1, 1, column="pay", budget=budget, **asked)
+    assert budget.spent.epsilon == 0
+
+
+def test_csv_is_read_by_our_reader_alone(tmp_path):
+    (tmp_path / "t.csv").write_text("pay\n1\n2\n")
+    for engine in ("duckdb", "polars"):
+        with pytest.raises(ValueError, match="engine= is for Parquet"):
+            ss.sum(tmp_path / "t.csv", 0, 1, 1, column="pay", engine=engine)
+    assert ss.sum(tmp_path / "t.csv", 0, 9, 10**6, column="pay", engine="memory").value == pytest.approx(3, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "package, extra, call",
+    [
+        ("psycopg", "postgres", "ss.sum('postgresql://h/d', 0, 1, 1, table='t', column='x', budget=budget)"),
+        ("duckdb", "duckdb", "ss.sum(FILE, 0, 1, 1, column='pay', engine='duckdb', budget=budget)"),
+        ("polars", "polars", "ss.sum(FILE, 0, 1, 1, column='pay', engine='polars', budget=budget)"),
+        ("pyspark", "spark", "ss.sum(FILE, 0, 1, 1, column='pay', engine='spark', budget=budget)"),
+    ],
+)
+def test_a_package_that_is_not_there_is_named_with_its_extra(files, package, extra, call):
+    code = f"""
+import sys
+sys.modules[{package!r}] = None  # as if it were not installed
+import soundsum as ss
+FILE, budget = {files!r}, ss.Budget(epsilon=1)
+try:
+    {call}
+except ImportError as error:
+    assert str(error).endswith("pip install 'soundsum[{extra}]'"), error
+    assert budget.spent.epsilon == 0
+    print("refused")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout == "refused\n", ran.stderr
