@@ -20,7 +20,7 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
-from soundsum.data.schemas import require
+from soundsum.data.schemas import Schema, list_names, require
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.planner import choose
@@ -91,7 +91,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     engine = open_engine(data, beside)
     schema = engine.schema
     if isinstance(by, list | tuple):
-        _require_columns(by, schema.names)
+        _require_columns(by, schema)
     require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if setting.groups is not None:
@@ -193,14 +193,16 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     return names, beside
 
 
-def _require_columns(by: Sequence[Any], names: list[Any]) -> None:
+def _require_columns(by: Sequence[Any], schema: Schema) -> None:
     """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
+    names = schema.names
     if isinstance(by, tuple) and by not in names:
         raise ValueError(f"by={by!r} is a tuple; give several columns as a list, such as by={list(by)!r}")
     absent = [one for one in by if one not in names] if isinstance(by, list) else []
     if absent:
         raise ValueError(
-            f"by= names columns of the table, and {absent[0]!r} is none of them; values go with data that is one column"
+            f"by= names columns of the table, and {absent[0]!r} is none of them; {list_names(schema, names)} "
+            "(values go with data that is one column)"
         )
 
 
