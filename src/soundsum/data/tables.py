@@ -120,7 +120,7 @@ def open_table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | 
 def is_column(data: Any) -> bool:
     """Whether the data is one column itself."""
     data = data.data if isinstance(data, Watched) else data
-    _refuse_open_file(data)
+    _refuse_by_type(data)
     if is_path(data) or is_dataset(data) or is_lazy(data) or isinstance(data, Mapping):
         return False
     if hasattr(data, "loc") and hasattr(data, "columns"):
@@ -145,7 +145,7 @@ def _can_be_read_twice(column: Any) -> bool:
 
 
 def _require_column(column: Any) -> Any:
-    _refuse_open_file(column)
+    _refuse_by_type(column)
     if isinstance(column, str | bytes) or not (_can_be_read_twice(column) or isinstance(column, Iterable)):
         raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
     if getattr(getattr(column, "dtype", None), "kind", "") == "V":
@@ -170,7 +170,10 @@ def _refuse_nested(name: Any, column: Any) -> None:
             )
 
 
-def _refuse_open_file(data: Any) -> None:
+def _refuse_by_type(data: Any) -> None:
+    """Refuses what can be iterated over and is no column, whatever is in it."""
+    if isinstance(data, set | frozenset):
+        raise TypeError(f"a {type(data).__name__} holds each value once, and a column all of them; pass a list")
     if isinstance(data, io.IOBase) or (hasattr(data, "read") and hasattr(data, "readline")):
         raise TypeError(
             f"an open file ({type(data).__name__}) is not data; give its path, whose suffix says what it is"

@@ -98,6 +98,10 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
     sized = setting.relation.sized
     only_present = setting.missing == "drop" and sized and groups is None and where is None
+    if only_present and isinstance(data, Runs):
+        raise TypeError(
+            f"data is Runs; under {setting.relation} records are dropped one by one, so pass np.asarray(runs)"
+        )
     rows = Rows(by, groups, person, where, only_present, setting.name or setting.source or name_source(data))
     if groups is not None:  # refused now, and not when the first row comes
         for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
