@@ -73,7 +73,12 @@ class Columns:
         return self._columns[column]
 
     def rows(self) -> int:
-        sizes = read_within(lambda: {name: _size(self._read(name)) for name in self._columns})
+        return self._count(read_within(self._sizes))
+
+    def _sizes(self) -> dict[Any, int]:
+        return {name: _size(self._read(name)) for name in self._columns}
+
+    def _count(self, sizes: dict[Any, int]) -> int:
         most = max(sizes.values(), default=0)
         for name, size in sizes.items():
             if size != most:
@@ -81,7 +86,7 @@ class Columns:
         return most
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
-        yield _Whole(self.rows(), self)
+        yield _Whole(self._count(self._sizes()), self)  # within the boundary of whoever reads
 
 
 @dataclass(frozen=True)
