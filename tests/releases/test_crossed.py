@@ -93,7 +93,7 @@ def test_the_owner_lists_categories_of_each_column(silent):
     schema = {"ward": ["a", "b"], "year": [2020, 2021], "x": ("float64", 0, 10)}
     owner = ss.Private(TABLE, budget=ss.Budget(epsilon=2), schema=schema)
     assert list(owner.sum("x", epsilon=1, by=["ward", "year"])) == list(itertools.product(["a", "b"], [2020, 2021]))
-    assert owner.budget.entries()[0].what.count(", by ward, year, ")
+    assert ", by ward, year, " in owner.budget.entries()[0].what
     with pytest.raises(ValueError, match="groups= is missing"):
         owner.sum("x", epsilon=1, by=["ward", "late"])
 
