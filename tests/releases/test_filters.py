@@ -114,7 +114,7 @@ def test_ledger_and_check_know_the_filter(tmp_path):
     budget = ss.Budget(epsilon=2, path=tmp_path / "ledger.db")
     r = ss.sum({"x": [1.0], "k": ["a; b"]}, 0, 4, 1, column="x", where=("k", "==", "a; b"), budget=budget)
     (entry,) = budget.entries()
-    assert entry.what.endswith("where k == 'a\\x3b b'")
+    assert ", where k == 'a\\x3b b', " in entry.what
     from soundsum.budget.ledger import read
     from soundsum.releases.certificates import compare_release, compare_with_ledger
 
@@ -171,4 +171,4 @@ def test_a_filter_on_the_very_column_in_csv(silent, tmp_path):
 
 def test_words():
     assert str(Filter.of([("age", ">=", 18), ("k", "==", "it's")])) == 'age >= 18 and k == "it\'s"'
-    assert str(ss.count({"x": [1]}, 1, where=("x", "==", 1)).plan.unit) == "one record (of 1 group)"
+    assert str(ss.count({"x": [1]}, 1, where=("x", "==", 1)).plan.unit) == "one record"

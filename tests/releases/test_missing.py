@@ -56,6 +56,19 @@ def test_under_a_public_number_of_rows_they_count_unless_asked(silent, relation)
     assert ss.sum(AGES, 10, 100, epsilon=1, column="age", relation=relation).value == 100
 
 
+@pytest.mark.parametrize("relation", ["change_one", "hamming"])
+def test_counts_and_histograms_of_a_public_number_of_rows(silent, relation):
+    options = {"relation": relation, "missing": "drop", "column": "age"}
+    count = ss.count(AGES, epsilon=1, **options)
+    assert (count.value, count.sensitivity) == (2, "1")
+    cells = ss.histogram(AGES, [0, 40, 90], epsilon=1, **options)
+    assert [r.value for r in cells.values()] == [1, 1]
+    assert next(iter(cells.values())).sensitivity == "2"
+    with pytest.raises(TypeError, match="data is Runs"):
+        ss.mean(ss.Runs("float64", [(1.0, 3)]), 0, 9, epsilon=1, relation=relation, missing="drop")
+    assert ss.mean(ss.Runs("float64", [(1.0, 3)]), 0, 9, epsilon=1, missing="drop").value == 1
+
+
 def test_each_statistic_of_one_release_has_its_own_default(silent):
     total, mean, rows = ss.release(AGES, [Sum("age", 10, 100), Mean("age", 10, 100), Count()], epsilon=1)
     assert (total.value, mean.value, rows.value) == (100, 40, 4)

@@ -78,6 +78,18 @@ class TestNumbers:
         assert "4,999,997.0 to 5,000,003.0" in r._repr_html_()
         assert "e+06" not in repr(ss.sum(data, 0, 1, epsilon=1, by=["x"] * len(data), groups=["x"]))
 
+    def test_cells_are_named_by_their_edges_in_full(self):
+        cells = ss.histogram([1.0], [0, 1_000_000, 2_500_000.0], epsilon=1)
+        assert "1,000,000 to 2,500,000" in cells._repr_html_()
+        table = {"ward": [1, 2], "year": [2020, 2021], "x": [1.0, 2.0]}
+        by = {"by": ["ward", "year"], "groups": [[1], [2020, 2021]]}
+        assert list(map(ss.count(table, 1, **by).label, [(1, 2020), (1, 2021)])) == [
+            "1, 2020",
+            "1, 2021",
+        ]
+        both = ss.histogram(table, [0, 1000, 2000], 1, column="x", **by)
+        assert both.label((1, 2020, (0, 1000))) == "1, 2020, 0 to 1,000"
+
     def test_plurals(self):
         for names, said in ((["a"], "1 category"), (["a", "b", "c"], "3 categories")):
             assert f"<count, {said};" in repr(ss.histogram(["a", "b"], categories=names, epsilon=1))

@@ -66,8 +66,23 @@ def test_columns_of_text_by_type_are_refused(tmp_path):
         (io.StringIO("1\n2\n"), r"an open file \(StringIO\) is not data; give its path"),
         (io.BytesIO(b"1"), "an open file"),
         ({"x": io.StringIO("1")}, "an open file"),
+        ({1, 2}, "a set holds each value once, and a column all of them; pass a list"),
+        ({"x": frozenset([1])}, "a frozenset holds each value once"),
+        (np.array(["1", "2"]), "data is text; convert it with astype"),
     ],
-    ids=["lists", "tuples", "arrays", "dicts", "column", "text file", "file", "file as column"],
+    ids=[
+        "lists",
+        "tuples",
+        "arrays",
+        "dicts",
+        "column",
+        "text file",
+        "file",
+        "file as column",
+        "set",
+        "keys",
+        "text array",
+    ],
 )
 def test_what_is_no_column_is_refused_before_it_is_charged(data, message):
     budget = ss.Budget(epsilon=1)

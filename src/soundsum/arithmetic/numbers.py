@@ -38,7 +38,7 @@ class IntType:
         if not isinstance(self.bits, int) or self.bits < 1:
             raise ValueError(f"bits={self.bits!r}: an integer type has at least 1 bit")
 
-    @property
+    @cached_property
     def name(self) -> str:
         return f"{'' if self.signed else 'u'}int{self.bits}"
 
@@ -99,7 +99,7 @@ class IntType:
             raise ValueError(f"{pattern} is not a pattern of {self.bits} bits")
         return self.wrap(pattern)
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any] | None:
         """The NumPy dtype that stores these values, or None."""
         return np.dtype(self.name) if self.bits in (8, 16, 32, 64) else None
@@ -126,7 +126,7 @@ class FloatType:
         if not isinstance(self.l, int) or self.l < 2:
             raise ValueError(f"l={self.l!r}: a float type has at least 2 exponent bits")
 
-    @property
+    @cached_property
     def name(self) -> str:
         return _FLOAT_NAMES.get((self.k, self.l), f"float({self.k},{self.l})")
 
@@ -256,7 +256,7 @@ class FloatType:
         value = math.inf if magnitude == infinity else self._magnitude(magnitude)
         return -value if negative else value
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any] | None:
         """The NumPy dtype that stores these values (bfloat16 in uint16), or None."""
         return np.dtype(_FLOAT_STORAGE[self.name]) if self.name in _FLOAT_STORAGE else None

@@ -114,6 +114,15 @@ def bound(x: Fraction) -> str:
     return repr(near) if math.isfinite(near) and Fraction(near) == x else str(x)
 
 
+def edge(x: int | float) -> str:
+    """The edge of a cell, as somebody may have written it.
+
+    >>> edge(2_000_000), edge(0.1), edge(5.0), edge(-math.inf)
+    ('2,000,000', '0.1', '5', '-inf')
+    """
+    return bound(Fraction(x)) if math.isfinite(x) else str(x)
+
+
 def rough(x: float | Decimal) -> str:
     """A number of which only the size matters: a p-value, a percentage.
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from soundsum.releases.outcome import Release
-from soundsum.releases.several import Releases, Several, name_group
+from soundsum.releases.several import Releases, Several
 
 
 def show(outcome: Release | Releases | Several, as_json: bool) -> None:
@@ -33,7 +33,7 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     for heading in (f"private {first.statistic}" if name is None else name, "95% interval"):
         table.add_column(escape(heading), justify="right")
     for group, release in releases.items():
-        table.add_row(*([escape(name_group(group))] if isinstance(outcome, Releases) else []), *release.shown())
+        table.add_row(*([escape(outcome.label(group))] if isinstance(outcome, Releases) else []), *release.shown())
     console = Console()
     console.print(table)
     facts = f"{first.guarantee} for {first.plan.unit}; {first.plan.method}, sensitivity {first.sensitivity}"

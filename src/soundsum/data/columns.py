@@ -68,6 +68,8 @@ def as_numbers(data: Any, dtype: object = None) -> Numbers:
     if is_arrow(data):
         array = as_arrow(data)
         return Numbers(records(in_storage(array), dtype), arrow_type(array.type)[1])
+    if data.dtype.kind in "US":
+        raise TypeError("data is text; convert it with astype(float), or pass a list, which is read item by item")
     if data.dtype == np.dtype(bool):
         return Numbers(records(data.astype(np.uint8), dtype), Fraction(1))
     return Numbers(records(data, dtype), Fraction(1))

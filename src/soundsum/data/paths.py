@@ -92,7 +92,7 @@ def name_source(data: Any, table: Any = None) -> str:
     if is_path(data):
         return f"{len(data)} files"
     kind = type(data)
-    package = kind.__module__.partition(".")[0]
+    package = kind.__module__.partition(".")[0].lstrip("_")
     return f"a {kind.__name__}" if package == "builtins" else f"a {package} {kind.__name__}"
 
 

@@ -57,14 +57,14 @@ def require(names: list[Any], where: Schema, *columns: str | None) -> None:
     """Refuses columns that are not among a table's names, and a table where no column is named."""
     for name in columns:
         if name is None and None not in names:
-            raise ValueError(f"column= is missing, the name of the column to read; {_list(where, names)}")
+            raise ValueError(f"column= is missing, the name of the column to read; {list_names(where, names)}")
         if name not in names:
-            raise ValueError(f"{say_column(name)} is not in the table; {_list(where, names)}")
+            raise ValueError(f"{say_column(name)} is not in the table; {list_names(where, names)}")
         if names.count(name) > 1:
             require_unique([name] * names.count(name))
 
 
-def _list(where: Schema, names: list[Any]) -> str:
+def list_names(where: Schema, names: list[Any]) -> str:
     """The names there are, as far as they are public."""
     if None in names:
         return "the data is a single column (a list of texts is one, too; files are pathlib paths, or a glob)"

@@ -73,7 +73,12 @@ class Columns:
         return self._columns[column]
 
     def rows(self) -> int:
-        sizes = read_within(lambda: {name: _size(self._read(name)) for name in self._columns})
+        return self._count(read_within(self._sizes))
+
+    def _sizes(self) -> dict[Any, int]:
+        return {name: _size(self._read(name)) for name in self._columns}
+
+    def _count(self, sizes: dict[Any, int]) -> int:
         most = max(sizes.values(), default=0)
         for name, size in sizes.items():
             if size != most:
@@ -81,7 +86,7 @@ class Columns:
         return most
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
-        yield _Whole(self.rows(), self)
+        yield _Whole(self._count(self._sizes()), self)  # within the boundary of whoever reads
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ def open_table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | 
 def is_column(data: Any) -> bool:
     """Whether the data is one column itself."""
     data = data.data if isinstance(data, Watched) else data
-    _refuse_open_file(data)
+    _refuse_by_type(data)
     if is_path(data) or is_dataset(data) or is_lazy(data) or isinstance(data, Mapping):
         return False
     if (hasattr(data, "columns") and hasattr(data, "schema")) or hasattr(data, "cursor"):  # Spark's; a connection
@@ -147,7 +152,7 @@ def _can_be_read_twice(column: Any) -> bool:
 
 
 def _require_column(column: Any) -> Any:
-    _refuse_open_file(column)
+    _refuse_by_type(column)
     if isinstance(column, str | bytes) or not (_can_be_read_twice(column) or isinstance(column, Iterable)):
         raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
     if getattr(getattr(column, "dtype", None), "kind", "") == "V":
@@ -172,7 +177,10 @@ def _refuse_nested(name: Any, column: Any) -> None:
             )
 
 
-def _refuse_open_file(data: Any) -> None:
+def _refuse_by_type(data: Any) -> None:
+    """Refuses what can be iterated over and is no column, whatever is in it."""
+    if isinstance(data, set | frozenset):
+        raise TypeError(f"a {type(data).__name__} holds each value once, and a column all of them; pass a list")
     if isinstance(data, io.IOBase) or (hasattr(data, "read") and hasattr(data, "readline")):
         raise TypeError(
             f"an open file ({type(data).__name__}) is not data; give its path, whose suffix says what it is"

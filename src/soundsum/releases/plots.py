@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from soundsum.arithmetic.words import edge
+
 
 def draw_intervals(pyplot: Any, table: Any, confidence: float, ax: Any) -> Any:
     """A point with an interval for each row of a table of values; cells between edges as bars."""
@@ -20,7 +22,7 @@ def draw_intervals(pyplot: Any, table: Any, confidence: float, ax: Any) -> Any:
         return axes
     if begins is not None and ends is not None:
         cells = zip(begins, ends, strict=True)
-        columns["cell"] = [None if begin is None else f"{begin:g} to {end:g}" for begin, end in cells]
+        columns["cell"] = [None if begin is None else f"{edge(begin)} to {edge(end)}" for begin, end in cells]
     names = [", ".join(str(cell) for cell in row if cell is not None) for row in zip(*columns.values(), strict=True)]
     places = range(len(values))
     axes.errorbar(values, places, xerr=(below, above), fmt="o", capsize=3)

@@ -23,7 +23,7 @@ from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
 from soundsum.data.scanned import Scanned
-from soundsum.data.schemas import require
+from soundsum.data.schemas import Schema, list_names, require
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.planner import choose
@@ -97,7 +97,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     engine = open_engine(data, beside, setting.table, setting.engine)
     schema = engine.schema
     if isinstance(by, list | tuple):
-        _require_columns(by, schema.names)
+        _require_columns(by, schema)
     if setting.types and isinstance(schema, Scanned):
         schema.type_keys(setting.types)
     require(schema.names, schema, *asked)
@@ -107,6 +107,10 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         groups = Groups(setting.groups) if kind is None else kind(by, setting.groups)
     sized = setting.relation.sized
     only_present = setting.missing == "drop" and sized and groups is None and where is None
+    if only_present and isinstance(data, Runs):
+        raise TypeError(
+            f"data is Runs; under {setting.relation} records are dropped one by one, so pass np.asarray(runs)"
+        )
     source = setting.name or setting.source or name_source(data, setting.table)
     rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
     for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
@@ -210,15 +214,17 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
     return names, beside
 
 
-def _require_columns(by: Sequence[Any], names: list[Any]) -> None:
+def _require_columns(by: Sequence[Any], schema: Schema) -> None:
     """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
+    names = schema.names
     if isinstance(by, tuple) and by not in names:
         raise ValueError(f"by={by!r} is a tuple; give several columns as a list, such as by={list(by)!r}")
     columns = [one.column if isinstance(one, Period) else one for one in by]
     absent = [one for one in columns if one not in names] if isinstance(by, list) else []
     if absent:
         raise ValueError(
-            f"by= names columns of the table, and {absent[0]!r} is none of them; values go with data that is one column"
+            f"by= names columns of the table, and {absent[0]!r} is none of them; {list_names(schema, names)} "
+            "(values go with data that is one column)"
         )
 
 

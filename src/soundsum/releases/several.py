@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from soundsum import notebook
 from soundsum.arithmetic.rationals import nearest_float
+from soundsum.arithmetic.words import edge
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.outcome import Facts, Release
 
@@ -32,6 +33,14 @@ class Releases(Framed, Mapping[Any, Release]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def label(self, group: Any) -> str:
+        """A group to read; a cell of a histogram by its edges."""
+        parts = (group,) if len(self._columns) == 1 else group
+        return ", ".join(
+            " to ".join(map(edge, part)) if column == "cell" else str(part)
+            for column, part in zip(self._columns, parts, strict=True)
+        )
 
     def to_arrow(self, confidence: float = 0.95) -> Any:
         """A table of group, value and the interval; cells of a histogram between edges by the two."""
@@ -61,7 +70,7 @@ class Releases(Framed, Mapping[Any, Release]):
         return "\n".join([f"<{facts}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
 
     def _repr_html_(self) -> str:
-        rows = [(name_group(group), *self[group].shown()) for group in islice(self, 100)]
+        rows = [(self.label(group), *self[group].shown()) for group in islice(self, 100)]
         more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
         first = self[next(iter(self))]
         caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit}; {first.missing}"
@@ -132,12 +141,3 @@ class Several(Framed, tuple[Release | Releases, ...]):
         head = ("", "value", "95% interval", "promise", "missing")
         tables = [notebook.table(rows, head)] if singles else []
         return "".join([*tables, *(notebook.table([], [name]) + many._repr_html_() for name, many in groups)])
-
-
-def name_group(group: Any) -> str:
-    """A group to read; a cell of a histogram by its edges."""
-    if not isinstance(group, tuple):
-        return str(group)
-    if all(isinstance(edge, int | float) for edge in group):
-        return " to ".join(f"{edge:g}" for edge in group)
-    return ", ".join(name_group(part) for part in group)

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol
 
 from soundsum.arithmetic.rationals import exact, is_special
@@ -133,6 +134,8 @@ class Statistic(ABC):
         """How it is read; n is the number of records where it is public."""
 
 
+make_problem = lru_cache(maxsize=256, typed=True)(Problem)  # checked once
+
 STATISTICS: Registry[type[Statistic]] = Registry("statistic", first=("sum", "count", "mean", "variance", "histogram"))
 """Everything that can be asked."""
 
@@ -156,4 +159,4 @@ class Bounded(Statistic):
         size = self.size
         if relation.sized and size is None and self.method != "auto":  # which may depend on it
             size = schema.rows()
-        return Problem(kind, low, high, relation, size, getattr(self, "max_size", None)), worth
+        return make_problem(kind, low, high, relation, size, getattr(self, "max_size", None)), worth
