@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build audit-all browser coq demo test prove gradients torch mutants lint format bench fuzz dist clean
+.PHONY: build audit-all bench browser clean compare coq demo dist docs docs-tools format fuzz gradients lint mutants prove test torch wheels
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -72,6 +72,16 @@ torch: build
 	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH) && \
 	  $(PIP) install --constraint constraints.txt scikit-learn; }
 
+# The documentation as a site in build/site, a warning being an error; then every page in a browser, and the notebooks run.
+docs: build docs-tools browser
+	@$(BIN)/python -m website
+	@$(BIN)/pytest --quiet tests/documentation $(ARGS)
+
+docs-tools: build
+	@$(BIN)/python -c 'import furo, ipykernel, myst_parser, nbclient' 2>/dev/null || { \
+	  echo "Installing Sphinx and what runs notebooks..."; \
+	  $(PIP) install --constraint constraints.txt furo ipykernel myst-parser nbclient sphinx; }
+
 lint: build
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -86,6 +96,11 @@ format: build
 # hour. Writes docs/audits.md, and what is new to undisclosed/.
 audit-all: build
 	@$(BIN)/python -m audits $(ARGS)
+
+# soundsum beside other libraries, each in an environment of its own: features, noise, time. About ten minutes; writes the
+# tables of docs/comparison.md.
+compare: build
+	@$(BIN)/python -m benchmarks.libraries $(ARGS)
 
 bench: build
 	@$(BIN)/python -m benchmarks $(ARGS)
