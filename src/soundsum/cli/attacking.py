@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -34,21 +33,18 @@ def list_attacks(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([_describe_family(name, made) for name, made in defaults.items()], indent=2))
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("attack", "what goes wrong", "types"):
-        table.add_column(heading, no_wrap=heading == "attack")
-    table.add_column("default", no_wrap=True)
-    table.add_column("records", justify="right", no_wrap=True)
-    table.add_column("ratio", justify="right", no_wrap=True)
+    console = Console()
+    console.print(
+        f"{'attack':<23}{'example':<9}{'records':>13}  {'moves the sum by':>24}", style="bold", highlight=False
+    )
     for name, made in defaults.items():
         family = FAMILIES[name]
-        ratio = "infinite" if is_special(made.ratio) else words.times(made.ratio).removesuffix(" times")
-        records = words.size(made.records)
-        cells = (family.goes_wrong, family.types, made.problem.dtype.name, records, ratio)
-        table.add_row(f"[bold]{name}[/bold]", *cells)
-    console = Console()
-    console.print(table)
-    console.print("ratio: how many times the ideal sensitivity the sum moves. soundsum attack show NAME explains one.")
+        moved = "not a number" if is_special(made.ratio) else f"{words.times(made.ratio)} the ideal"
+        example = f"{made.problem.dtype.name:<9}{made.records:>13,}  {moved.removeprefix('about '):>24}"
+        console.print(f"[bold]{name:<23}[/bold]{example}", highlight=False, soft_wrap=True)
+        console.print(f"  [dim]{family.goes_wrong}; {family.types}[/dim]", highlight=False, soft_wrap=True)
+    console.print("\nThe ideal is how far one record may move a sum in theory.")
+    console.print("soundsum attack show NAME explains an attack, soundsum attack deliver top_salary carries one out.")
 
 
 @attack_app.command("show")
