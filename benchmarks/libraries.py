@@ -1,7 +1,7 @@
 """`make compare`: soundsum beside other libraries, each in an environment of its own: features, noise and time.
 
 The same records, bounds [0, 1000] and epsilon 1 for all. The noise is the mean distance of a release from the exact
-sum, the scale of Laplace noise; the time is the median of whole calls, with the table made ready as the library
+sum, the scale of Laplace noise; the time is that of the fastest whole call, with the table made ready as the library
 wants it. Writes the tables of docs/comparison.md.
 """
 

@@ -114,6 +114,7 @@ def contents(pages: dict[str, str]) -> str:
 
 CONTENTS = {
     "Analysts": [
+        "Installing <installing.md>",
         "Tutorial <tutorial.md>",
         "Notebook: from a table to publication <notebooks/publish_a_table.md>",
         "When not to use soundsum <when-not.md>",

@@ -150,7 +150,7 @@ class TestAttacks:
         assert done.returncode == 0
         rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
         assert "131,073" in rows["overflow"]
-        assert rows["repeated_rounding_2"].split()[-2:] == ["1,073,741,824", "33"]
+        assert rows["repeated_rounding_2"].split()[-5:] == ["1,073,741,824", "33", "times", "the", "ideal"]
         listed = json.loads(soundsum("attack", "list", "--json").stdout)
         assert [family["name"] for family in listed][-1] == "path"
 
@@ -198,7 +198,7 @@ class TestAttacks:
         assert done.returncode == 0
         assert "had_covid::DOUBLE" in done.stdout
         ordinary = next(line for line in done.stdout.splitlines() if line.startswith("an ordinary sum"))
-        assert "20 of 20 secrets, 100%" in ordinary
+        assert "gave away 20 of 20 secrets" in ordinary
         as_json = json.loads(soundsum("attack", "deliver", "dp_sgd_step", "--targets", "3", "--json").stdout)
         assert len(as_json["secrets"]) == 3
         refused = soundsum("attack", "deliver", "post")

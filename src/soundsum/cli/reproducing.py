@@ -26,7 +26,7 @@ def reproduce(
         Path | None, typer.Option("--html", help="Write everything as one HTML page with plots.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Compute the paper's tables, attacks and experiments anew, and compare each with what it prints.
+    """Recompute the paper's tables, attacks and experiments, and compare each with what it prints.
 
     Examples:
 
