@@ -21,7 +21,7 @@ from soundsum.attacks.ordinary import our_sum
 from soundsum.cli.delivered import tell
 from soundsum.cli.options import AsJson
 
-attack_app = typer.Typer(no_args_is_help=True, help="What goes wrong with ordinary sums, made executable.")
+attack_app = typer.Typer(no_args_is_help=True, help="Attacks: neighbouring datasets that an ordinary sum tells apart.")
 
 LONG = MOST_WRITTEN_OUT
 """Sums of more records than this take noticeable time, so a spinner turns meanwhile."""
