@@ -81,7 +81,7 @@ def test_it_begins_with_why_it_matters_then_pictures_and_tables_are_folded(tab, 
     tab.look(1280)
     tab.open(page)
     lead = tab.evaluate("document.querySelector('.lead').innerText")
-    assert lead.startswith("Statistics about people")
+    assert lead.startswith("Published statistics about people")
     assert lead.count(". ") == 1  # two sentences
     assert tab.evaluate("document.querySelectorAll('main details').length") >= 10
     assert tab.evaluate("document.querySelectorAll('main details[open]').length") == 0

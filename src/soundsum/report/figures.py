@@ -59,7 +59,7 @@ def figures(result: Reproduction) -> list[Figure]:
     made = [
         Figure(
             "pipeline",
-            "The way of a number, and where each attack strikes",
+            "What happens to a number, and where each attack strikes",
             (Picture(markup(pipeline())),),
             "Noise is made for the sensitivity a sum has in theory. Nearly every attack strikes where the sum is "
             "computed, before the noise; soundsum rounds each record alone and from there on computes in integers.",
