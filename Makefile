@@ -43,7 +43,7 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
 CHROMIUM := $(APT) install --yes --no-install-recommends chromium fonts-dejavu-core
 browser:
 	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
-	  echo "Installing Debian's Chromium (about 300 MB), in which the pages are tested..."; \
+	  echo "Installing Debian's Chromium, in which the pages are tested..."; \
 	  $(CHROMIUM) >/dev/null 2>&1 || { $(APT) update >/dev/null 2>&1 && $(CHROMIUM) >/dev/null 2>&1; } || { \
 	  echo "No browser: tests of pages will fail. Install one of $(BROWSERS)." >&2; exit 1; }
 
