@@ -6,7 +6,8 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build audit-all bench browser clean compare coq demo dist docs docs-tools format fuzz gradients lint mutants portable prove test torch wheels
+.PHONY: build audit-all bench browser clean compare coq databases demo dist docs docs-tools engines format fuzz gradients lint \
+  mutants portable prove test torch wheels
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -66,6 +67,19 @@ coq:
 # room or module alone is `make mutants ARGS="--only methods/grid"`. An interrupted run goes on where it was.
 mutants: build
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ARGS)
+
+# Sums in PostgreSQL and Spark, which are installed for it; both are started by the tests and stopped.
+engines: build databases
+	@$(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet tests/engines/databases $(ARGS)
+
+SERVERS := $(APT) install --yes --no-install-recommends postgresql openjdk-17-jre-headless
+databases: build
+	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 && ls -d /usr/lib/jvm/*17* >/dev/null 2>&1 || { \
+	  echo "Installing PostgreSQL and Java 17, on which Spark runs..."; \
+	  $(SERVERS) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(SERVERS) >/dev/null; } || { \
+	  echo "PostgreSQL 15 or later and Java 17 are needed: install postgresql and openjdk-17-jre-headless." >&2; exit 1; }; }
+	@$(BIN)/python -c 'import psycopg, pyspark' 2>/dev/null || { echo "Installing psycopg and PySpark (about half a gigabyte)..."; \
+	  $(PIP) install --constraint constraints.txt 'psycopg[binary]' pyspark; }
 
 # Gradients need torch (its CPU build, without what it needs for GPUs: where the usual index has none, PIP_EXTRA_INDEX_URL
 # names one that has), Opacus and scikit-learn's digits; `make test` does without them. Findings that are not disclosed

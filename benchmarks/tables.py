@@ -43,7 +43,7 @@ def _table(rng: np.random.Generator, rows: int, persons: int) -> pa.Table:
     return pa.table(columns)
 
 
-def _make_parquet(n: int) -> File:
+def make_parquet(n: int) -> File:
     """n rows of n / 25 persons in all groups, as Arrow writes them by default."""
     folder, rng = tempfile.TemporaryDirectory(), np.random.default_rng(SEED)
     path = str(Path(folder.name) / "rows.parquet")
@@ -104,7 +104,7 @@ def _duckdb_by_person_and_group(file: File) -> Any:
 
 PERSONS = Group(
     "persons, Parquet",
-    _make_parquet,
+    make_parquet,
     None,
     (
         Row("max_rows=10", _by_person, "DuckDB, clamped", _duckdb_by_person, 0.83, 2, 1e-6, fewest=5),
@@ -123,7 +123,7 @@ PERSONS = Group(
 
 PARQUET = Group(
     "ss.sum of a file",
-    _make_parquet,
+    make_parquet,
     None,
     (Row("Parquet", _sum, "Polars scan_parquet", _polars_scan, 0.83, 2, 1e-6),),
     share=10,

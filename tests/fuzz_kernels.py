@@ -205,6 +205,8 @@ def check_cells():
     native.parse_integers(block, places, -(2**63), 2**63 - 1, integers, flags)
     assert (flags <= are_floats).all()
     assert (integers.astype(values.dtype)[flags == 1] == values[flags == 1]).all()
+    native.parse_moments(block, places, pick(False, True), pick(False, True), integers, flags)
+    assert not (flags & are_floats).any()
     out = np.empty(int(places[:, 1].sum()), np.uint8)
     native.copy_cells(block, places, True, np.empty(size + 1, np.int32), out, flags)
     assert (are_floats <= flags).all()

@@ -53,6 +53,13 @@ def test_documents_run(document, tmp_path, monkeypatch):
         assert ss.attack("path", target=np.sum).ratio == 65536
 
 
+@pytest.mark.parametrize("document", ["docs/engines/duckdb.md", "docs/engines/polars.md"])
+def test_pages_of_engines_run(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks(document, "python")
+    exec(compile(block, document, "exec"), {})
+
+
 def test_the_tutorial_is_right_about_its_numbers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}

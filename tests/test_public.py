@@ -16,12 +16,13 @@ NAMES = [
     "Attack", "Audit", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Count", "Finding", "FloatType",
     "Histogram", "IntType", "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases",
     "Rounding", "Runs", "Several", "Sum", "Target", "Unit", "Variance", "__version__", "attack", "audit", "check",
-    "count", "histogram", "mean", "plan", "plans", "private_max_size", "release", "sum", "variance",
+    "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "sum",
+    "variance", "week", "year",
 ]  # fmt: skip
 
 COMMON = {
     "--epsilon", "--delta", "--rho", "--noise", "--relation", "--by", "--groups", "--where", "--privacy-unit",
-    "--max-rows", "--max-groups", "--missing", "--budget", "--data", "--json",
+    "--max-rows", "--max-groups", "--missing", "--table", "--engine", "--budget", "--data", "--json",
 }  # fmt: skip
 BOUNDED = COMMON | {"file", "--column", "--bounds", "--dtype", "--size"}
 WHOM = {"--privacy-unit", "--relation", "--data", "--max-failures"}
@@ -33,7 +34,8 @@ COMMANDS = {
     "mean": BOUNDED,
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
-    "histogram": COMMON | {"file", "--column", "--edges", "--categories", "--dtype"},
+    "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
+    "release": {"file", "request", "--epsilon", "--budget", "--data", "--json"},
     "check": {"file", "--budget"},
     "budget create": {"ledger", "--epsilon", "--delta", "--rho", *WHOM},
     "budget show": {"ledger", "--json"},
@@ -57,7 +59,7 @@ COMMANDS = {
 
 OPTIONS = {
     "relation", "by", "groups", "where", "privacy_unit", "max_rows", "max_groups", "noise", "delta", "rho", "missing",
-    "budget", "name",
+    "budget", "name", "table", "engine",
 }  # fmt: skip
 OF_NUMBERS = OPTIONS | {"data", "lower", "upper", "epsilon", "column", "size", "dtype"}
 SIGNATURES = {
@@ -66,7 +68,7 @@ SIGNATURES = {
     "mean": OF_NUMBERS,
     "variance": OF_NUMBERS,
     "count": OPTIONS | {"data", "epsilon", "column"},
-    "histogram": OPTIONS | {"data", "edges", "epsilon", "categories", "column", "dtype"},
+    "histogram": OPTIONS | {"data", "edges", "epsilon", "categories", "bins", "lower", "upper", "column", "dtype"},
 }
 
 

@@ -6,6 +6,7 @@ import soundsum as ss
 from soundsum.arithmetic import grids
 from soundsum.methods import grid
 from soundsum.privacy.units import Unit
+from soundsum.releases.planning import make_claim
 from soundsum.statistics import Sum
 
 
@@ -22,6 +23,7 @@ def test_the_grid_the_parts_and_the_sensitivities_are_computed_once(monkeypatch)
         monkeypatch.setattr(owner, name, counted if not isinstance(original, classmethod) else classmethod(counted))
 
     grid._grid.cache_clear()
+    make_claim.cache_clear()
     monkeypatch.setattr(grid, "power_of_two_grid", lambda *a: calls.append("grid") or grids.power_of_two_grid(*a))
     count(Unit, "norms")
     count(Sum, "parts")

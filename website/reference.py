@@ -18,6 +18,7 @@ GROUPS = {
         "What is asked of a table, in one call or several for one charge.",
         ("sum", "mean", "variance", "count", "histogram", "release"),
         ("Sum", "Mean", "Variance", "Count", "Histogram"),
+        ("year", "month", "week", "day", "hour"),
     ),
     "releases": (
         "Releases",

@@ -89,6 +89,12 @@ void bind_cells(nb::module_& m) {
         nb::gil_scoped_release release;
         parse_integers(cells, low, high, out.data(), flags.data());
     }, nb::arg("block"), nb::arg("cells"), nb::arg("low"), nb::arg("high"), nb::arg("out").noconvert(), nb::arg("flags").noconvert());
+    m.def("parse_moments", [](Block block, Pairs pairs, bool instants, bool times, Written<std::int64_t> out, Written<std::uint8_t> flags) {
+        require(out, flags.shape(0));
+        const Cells cells = cells_of(block, pairs, flags.shape(0));
+        nb::gil_scoped_release release;
+        parse_moments(cells, instants, times, out.data(), flags.data());
+    }, nb::arg("block"), nb::arg("cells"), nb::arg("instants"), nb::arg("times"), nb::arg("out").noconvert(), nb::arg("flags").noconvert());
     m.def("copy_cells", [](Block block, Pairs pairs, bool are_texts, Written<std::int32_t> offsets, Written<std::uint8_t> out,
                            Written<std::uint8_t> flags) {
         const Cells cells = cells_of(block, pairs, flags.shape(0));

@@ -1,5 +1,6 @@
 // Numbers as they are spelled in CSV: [+-] digits [. digits] [e [+-] digits], inf, infinity, nan, in any case; integers are
-// [+-] and up to 37 digits. Whatever else there is makes a cell missing and nothing more. Model: tests/data/test_cells.py.
+// [+-] and up to 37 digits. Whatever else there is makes a cell missing and nothing more. Model: tests/data/test_cells.py. Dates and
+// times are as ISO 8601 has them.
 #include "parse.hpp"
 
 #include <charconv>
@@ -172,6 +173,66 @@ bool parse_integer(std::string_view cell, std::int64_t& out) {
     return std::from_chars(text.data(), text.data() + text.size(), out).ec == std::errc{};
 }
 
+// Days from 1970-01-01 to a date, in years that begin in March, so that the day that some of them lack is the last.
+std::int64_t days_to(std::int64_t year, std::int64_t month, std::int64_t day) {
+    const std::int64_t y = month > 2 ? year : year - 1, m = (month + 9) % 12;
+    return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
+}
+
+// The grammar is TEXT in soundsum/data/moments.py, and second_of there the model.
+bool parse_moment(std::string_view cell, bool instants, bool times, std::int64_t& out) {
+    std::string_view text = trim(cell);
+    bool fits = true;
+    const auto number = [&](std::size_t digits) {
+        std::int64_t value = 0;
+        fits &= text.size() >= digits;
+        for (; digits && !text.empty(); --digits, text.remove_prefix(1)) {
+            fits &= is_digit(text[0]);
+            value = 10 * value + (text[0] - '0');
+        }
+        return value;
+    };
+    const auto skip = [&](char c) {
+        const bool is_there = !text.empty() && text[0] == c;
+        if (is_there) text.remove_prefix(1);
+        return is_there;
+    };
+    const std::int64_t year = number(4);
+    fits &= skip('-');
+    const std::int64_t month = number(2);
+    fits &= skip('-');
+    const std::int64_t day = number(2);
+    std::int64_t hour = 0, minute = 0, second = 0, sign = 0, hours = 0, minutes = 0, seconds = 0;
+    const bool has_time = skip('T') || skip(' ');
+    bool has_offset = false;
+    if (has_time) {
+        hour = number(2);
+        if (skip(':')) {
+            minute = number(2);
+            if (skip(':')) {
+                second = number(2);
+                if (skip('.') || skip(',')) {
+                    number(1);
+                    while (!text.empty() && is_digit(text[0])) text.remove_prefix(1);
+                }
+            }
+        }
+        sign = skip('+') ? 1 : skip('-') ? -1 : 0;
+        has_offset = sign || skip('Z');
+        if (sign) {
+            hours = number(2);
+            if (!text.empty()) skip(':'), minutes = number(2);
+            if (!text.empty()) skip(':'), seconds = number(2);
+        }
+    }
+    fits &= text.empty() && year >= 1 && month >= 1 && month <= 12 && day >= 1 && hour < 24 && minute < 60 && second < 60;
+    fits &= hours < 24 && minutes < 60 && seconds < 60;
+    fits = fits && day <= days_to(year + (month == 12), month % 12 + 1, 1) - days_to(year, month, 1);
+    if (!fits || (instants && !has_offset) || (times && !has_time)) return false;
+    out = 86400 * days_to(year, month, day) + 3600 * hour + 60 * minute + second - sign * (3600 * hours + 60 * minutes + seconds);
+    return true;
+}
+
 // By the table of well-formed byte sequences in the Unicode standard (3-7).
 bool is_utf8(std::string_view text) {
     const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -219,6 +280,13 @@ void parse_integers(const Cells& cells, std::int64_t low, std::int64_t high, std
         const bool found = parse_integer(cell, out[i]) && low <= out[i] && out[i] <= high;
         out[i] = found ? out[i] : 0;
         return found;
+    });
+}
+
+void parse_moments(const Cells& cells, bool instants, bool times, std::int64_t* out, std::uint8_t* flags) {
+    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) {
+        out[i] = 0;
+        return parse_moment(cell, instants, times, out[i]);
     });
 }
 

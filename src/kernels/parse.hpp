@@ -19,6 +19,10 @@ struct Cells {
 template <class Float> void parse_floats(const Cells&, Float* out, std::uint8_t* flags);
 void parse_integers(const Cells&, std::int64_t low, std::int64_t high, std::int64_t* out, std::uint8_t* flags);
 
+// The second, since 1970, of each cell that spells a date, or a date and a time of day, perhaps with how far it is from UTC, and a
+// flag of 0 for others: with `instants` for those that do not say how far, with `times` for those without a time of day.
+void parse_moments(const Cells&, bool instants, bool times, std::int64_t* out, std::uint8_t* flags);
+
 // The cells one after another, each between two offsets, and a flag of 0 for those that are empty; of texts, also for those
 // that are not UTF-8. As many bytes of `out` are written as the cells have together.
 void copy_cells(const Cells&, bool are_texts, std::int32_t* offsets, std::uint8_t* out, std::uint8_t* flags);

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from soundsum.auditor.target import Target
     from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
     from soundsum.data.boundary import ReadFailed
+    from soundsum.data.periods import day, hour, month, week, year
     from soundsum.data.relations import Relation
     from soundsum.data.runs import Runs
     from soundsum.privacy.units import Unit
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from soundsum.releases.calls import mean, release, sum, variance
     from soundsum.releases.certificates import check
     from soundsum.releases.counting import count, histogram
-    from soundsum.releases.outcome import Release, Releases, Several
+    from soundsum.releases.outcome import Release
     from soundsum.releases.planning import Plan, plan, plans
     from soundsum.releases.private import Private
+    from soundsum.releases.several import Releases, Several
     from soundsum.releases.sizes import private_max_size
     from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
 
@@ -41,6 +43,7 @@ _HOMES = {
     "soundsum.auditor.target": ("Target",),
     "soundsum.budget": ("Budget", "BudgetExceeded", "BudgetMismatch", "Cost"),
     "soundsum.data.boundary": ("ReadFailed",),
+    "soundsum.data.periods": ("day", "hour", "month", "week", "year"),
     "soundsum.data.relations": ("Relation",),
     "soundsum.data.runs": ("Runs",),
     "soundsum.privacy.units": ("Unit",),
@@ -48,9 +51,10 @@ _HOMES = {
     "soundsum.releases.calls": ("mean", "release", "sum", "variance"),
     "soundsum.releases.certificates": ("check",),
     "soundsum.releases.counting": ("count", "histogram"),
-    "soundsum.releases.outcome": ("Release", "Releases", "Several"),
+    "soundsum.releases.outcome": ("Release",),
     "soundsum.releases.planning": ("Plan", "plan", "plans"),
     "soundsum.releases.private": ("Private",),
+    "soundsum.releases.several": ("Releases", "Several"),
     "soundsum.releases.sizes": ("private_max_size",),
     "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
 }
@@ -88,14 +92,19 @@ __all__ = [
     "audit",
     "check",
     "count",
+    "day",
     "histogram",
+    "hour",
     "mean",
+    "month",
     "plan",
     "plans",
     "private_max_size",
     "release",
     "sum",
     "variance",
+    "week",
+    "year",
 ]
 
 

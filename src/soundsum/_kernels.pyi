@@ -110,6 +110,14 @@ def parse_integers(
     out: NDArray[np.int64],
     flags: NDArray[np.uint8],
 ) -> None: ...
+def parse_moments(
+    block: NDArray[np.uint8],
+    cells: NDArray[np.uint32],
+    instants: bool,
+    times: bool,
+    out: NDArray[np.int64],
+    flags: NDArray[np.uint8],
+) -> None: ...
 def copy_cells(
     block: NDArray[np.uint8],
     cells: NDArray[np.uint32],

@@ -209,7 +209,10 @@ S = TypeVar("S", bound=Scheme)
 def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
     reasons = adder.unmet(problem)
     if not unit.is_plain and adder not in BY_GROUP:
-        reasons = [*reasons, "sums by group or person are added by wide or grid; leave method out"]
+        reasons = [
+            *reasons,
+            "sums by group, by person or of some rows are added by wide or grid; leave method out",
+        ]
     if unit.max_rows is not None and problem.relation != Relation.SYMMETRIC:
         reasons = [*reasons, f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}"]
     return tuple(reasons)

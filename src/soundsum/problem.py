@@ -11,6 +11,7 @@ from typing import Any
 
 from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.arithmetic.words import bound
 from soundsum.data.relations import Relation
 
 
@@ -54,7 +55,7 @@ class Problem:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         if self.lower > self.upper:
-            raise ValueError(f"lower={self.lower} is above upper={self.upper}; swap them")
+            raise ValueError(f"lower={bound(self.lower)} is above upper={bound(self.upper)}; swap them")
         if self.size is not None and not self.relation.sized:
             raise ValueError(
                 f"size={self.size}: under {self.relation} the number of records is private; leave size out, "
@@ -100,14 +101,15 @@ class Problem:
     def __str__(self) -> str:
         size = "" if self.size is None else f", n = {self.size:,}"
         limit = "" if self.max_size is None else f", n up to {self.max_size:,}"
-        return f"{self.dtype} records in [{self.lower}, {self.upper}], {self.relation} neighbours{size}{limit}"
+        bounds = f"[{bound(self.lower)}, {bound(self.upper)}]"
+        return f"{self.dtype} records in {bounds}, {self.relation} neighbours{size}{limit}"
 
 
 def _bound(name: str, value: Any) -> Fraction:
-    bound = exact(value, name)
-    if is_special(bound):
-        raise ValueError(f"{name}={bound}: bounds are finite numbers; give the range the records may lie in")
-    return Fraction(bound)
+    given = exact(value, name)
+    if is_special(given):
+        raise ValueError(f"{name}={given}: bounds are finite numbers; give the range the records may lie in")
+    return Fraction(given)
 
 
 def _count(name: str, value: Any) -> int | None:

@@ -149,7 +149,7 @@ def test_a_file_that_is_no_ledger(tmp_path, content):
 
 
 def test_a_directory(tmp_path):
-    refused(tmp_path, PermissionError, "must be a file")
+    refused(tmp_path, ValueError, "is not a soundsum ledger; give the path of one")
 
 
 def test_somebody_else_s_database(tmp_path):
@@ -230,7 +230,7 @@ def test_a_short_lock_is_waited_for(path):
 def test_no_directory_and_no_ledger(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere is not a directory; make it first"):
         Budget(epsilon=1, path=tmp_path / "nowhere" / "ledger.db")
-    with pytest.raises(FileNotFoundError, match=r"there is no ledger at .*; give the budget's total"):
+    with pytest.raises(FileNotFoundError, match=r"there is no ledger at .*; make one: soundsum budget create"):
         Budget(path=tmp_path / "ledger.db")
     with pytest.raises(FileNotFoundError, match="there is no ledger at"):
         ledger_to_json(tmp_path / "ledger.db")

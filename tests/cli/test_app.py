@@ -54,11 +54,11 @@ def test_one_method_is_explained():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--dtype", "float64", "--bounds", "2", "1"], "lower=2 is above upper=1; swap them"),
-        (["--dtype", "flot", "--bounds", "0", "1"], "dtype='flot' is not a number type"),
+        (["--dtype", "float64", "--bounds", "2", "1"], "--bounds 2 1: the lower bound is above the upper; swap them"),
+        (["--dtype", "flot", "--bounds", "0", "1"], "--dtype flot is not a number type"),
         (["--dtype", "float64", "--bounds", "0", "1", "--size", "5", "--relation", "symmetric"], "leave size out"),
-        (["--dtype", "float64", "--bounds", "0", "1", "--method", "kahan"], "give max_size="),
-        (["--dtype", "float64", "--bounds", "0", "x"], "upper='x' is not a number"),
+        (["--dtype", "float64", "--bounds", "0", "1", "--method", "kahan"], "give --max-size"),
+        (["--dtype", "float64", "--bounds", "0", "x"], "--bounds x is not a number"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
@@ -132,7 +132,7 @@ class TestReleases:
         "options, message",
         [
             (["--column", "salary", "--epsilon", "1"], "column 'salary' is not in the table; its names are"),
-            (["--column", "pay", "--epsilon", "0"], "epsilon=0: a privacy parameter is a finite number above 0"),
+            (["--column", "pay", "--epsilon", "0"], "--epsilon 0: a privacy parameter is a finite number above 0"),
             (["--column", "pay"], "epsilon is missing"),
             (["--column", "pay", "--epsilon", "1", "--budget", "/nonexistent/l.db"], "/nonexistent/l.db"),
         ],

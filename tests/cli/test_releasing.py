@@ -51,7 +51,7 @@ def test_groups_are_read_as_what_the_column_holds_and_from_a_file(soundsum):
     assert [(r["group"], r["value"]) for r in json.loads(typed.stdout)] == [(2021, 1)]
     refused = soundsum("count", "t.parquet", "--epsilon", "1", "--by", "year", "--groups", "old,new")
     assert refused.returncode == 2
-    assert "column 'year' is int64; list groups of that type" in refused.stderr
+    assert "column 'year' is int64; give values of that type in --groups" in refused.stderr
 
 
 def test_groups_of_several_columns(soundsum):
@@ -173,17 +173,20 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
     "arguments, message",
     [
         ([*SUM, "--by", "dept"], "which groups there are is itself private"),
-        ([*SUM, "--groups", "a"], "without by="),
+        ([*SUM, "--groups", "a"], "without --by"),
         (
             [*SUM, "--by", "floor", "--groups", "a"],
             "column 'floor' is not in the table; its names are the cells of the first line",
         ),
         ([*SUM, "--relation", "hamming", "--privacy-unit", "person"], "needs symmetric"),
         ([*SUM, "--relation", "hamming", "--size", "5"], "it is about hamming, and the budget about symmetric"),
-        ([*SUM, "--method", "magic"], "method='magic' is not one of auto"),
-        (["sum", "t.csv", *PAY, "--epsilon", "nan"], "epsilon='nan' is not a number"),
+        ([*SUM, "--method", "magic"], "--method magic is not one of auto"),
+        (["sum", "t.csv", *PAY, "--epsilon", "nan"], "--epsilon: nan is not a finite number"),
         (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "absurdly small"),
-        (["sum", "t.csv", "--column", "pay", "--bounds", "6", "0", "--epsilon", "1"], "lower=6 is above upper=0; swap"),
+        (
+            ["sum", "t.csv", "--column", "pay", "--bounds", "6", "0", "--epsilon", "1"],
+            "--bounds 6 0: the lower bound is above",
+        ),
         (["sum", "none.csv", *PAY, "--epsilon", "1"], "none.csv: no such file; check the path"),
         (["sum", "empty.csv", *PAY, "--epsilon", "1"], "empty.csv cannot be read as csv"),
         (["histogram", "t.csv", "--column", "pay", "--edges", "0,x", "--epsilon", "1"], "'x' is not a number"),
@@ -290,3 +293,48 @@ def test_a_file_that_is_no_certificate(soundsum):
         done = soundsum("check", "c.json")
         assert done.returncode == 2
         assert "holds no certificate" in done.stderr
+
+
+def test_groups_by_month_and_hour(soundsum):
+    rows = ["2024-01-05,a,2024-01-05T07:30Z,1", "2024-01-31,b,2024-01-05T08:30Z,2", "2024-03-01,a,,4", "none,a,x,8"]
+    (soundsum.folder / "d.csv").write_text("\n".join(["day,ward,at,x", *rows]) + "\n")
+    ask = ("sum", "d.csv", "--column", "x", "--bounds", "0", "10", "--epsilon", "100000", "--json")
+
+    def groups(*options):
+        done = soundsum(*ask, *options)
+        assert done.returncode == 0, done.stderr
+        return {str(r["group"]): round(r["value"]) for r in json.loads(done.stdout)}
+
+    by_month = groups("--by", "month(day)", "--groups", "2024-01..2024-03")
+    assert by_month == {"2024-01-01": 3, "2024-02-01": 0, "2024-03-01": 4}
+    assert groups("--by", "month(day)", "--groups", "2024-03,2023-11..2024-01") == {
+        "2024-03-01": 4, "2023-11-01": 0, "2023-12-01": 0, "2024-01-01": 3,
+    }  # fmt: skip
+    both = ("--by", "ward", "--groups", "a,b", "--by", "year(day)", "--groups", "2024")
+    assert groups(*both) == {"['a', '2024-01-01']": 5, "['b', '2024-01-01']": 2}
+    zoned = ("--by", "hour(at, Europe/Vienna)", "--groups", "2024-01-05T08,2024-01-05T09")
+    assert groups(*zoned) == {"2024-01-05 08:00:00+01:00": 1, "2024-01-05 09:00:00+01:00": 2}
+    shown = soundsum(*ask[:-1], "--by", "week(day)", "--groups", "2024-W01..2024-W02").stdout
+    assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["2024-01-01", "2024-01-08"]
+    for wrong, message in {
+        ("--by", "month(day)", "--groups", "2024-01-05"): "'2024-01-05' is not where a month begins; give months",
+        ("--by", "month(day)", "--groups", "2024-03..2024-01"): "last is before first",
+        ("--by", "month(day, Wien)", "--groups", "2024-03"): "zone='Wien' is no time zone known here",
+        ("--by", "month(dya)", "--groups", "2024-03"): "column 'dya' is not in the table",
+        ("--by", "month(day)"): "which groups there are is itself private",
+    }.items():
+        refused = soundsum(*ask, *wrong)
+        assert refused.returncode == 2
+        assert message in refused.stderr
+
+
+def test_a_column_that_is_called_like_a_period_is_never_mistaken_for_one(soundsum):
+    ask = ("count", "t.parquet", "--epsilon", "100000", "--by", "month(day)", "--json")
+    column = {"month(day)": ["2024-01", "2024-01-01"]}
+    pyarrow.parquet.write_table(pa.table(column), soundsum.folder / "t.parquet")
+    done = soundsum(*ask, "--groups", "2024-01")
+    assert [(r["group"], r["value"]) for r in json.loads(done.stdout)] == [("2024-01", 1)]
+    pyarrow.parquet.write_table(pa.table({**column, "day": ["2024-01-01"] * 2}), soundsum.folder / "t.parquet")
+    refused = soundsum(*ask, "--groups", "2024-01")
+    assert refused.returncode == 2
+    assert "there is a column of this name, and a column 'day'; rename one of them" in refused.stderr

@@ -148,7 +148,7 @@ def test_texts_are_a_column_whatever_they_say():
 
 def test_names_of_files_are_not_shown(tmp_path):
     (tmp_path / "visit.John Smith").touch()
-    with pytest.raises(ValueError, match="no suffix is not a known format") as caught:
+    with pytest.raises(ValueError, match="without a suffix its format is not known") as caught:
         total(tmp_path / "*")
     assert "mith" not in str(caught.value)
 
@@ -188,3 +188,62 @@ def test_a_column_that_arrow_has_no_type_for_is_in_nobodys_way():
     assert total(lazy) == 3
     with pytest.raises(TypeError, match="column 'wide' is list"):
         ss.sum(lazy, 0, 1, 1, column="wide")
+
+
+@pytest.fixture(params=["parquet", "feather"])
+def odd_folder(request, tmp_path):
+    """Keys that are no numbers, or missing, or spelled in another way."""
+    keys = {"2020": 1.0, "+02021": 2.0, "abc": 4.0, "__HIVE_DEFAULT_PARTITION__": 8.0, "9" * 20: 0.5, "7%2E5": 0.25}
+    for key, value in keys.items():
+        place = tmp_path / "rows" / f"year={key}"
+        place.mkdir(parents=True)
+        table = pa.table({"x": [value, value]})
+        if request.param == "parquet":
+            pq.write_table(table, place / "t.parquet")
+        else:
+            pyarrow.feather.write_feather(table, place / "t.feather")
+    return tmp_path / "rows"
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["by row groups", "by pages"])
+def test_an_owner_types_the_keys_of_a_folder(odd_folder, small, monkeypatch):
+    """What is no number of the type is missing, as a cell of CSV would be, and nothing raises."""
+    if not small:
+        monkeypatch.setattr(files, "SMALL_GROUP_ROWS", 0)
+    owner = ss.Private(odd_folder, budget=ss.Budget(epsilon=10**9), schema={"year": "int64"})
+    by_year = owner.sum("x", 0, 10, LITTLE_NOISE, by="year", groups=[2020, 2021, 7])
+    assert [round(r.value, 2) for r in by_year.values()] == [2, 4, 0]
+    assert round(owner.sum("x", 0, 10, LITTLE_NOISE, where=[("year", ">", 2020)]).value, 2) == 4
+    assert owner.sum("year", 0, 3000, LITTLE_NOISE).value == 2 * (2020 + 2021)
+    crossed = owner.count(LITTLE_NOISE, by=["year", "x"], groups=[[2020], [1.0, 2.0]])
+    assert [r.value for r in crossed.values()] == [2, 0]
+    decimal = ss.Private(odd_folder, budget=ss.Budget(epsilon=10**9), schema={"year": "float64"})
+    assert round(decimal.sum("year", 0, 3000, LITTLE_NOISE).value, 1) == 2 * (2020 + 2021 + 3000 + 7.5)
+    assert round(decimal.sum("x", 0, 10, LITTLE_NOISE, where=[("year", "<", 8.0)]).value, 2) == 0.5
+
+
+def test_the_type_of_a_key_can_be_given_for_a_sum_and_is_text_otherwise(odd_folder):
+    assert ss.sum(odd_folder, 0, 3000, LITTLE_NOISE, column="year", dtype="int64").value == 2 * (2020 + 2021)
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(TypeError, match="column 'year' is in the names of folders, which are text; give dtype="):
+        ss.sum(odd_folder, 0, 3000, 1, column="year", budget=budget)
+    with pytest.raises(ValueError, match="cannot be looked up in a column of string"):
+        ss.count(odd_folder, 1, by="year", groups=[2020], budget=budget)
+    assert budget.entries() == []
+    spelled = ss.sum(odd_folder, 0, 10, LITTLE_NOISE, column="x", by="year", groups=["2020", "+02021", "abc", "2021"])
+    assert [round(r.value, 2) for r in spelled.values()] == [2, 4, 8, 0]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("own", [[1.0], ["2020"], [2020]], ids=["float", "text", "int"])
+def test_files_that_have_the_key_as_a_column_too(tmp_path, own, which):
+    """Which of the two is meant cannot be known, and they may differ."""
+    for i, year in enumerate((2020, 2021)):
+        (tmp_path / f"year={year}").mkdir()
+        more = {"year": own} if i == which else {}
+        pq.write_table(pa.table({"x": [1.0], **more}), tmp_path / f"year={year}" / "t.parquet")
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ValueError, match="its files have a column 'year', and its folders are named by it too"):
+        ss.sum(tmp_path, 0, 10, 1, column="x", budget=budget)
+    assert budget.entries() == []
+    assert total([tmp_path / "year=2020" / "t.parquet", tmp_path / "year=2021" / "t.parquet"]) == 2

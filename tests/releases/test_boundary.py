@@ -279,7 +279,7 @@ class TestOddKeys:
         ]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert ss.sum(odd, 0, 9, 1).value == 2.5
+            assert ss.sum(odd, 0, 9, 1).value == 4.5
 
 
 class TestCsv:

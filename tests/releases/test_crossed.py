@@ -93,7 +93,7 @@ def test_the_owner_lists_categories_of_each_column(silent):
     schema = {"ward": ["a", "b"], "year": [2020, 2021], "x": ("float64", 0, 10)}
     owner = ss.Private(TABLE, budget=ss.Budget(epsilon=2), schema=schema)
     assert list(owner.sum("x", epsilon=1, by=["ward", "year"])) == list(itertools.product(["a", "b"], [2020, 2021]))
-    assert owner.budget.entries()[0].what.endswith("by ward, year")
+    assert ", by ward, year, " in owner.budget.entries()[0].what
     with pytest.raises(ValueError, match="groups= is missing"):
         owner.sum("x", epsilon=1, by=["ward", "late"])
 
@@ -126,7 +126,7 @@ def test_unknown_columns():
 def test_many_values_in_many_columns():
     """More combinations than 32 bits count, of which few are listed."""
     listed = [(i, 7 * i % 100_000, i) for i in range(1000)]
-    groups = CrossedGroups(listed, ["a", "b", "c"])
+    groups = CrossedGroups(["a", "b", "c"], listed)
     keys = [pa.array(column) for column in zip(*listed, (5, 5, 5), strict=True)]
     assert groups.codes(keys).tolist() == [*range(1000), 1000]
 

@@ -159,7 +159,7 @@ class TestGroups:
             ({"privacy_unit": "id", "relation": "hamming"}, ValueError, "privacy_unit= needs symmetric"),
             ({"privacy_unit": "id", "max_rows": 0}, ValueError, "max_rows=0"),
             ({"privacy_unit": "id", "max_groups": 1.5}, ValueError, "max_groups=1.5"),
-            ({"by": ["a"] * 6}, ValueError, "names a column twice"),
+            ({"by": ["a"] * 6}, ValueError, "'a' is there twice; values go with data that is one column"),
             ({"size": 5, "relation": "change_one"}, ValueError, "size=5 but the data has 6 records"),
         ],
     )

@@ -199,7 +199,7 @@ class TestBudget:
         ({"epsilon": 1, "noise": "gaussian", "delta": 2}, "a delta is below 1"),
         ({"epsilon": 1, "noise": "gaussian", "rho": 1}, "not both"),
         ({"epsilon": 1, "noise": "uniform"}, "is not one of laplace, gaussian"),
-        ({"epsilon": 1, "missing": "drop", "relation": "hamming"}, "changes the number of records"),
+        ({"epsilon": 1, "missing": "none"}, 'neither "zero" nor "drop"'),
     ],
 )
 def test_impossible_promises_are_refused(arguments, message):

@@ -183,7 +183,7 @@ def test_what_is_not_there_is_named():
         ss.sum(TABLE, 0, 1, 1, column="salary")
     with pytest.raises(TypeError, match="column 'who' is string, not numbers"):
         ss.sum(TABLE, 0, 1, 1, column="who")
-    with pytest.raises(ValueError, match="column= is missing; it names what to read: pay, n, who"):
+    with pytest.raises(ValueError, match="column= is missing, the name of the column to read; it has pay, n, who"):
         ss.sum(TABLE, 0, 1, 1)
     with pytest.raises(ValueError, match="the data is a single column"):
         ss.sum([1.0], 0, 1, 1, column="x")

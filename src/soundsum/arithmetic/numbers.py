@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -297,6 +297,12 @@ NAMED: dict[str, NumberType] = {
 """The types with a name, which are those with kernels."""
 
 
+@lru_cache(maxsize=64)
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """NumPy's own name of a dtype, which it takes its time to make."""
+    return dtype.name
+
+
 def number_type(dtype: object) -> NumberType:
     """The type named by a string ("float32", "int5", "float(2,3)"), a NumPy dtype or scalar type, or a type itself.
 
@@ -313,7 +319,7 @@ def number_type(dtype: object) -> NumberType:
         if match := re.fullmatch(r"float\((\d+), ?(\d+)\)", dtype):
             return FloatType(int(match[1]), int(match[2]))
     try:
-        name = None if dtype is None else np.dtype(dtype).name  # type: ignore[call-overload]
+        name = None if dtype is None else dtype_name(np.dtype(dtype))  # type: ignore[call-overload]
     except (TypeError, ValueError, SyntaxError):
         name = None
     if name in NAMED:

@@ -5,6 +5,8 @@ None of it decides anything. What programs read is `str(Fraction)`, exact.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -19,31 +21,39 @@ MOST_TERMS = 5
 
 
 def number(x: Fraction | int) -> str:
-    """An integer in full, a power of two as such, anything else to seven digits.
+    """An integer in full, anything else to seven digits.
 
-    >>> number(Fraction(1500)), number(Fraction(1, 2**60)), number(Fraction(1, 3)), number(Fraction(3, 2))
-    ('1,500', '2^-60', '0.3333333', '1.5')
+    >>> number(Fraction(1500)), number(Fraction(1, 2**60)), number(Fraction(1, 3)), number(2**64)
+    ('1,500', '8.673617e-19', '0.3333333', '1.844674e+19')
     """
     x = Fraction(x)
     if x.denominator == 1 and abs(x) < 10**15:
         return f"{int(x):,}"
-    if x > 0 and x == power_of_two(floor_log2(x)) and abs(floor_log2(x)) > 9:
-        return f"2^{floor_log2(x)}"
     if abs(floor_log2(x)) > 1000:
         return f"about {'-' if x < 0 else ''}2^{floor_log2(x)}"
     return f"{float(x):,.7g}"
 
 
 def ratio(x: Fraction) -> str:
-    """A ratio; close to 1, as 1 and what is missing or in excess.
+    """A ratio; where seven digits do not tell it from 1, on which side of it.
 
     >>> ratio(1 - Fraction(1, 2**50)), ratio(1 + Fraction(1, 2**40)), ratio(Fraction(1)), ratio(Fraction(3, 2))
-    ('1 - 8.9e-16', '1 + 9.1e-13', '1', '1.5')
+    ('just under 1', 'just over 1', '1', '1.5')
     """
     excess = x - 1
     if excess and abs(excess) < Fraction(1, 10**6):
-        return f"1 {'+' if excess > 0 else '-'} {float(abs(excess)):.1e}"
+        return "just over 1" if excess > 0 else "just under 1"
     return number(x)
+
+
+def shorten(given: object) -> str:
+    """What somebody gave, to say it back in an error.
+
+    >>> shorten("1e400"), shorten(10**400), shorten(Fraction(1, 3))
+    ('1e400', '100000000000000000...', '1/3')
+    """
+    text = str(given)
+    return text if len(text) <= 24 else f"{text[:18]}..."
 
 
 def ratio_from_below(x: Fraction | None) -> str:
@@ -69,22 +79,39 @@ def amount(x: Fraction) -> str:
     return str(x) if x.denominator < 10**4 and Fraction(short) != x else short
 
 
-def readable(value: int | float | Fraction) -> str:
-    """A released value, however large.
+def estimate(value: Value, low: Value, high: Value) -> str:
+    """A value in as many digits as its interval needs; a whole number in full.
 
-    >>> readable(1234567), readable(1234.5678901234), readable(10**400)
-    ('1,234,567', '1,234.56789', 'inf')
+    >>> estimate(Fraction(1234567, 1000), 1234, 1235.5), estimate(1234567, 0, 10**7), estimate(10**400, 0, 2 * 10**400)
+    ('1,234.6', '1,234,567', '1.0e+400')
     """
-    return f"{value:,}" if isinstance(value, int) and abs(value) < 10**15 else f"{nearest_float(value):,.10g}"
+    exact, least, most = _printed(value), _printed(low), _printed(high)
+    return _round(exact, _place(least, most), max(abs(exact), abs(least), abs(most)), round)
 
 
-def interval(low: float, high: float) -> str:
-    """Where something lies.
+def interval(low: Value, high: Value) -> str:
+    """Where something lies, in as many digits as that needs: two of the width, the ends rounded outward.
 
-    >>> interval(1234.5678, 5e6)
-    '1,234.57 to 5e+06'
+    >>> interval(1234.5678, 5e6), interval(4999991.5, 5000008.5), interval(37.94123, 37.94749), interval(7, 7)
+    ('1,234 to 5,000,000', '4,999,991 to 5,000,009', '37.9412 to 37.9475', '7 to 7')
+    >>> interval(1e-9, 3e-9), interval(10**17, 10**17 + 3), interval(-(10**30), 2 * 10**30)
+    ('1.0e-09 to 3.0e-09', '100,000,000,000,000,000 to 100,000,000,000,000,003', '-1.0e+30 to 2.0e+30')
     """
-    return f"{low:,.6g} to {high:,.6g}"
+    least, most = _printed(low), _printed(high)
+    place, size = _place(least, most), max(abs(least), abs(most))
+    return f"{_round(least, place, size, math.floor)} to {_round(most, place, size, math.ceil)}"
+
+
+def bound(x: Fraction) -> str:
+    """An exact number as somebody may have written it: whole, as a float prints, or as a fraction.
+
+    >>> bound(Fraction(200000)), bound(Fraction(0.1)), bound(Fraction(1, 3)), bound(Fraction(-1, 4))
+    ('200,000', '0.1', '1/3', '-0.25')
+    """
+    if x.denominator == 1 and abs(x) < 10**15:
+        return f"{int(x):,}"
+    near = nearest_float(x)
+    return repr(near) if math.isfinite(near) and Fraction(near) == x else str(x)
 
 
 def rough(x: float | Decimal) -> str:
@@ -190,3 +217,44 @@ def chance(p: Decimal) -> str:
 
 def _plain(x: Value) -> str:
     return f"{int(x):,}" if x == int(x) else f"{float(x):.12g}"
+
+
+def _printed(x: Value) -> Fraction:
+    """The number itself, a float as the decimal it prints as."""
+    return Fraction(repr(float(x))) if isinstance(x, float) else Fraction(x)
+
+
+def _place(low: Fraction, high: Fraction) -> int:
+    """The power of ten of the last digit to show of what lies between: the second of the width."""
+    if low.denominator == high.denominator == 1:
+        return max(0, floor_log10(high - low) - 1) if high > low else 0
+    return floor_log10(high - low) - 1 if high > low else floor_log10(high) - 9
+
+
+def _round(x: Fraction, place: int, size: Fraction, rounding: Callable[[Fraction], int]) -> str:
+    """x to the place given, in full or, among very large and very small numbers, with a power of ten."""
+    if (
+        not size
+        or (Fraction(1, 10**4) <= size < 10**15 and place >= -12)
+        or (10**15 <= size < 10**24 and abs(place) <= 3)
+    ):
+        decimals = max(0, -place)
+        whole, rest = divmod(abs(rounding(x * 10**decimals)), 10**decimals)
+        sign = "-" if rounding(x * 10**decimals) < 0 else ""
+        return f"{sign}{whole:,}" + (f".{rest:0{decimals}d}" if decimals else "")
+    if not x:
+        return "0"
+    power = floor_log10(x)
+    decimals = max(1, power - place)
+    digits = rounding(x / Fraction(10) ** (power - decimals))
+    if abs(digits) >= 10 ** (decimals + 1):  # rounded up to the next power of ten
+        power, digits = power + 1, digits // 10
+    whole, rest = divmod(abs(digits), 10**decimals)
+    return f"{'-' if x < 0 else ''}{whole}.{rest:0{decimals}d}e{power:+03d}"
+
+
+def floor_log10(x: Fraction) -> int:
+    """The exponent e with 10^e <= |x| < 10^(e+1)."""
+    x = abs(x)
+    e = math.floor(floor_log2(x) * math.log10(2))  # or one less than it is
+    return e + 1 if x >= Fraction(10) ** (e + 1) else e

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from soundsum import notebook
 from soundsum.arithmetic.rationals import Value, exact, is_special
 from soundsum.arithmetic.words import binary, times
 from soundsum.attacks.ordinary import our_sum, total_by_name
@@ -206,6 +207,16 @@ class Attack:
 
     def explain(self) -> str:
         """The attack in words and numbers: what the datasets are, what they should do to a sum, and what they do."""
+        return layout(self._title, self._facts())
+
+    def _repr_html_(self) -> str:
+        return notebook.table(self._facts(), caption=self._title)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.name} on {self.problem.dtype}, {self.records:,} records"
+
+    def _facts(self) -> list[tuple[str, str]]:
         problem = self.problem
         apart = "a reordering, 0 apart" if self.distance == 0 else f"{self.distance} apart"
         left, right = (binary(x) for x in self.totals)
@@ -214,7 +225,7 @@ class Attack:
             moved = f"{binary(self.predicted)}, {times(self.ratio)} the ideal"
             moves = f"{self.aimed_at} moves by {moved} ({left} against {right})"
         order = "" if self.distance else ", an order by 0"
-        rows = [
+        return [
             ("what", self.statement),
             ("parameters", ", ".join(f"{name} = {binary(x)}" for name, x in self.parameters.items())),
             ("left", dataset(self.left)),
@@ -226,7 +237,6 @@ class Attack:
             ("to tell", f"it was left if {self.event.description}"),
             ("paper", self.reference),
         ]
-        return layout(f"{self.name} on {problem.dtype}, {self.records:,} records", rows)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict, exact numbers as strings."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from soundsum.budget.binding import Binding, BudgetMismatch
 from soundsum.budget.limit import Limit
+from soundsum.data.paths import expand
 from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
 
@@ -72,7 +73,7 @@ class Budget:
         data: str | None = None,
         max_failures: int | None = None,
     ) -> None:
-        self.path = None if path is None else os.path.abspath(path)
+        self.path = None if path is None else os.path.abspath(expand(path))
         binding = Binding(privacy_unit, Relation(relation or Relation.SYMMETRIC), data)
         said = None if privacy_unit is None and relation is None and data is None else binding
         if max_failures is not None and (type(max_failures) is not int or max_failures < 1):
@@ -170,16 +171,14 @@ class Budget:
         return self._describe(self.entries())
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from soundsum import notebook
 
         entries = self.entries()
-        rows = "".join(
-            f"<tr><td>{entry.at:%Y-%m-%d %H:%M:%S}</td><td>{escape(entry.what)}</td><td>{entry.cost}</td>"
-            f"<td>{'' if entry.state == 'released' else entry.state}</td></tr>"
+        rows = [
+            (f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.what, entry.cost, "" if entry.state == "released" else entry.state)
             for entry in entries
-        )
-        head = "<tr><th>when (UTC)</th><th>what</th><th>cost</th><th></th></tr>"
-        return f"<p>{escape(self._describe(entries))}</p><table>{head}{rows}</table>"
+        ]
+        return notebook.table(rows, ("when (UTC)", "what", "cost", ""), self._describe(entries))
 
     def _describe(self, entries: list[Entry]) -> str:
         at = "" if self.path is None else f" in {self.path}"

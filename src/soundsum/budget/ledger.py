@@ -15,12 +15,15 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
 from soundsum.budget.book import Book, BookLine, Entry, Kind, refuse_closed
 from soundsum.budget.limit import Limit
+from soundsum.data.paths import expand
 from soundsum.privacy.cost import Cost, exact_text
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
@@ -64,7 +67,7 @@ class Ledger:
 
         `binding` and `max_failures` are insisted on where they are given.
         """
-        self.path = Path(os.path.abspath(path))
+        self.path = Path(os.path.abspath(expand(path)))
         if terms is not None and not os.path.lexists(self.path):
             _create(self.path, terms)
         with _transaction(self.path) as db:
@@ -135,7 +138,7 @@ class Reading:
 
 def read(path: str | os.PathLike[str]) -> Reading:
     """Everything in a ledger, checked; the file may be read-only."""
-    where = Path(os.path.abspath(path))
+    where = Path(os.path.abspath(expand(path)))
     with _transaction(where, "DEFERRED") as db:
         terms, book = _check(db, where)
     return Reading(terms, book.spent, list(book.entries.values()), book.failures)
@@ -143,7 +146,7 @@ def read(path: str | os.PathLike[str]) -> Reading:
 
 def bind(path: str | os.PathLike[str], binding: Binding, max_failures: int = 1) -> None:
     """Say what an old ledger, which does not know it, was for; its charges are kept."""
-    where = Path(os.path.abspath(path))
+    where = Path(os.path.abspath(expand(path)))
     with _transaction(where) as db:
         if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
             raise _not_a_ledger(where)
@@ -242,7 +245,13 @@ def _check(db: sqlite3.Connection, path: Path) -> tuple[Terms, Book]:
 
 def _terms(db: sqlite3.Connection) -> Terms:
     columns = "epsilon, delta, rho, privacy_unit, relation, data, max_failures"
-    ((epsilon, delta, rho, *binding, most),) = db.execute(f"SELECT {columns} FROM promise")
+    (row,) = db.execute(f"SELECT {columns} FROM promise")
+    return _read_terms(*row)
+
+
+@lru_cache(maxsize=64)
+def _read_terms(epsilon: str | None, delta: str, rho: str | None, *rest: Any) -> Terms:
+    *binding, most = rest
     return Terms(Limit.of(epsilon, Fraction(delta), rho), Binding(*binding), most)
 
 
@@ -293,7 +302,7 @@ def _texts(amounts: Cost | Limit) -> list[str | None]:
 
 
 def _not_a_ledger(path: Path) -> ValueError:
-    return ValueError(f"{path} is not a soundsum ledger; give the path of one, or of a file that does not exist yet")
+    return ValueError(f"{path} is not a soundsum ledger; give the path of one, or make one: soundsum budget create")
 
 
 def _damage_error(path: Path) -> ValueError:
@@ -322,11 +331,15 @@ def _explain(path: Path, error: sqlite3.Error) -> Exception:
     if name.startswith("SQLITE_CANTOPEN"):
         if not path.exists():
             return FileNotFoundError(
-                f"there is no ledger at {path}; give the budget's total (epsilon= or rho=) to start one"
+                f"there is no ledger at {path}; make one: soundsum budget create, or Budget with its total and the path"
             )
+        if path.is_dir():
+            return _not_a_ledger(path)
         return PermissionError(
             f"{path} cannot be opened; nothing was charged: it must be a file, writable like its directory"
         )
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_ERROR", "SQLITE_MISMATCH")):
+    if name.startswith("SQLITE_NOTADB"):
+        return _not_a_ledger(path)
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR", "SQLITE_MISMATCH")):
         return _damage_error(path)
     return OSError(f"{path}: {error}; nothing was released: mend that and look at the ledger before trying again")

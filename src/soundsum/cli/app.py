@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from soundsum import ReadFailed, __version__
-from soundsum.cli import attacking, auditing, ledgers, planning, releasing, reproducing, verifying
+from soundsum.cli import attacking, auditing, ledgers, planning, releasing, reproducing, requesting, verifying
+from soundsum.cli.refusals import WrongUsage, read_bounds, say, say_os_error, say_usage
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -38,17 +39,33 @@ def demo() -> None:
     run(Console())
 
 
-for _group in (planning, verifying, releasing, ledgers, attacking, auditing, reproducing):
+for _group in (planning, verifying, releasing, requesting, ledgers, attacking, auditing, reproducing):
     _group.register(app)
 
 
 def main() -> None:
     """The entry point: errors a person can mend are one line and exit code 2, others 3."""
+    command = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), None)
     try:
-        app()
-    except (ValueError, TypeError, OSError, ReadFailed) as error:
-        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
+        ended = app(read_bounds(sys.argv[1:]), standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
+    except WrongUsage as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # whose words are the help itself
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        _refuse(say_usage(error))
+    except (ValueError, TypeError, ReadFailed) as error:
+        _refuse(say(str(error), command))
+    except OSError as error:
+        _refuse(say(say_os_error(error), command))
+    except (KeyboardInterrupt, typer.Abort):
+        Console(stderr=True).print("stopped", highlight=False)
+        sys.exit(130)
     except Exception:
         Console(stderr=True).print_exception()
         sys.exit(3)
+
+
+def _refuse(reason: str) -> None:
+    Console(stderr=True).print(f"[red]error:[/red] {escape(reason)}", highlight=False, soft_wrap=True)
+    sys.exit(2)

@@ -4,6 +4,31 @@ from typing import Annotated
 
 import typer
 
+from soundsum.arithmetic.rationals import decimal, is_special
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Epsilon = Annotated[str | None, typer.Option(help="What this release may cost, such as 1 or 1/3.")]
-Rho = Annotated[str | None, typer.Option(help="With --noise gaussian: the cost as zCDP.")]
+
+
+def parse_amount(text: str) -> str:
+    """A privacy parameter as it was written, once it is known to be one."""
+    try:
+        is_number = not is_special(decimal(text))
+    except TypeError:
+        is_number = False
+    if not is_number:
+        raise typer.BadParameter(f"{text} is not a finite number; give one such as 1, 0.5 or 1/3")
+    return text
+
+
+Epsilon = Annotated[
+    str | None, typer.Option(help="What this release may cost, such as 1 or 1/3.", parser=parse_amount, metavar="E")
+]
+Rho = Annotated[str | None, typer.Option(help="With --noise gaussian: the cost as zCDP.", parser=parse_amount)]
+File = Annotated[
+    str,
+    typer.Argument(
+        help="Parquet, CSV or Arrow IPC, globs too; - reads CSV from stdin; or postgresql://...", metavar="FILE"
+    ),
+]
+Ledger = Annotated[str | None, typer.Option(help="Charge this ledger; soundsum budget create makes one.")]
+Data = Annotated[str | None, typer.Option(help="What the data is called, if the ledger is for data with a name.")]

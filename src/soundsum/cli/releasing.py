@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import inspect
 import json
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 import soundsum as ss
-from soundsum.arithmetic.words import interval, readable
 from soundsum.budget.ledger import read
-from soundsum.cli.options import AsJson, Epsilon, Rho
-from soundsum.cli.spelled import list_groups, read_condition, read_groups
-from soundsum.data import files
-from soundsum.data.tables import Watched
+from soundsum.cli.opened import on_disk, watch
+from soundsum.cli.options import AsJson, Data, Epsilon, File, Ledger, Rho
+from soundsum.cli.released import show
+from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
 from soundsum.releases.certificates import compare_release, compare_with_ledger
-from soundsum.releases.outcome import Release, Releases
 
 Missing = StrEnum("Missing", ["zero", "drop"])
 
-File = Annotated[str, typer.Argument(help="Parquet, CSV or Arrow IPC; globs too; - reads CSV from stdin.")]
 Column = Annotated[str, typer.Option(help="The column to read.")]
 Bounds = Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")]
 Size = Annotated[int | None, typer.Option(help="The number of rows, where it is public; checked.")]
@@ -47,11 +37,18 @@ def _common(
     ] = "laplace",
     relation: Annotated[ss.Relation, typer.Option(help="When two tables are neighbours.")] = ss.Relation.SYMMETRIC,
     by: Annotated[
-        list[str] | None, typer.Option(help="Release by group: the column the groups are in; again for more columns.")
+        list[str] | None,
+        typer.Option(
+            help="Release by group: the column the groups are in; again for more columns. Of dates and times also "
+            "year(C), month(C), week(C), day(C) or hour(C), or with a zone such as month(C, Europe/Vienna)."
+        ),
     ] = None,
     groups: Annotated[
         list[str] | None,
-        typer.Option(help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by."),
+        typer.Option(
+            help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by. Years, months "
+            "and so on also as a range: 2024-01..2024-12."
+        ),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(help="Only rows such as: age >= 18. May be given several times.", metavar="COND")
@@ -60,12 +57,20 @@ def _common(
     max_rows: Annotated[int, typer.Option(help="With --privacy-unit: rows of a person that count, per group.")] = 1,
     max_groups: Annotated[int, typer.Option(help="With --privacy-unit and --by: groups a person counts in.")] = 1,
     missing: Annotated[
-        Missing, typer.Option(help="A missing record counts as the value nearest 0, or is left out.")
-    ] = Missing.zero,
-    budget: Annotated[str | None, typer.Option(help="Charge this ledger; soundsum budget create makes one.")] = None,
-    data: Annotated[
-        str | None, typer.Option(help="What the data is called, if the ledger is for data with a name.")
+        Missing | None,
+        typer.Option(
+            help="A missing record counts as the value nearest 0, or is left out (drop); by default means and "
+            "variances leave it out where the number of rows is private."
+        ),
     ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="Of a database: which table, such as visits or clinic.visits.")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Who adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
+    ] = None,
+    budget: Ledger = None,
+    data: Data = None,
     as_json: AsJson = False,
 ) -> None:
     """What every release takes."""
@@ -81,15 +86,19 @@ def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], d
 
     def run(**given: Any) -> None:
         as_json, ledger, given["name"] = given.pop("as_json"), given.pop("budget"), given.pop("data")
-        with _on_disk(given.pop("file")) as file:
+        with on_disk(given.pop("file")) as file:
             function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
-            given["by"], given["groups"] = read_groups(given["by"] or [], given["groups"] or [], file)
-            given["where"] = [read_condition(text, file) for text in given["where"] or ()] or None
+            given["by"], given["groups"] = read_groups(given["by"] or [], given["groups"] or [], file, given["table"])
+            given["where"] = [read_condition(text, file, given["table"]) for text in given["where"] or ()] or None
+            if options.get("categories") is not None:
+                options["categories"] = list_groups(
+                    options["categories"], file, options["column"], "--categories", given["table"]
+                )
             if ledger is not None:
                 given["budget"] = ss.Budget(path=ledger)
-            with _watch(file) as table:
+            with watch(file) as table:
                 outcome = function(table, *arguments, **options, **given)
-        _show(outcome, as_json)
+        show(outcome, as_json)
 
     hints = {**get_type_hints(_common, include_extras=True), **get_type_hints(command, include_extras=True)}
     joined = [parameter.replace(annotation=hints[parameter.name]) for parameter in (*own, *shared)]
@@ -117,7 +126,11 @@ def private_sum(
 
         soundsum sum pay.parquet --column pay --bounds 0 200000 --epsilon 1 --by dept --groups sales,research
 
+        soundsum sum postgresql://ann@host/clinic --table visits --column cost --bounds 0 500 --epsilon 1
+
         soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --privacy-unit patient --max-rows 10
+
+        soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --by "month(day)" --groups 2024-01..2024-12
     """
     return ss.sum, bounds, {"column": column, "dtype": dtype, "size": size, "max_size": max_size, "method": method}
 
@@ -156,23 +169,41 @@ def private_histogram(
     file: File,
     column: Column,
     edges: Annotated[str | None, typer.Option(help="Numbers that go up, with commas: 0,10,20.")] = None,
+    bins: Annotated[int | None, typer.Option(help="As many cells of one width, between --bounds.")] = None,
+    bounds: Annotated[
+        tuple[str, str] | None, typer.Option(help="With --bins: where the cells begin and end.", metavar="L U")
+    ] = None,
     categories: Annotated[str | None, typer.Option(help="Categories, with commas: a,b,c; or @FILE.")] = None,
     dtype: Dtype = None,
 ) -> Any:
-    """Private counts over given edges or categories, empty ones too.
+    """Private counts over given edges, bins or categories, empty ones too.
 
-    Example: soundsum histogram people.csv --column age --edges 0,20,40,60,80,120 --epsilon 1
+    Examples:
+
+        soundsum histogram people.csv --column age --edges 0,20,40,60,80,120 --epsilon 1
+
+        soundsum histogram people.csv --column age --bins 12 --bounds 0 120 --epsilon 1
     """
+    if sum(given is not None for given in (edges, bins, categories)) != 1:
+        raise ValueError("give one of --edges, --bins (with --bounds) and --categories")
+    lower, upper = bounds or (None, None)
     points = None if edges is None else [_number(edge) for edge in edges.split(",")]
     return (
         ss.histogram,
         (points,),
-        {"column": column, "categories": list_groups(categories, file, column), "dtype": dtype},
+        {
+            "column": column,
+            "categories": categories,
+            "dtype": dtype,
+            "bins": bins,
+            "lower": lower,
+            "upper": upper,
+        },
     )
 
 
 def check_certificate(
-    file: Annotated[Path, typer.Argument(help="A certificate, or a release, as JSON.")],
+    file: Annotated[str, typer.Argument(help="A certificate, or a release, as JSON.")],
     budget: Annotated[str | None, typer.Option(help="Look in this ledger for the charge of the release.")] = None,
 ) -> None:
     """Check that a certificate's sensitivity and noise follow from its problem, method and promise.
@@ -182,10 +213,13 @@ def check_certificate(
 
     Example: soundsum sum pay.csv --column pay --bounds 0 9 --epsilon 1 --json > r.json; soundsum check r.json
     """
+    text = read_file(file, "a file that --json printed")
     try:
-        written = json.loads(file.read_text())
+        written = json.loads(text)
     except ValueError as error:
         raise ValueError(f"{file} is not JSON: {error}; give what --json printed") from None
+    if isinstance(written, dict) and isinstance(written.get("releases"), list):
+        written = written["releases"]
     outcomes = written if isinstance(written, list) else [written]
     if not outcomes or not all(isinstance(one, dict) for one in outcomes):
         raise ValueError(f"{file} holds no certificate; give what --json printed")
@@ -204,66 +238,11 @@ def check_certificate(
     )
 
 
-@contextmanager
-def _on_disk(file: str) -> Iterator[str]:
-    """The file itself; what comes from stdin is put into one first, to be read as any CSV."""
-    if file != "-":
-        yield file
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "stdin.csv")
-        with path.open("wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        yield str(path)
-
-
-@contextmanager
-def _watch(file: str) -> Iterator[Any]:
-    """The table to read, with a progress bar beside it on a terminal."""
-    terminal = Console(stderr=True)
-    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task("", total=files.rows(file))
-        yield Watched(file, lambda rows: bar.advance(task, rows))
-
-
 def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise ValueError(f"--edges: {text!r} is not a number; give numbers with commas, such as 0,10,20") from None
-
-
-def _show(outcome: Release | Releases, as_json: bool) -> None:
-    releases = outcome if isinstance(outcome, Releases) else {None: outcome}
-    if as_json:
-        listed = [release.to_dict() for release in releases.values()]
-        typer.echo(json.dumps(listed if isinstance(outcome, Releases) else listed[0], indent=2))
-        return
-    first = next(iter(releases.values()))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    if isinstance(outcome, Releases):
-        table.add_column("group")
-    for heading in (f"private {first.statistic}", "95% interval"):
-        table.add_column(heading, justify="right")
-    for group, release in releases.items():
-        low, high = release.interval(0.95)
-        cells = [readable(release.value), interval(low, high)]
-        table.add_row(*([escape(_group(group))] if isinstance(outcome, Releases) else []), *cells)
-    console = Console()
-    console.print(table)
-    plan = first.plan
-    facts = f"{first.guarantee} for {plan.unit}; {plan.method}, sensitivity {first.sensitivity}"
-    console.print(f"[dim]{facts}[/dim]", highlight=False)
-
-
-def _group(group: Any) -> str:
-    """A group to read; a cell of a histogram by its edges."""
-    if not isinstance(group, tuple):
-        return str(group)
-    if all(isinstance(edge, int | float) for edge in group):
-        return " to ".join(f"{edge:g}" for edge in group)
-    return ", ".join(_group(part) for part in group)
 
 
 def register(app: typer.Typer) -> None:

@@ -4,41 +4,101 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soundsum.data.tables import Scanned, require
+from soundsum.data.paths import expand, is_address, is_table
+from soundsum.data.periods import Period
+from soundsum.data.scanned import Scanned
+from soundsum.data.schemas import require
+from soundsum.engines import open_engine
 
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
+PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 
 
-def list_groups(text: str | None, file: str, column: str | None) -> list[Any] | None:
-    """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them."""
+def list_groups(
+    text: str | None, file: str, column: str | Period | None, option: str = "--groups", within: str | None = None
+) -> list[Any] | None:
+    """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them.
+
+    Of periods, also all from one to another: 2024-01..2024-12.
+    """
     if text is None:
         return None
-    names = Path(text[1:]).read_text().splitlines() if text.startswith("@") else text.split(",")
+    names = _lines(text[1:], option) if text.startswith("@") else text.split(",")
+    if not all(names):
+        raise ValueError(f"{option} {text!r} has an empty name in it; list names with commas, such as a,b,c")
     if column is None:
         return list(names)
-    table = _open(file, column)
+    if isinstance(column, Period):
+        return [one for name in names for one in _list_periods(name.strip(), column)]
+    table = _open(file, column, within)
     if table.has_no_types:
         return list(names)
-    return _typed(names, table, column, f"list groups of that type, and not {text}")
+    return _typed(names, table, column, f"give values of that type in {option}, and not {text}")
 
 
-def read_groups(by: list[str], groups: list[str], file: str) -> tuple[str | list[str] | None, list[Any] | None]:
+def read_file(path: str, what: str) -> str:
+    """A text file, or one line about why it cannot be read."""
+    reason = "it is not text in UTF-8; save it as UTF-8"
+    try:
+        return Path(expand(path)).read_text("utf-8")
+    except UnicodeDecodeError:
+        pass
+    except FileNotFoundError:
+        reason = "no such file; check the path"
+    except OSError as error:
+        reason = f"{(error.strerror or 'it cannot be read').lower()}; give {what}"
+    raise ValueError(f"{path}: {reason}")
+
+
+def _lines(path: str, option: str) -> list[str]:
+    if is_table(path):
+        raise ValueError(f"{option} @{path}: that is a table; give a text file with one name to a line")
+    names = [line for line in read_file(path, "a text file").splitlines() if line.strip()]
+    if not names:
+        raise ValueError(f"{option} @{path}: the file is empty; write one name to a line")
+    return names
+
+
+def _list_periods(text: str, period: Period) -> list[Any]:
+    first, is_range, last = text.partition("..")
+    if not is_range:
+        return [text]
+    every = replace(period, first=first, last=last)
+    return [every.name(start) for start in every.every()]
+
+
+def read_by(text: str, file: str, within: str | None) -> str | Period:
+    """A column, or a period of one, such as month(admitted) or month(admitted, Europe/Vienna)."""
+    found = PERIOD.fullmatch(text)
+    if found is None:
+        return text
+    names = _schema(file, within).names
+    if text not in names:
+        return Period(found[2], found[1], zone=found[3])
+    if found[2] in names:
+        raise ValueError(f"--by {text}: there is a column of this name, and a column {found[2]!r}; rename one of them")
+    return text
+
+
+def read_groups(by: list[str], groups: list[str], file: str, within: str | None = None) -> tuple[Any, list[Any] | None]:
     """The column or columns of --by, and their groups; those of several columns are combined."""
     if len(by) > 1 and len(by) != len(groups):
         raise ValueError(f"--by is given {len(by)} times and --groups {len(groups)} times; list groups for each column")
     if len(groups) > 1 and len(by) != len(groups):
         raise ValueError(f"--groups is given {len(groups)} times and --by {len(by)}; give it once for each --by")
-    listed = [list_groups(text, file, by[i] if by else None) for i, text in enumerate(groups)]
+    columns = [read_by(text, file, within) for text in by]
+    listed = [list_groups(text, file, columns[i] if by else None, within=within) for i, text in enumerate(groups)]
     if len(by) > 1:
-        return by, listed
-    return by[0] if by else None, listed[0] if listed else None
+        return columns, listed
+    return columns[0] if by else None, listed[0] if listed else None
 
 
-def read_condition(text: str, file: str) -> tuple[str, str, Any]:
+def read_condition(text: str, file: str, within: str | None = None) -> tuple[str, str, Any]:
     """A column, a sign and a value. In CSV, which has no types, a value is a number where it is spelled like one.
 
     In quotes it is text.
@@ -49,20 +109,25 @@ def read_condition(text: str, file: str) -> tuple[str, str, Any]:
     column, sign, spelled = found[1], "==" if found[2] == "=" else found[2], found[3]
     quoted = QUOTED.fullmatch(spelled)
     inside = spelled if quoted is None else quoted[1] if quoted[1] is not None else quoted[2]
-    table = _open(file, column)
+    table = _open(file, column, within)
     if not table.has_no_types:
         (value,) = _typed([inside], table, column, f"give a value of that type in --where {text!r}")
         return column, sign, value
     return column, sign, inside if quoted is not None else _number_or_text(spelled)
 
 
-def _open(file: str, column: str) -> Scanned:
-    table = Scanned(file)
-    require(table, column)
+def _schema(file: str, within: str | None) -> Any:
+    """The table's schema; of a database, that of the table within it."""
+    return open_engine(file, table=within).schema if is_address(file) else Scanned(file)
+
+
+def _open(file: str, column: str, within: str | None) -> Any:
+    table = _schema(file, within)
+    require(table.names, table, column)
     return table
 
 
-def _typed(texts: Sequence[str], table: Scanned, column: str, remedy: str) -> list[Any]:
+def _typed(texts: Sequence[str], table: Any, column: str, remedy: str) -> list[Any]:
     import pyarrow as pa
 
     kind = table.arrow_type(column)

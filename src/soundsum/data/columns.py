@@ -1,8 +1,8 @@
 """One column of anything, as numbers or as keys: arrays, Arrow and data-frame columns, and Python iterables.
 
-What has a type keeps it: booleans are 0 and 1, decimals exact scaled integers. Python objects have none, so as numbers
-they are float64 and what is no number is missing, and as keys they are compared as Python compares them. Nothing here
-raises because of one value.
+What has a type keeps it: booleans are 0 and 1, decimals exact scaled integers. Python objects have none, so each is
+read on its own, as a cell of CSV is: as numbers they are float64, text that spells a number is that number, and
+anything else is missing. Nothing here raises because of one value.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
 from soundsum.data.keys import is_arrow, plain_keys
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
+from soundsum.data.spellings import read_number
 
 INT64 = np.iinfo(np.int64)
 
@@ -35,6 +36,8 @@ def is_untyped(data: Any) -> bool:
     own = getattr(data, "dtype", None)
     if own is None:
         return not is_arrow(data)
+    if isinstance(own, np.dtype):
+        return own.kind == "O"
     return str(own) in ("object", "Object")  # of NumPy and pandas, and of Polars
 
 
@@ -183,8 +186,10 @@ def _last_digits(array: Any) -> Any:
 
 
 def _as_float(x: Any) -> float:
-    """Numbers as doubles, those beyond them as infinities; what is none as NaN."""
-    if isinstance(x, str | bytes | complex | np.complexfloating | np.ndarray) or x is np.ma.masked:
+    """Numbers, and text that spells one, as doubles, those beyond them as infinities; anything else as NaN."""
+    if isinstance(x, str):
+        return read_number(x)
+    if isinstance(x, bytes | complex | np.complexfloating | np.ndarray) or x is np.ma.masked:
         return math.nan
     try:
         return float(x)
@@ -202,3 +207,7 @@ def is_missing(x: Any) -> bool:
         return True
     except ValueError:
         return False
+
+
+def say_column(column: Any) -> str:
+    return "the data" if column is None else f"column {column!r}"

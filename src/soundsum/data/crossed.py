@@ -11,33 +11,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.data.keys import MOST, Codes, Groups, plain_list
+from soundsum.data.period_groups import Periods
+from soundsum.data.periods import Period
 
 
 class CrossedGroups:
     """A public list of tuples; or one public list for every column, all of whose combinations are groups.
 
-    >>> CrossedGroups([["a", "b"], [2020, 2021]], ["ward", "year"]).names
+    A column may be cut into periods; with a range of its own it needs no list, and None stands in its place.
+
+    >>> CrossedGroups(["ward", "year"], [["a", "b"], [2020, 2021]]).names
     [('a', 2020), ('a', 2021), ('b', 2020), ('b', 2021)]
     """
 
-    def __init__(self, groups: Any, columns: Sequence[str]) -> None:
-        self.columns = list(columns)
-        self.names = _tuples(groups, len(self.columns))
-        self.parts = [Groups(list(dict.fromkeys(name[i] for name in self.names))) for i in range(len(self.columns))]
-        if len(set(self.names)) != len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
+    def __init__(self, columns: Sequence[str | Period], groups: Any = None) -> None:
+        given = _tuples(groups, columns)
+        self.parts: list[Groups] = []
+        self._listed: list[NDArray[np.int64]] = []  # for every column, the place of each tuple's value in its part
+        for column, values in zip(columns, zip(*given, strict=True), strict=True):
+            period = column if isinstance(column, Period) else None
+            keys = {value: value if period is None else period.read(value) for value in dict.fromkeys(values)}
+            listed = {key: value for value, key in keys.items()}  # each in one spelling
+            places = {key: place for place, key in enumerate(listed)}
+            own = list(listed.values())
+            self.parts.append(Groups(own) if period is None else Periods(period, own))
+            self._listed.append(np.array([places[keys[value]] for value in values], np.int64))
+        if len(set(zip(*map(np.ndarray.tolist, self._listed), strict=True))) != len(given):
+            names = self.names
+            twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"groups names {twice!r} twice; name each group once")
-        places = [{value: place for place, value in enumerate(part.names)} for part in self.parts]
-        listed = [np.array([own[name[i]] for name in self.names], np.int64) for i, own in enumerate(places)]
         self._levels: list[NDArray[np.int64]] = []
-        joined = np.zeros(len(self), np.int64)
-        for part, codes in zip(self.parts, listed, strict=True):
+        joined = np.zeros(len(given), np.int64)
+        for part, codes in zip(self.parts, self._listed, strict=True):
             self._levels.append(np.unique(joined * (len(part) + 1) + codes))
             joined = self._step(len(self._levels) - 1, joined, codes)
         self._order = np.argsort(joined)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self._order)
+
+    @property
+    def places(self) -> list[tuple[int, ...]]:
+        """Of every tuple, the place of each column's value among those listed for it."""
+        return list(zip(*(listed.tolist() for listed in self._listed), strict=True))
+
+    @property
+    def names(self) -> list[tuple[Any, ...]]:
+        columns = [part.names for part in self.parts]
+        each = [[names[place] for place in listed] for names, listed in zip(columns, self._listed, strict=True)]
+        return list(zip(*each, strict=True))
 
     def codes(self, keys: Sequence[Any]) -> Codes:
         """The place of every row's tuple, len(self) for what is not listed, by the keys of every column."""
@@ -57,15 +79,24 @@ class CrossedGroups:
         return np.where(listed[at] == found, at, len(listed))
 
 
-def _tuples(groups: Any, columns: int) -> list[tuple[Any, ...]]:
+def _tuples(groups: Any, columns: Sequence[str | Period]) -> list[tuple[Any, ...]]:
+    if groups is None:  # every column has a range
+        groups = [None] * len(columns)
     given = list(groups) if hasattr(groups, "__iter__") and not isinstance(groups, str | bytes) else []
-    if given and all(isinstance(one, tuple) and len(one) == columns for one in given):
-        return [tuple(x.item() if isinstance(x, np.generic) else x for x in one) for one in given]
+    if given and all(isinstance(one, tuple) and len(one) == len(columns) for one in given):
+        return [tuple(plain_list(np.array([x]))[0] if isinstance(x, np.generic) else x for x in one) for one in given]
+    if len(given) == len(columns):
+        given = [
+            [column.name(start) for start in column.every()]
+            if one is None and isinstance(column, Period) and column.has_range
+            else one
+            for one, column in zip(given, columns, strict=True)
+        ]
     lists = [plain_list(one) for one in given if hasattr(one, "__iter__") and not isinstance(one, str | bytes | tuple)]
-    if len(lists) != len(given) or len(given) != columns:
+    if len(lists) != len(given) or len(given) != len(columns):
         raise ValueError(
-            f"groups of {columns} columns are a list of tuples, such as [('a', 2020), ...], or {columns} lists to "
-            "combine, one for each column"
+            f"groups of {len(columns)} columns are a list of tuples, such as [('a', 2020), ...], or {len(columns)} "
+            "lists to combine, one for each column"
         )
     count = prod(map(len, lists))
     if not 0 < count <= MOST:

@@ -45,6 +45,11 @@ class CsvFiles:
             raise csv.Error("an empty line has no names")
         self.schema = pa.schema([(name, pa.null()) for name in self._names[self.files[0]]])
 
+    @property
+    def has_odd_names(self) -> bool:
+        """Whether the names of the first file have letters that are not UTF-8."""
+        return any("\ufffd" in name for name in self.schema.names)
+
     def require(self, column: str) -> None:
         """Refuses a column that is not in every file just once."""
         if not all(names.count(column) == 1 for names in self._names.values()):

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from soundsum.arithmetic.numbers import NumberType, int64
 from soundsum.data.ahead import read_ahead
-from soundsum.data.csv_files import CsvFiles
+from soundsum.data.cells import Cells, parse_cells
+from soundsum.data.csv_files import SPARE, CsvFiles
 from soundsum.data.paths import find_files
 
 BATCH = 1 << 18
@@ -28,13 +31,22 @@ def dataset(path: Any) -> Any:
     found = find_files(path)
     keys = ds.partitioning(pa.schema([(key, pa.string()) for key in found.keys]), flavor="hive") if found.keys else None
     opened: Any = None
+    twice: list[str] = []
     with suppress(pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
         if found.format == "csv":
             opened = CsvFiles(found.files)
         else:
+            first = ds.dataset(found.files[0], format=found.format) if found.keys else None
+            twice = [key for key in found.keys if first is not None and key in first.schema.names]
             files = ds.dataset(found.files, format=found.format, partitioning=keys, partition_base_dir=found.folder)
-            [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
+            schemas = [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
+            twice = [key for key in found.keys if any(key in schema.names for schema in schemas)]
             opened = files
+    if twice:
+        raise ValueError(
+            f"{found.given}: its files have a column {twice[0]!r}, and its folders are named by it too, perhaps by "
+            "other values; list the files to read their own column, or take it out of them"
+        )
     if opened is None:  # raised here, so that nothing of the reader comes along
         words = f"{found.given} cannot be read as {found.format}"
         raise ValueError(f"{words}; it is empty or broken, or its suffix is wrong")
@@ -45,7 +57,29 @@ def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
     """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
     if isinstance(opened, CsvFiles):
         return opened.batches(kinds)
-    return (_parquet if _is_parquet(opened) else _plain)(opened, kinds)
+    keys = {key: opened.schema.field(key).type for key in key_names(opened)}
+    typed = {key: kinds[key] for key, own in keys.items() if kinds.get(key, own) != own}
+    read = (_parquet if _is_parquet(opened) else _plain)(opened, {**kinds, **{key: keys[key] for key in typed}})
+    return (_parse_keys(batch, typed) for batch in read) if typed else read
+
+
+def key_names(opened: Any) -> list[str]:
+    """The keys that folders of an Arrow dataset are named by."""
+    partitioning = getattr(opened, "partitioning", None)
+    return [] if partitioning is None else list(partitioning.schema.names)
+
+
+def _parse_keys(batch: Any, kinds: Mapping[str, Any]) -> Any:
+    """With text of keys as numbers, just as cells of CSV are read; what is no number is missing."""
+    for name, kind in kinds.items():
+        encoded = batch.column(name).dictionary_encode()  # there are few
+        spelled = [text.encode() for text in encoded.dictionary.to_pylist()]
+        lengths = np.array([len(text) for text in spelled], np.uint32)
+        begins = np.cumsum(lengths, dtype=np.uint32) - lengths
+        block = np.frombuffer(b"".join(spelled) + bytes(SPARE), np.uint8)
+        numbers = parse_cells(Cells(block, np.stack([begins, lengths], axis=1)), kind)
+        batch = batch.set_column(batch.schema.get_field_index(name), name, numbers.take(encoded.indices))
+    return batch
 
 
 def _is_parquet(opened: Any) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.data.columns import is_missing
+from soundsum.data.spellings import read_number, read_truth
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -47,7 +48,7 @@ class Condition:
     value: Any
 
     def __str__(self) -> str:
-        return f"{self.column} {self.sign} {self.value!r}".replace(";", "\\x3b")  # which parts what a ledger lists
+        return f"{self.column} {self.sign} {self.value!r}"
 
     def require_type(self, keys: Any) -> None:
         """Refuses a value that is not of the column's type, shown by an empty one."""
@@ -68,7 +69,10 @@ class Condition:
 
     def _holds(self, key: Any) -> bool:
         """Of an object without a type: what is not of the value's kind does not match."""
-        if is_missing(key) or _kind(key) != _kind(self.value) or _kind(key) is None:
+        if is_missing(key):
+            return False
+        key = _read_as(_kind(self.value), key)
+        if _kind(key) != _kind(self.value) or _kind(key) is None or is_missing(key):
             return False
         try:
             return bool(COMPARE[self.sign](key, self.value))
@@ -128,6 +132,15 @@ def _kind(value: Any) -> str | None:
         datetime.timedelta: "time",
     }
     return next((name for kind, name in kinds.items() if isinstance(value, kind)), None)
+
+
+def _read_as(kind: str | None, key: Any) -> Any:
+    """An object without a type as a cell of CSV that spells it, where the condition has another kind of value."""
+    if kind == "number" and isinstance(key, str):
+        return read_number(key)
+    if kind == "truth" and isinstance(key, str):
+        return read_truth(key)
+    return str(key) if kind == "text" and _kind(key) == "number" else key
 
 
 def read_from_text(value: Any) -> Any:

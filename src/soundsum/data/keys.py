@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.data.moments import is_exact
+from soundsum.data.spellings import read_number, read_truth, read_whole
 
 Codes = NDArray[np.int32]
 
@@ -42,14 +45,10 @@ class Groups:
         """The type in which a column of text is read to look for these groups: their own, or as they are spelled."""
         import pyarrow as pa
 
-        if all(isinstance(name, bool) for name in self.names):
-            return pa.bool_()
-        if all(type(name) is int for name in self.names):
-            return pa.int64()
-        if all(isinstance(name, float) for name in self.names):
-            return pa.float64()
-        self._spelled = [str(name) for name in self.names]
-        return pa.string()
+        kinds: dict[Any, Any] = {read_truth: pa.bool_(), read_whole: pa.int64(), read_number: pa.float64()}
+        if self._read is str:
+            self._spelled = [str(name) for name in self.names]
+        return kinds.get(self._read, pa.string())
 
     def codes(self, keys: Any) -> Codes:
         """The place of every key, len(self) for what is not listed; an Arrow array, or a list of Python objects."""
@@ -59,11 +58,35 @@ class Groups:
             self._encoders[keys.type] = self._encoder(keys.type)
         return self._encoders[keys.type](keys)
 
+    def typed(self, kind: Any) -> list[Any]:
+        """The groups as values of a column's type; what is not one of its keys is None."""
+        import pyarrow as pa
+
+        return list(plain_keys(pa.array(self._spelled, type=kind)).to_pylist())
+
     def _place(self, key: Any) -> int:
+        """Of an object without a type: as Python compares it, otherwise as a cell of CSV that spells the same."""
         try:
-            return self._places.get(key, len(self))
+            place = self._places.get(key)
+            if place is None and isinstance(key, str | int | float | np.integer | np.floating):
+                place = self._spelled_places.get(self._read(str(key)))
+            return len(self) if place is None else place
         except (TypeError, ValueError):  # not hashable, so not listed
             return len(self)
+
+    @cached_property
+    def _spelled_places(self) -> dict[Any, int]:
+        names = self.names if self._read is not str else map(str, self.names)
+        return {name: place for place, name in enumerate(names)}
+
+    @cached_property
+    def _read(self) -> Callable[[str], Any]:
+        """What a text is read as to look for these groups."""
+        if all(isinstance(name, bool) for name in self.names):
+            return read_truth
+        if all(type(name) is int for name in self.names):
+            return read_whole
+        return read_number if all(isinstance(name, float) for name in self.names) else str
 
     def _encoder(self, kind: Any) -> Callable[[Any], Codes]:
         import pyarrow as pa
@@ -71,7 +94,10 @@ class Groups:
 
         if pa.types.is_null(kind):
             return lambda keys: np.full(len(keys), len(self), np.int32)
+        is_time = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
         try:
+            if is_time and not all(is_exact(name, kind) for name in self.names):
+                raise ValueError
             listed = plain_keys(pa.array(self._spelled, type=kind))
             pc.index_in(listed[:0], value_set=listed)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,6 +17,14 @@ COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
 Path: TypeAlias = str | os.PathLike[str]
 PATHS = (str, os.PathLike)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A table whose reading is watched: `advance` is called with the rows of every batch."""
+
+    data: Any
+    advance: Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -38,9 +47,9 @@ def is_path(data: Any) -> bool:
 
 def find_files(data: Any) -> Files:
     """The files there are; refused if they are not there, not to be read, or not of one format."""
-    given = os.fspath(data) if isinstance(data, PATHS) else "the list of paths"
+    given = expand(data) if isinstance(data, PATHS) else "the list of paths"
     folder = given if isinstance(data, PATHS) and os.path.isdir(given) else None
-    named = [data] if isinstance(data, PATHS) else data
+    named = [given] if isinstance(data, PATHS) else data
     found = _within(folder) if folder else [file for one in named for file in _named(one)]
     if folder and not found:
         raise ValueError(f"{given}: there are no files in it that end with {', '.join(FORMATS)}")
@@ -48,10 +57,13 @@ def find_files(data: Any) -> Files:
         raise FileNotFoundError(f"{given}: no such file; check the path")
     if len({os.path.realpath(file) for file in found}) < len(found):
         raise ValueError(f"{given} names a file twice, whose rows would count twice; name each file once")
+    if not folder and any(os.path.isdir(file) for file in found):
+        raise ValueError(f"{given} matches folders; give files, such as *.csv, or one folder, which is read whole")
     suffixes = {_suffix(file) for file in found}
     if None in suffixes:
-        last = os.path.splitext(given)[1].lower() or "no suffix"
-        raise ValueError(f"{given}: {last} is not a known format; use {', '.join(FORMATS)}")
+        last = os.path.splitext(given)[1].lower()
+        named = f"{last} is not a known format" if last else "without a suffix its format is not known"
+        raise ValueError(f"{given}: {named}; use {', '.join(FORMATS)}")
     formats = {FORMATS[suffix] for suffix in suffixes if suffix is not None}
     if len(formats) > 1 or not all(os.path.isfile(file) for file in found):
         raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")
@@ -63,12 +75,44 @@ def find_files(data: Any) -> Files:
     return Files(given, found, min(formats), min(keys), folder)
 
 
+def is_address(data: Any) -> bool:
+    """Whether the data is a database's address, such as postgresql://host/database."""
+    return isinstance(data, str) and "://" in data
+
+
+def name_source(data: Any, table: Any = None) -> str:
+    """What the data is, in a few words: the name of a file or table, or the kind of table; nothing that is in it."""
+    if table is not None:
+        return table if isinstance(table, str) else ".".join(map(str, table))
+    data = data.data if isinstance(data, Watched) else data
+    if is_address(data):  # which may have a password in it
+        return f"a {data.partition('://')[0]} database"
+    if isinstance(data, PATHS):
+        return os.path.basename(os.path.normpath(os.fspath(data)))
+    if is_path(data):
+        return f"{len(data)} files"
+    kind = type(data)
+    package = kind.__module__.partition(".")[0]
+    return f"a {kind.__name__}" if package == "builtins" else f"a {package} {kind.__name__}"
+
+
+def expand(path: Path) -> str:
+    """The path with ~ and $VARIABLES written out, unless there is a file of just that name."""
+    name = os.fspath(path)
+    return name if os.path.lexists(name) else os.path.expanduser(os.path.expandvars(name))
+
+
+def is_table(path: str) -> bool:
+    """Whether a path ends as the files of tables do."""
+    return _suffix(path) is not None
+
+
 def compression(file: str) -> str | None:
     return COMPRESSED.get(os.path.splitext(file)[1].lower())
 
 
 def _named(path: Path) -> list[str]:
-    name = os.fspath(path)
+    name = expand(path)
     return sorted(glob.glob(name)) or [name]
 
 

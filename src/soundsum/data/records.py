@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.arithmetic.numbers import FloatType, NumberType, number_type
+from soundsum.arithmetic.numbers import FloatType, NumberType, dtype_name, number_type
 from soundsum.arithmetic.rationals import Value, exact
 from soundsum.data.runs import Runs
 
@@ -171,13 +171,18 @@ def _require_number(record: Any) -> Any:
 
 
 def _from_array(array: NDArray[Any], dtype: object) -> Column:
+    if array.ndim == 0:
+        raise ValueError("data has 0 dimensions; pass a one-dimensional array")
     if array.ndim != 1:
-        raise ValueError(f"data has {array.ndim} dimensions; a sum is over one column, so pass a one-dimensional array")
+        raise ValueError(
+            f"data has {array.ndim} dimensions, and a column has one; give columns by name, several sums in one "
+            'release: ss.release({"a": x[:, 0], "b": x[:, 1]}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], epsilon=1)'
+        )
     kind = number_type(array.dtype if dtype is None else dtype)
     stored = kind.dtype
     if stored is None:
         raise TypeError(f"dtype={kind} has no array storage; give the records as Runs")
-    if array.dtype.name != kind.name and not (kind.name == "bfloat16" and array.dtype == np.uint16):
+    if dtype_name(array.dtype) != kind.name and not (kind.name == "bfloat16" and array.dtype == np.uint16):
         raise TypeError(f"data is {array.dtype} but dtype={kind}; convert it with astype first, or leave dtype out")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

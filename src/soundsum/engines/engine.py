@@ -3,19 +3,23 @@
 An engine is asked with `accepts` whether some data is its own, opened on it, and then says what is public about the
 table (`schema`) and adds up (`add_up`). What it must compute is defined by `Memory`, to the last bit: for each task and
 part the sum of `weights` times the power sums of the records' integers on the task's `record_steps`, by group and cell,
-and under a unit of persons of each person's clamped totals. It must not raise, warn or take longer because of what is
-in one record. A new engine is one file here, or a class registered in ENGINES from anywhere; those registered last are
-asked first, and `Memory` takes what is left.
+and under a unit of persons of each person's clamped totals; where the task's `missing` is "drop", without the records
+that have no value. It must not raise, warn or take longer because of what is in one record. A new engine is one file
+here, or a class registered in ENGINES from anywhere; those registered last are asked first, and `Memory` takes what is
+left. The conformance test (tests/engines) is the same for all.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, ClassVar, TypeAlias
 
+from soundsum.arithmetic.grids import as_doubles
+from soundsum.data.paths import Watched, is_path
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Schema
+from soundsum.data.schemas import Schema
 from soundsum.registry import Registry
 from soundsum.statistics import Task
 
@@ -27,28 +31,66 @@ class Engine(ABC):
     """Where a table's rows are added up."""
 
     name: ClassVar[str]
+    package: ClassVar[str] = ""  # whose objects are its own,
+    classes: ClassVar[tuple[str, ...]] = ()  # those of these classes
+    schemes: ClassVar[tuple[str, ...]] = ()  # of addresses, such as postgresql
+    reads_files: ClassVar[bool] = False  # whether it can be asked by name to read Parquet files
+    has_tables: ClassVar[bool] = False  # whether table= names one of several
+    adds_any_method: ClassVar[bool] = False  # whether it runs methods other than the exact sums of integers
     schema: Schema  # what is public about the table
 
     @abstractmethod
-    def __init__(self, data: Any, beside: Mapping[str, Any]) -> None:
-        """Opens the data; `beside` are columns that belong to data that is a single one."""
+    def __init__(self, data: Any, beside: Mapping[str, Any], table: Any = None) -> None:
+        """Opens the data; `beside` are columns that belong to data that is a single one, `table` is one of its own."""
 
     @classmethod
-    @abstractmethod
     def accepts(cls, data: Any) -> bool:
-        """Whether the data is this engine's own, by its type alone."""
+        """Whether the data is this engine's own, by its type alone, or by how its address begins."""
+        if isinstance(data, str):
+            return data.partition("://")[0] in cls.schemes
+        kind = type(data)
+        return kind.__name__ in cls.classes and kind.__module__.partition(".")[0].strip("_") == cls.package
+
+    def require(self, tasks: Sequence[Task], rows: Rows) -> None:
+        """Refuses what it cannot add up, before anything is charged; asked of engines that do not run any method."""
+        for claim in [task.claim for task in tasks]:
+            grid = None if claim.record_steps is None else claim.record_steps.grid
+            if claim.record_steps is None or (grid is not None and as_doubles(grid) is None):
+                raise ValueError(f"method={claim.plan.method!r} is not one that {self.name} can run; leave method out")
 
     @abstractmethod
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        """The totals of every task, and the number of rows, read once."""
+        """The totals of every task, and the number of rows, which may be 0 where it is neither public nor asked for."""
 
 
 ENGINES: Registry[type[Engine]] = Registry("engine", first=("memory",))
 
 
-def open_engine(data: Any, beside: Mapping[str, Any] | None = None) -> Engine:
-    """The engine that holds the data."""
-    for kind in reversed(list(ENGINES.values())):
-        if kind.accepts(data):
-            return kind(data, beside or {})
-    raise TypeError(f"{type(data).__name__} is neither a table nor a column; pass a data frame, array or path")
+def open_engine(
+    data: Any, beside: Mapping[str, Any] | None = None, table: Any = None, engine: str | None = None
+) -> Engine:
+    """The engine that holds the data, or one asked for by name to read files."""
+    inside = data.data if isinstance(data, Watched) else data
+    own = [kind for kind in reversed(list(ENGINES.values())) if kind.accepts(inside)]
+    kind = own[0] if own else ENGINES["memory"]
+    if engine is not None:
+        kind = _named(engine, kind, inside)
+    if table is not None and not kind.has_tables:
+        raise ValueError(f"table={table!r} is for databases, and this data is a table itself; leave it out")
+    return kind(data, beside or {}) if table is None else kind(data, beside or {}, table)
+
+
+def _named(name: str, holder: type[Engine], data: Any) -> type[Engine]:
+    """The engine of this name, where the data is its own or files that it can read."""
+    asked = ENGINES.find(name)
+    if asked is not holder and not (is_path(data) and holder.name == "memory" and asked.reads_files):
+        raise ValueError(f"engine={name!r} cannot add up this data, which is for {holder.name}; leave engine out")
+    return asked
+
+
+def import_extra(package: str, extra: str) -> Any:
+    """A package that an engine needs, or what to install."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        raise ImportError(f"{package} is not installed; run: pip install 'soundsum[{extra}]'") from None

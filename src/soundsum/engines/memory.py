@@ -9,7 +9,8 @@ import numpy as np
 
 from soundsum.data.keys import cross_codes
 from soundsum.data.rows import Rows
-from soundsum.data.tables import Table, open_table
+from soundsum.data.schemas import Table
+from soundsum.data.tables import open_table
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
 from soundsum.engines.ids import PersonWords
@@ -20,23 +21,24 @@ from soundsum.statistics import Task
 @ENGINES.register
 class Memory(Engine):
     name = "memory"
+    reads_files = True
+    adds_any_method = True
 
     schema: Table
 
-    def __init__(self, data: Any, beside: Mapping[str, Any]) -> None:
+    def __init__(self, data: Any, beside: Mapping[str, Any], table: Any = None) -> None:
         self.schema = open_table(data, beside)
 
-    @classmethod
-    def accepts(cls, data: Any) -> bool:
-        return True
-
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        sums = [accumulate(task, rows) for task in tasks]
+        columns = [task.statistic.column for task in tasks]
+        sums = [accumulate(task) for task in tasks]
         persons, n = PersonWords(), 0
-        for batch in self.schema.batches(*[task.statistic.column for task in tasks], *rows.columns):
+        for batch in self.schema.batches(*columns, *rows.columns):
             codes, by = None, rows.by
             if rows.groups is not None:
                 codes = rows.groups.codes([batch.keys(one) for one in by] if isinstance(by, list) else batch.keys(by))
+            elif rows.only_present:  # which those are is for each task to find
+                codes = np.zeros(batch.rows, np.int32)
             if rows.where is not None:  # what fails is in no group that is listed
                 passes, unlisted = rows.where.passes(batch), np.int32(rows.group_count or 1)
                 codes = np.where(passes, np.int32(0) if codes is None else codes, unlisted)
@@ -47,20 +49,20 @@ class Memory(Engine):
                     cell = cells.codes(batch, task.statistic.column, task.claim.worth)
                     places = cross_codes(codes, cell, len(cells.names), rows.group_count or 0)
                 column, takes = task.statistic.column, task.statistic.takes
-                drops = takes == "present rows" and rows.missing == "drop"
+                drops = takes == "present rows" and task.missing == "drop"
                 taken = batch.numbers(column) if takes == "numbers" else batch.presence(column) if drops else None
                 own.add(taken, batch.rows, places, ids)
             n += batch.rows
         return [own.totals() for own in sums], n
 
 
-def accumulate(task: Task, rows: Rows) -> Accumulator:
+def accumulate(task: Task) -> Accumulator:
     """An empty accumulator for a task."""
     steps, parts, plan = task.claim.record_steps, task.claim.parts, task.claim.plan
     if steps is None:
-        return WholeSum(plan.problem, plan.adder, rows.missing)
+        return WholeSum(plan.problem, plan.adder, task.missing)
     if plan.unit.max_rows is not None:
-        return PersonSums(steps, parts, rows.missing, plan.unit)
+        return PersonSums(steps, parts, task.missing, plan.unit)
     if plan.unit.groups is not None:
-        return GroupSums(steps, parts, rows.missing, plan.unit.groups)
-    return PlainSums(steps, parts, rows.missing)
+        return GroupSums(steps, parts, task.missing, plan.unit.groups)
+    return PlainSums(steps, parts, task.missing)

@@ -52,12 +52,12 @@ class PersonSums:
     def totals(self) -> list[list[int]]:
         allowed = self._unit.max_rows
         assert allowed is not None
-        bounded = [_bound(part, allowed) for part in self._parts]
+        bounded = [bound_part(part, allowed) for part in self._parts]
         together = len(self._parts) > 1  # a mean or variance
         return self._pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together)
 
 
-def _bound(part: Part, rows: int) -> BoundedPart:
+def bound_part(part: Part, rows: int) -> BoundedPart:
     """A part of a person, clamped to what so many rows can add up to."""
     assert part.range is not None
     low, high = part.range

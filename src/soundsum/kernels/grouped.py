@@ -101,12 +101,18 @@ def no_sums(groups: int) -> Sums:
     return np.zeros((groups, 2), np.uint64)
 
 
+FEW = 8
+"""Integers that are made one by one, as arrays take longer to set up."""
+
+
 def as_integers(words: NDArray[np.uint64]) -> list[int]:
     """Signed integers from their words, the low one first, one to a row.
 
     >>> as_integers(np.array([[5, 0], [2**64 - 1, 2**64 - 1], [0, 1]], np.uint64))
     [5, -1, 18446744073709551616]
     """
+    if len(words) <= FEW:
+        return [int.from_bytes(row.tobytes(), "little", signed=True) for row in words]
     last = words[:, 0].astype(np.int64)  # the whole number where the other words only repeat its sign
     integers: list[int] = last.tolist()
     data, size = words.tobytes(), 8 * words.shape[1]

@@ -5,9 +5,10 @@ All exact: epsilon, delta and rho are Fractions, and sensitivities are integers 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 from soundsum.arithmetic import words
@@ -29,7 +30,7 @@ class Guarantee:
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         """What a budget is charged for it."""
         return Cost(self.epsilon, self.delta, self.rho)
@@ -43,11 +44,14 @@ class Guarantee:
             None if self.rho is None else self.rho * part,
         )
 
-    def divide(self, tasks: Sequence[Sequence[Norms[int]]]) -> tuple[Guarantee, list[tuple[Noise, ...]]]:
-        """What each of several tasks guarantees, and the noise of its parts: equal shares for those that need any."""
-        needy = sum(any(norms.l1 for norms in parts) for parts in tasks)
-        share = self.share(Fraction(1, max(1, needy)))
-        return share, [share.noises_for(parts) for parts in tasks]
+    def divide(
+        self, tasks: Sequence[Sequence[Norms[int]]], weights: Sequence[Fraction]
+    ) -> list[tuple[Guarantee, tuple[Noise, ...]]]:
+        """What each of several tasks guarantees, and the noise of its parts: shares by weight, for those that need any.
+
+        The shares of those that do add up to the whole, exactly; what needs no noise keeps any promise.
+        """
+        return _divide(self, tuple(map(tuple, tasks)), tuple(weights))
 
     def noises_for(self, several: Sequence[Norms[int]]) -> tuple[Noise, ...]:
         """The noise of each of several that are released together: equal shares for those that need any."""
@@ -74,7 +78,24 @@ class Guarantee:
         return {name: x for name, x in named.items() if x is not None}
 
 
+@lru_cache(maxsize=256)
+def _divide(
+    whole: Guarantee, tasks: tuple[tuple[Norms[int], ...], ...], weights: tuple[Fraction, ...]
+) -> list[tuple[Guarantee, tuple[Noise, ...]]]:
+    needs = [any(norms.l1 for norms in parts) for parts in tasks]
+    needy, every = sum([w for w, needed in zip(weights, needs, strict=True) if needed]), sum(weights)
+    shares = [whole.share(w / (needy if needed else every)) for w, needed in zip(weights, needs, strict=True)]
+    return [(share, share.noises_for(parts)) for share, parts in zip(shares, tasks, strict=True)]
+
+
 def guarantee(epsilon: Any = None, delta: Any = None, rho: Any = None, noise: str = "laplace") -> Guarantee:
     """What is asked for, checked: every parameter positive and finite, and of a kind the noise can keep."""
     kind = NOISES.find(noise)
+    if not all(isinstance(given, Hashable) for given in (epsilon, delta, rho)):  # no numbers, as is then said
+        return Guarantee(kind, *kind.accept(epsilon, delta, rho))
+    return _guarantee(kind, epsilon, delta, rho)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _guarantee(kind: type[Noise], epsilon: Any, delta: Any, rho: Any) -> Guarantee:
     return Guarantee(kind, *kind.accept(epsilon, delta, rho))

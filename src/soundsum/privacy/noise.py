@@ -12,6 +12,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from soundsum.arithmetic.rationals import decimal, is_special
+from soundsum.arithmetic.words import shorten
+from soundsum.privacy.cost import LARGEST
 from soundsum.privacy.units import Norms
 from soundsum.registry import Registry
 
@@ -77,6 +79,8 @@ def positive(name: str, value: Any) -> Fraction:
     if value is None:
         raise ValueError(f"{name} is missing; give a number above 0, such as {name}={'1e-6' if name == 'delta' else 1}")
     number = decimal(value, name)
+    if not is_special(number) and number > LARGEST:
+        raise ValueError(f"{name}={shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(number) or number <= 0:
         raise ValueError(f"{name}={value}: a privacy parameter is a finite number above 0")
     return Fraction(number)

@@ -71,7 +71,7 @@ class Unit:
     def __str__(self) -> str:
         groups = "" if self.groups is None else f"{self.groups:,} group{'s' * (self.groups > 1)}"
         if self.max_rows is None:
-            return f"one record (of {groups})" if groups else "one record"
+            return f"one record (of {groups})" if self.groups not in (None, 1) else "one record"
         rows = f"at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
         if self.groups is None:
             return f"one person (with {rows})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 from soundsum.budget import Budget
@@ -10,15 +10,16 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
-from soundsum.releases.outcome import Release, Releases, Several
+from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out
-from soundsum.releases.setting import Setting, open_within, release_one
+from soundsum.releases.setting import Setting, name_statistics, open_within, release_one
+from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Mean, Statistic, Sum, Variance
 
 
 def release(
     data: Any,
-    statistics: Sequence[Statistic],
+    statistics: Sequence[Statistic] | Mapping[str, Statistic],
     epsilon: Any = None,
     *,
     relation: Relation | str = Relation.SYMMETRIC,
@@ -31,18 +32,23 @@ def release(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Several:
-    """Several statistics of a table for one charge, read in one pass; they share epsilon equally.
+    """Several statistics of a table for one charge, read in one pass; they share epsilon by weight, else equally.
 
-    data: a data frame (pandas, Polars, Arrow, DuckDB), a dict of columns, or a path to Parquet, CSV or Arrow files.
-    statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`.
+    data: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict of columns, a path to Parquet, CSV or Arrow files,
+        or the address of a database with table=.
+    statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`, or a dict of them by name. With weight=2
+        one gets twice the share of epsilon that one without gets.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     by: one result for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -54,20 +60,31 @@ def release(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
+        means and variances leave it out where the number of rows is private, and everything else counts it. Infinities
+        are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     >>> table = {"pay": [100.0, 250.0], "age": [41, 29]}
     >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
     >>> pay.epsilon, age.statistic
     (Fraction(1, 2), 'mean')
+    >>> named = release(table, {"total": Sum("pay", 0, 2e5, weight=3), "mean age": Mean("age", 0, 120)}, epsilon=1)
+    >>> named["total"].epsilon, named["mean age"].epsilon
+    (Fraction(3, 4), Fraction(1, 4))
+
+    Returns a Several: a tuple of a Release, or with by= Releases, for each statistic, which knows their names.
     """
+    names, asked = name_statistics(statistics)
     promised = guarantee(epsilon, delta, rho, noise)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
-    opened = open_within(data, statistics, setting, promised, budget)
-    return Several(carry_out(*opened, promised, budget, setting.binding))
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
+    opened = open_within(data, asked, setting, promised, budget)
+    return Several(carry_out(*opened, promised, budget, setting.binding), names)
 
 
 class CommonOptions(TypedDict, total=False):
@@ -82,9 +99,11 @@ class CommonOptions(TypedDict, total=False):
     noise: str
     delta: Any
     rho: Any
-    missing: Missing
+    missing: Missing | None
     budget: Budget | None
     name: str | None
+    table: Any
+    engine: str | None
 
 
 class BoundedOptions(CommonOptions, total=False):
@@ -131,18 +150,22 @@ def sum(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private sum: each record clamped to [lower, upper], exact noise for what one record or person can move.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to add up, where the data is a table.
     by: one sum for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -160,10 +183,12 @@ def sum(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). Infinities
+        are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
 
@@ -172,7 +197,9 @@ def sum(
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
     statistic = Sum(column, lower, upper, dtype, size, max_size, method)
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     return release_one(data, statistic, setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -203,18 +230,22 @@ def mean(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private mean, within the bounds; epsilon is shared equally by the sum and, where it is private, the count.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to average, where the data is a table.
     by: one mean for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -230,14 +261,19 @@ def mean(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
+        it does not where the number of rows is private. Under change_one and hamming it counts: "drop" makes the number
+        of rows private there too, and spends a part of epsilon on it. Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Mean(column, lower, upper, dtype, size), setting, promised, budget)
 
@@ -269,18 +305,22 @@ def variance(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private population variance; epsilon is shared equally by two sums and, where it is private, the count.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: the column to look at, where the data is a table.
     by: one variance for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -296,13 +336,18 @@ def variance(
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop", where the
-        number of rows is private). Infinities are clamped.
+    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
+        it does not where the number of rows is private. Under change_one and hamming it counts: "drop" makes the number
+        of rows private there too, and spends a part of epsilon on it. Infinities are clamped.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Variance(column, lower, upper, dtype, size), setting, promised, budget)

@@ -6,8 +6,11 @@ is making it again, without any data.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import platform
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +33,11 @@ if TYPE_CHECKING:  # SQLite is loaded when a ledger is
 FORMAT = 1
 
 
-def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...]) -> dict[str, Any]:
+def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str) -> dict[str, Any]:
     """The certificate of a release: JSON-ready, fractions as strings.
 
     The problem's bounds are those of the records, and `worth` is what 1 in them is worth: a decimal's last digit,
-    otherwise 1. What is released is in people's units.
+    otherwise 1. What is released is in people's units. `engine` is who added up.
     """
     released = [
         {
@@ -54,6 +57,7 @@ def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...]) -> dic
         "statistic": claim.kind.name,
         **_describe(claim),
         "worth": str(claim.worth),
+        "engine": engine,
         "privacy": promised.to_json(),
         "released": released,
     }
@@ -113,8 +117,10 @@ def _make_again(certificate: Any) -> dict[str, Any]:
     drawn = [part["noise"] for part in certificate["released"] if part["noise"] != NoNoise.name]
     noise = drawn[0] if drawn else "gaussian" if "delta" in privacy or "rho" in privacy else "laplace"
     promised = guarantee(**privacy, noise=noise)
-    claim = _claim(certificate)
-    return certify(claim, promised, claim.noises(promised))
+    claim, engine = _claim(certificate), certificate["engine"]
+    if not isinstance(engine, str):
+        raise TypeError("its engine is a name")
+    return certify(claim, promised, claim.noises(promised), engine)
 
 
 def _claim(certificate: dict[str, Any]) -> Claim:
@@ -134,12 +140,15 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     claim = _claim(certificate)
     follows = {
         "statistic": claim.kind.entry_name or claim.kind.name,
-        "value": _value(release.get("exact")),
+        "value": _value(release.get("exact"), release.get("value")),
         "bounds": [str(bound) for bound in claim.bounds],
         "unit": str(claim.plan.unit),
         "relation": certificate["problem"]["relation"],
         "version": certificate["versions"]["soundsum"],
     }
+    missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
+    if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
+        return [f"missing: {missing!r} does not follow from the unit and the relation"]
     known = {
         *follows,
         "certificate",
@@ -147,9 +156,12 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "by",
         "where",
         "group",
+        "name",
         "exact",
         "interval_95",
         "privacy_unit",
+        "missing",
+        "source",
         "data",
         "at",
         "ledger",
@@ -161,16 +173,20 @@ def compare_release(release: dict[str, Any]) -> list[str]:
             if release.get(name) != value
         ),
         *(f"{name}: there is no such thing in a release" for name in release if name not in known),
-        *(f"{name} is missing" for name in known - {"group"} if name not in release),
+        *(f"{name} is missing" for name in known - {"group", "name"} if name not in release),
     ]
 
 
-def _value(exact: Any) -> int | float | None:
+def _value(exact: Any, given: Any) -> int | float | None:
+    """What follows as the value; null where no float is large enough, and a float is what it would be."""
     try:
         number = Fraction(exact)
     except (TypeError, ValueError, ZeroDivisionError):
         return None
-    return int(number) if "/" not in exact and number.denominator == 1 else nearest_float(number)
+    near = nearest_float(number)
+    if given is None and not math.isfinite(near):
+        return None
+    return int(number) if "/" not in exact and number.denominator == 1 else near
 
 
 def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
@@ -203,20 +219,22 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
 def _compare_query(release: dict[str, Any], what: str, cost: dict[str, str | None] | None) -> list[str]:
     """Where the charge that a release names is not for what its certificate says was asked and promised."""
     claim, asked = _claim(release["certificate"]), what.split("; ")
-    problem = claim.plan.problem
-    unsized = Problem(problem.dtype, problem.lower, problem.upper, problem.relation, None, problem.max_size)
-    own = {
-        describe_task(claim.kind.name, release["column"], p, claim.plan.unit, release["by"], release["where"])
-        for p in (problem, unsized)
-    }
-    if not own & set(asked):
+    facts = {name: release[name] for name in ("column", "source", "by", "where", "missing")}
+    own = {describe_task(claim, **facts, unsized=unsized) for unsized in (False, True)}
+    shares = {Fraction(1, count) for count in range(1, len(asked) + 1)} if own & set(asked) else set()
+    for one, text in itertools.product(own, asked):  # weighted
+        if found := re.fullmatch(rf"{re.escape(one)}, (\d+(?:/\d+)?) of the cost", text):
+            shares.add(Fraction(found[1]))
+    if not shares:
         return [f"the charge was for {what!r}, and the certificate is about {min(own)!r}"]
     given = release["certificate"]["privacy"]
     for name in ("epsilon", "delta", "rho"):
         paid = Fraction(0) if cost is None else Fraction(cost[name] or 0)
-        share = Fraction(given.get(name, 0))
+        own_share = Fraction(given.get(name, 0))
         if not any(part.norms.l1 for part in claim.parts):
             continue  # no noise, no cost
-        if not any(share * count == paid for count in range(1, len(asked) + 1)):
-            return [f"the charge was {paid} of {name}, and the certificate promises {share} for one of {len(asked)}"]
+        if not any(share * paid == own_share for share in shares):
+            return [
+                f"the charge was {paid} of {name}, and the certificate promises {own_share} for one of {len(asked)}"
+            ]
     return []

@@ -10,8 +10,9 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.calls import CommonOptions
-from soundsum.releases.outcome import Release, Releases
+from soundsum.releases.outcome import Release
 from soundsum.releases.setting import Setting, release_one
+from soundsum.releases.several import Releases
 from soundsum.statistics import Count, Histogram
 
 
@@ -38,19 +39,23 @@ def count(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Release | Releases:
     """A private number of rows; with missing="drop", of those with a value in the column.
 
     Under change_one and hamming the number of all rows is public, so it comes without noise.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     column: with missing="drop", the column to look at, where the data is a table.
     by: one count for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -67,10 +72,14 @@ def count(
     missing: "zero" counts every row, "drop" only those with a value in the column.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     return release_one(data, Count(column), setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
@@ -80,6 +89,9 @@ def histogram(
     epsilon: Any = None,
     *,
     categories: Sequence[Any] | None = None,
+    bins: int | None = None,
+    lower: Any = None,
+    upper: Any = None,
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
@@ -92,21 +104,27 @@ def histogram(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
-    missing: Missing = "zero",
+    missing: Missing | None = "zero",
     budget: Budget | None = None,
     name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
 ) -> Releases:
     """Private counts of records in [edge, next edge), the last cell closed, or of each category; empty cells too.
 
     Records outside every cell, and missing ones, are left out.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB), a dict of
-        columns, or a path to Parquet, CSV or Arrow files.
-    edges: numbers that go up; or else give categories.
+    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
+        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
+        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
+    edges: numbers that go up; or else give bins or categories.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     categories: the categories to count. They are public: list them from what everybody knows.
+    bins: as many cells of one width between lower and upper, instead of edges.
+    lower, upper: with bins, where the first cell begins and the last one ends. They are public.
     column: the column to look at, where the data is a table.
     by: one histogram for each group: the column the groups are in, or its values beside data that is one column.
+        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
@@ -124,11 +142,16 @@ def histogram(
     missing: makes no difference here, as a missing value is in no cell.
     budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
     name: what the data is called, if the budget is for data with a name.
+    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
 
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """
-    setting = Setting(Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where)
+    setting = Setting(
+        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+    )
     promised = guarantee(epsilon, delta, rho, noise)
-    released = release_one(data, Histogram(column, edges, categories, dtype), setting, promised, budget)
-    assert isinstance(released, Releases)
-    return released
+    asked = Histogram(column, edges, categories, dtype, bins=bins, lower=lower, upper=upper)
+    made = release_one(data, asked, setting, promised, budget)
+    assert isinstance(made, Releases)
+    return made

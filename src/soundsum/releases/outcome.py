@@ -2,51 +2,113 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import islice
+from functools import cached_property
 from typing import Any
 
+from soundsum import notebook
 from soundsum.arithmetic import words
 from soundsum.arithmetic.rationals import nearest_float
-from soundsum.arithmetic.words import number, readable
+from soundsum.arithmetic.words import number
+from soundsum.data.records import Missing
 from soundsum.planner import Scheme
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.noise import Noise
+from soundsum.releases.certificates import certify
+from soundsum.releases.frames import Framed, as_column
 from soundsum.statistics import Claim
 from soundsum.statistics.statistic import Estimator
+from soundsum.statistics.task import describe_task
+
+BEYOND = "beyond a float, so .value is inf: use .exact"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from: the column, what the data is called, when, and the charge it was paid with."""
+    """Where a release comes from: the column, what the data is called, when, and the charge it was paid with.
+
+    `asked` is everything that was asked for the same charge, as `describe_task` takes it.
+    """
 
     column: str | None
     by: str | list[str] | None
     where: str | None
+    source: str
     data: str | None
     privacy_unit: str | None
+    missing: Missing
     at: datetime
-    what: str
+    asked: tuple[tuple[Any, ...], ...]
     cost: Cost | None  # None where no noise was needed
     entry: int | None  # of the budget; None without one
+    engine: str  # who added up
+
+    @cached_property
+    def what(self) -> str:
+        """What the charge was for, as a ledger says it."""
+        return "; ".join([describe_task(*one) for one in self.asked])
 
 
 @dataclass(frozen=True)
-class Release:
-    """A noisy statistic. `exact` is the number itself; `value` is it as a float, or an int for integer data."""
+class Facts:
+    """What is the same for every entry of a release: all that is claimed of it, and how it is read."""
 
-    exact: int | Fraction
     claim: Claim
     guarantee: Guarantee
-    estimator: Estimator
+    noises: tuple[Noise, ...]
+    n: int | None  # the number of records, where it is public
+    origin: Origin
+
+    @cached_property
+    def estimator(self) -> Estimator:
+        return self.claim.estimator(self.noises, self.n)
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """Everything the release claims, as plain data."""
+        return certify(self.claim, self.guarantee, self.noises, self.origin.engine)
+
+
+@dataclass(frozen=True)
+class Release(Framed):
+    """A noisy statistic. `exact` is the number itself; `value` is it as a float, or an int for integer data.
+
+    float(r), int(r), round(r, 2) and f"{r:,.2f}" take it as a number.
+    """
+
     noisy: tuple[int, ...]  # every part that was let out, in its steps
-    certificate: dict[str, Any] = field(repr=False)
-    origin: Origin = field(repr=False)
+    facts: Facts
     group: Any = None
+
+    @cached_property
+    def exact(self) -> int | Fraction:
+        return self.facts.estimator.exact(self.noisy)
+
+    @property
+    def claim(self) -> Claim:
+        return self.facts.claim
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.facts.guarantee
+
+    @property
+    def estimator(self) -> Estimator:
+        return self.facts.estimator
+
+    @property
+    def origin(self) -> Origin:
+        return self.facts.origin
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """Everything the release claims, as plain data; `soundsum.check` follows it up."""
+        return self.facts.certificate
 
     @property
     def statistic(self) -> str:
@@ -63,6 +125,7 @@ class Release:
 
     @property
     def value(self) -> int | float:
+        """The number as an int or a float; an infinity where it is beyond every float, and then the release says so."""
         return self.exact if isinstance(self.exact, int) else nearest_float(self.exact)
 
     @property
@@ -72,11 +135,11 @@ class Release:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Where the method's own sum lies, with this confidence, by the exact distribution of the noise.
 
-        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business.
+        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business. For a
+        variance, and a mean where the number of rows is private, it holds more often than the confidence says, as each
+        of several noises has its share of the rest.
         """
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.95")
-        low, high = self.estimator.interval(self.noisy, confidence)
+        low, high = self._exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
 
     @property
@@ -85,23 +148,33 @@ class Release:
         moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
         return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
 
+    @property
+    def missing(self) -> str:
+        """How records without a value counted, to read; how many there were is not said anywhere."""
+        return self.claim.kind.say_missing(self.origin.missing, self.claim.given_bounds)
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it."""
+        """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it.
+
+        What is beyond every float is null, and is in `exact` all the same.
+        """
         origin, unit = self.origin, self.plan.unit
-        group = _as_plain(self.group)
+        group = as_plain(self.group)
         return {
             "statistic": self.statistic,
             "column": origin.column,
             "by": origin.by,
             "where": origin.where,
             **({} if self.group is None else {"group": group}),
-            "value": self.value,
+            "value": _finite(self.value),
             "exact": str(self.exact),
-            "interval_95": list(self.interval(0.95)),
+            "interval_95": [_finite(end) for end in self.interval(0.95)],
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
             "privacy_unit": origin.privacy_unit,
+            "missing": origin.missing,
             "relation": str(self.plan.problem.relation),
+            "source": origin.source,
             "data": origin.data,
             "at": origin.at.isoformat(),
             "ledger": {
@@ -113,131 +186,75 @@ class Release:
             "certificate": self.certificate,
         }
 
-    def to_json(self) -> str:
-        """The same as JSON."""
-        return json.dumps(self.to_dict(), indent=2)
+    def to_arrow(self, confidence: float = 0.95) -> Any:
+        """A table of one row: the statistic, its column, the value and the interval."""
+        import pyarrow as pa
+
+        low, high = self.interval(confidence)
+        row = {"statistic": self.statistic, "column": self.origin.column, "value": self.value, "low": low, "high": high}
+        return pa.table({name: as_column([cell]) for name, cell in row.items()})
 
     def __float__(self) -> float:
-        return float(self.value)
+        if not math.isfinite(nearest_float(self.exact)):
+            raise OverflowError(f"the {self.statistic} is {BEYOND}")
+        return nearest_float(self.exact)
+
+    def __int__(self) -> int:
+        return int(self.exact)
+
+    def __round__(self, digits: int | None = None) -> int | float:
+        if digits is None:
+            return round(self.exact)
+        return round(self.exact, digits) if isinstance(self.exact, int) else nearest_float(round(self.exact, digits))
+
+    def __format__(self, how: str) -> str:
+        if not how:
+            return str(self)
+        if isinstance(self.value, int) or math.isfinite(self.value):
+            return format(self.value, how)
+        with localcontext(prec=5000):
+            return format(Decimal(Fraction(self.exact).numerator) / Fraction(self.exact).denominator, how)
 
     def __repr__(self) -> str:
-        low, high = self.interval(0.95)
-        noise = (
-            "no noise needed"
-            if low == high and not self.plan.sensitivity
-            else f"95% within {words.interval(low, high)}"
-        )
-        return f"<{self.statistic} {readable(self.value)} ({noise}; {self.guarantee}, {self.plan.method})>"
+        value, interval = self.shown()
+        noise = f"95% within {interval}" if self._is_noisy else "no noise needed"
+        how = f"{self.guarantee}, {self.plan.method}; {self.missing}"
+        return f"<{self.statistic} {value} ({noise}; {how})>"
+
+    def shown(self) -> tuple[str, str]:
+        """The value and its 95% interval, to read."""
+        low, high = self._exact_interval(0.95)
+        beyond = "" if math.isfinite(nearest_float(self.exact)) else f" ({BEYOND})"
+        return words.estimate(self.exact, low, high) + beyond, words.interval(low, high)
 
     def _repr_html_(self) -> str:
-        import html
-
-        low, high = self.interval(0.95)
+        value, interval = self.shown()
         rows = {
-            "value": readable(self.value),
-            "95% interval": words.interval(low, high),
+            "value": value,
+            "95% interval": interval,
+            "missing": self.missing,
             "promise": f"{self.guarantee}, for {self.plan.unit}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }
-        cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items())
-        return f"<table><caption>Private {html.escape(self.statistic)}</caption>{cells}</table>"
+        return notebook.table(rows.items(), caption=f"Private {self.statistic}")
+
+    @property
+    def _is_noisy(self) -> bool:
+        return any(part["noise"] != "none" for part in self.certificate["released"])
+
+    def _exact_interval(self, confidence: float) -> tuple[Fraction, Fraction]:
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.95")
+        return self.estimator.interval(self.noisy, confidence)
 
 
-@dataclass(frozen=True)
-class LetOut:
-    """Everything of a statistic that left with noise, and nothing else about the data: every part, for each entry."""
-
-    claim: Claim
-    guarantee: Guarantee
-    estimator: Estimator
-    noisy: list[list[int]]
-    certificate: dict[str, Any]
-    origin: Origin
-
-    def release(self, place: int, group: Any = None) -> Release:
-        """One entry."""
-        noisy = tuple(sums[place] for sums in self.noisy)
-        exact = self.estimator.exact(noisy)
-        return Release(exact, self.claim, self.guarantee, self.estimator, noisy, self.certificate, self.origin, group)
-
-
-class Releases(Mapping[Any, Release]):
-    """One release per group, in the order the groups were named; each is made when it is looked at."""
-
-    def __init__(self, columns: Mapping[str, Sequence[Any]], let_out: LetOut) -> None:
-        """Entries are called by the one column there is, or by the tuple of several."""
-        names = next(iter(columns.values())) if len(columns) == 1 else zip(*columns.values(), strict=True)
-        self._columns, self._let_out = columns, let_out
-        self._places = {name: place for place, name in enumerate(names)}
-
-    def __getitem__(self, group: Any) -> Release:
-        return self._let_out.release(self._places[group], group)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def to_arrow(self, confidence: float = 0.95) -> Any:
-        """A table of group, value and the interval; cells of a histogram between edges by the two."""
-        import pyarrow as pa
-
-        columns: dict[str, Any] = {}
-        for name, entries in self._columns.items():
-            if name == "cell":
-                columns |= {"from": [low for low, _ in entries], "to": [high for _, high in entries]}
-            else:
-                columns[name] = list(entries)
-        values, columns["low"], columns["high"] = self._let_out.estimator.columns(self._let_out.noisy, confidence)
-        whole = all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values)
-        columns = {**columns, "value": values if whole else [nearest_float(v) for v in values]}
-        order = [*(name for name in columns if name not in ("value", "low", "high")), "value", "low", "high"]
-        return pa.table({name: _arrow(columns[name]) for name in order})
-
-    def __repr__(self) -> str:
-        shown = [f"  {group!r}: {readable(self[group].value)}" for group in islice(self, 10)]
-        entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
-        several = {"category": "categories"}.get(entry, f"{entry}s")
-        entries = f"{len(self):,} {entry if len(self) == 1 else several}"
-        return "\n".join([f"<{entries}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
-
-    def _repr_html_(self) -> str:
-        import html
-
-        rows = []
-        for group in islice(self, 100):
-            low, high = self[group].interval(0.95)
-            cells = f"<td>{readable(self[group].value)}</td><td>{words.interval(low, high)}</td>"
-            rows.append(f"<tr><th>{html.escape(str(group))}</th>{cells}</tr>")
-        more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
-        head = "<tr><th>group</th><th>value</th><th>95% interval</th></tr>"
-        return f"<table>{head}{''.join(rows)}</table>{more}"
-
-
-class Several(tuple[Release | Releases, ...]):
-    """What one call released: a Release, or Releases by group, for each statistic asked for, in that order."""
-
-    def __repr__(self) -> str:
-        return "\n".join(repr(outcome) for outcome in self)
-
-    def _repr_html_(self) -> str:
-        return "".join(outcome._repr_html_() for outcome in self)
-
-
-def _as_plain(group: Any) -> Any:
+def as_plain(group: Any) -> Any:
     """A group, or a pair of group and cell, as JSON has it."""
     if isinstance(group, tuple):
-        return [_as_plain(part) for part in group]
+        return [as_plain(part) for part in group]
     return group if isinstance(group, str | int | float | None) else str(group)
 
 
-def _arrow(entries: Sequence[Any]) -> Any:
-    """A column of names; as text where they have no type in common."""
-    import pyarrow as pa
-
-    try:
-        return pa.array(entries)
-    except (pa.ArrowException, OverflowError):
-        return pa.array([str(entry) for entry in entries])
+def _finite(value: int | float) -> int | float | None:
+    return value if isinstance(value, int) or math.isfinite(value) else None

@@ -14,13 +14,15 @@ from typing import Any, Protocol
 
 from soundsum.budget import Binding, Budget, Cost
 from soundsum.data.boundary import read_within
+from soundsum.data.period_groups import Periods
 from soundsum.data.rows import Rows
 from soundsum.engines import Totals
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.releases.certificates import certify
-from soundsum.releases.outcome import LetOut, Origin, Release, Releases
+from soundsum.releases.outcome import Facts, Origin, Release
+from soundsum.releases.several import Releases
 from soundsum.statistics import Task, describe
+from soundsum.statistics.task import describe_task
 
 TABLE_COLUMNS = ("value", "low", "high", "from", "to", "cell", "category")
 """What columns of a table of releases are called, beside those of groups."""
@@ -29,32 +31,36 @@ TABLE_COLUMNS = ("value", "low", "high", "from", "to", "cell", "category")
 class Adder(Protocol):
     """Whoever adds up: an engine."""
 
+    @property
+    def name(self) -> str: ...
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]: ...
 
 
 def carry_out(
     engine: Adder, tasks: Sequence[Task], rows: Rows, promised: Guarantee, budget: Budget | None, whom: Binding
 ) -> list[Release | Releases]:
-    """Every task's release, for one charge; those that need noise share the guarantee equally."""
+    """Every task's release, for one charge; those that need noise share the guarantee by weight."""
     if budget is not None and not isinstance(budget, Budget):
         raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
-    what = describe(tasks, rows)
+    asked = describe(tasks, rows)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
-    share, noises = promised.divide(norms)  # refused here if absurd
+    shares = promised.divide(norms, [task.weight for task in tasks])  # refused here if absurd
     cost = promised.cost if needs_noise else None
+    what = "" if budget is None else "; ".join([describe_task(*one) for one in asked])
     charge, at = make_charge(budget, cost, what, whom), datetime.now(UTC)
     sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
     _require_size(tasks, n, charge)
     charge.settle()
-    where = None if rows.where is None else str(rows.where)
+    by, where = rows.described_by, None if rows.where is None else str(rows.where)
+    common = (at, asked, cost, charge.number, engine.name)
     origins = [
-        Origin(task.statistic.column, rows.by, where, whom.data, whom.privacy_unit, at, what, cost, charge.number)
+        Origin(task.statistic.column, by, where, rows.source, whom.data, whom.privacy_unit, task.missing, *common)
         for task in tasks
     ]
     return [
-        _release(task, rows, totals, noise, share, n, origin)
-        for task, totals, noise, origin in zip(tasks, sums, noises, origins, strict=True)
+        _release(task, rows, totals, noises, share, n, origin)
+        for task, totals, (share, noises), origin in zip(tasks, sums, shares, origins, strict=True)
     ]
 
 
@@ -94,18 +100,23 @@ def _require_size(tasks: Sequence[Task], n: int, charge: Charge) -> None:
 
 
 def _release(
-    task: Task, rows: Rows, totals: Totals, noises: tuple[Noise, ...], promised: Guarantee, n: int, origin: Origin
+    task: Task,
+    rows: Rows,
+    totals: Totals,
+    noises: tuple[Noise, ...],
+    promised: Guarantee,
+    n: int,
+    origin: Origin,
 ) -> Release | Releases:
     noisy = [
         [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
         for sums, noise in zip(totals, noises, strict=True)
     ]
+    columns = _name_entries(task, rows)
     public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
-    estimator, certificate = claim.estimator(noises, public), certify(claim, promised, noises)
-    let_out = LetOut(claim, promised, estimator, noisy, certificate, origin)
-    columns = _name_entries(task, rows)
-    return let_out.release(0) if columns is None else Releases(columns, let_out)
+    facts = Facts(claim, promised, noises, public, origin)
+    return Release(tuple([sums[0] for sums in noisy]), facts) if columns is None else Releases(columns, noisy, facts)
 
 
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
@@ -117,8 +128,8 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
     columns: dict[str, list[Any]] = {"group": names}
     if isinstance(rows.by, list):
         columns = {}
-        for column, entries in zip(rows.by, zip(*names, strict=True), strict=True):
-            name = column
+        for (column, own), entries in zip(rows.groups_by_column, zip(*names, strict=True), strict=True):
+            name = own.period.heading if isinstance(own, Periods) else column
             while name in TABLE_COLUMNS or name in columns:
                 name = f"{name}_group"
             columns[name] = list(entries)

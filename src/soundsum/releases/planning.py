@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+from soundsum import notebook
+from soundsum.arithmetic.words import number, ratio
 from soundsum.budget import Binding, Budget
+from soundsum.data.paths import name_source
 from soundsum.data.records import Missing
 from soundsum.data.rows import Rows
-from soundsum.data.tables import require
+from soundsum.data.schemas import require
 from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.planner import Scheme, choose, rank
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import RECORD, Unit
 from soundsum.problem import Problem
+from soundsum.releases.frames import require_module
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out
-from soundsum.statistics import Claim, Sum, Task
+from soundsum.releases.plots import draw_ratios
+from soundsum.statistics import Claim, Statistic, Sum, Task
 
 
 class Plan(Scheme):
@@ -45,15 +52,55 @@ class Plan(Scheme):
         if not self.unit.is_plain:
             raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
         engine = open_engine(data)
-        require(engine.schema, column)
+        require(engine.schema.names, engine.schema, column)
         _, worth = engine.schema.type(column, self.problem.dtype)
         if worth != 1:
             raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
-        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self))
+        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self), missing)
         whom = Binding(relation=self.problem.relation, data=name)
-        (released,) = carry_out(engine, [task], Rows(missing=missing), promised, budget, whom)
+        (released,) = carry_out(engine, [task], Rows(source=name or name_source(data)), promised, budget, whom)
         assert isinstance(released, Release)
         return released
+
+    def _repr_html_(self) -> str:
+        if self.unmet:
+            return notebook.table([("does not apply", "; ".join(self.unmet))], caption=f"{self.method}: {self.problem}")
+        rows = {
+            "method": f"{self.method}: {' -> '.join(self.steps)}",
+            "sensitivity": number(self.sensitivity),
+            "ideal": f"{number(self.ideal)}; the ratio is {ratio(self.ratio)}",
+            "protects": self.unit,
+            "theorem": self.theorem.statement,
+        }
+        return notebook.table(rows.items(), caption=str(self.problem))
+
+
+class Plans(list[Plan]):
+    """A plan for every method; a table in a notebook, and a picture of what they cost by the number of records."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (p.method, "", "", "; ".join(p.unmet)) if p.unmet
+            else (p.method, number(p.sensitivity), ratio(p.ratio), " -> ".join(p.steps))
+            for p in self
+        ]  # fmt: skip
+        return notebook.table(rows, ("method", "sensitivity", "ratio", "how, or why not"), str(self[0].problem))
+
+    def plot(self, most: int = 1 << 20, ax: Any = None) -> Any:
+        """The ratio of each method's sensitivity to the ideal one against n, up to `most` records, with matplotlib."""
+        problem, ratios = self[0].problem, {}
+        which = "size" if problem.relation.sized else "max_size"
+        for adder in (p.adder for p in self):
+            points = []
+            for exponent in range(most.bit_length()):
+                own = {"size": None, "max_size": None, which: 1 << exponent}
+                n = Problem(problem.dtype, problem.lower, problem.upper, problem.relation, **own)
+                scheme = Scheme(n, adder)
+                if not scheme.unmet:
+                    points.append((1 << exponent, float(scheme.ratio)))
+            if points:
+                ratios[adder.label] = ([n for n, _ in points], [found for _, found in points])
+        return draw_ratios(require_module("matplotlib.pyplot", "plot"), ratios, ax)
 
 
 def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -> Plan:
@@ -73,6 +120,12 @@ def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -
     return chosen
 
 
-def plans(problem: Problem) -> list[Plan]:
+@lru_cache(maxsize=256)
+def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Unit, worth: Fraction) -> Claim:
+    """All that is claimed of a statistic: it follows from what is public alone, so it is kept for the next one."""
+    return Claim(kind, plan(problem, adder, unit), worth)
+
+
+def plans(problem: Problem) -> Plans:
     """A plan for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
-    return rank(problem, Plan)
+    return Plans(rank(problem, Plan))

@@ -19,17 +19,19 @@ from typing import Any, TypeVar, cast
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
 from soundsum.data.boundary import SENTENCE, ReadFailed
+from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.engines import Engine, Totals
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
-from soundsum.releases.outcome import Release, Releases, Several
+from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import Plan
-from soundsum.releases.schema import ColumnSchema
-from soundsum.releases.setting import Setting, open_within, prepare
+from soundsum.releases.schema import ColumnSchema, find_groups
+from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
+from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,14 +70,16 @@ def _padded(ask: F) -> F:
 class Private:
     """A table with its owner's terms.
 
-    data: a data frame, a dict of columns, or a path to Parquet, CSV or Arrow files.
+    data: a data frame, a dict of columns, a path to Parquet, CSV or Arrow files, or the address of a database.
     privacy_unit: protect persons: the column of their ids. Without it, each record is protected on its own.
     relation: when two tables are neighbours.
     max_rows, max_groups: how much of a person counts, unless a query says otherwise; its noise follows.
     name: what the data is called; the budget is bound to it.
     budget: what everything together may cost. It is bound to the same unit, relation and name.
     schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
-        of type, categories, lower and upper. What is not given comes from the data's own types, never from values.
+        of type, categories, lower and upper. What is not given comes from the data's own types, never from values. A
+        type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`.
+    table, engine: where the data is a database, which of its tables; and who adds up files, as for `soundsum.sum`.
     pad: a time, such as "0.5s": every answer, refusals too, then comes just so late; one that would take longer is
         ReadFailed.
 
@@ -101,6 +105,8 @@ class Private:
         name: str | None = None,
         schema: Mapping[str, Any] | None = None,
         pad: str | None = None,
+        table: Any = None,
+        engine: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
             raise TypeError(f"budget={budget!r}: a private table has a budget; give ss.Budget(epsilon=...)")
@@ -109,14 +115,17 @@ class Private:
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         self._data = data
-        self._setting = Setting(Relation(relation), "zero", None, None, privacy_unit, max_rows, max_groups, name)
+        self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
+        types = {column: said.type for column, said in self._schema.items() if said.type is not None}
+        caps = max_rows, max_groups
+        where_it_is = {"table": table, "engine": engine, "source": "a private table", "types": types}
+        self._setting = Setting(Relation(relation), None, None, None, privacy_unit, *caps, name, **where_it_is)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation(relation), name)
         if budget.binding not in (None, self._binding):
             raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
         budget.bind(self._binding)
         self._budget = budget
-        self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         self._pad = None if pad is None else _seconds(pad)
 
     @property
@@ -179,23 +188,29 @@ class Private:
         epsilon: Any = None,
         *,
         categories: Sequence[Any] | None = None,
+        bins: int | None = None,
+        lower: Any = None,
+        upper: Any = None,
         **options: Any,
     ) -> Releases:
-        """Private counts between edges or of categories, which come from the schema where it lists them."""
-        if edges is None and categories is None:
+        """Private counts between edges, in bins or of categories; bounds and categories come from the schema."""
+        if bins is not None:
+            lower, upper = self._bounds(column, lower, upper)
+        elif edges is None and categories is None:
             categories = self._said(column).categories
-        kind = self._type(column) if edges is not None else None
-        made = self._one(Histogram(column, edges, categories, kind), epsilon, options)
+        kind = self._type(column) if categories is None else None
+        asked = Histogram(column, edges, categories, kind, bins=bins, lower=lower, upper=upper)
+        made = self._one(asked, epsilon, options)
         assert isinstance(made, Releases)
         return made
 
     @_padded
     def release(
         self,
-        statistics: Sequence[Statistic],
+        statistics: Sequence[Statistic] | Mapping[str, Statistic],
         epsilon: Any = None,
         *,
-        by: str | list[str] | None = None,
+        by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
         where: Any = None,
         max_rows: int | None = None,
@@ -203,21 +218,25 @@ class Private:
         noise: str = "laplace",
         delta: Any = None,
         rho: Any = None,
-        missing: Missing = "zero",
+        missing: Missing | None = None,
     ) -> Several:
-        """Several statistics for one charge; they share epsilon equally.
+        """Several statistics for one charge; they share epsilon by weight, else equally.
 
-        by: one result for each group in this column or these; groups: which, by default those the schema lists.
+        statistics: a list of `Sum`, `Mean`, ..., or a dict of them by name.
+        by: one result for each group in this column or these; groups: which, by default those the schema lists. By
+            periods (`soundsum.month`), by default those between the column's bounds in the schema, which are dates.
         where: only rows that fulfil all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
         """
         promised = guarantee(epsilon, delta, rho, noise)
-        typed = [self._typed(statistic) for statistic in statistics]
+        names, asked = name_statistics(statistics)
+        typed = [self._typed(statistic) for statistic in asked]
         has_cells = any(statistic.cells is not None for statistic in typed)
         setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
         engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
-        return Several(carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding))
+        made = carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding)
+        return Several(made, names)
 
     @_padded
     def plan(
@@ -250,22 +269,19 @@ class Private:
 
     def _ask(
         self,
-        by: str | list[str] | None = None,
+        by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
-        missing: Missing = "zero",
+        missing: Missing | None = None,
         where: Any = None,
         has_cells: bool = False,
     ) -> Setting:
         several = by if isinstance(by, list) else [by]
-        if by is not None and not all(isinstance(one, str) for one in several):
+        if by is not None and not all(isinstance(one, str | Period) for one in several):
             raise TypeError("by= names a column of the private table, or a list of columns")
         if by is not None and groups is None:
-            listed = [self._said(str(one)).categories for one in several]
-            groups = (
-                listed[0] if len(several) == 1 else None if None in listed else [list(one) for one in listed if one]
-            )
+            by, groups = find_groups(by, self._schema)
         own = self._setting
         rows, most = (
             own.max_rows if max_rows is None else max_rows,
@@ -278,7 +294,7 @@ class Private:
     def _typed(self, statistic: Statistic) -> Statistic:
         """The statistic, of the type the schema gives its column."""
         if not isinstance(statistic, Statistic):
-            raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
+            raise TypeError(WHAT_STATISTICS)
         own = None if statistic.column is None or not hasattr(statistic, "dtype") else self._type(statistic.column)
         if own is None or "dtype" not in statistic.__dict__:
             return statistic
@@ -306,7 +322,7 @@ class _InTime:
     """An engine whose answer counts only if it comes before the time of the answer."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._until = engine, _UNTIL.get()
+        self.name, self._engine, self._until = engine.name, engine, _UNTIL.get()
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         added = self._engine.add_up(tasks, rows)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
+from soundsum.data.periods import Period
+
+By = str | Period
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,25 @@ class ColumnSchema:
             return f"{len(self.categories):,} categories"
         bounds = "" if self.lower is None else f" in [{self.lower}, {self.upper}]"
         return f"{self.type or 'as in the data'}{bounds}"
+
+
+def find_groups(by: By | list[By], schema: Mapping[str, ColumnSchema]) -> tuple[By | list[By], Any]:
+    """What to group by, periods with the range of their column's bounds where they have none, and the groups listed.
+
+    The groups are None where the schema does not list them all, or where all are periods with a range.
+    """
+    columns: list[By] = []
+    lists: list[list[Any] | None] = []
+    for one in by if isinstance(by, list) else [by]:
+        said = schema.get(one.column if isinstance(one, Period) else one, ColumnSchema())
+        if isinstance(one, Period):
+            columns.append(one if one.has_range else one.between(said.lower, said.upper))
+            lists.append(None)
+        else:
+            columns.append(one)
+            lists.append(None if said.categories is None else list(said.categories))
+    unknown = [
+        own is None and not (isinstance(one, Period) and one.has_range) for one, own in zip(columns, lists, strict=True)
+    ]
+    groups = None if any(unknown) or all(own is None for own in lists) else lists if len(lists) > 1 else lists[0]
+    return columns if isinstance(by, list) else columns[0], groups

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
+from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES, Same
 from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
+from soundsum.data.paths import name_source
+from soundsum.data.period_groups import Periods
+from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
-from soundsum.data.tables import is_column, require
+from soundsum.data.scanned import Scanned
+from soundsum.data.schemas import require
+from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
+from soundsum.planner import choose
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
-from soundsum.releases.outcome import Release, Releases
+from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
-from soundsum.releases.planning import plan
-from soundsum.statistics import Claim, Statistic, Task
+from soundsum.releases.planning import make_claim
+from soundsum.releases.several import Releases
+from soundsum.statistics import Statistic, Task
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
     "there; list the groups to release from public knowledge, such as groups=['a', 'b']"
+)
+
+WHAT_STATISTICS = (
+    "statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram, or a dict of them by name"
 )
 
 
@@ -37,7 +50,7 @@ class Setting:
     """What holds for every statistic of a release."""
 
     relation: Relation
-    missing: Missing = "zero"
+    missing: Missing | None = None  # None: as the statistic does by default
     by: Any = None
     groups: Any = None
     privacy_unit: Any = None
@@ -45,12 +58,16 @@ class Setting:
     max_groups: int = 1
     name: str | None = None  # of the data
     where: Any = None
+    table: Any = None  # of a database
+    engine: str | None = None  # asked for by name
+    source: str | None = None  # what the data is called in the ledger, where it has no name and must not show itself
+    types: Mapping[str, str] = field(default_factory=dict)  # of columns, as an owner says them
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
-        if self.missing not in ("zero", "drop"):
+        if self.missing not in (None, "zero", "drop"):
             raise ValueError(f'missing={self.missing!r} is neither "zero" nor "drop"')
-        if self.by is not None and self.groups is None:
+        if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in")
@@ -75,28 +92,40 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
     where = None if setting.where is None else Filter.of(setting.where)
     conditions = () if where is None else where.conditions
-    several = by if isinstance(by, list) else [by]
+    several = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
-    engine = open_engine(data, beside)
+    engine = open_engine(data, beside, setting.table, setting.engine)
     schema = engine.schema
-    require(schema, *asked)
+    if isinstance(by, list | tuple):
+        _require_columns(by, schema.names)
+    if setting.types and isinstance(schema, Scanned):
+        schema.type_keys(setting.types)
+    require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
-    if setting.groups is not None:
-        groups = CrossedGroups(setting.groups, by) if isinstance(by, list) else Groups(setting.groups)
-    rows = Rows(by, groups, person, setting.missing, where)
-    if groups is not None:  # refused now, and not when the first row comes
-        for one, part in zip(several, groups.parts if isinstance(groups, CrossedGroups) else [groups], strict=True):
-            schema.expect_groups(one, part)
+    if by is not None:
+        kind = CrossedGroups if isinstance(by, list) else Periods if isinstance(by, Period) else None
+        groups = Groups(setting.groups) if kind is None else kind(by, setting.groups)
+    sized = setting.relation.sized
+    only_present = setting.missing == "drop" and sized and groups is None and where is None
+    source = setting.name or setting.source or name_source(data, setting.table)
+    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
+    for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
+        schema.expect_groups(one, part)
     if person is not None:
         schema.expect_ids(person)
     dtypes, unit = _types(statistics), setting.unit(rows.group_count)
-    tasks = []
+    tasks, is_public = [], sized and unit.is_plain  # the number of rows
     for statistic in statistics:
-        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, setting.missing)
-        chosen = plan(problem, statistic.method, unit if statistic.cells is None else statistic.unit(unit))
-        tasks.append(Task(statistic, Claim(type(statistic), chosen, worth)))
+        missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
+        weight = Fraction(1) if statistic.weight == 1 else _weight(statistic)
+        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
+        own = unit if statistic.cells is None else statistic.unit(unit)
+        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
+        tasks.append(Task(statistic, claim, missing, weight))
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
+    if not engine.adds_any_method:
+        engine.require(tasks, rows)
     return engine, tasks, rows
 
 
@@ -121,9 +150,32 @@ def release_one(
     return released
 
 
-def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
+def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
+    """What is asked, and what each is called: the name given, or else what it is of what column, told apart."""
+    if isinstance(statistics, Mapping):
+        if not all(isinstance(name, str) for name in statistics):
+            raise TypeError("names of statistics are strings, such as {'total': ss.Sum('pay', 0, 1000)}")
+        return list(statistics), list(statistics.values())
     if not isinstance(statistics, list | tuple) or not all(isinstance(one, Statistic) for one in statistics):
-        raise TypeError("statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram")
+        raise TypeError(WHAT_STATISTICS)
+    names: list[str] = []
+    for one in statistics:
+        name = one.name if one.column is None else f"{one.name} of {one.column}"
+        same = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({same + 1})" if same else name)
+    return names, list(statistics)
+
+
+def _weight(statistic: Statistic) -> Fraction:
+    weight = decimal(statistic.weight, "weight")
+    if is_special(weight) or weight <= 0:
+        raise ValueError(f"weight={statistic.weight}: a share of the cost is a number above 0, such as 2")
+    return Fraction(weight)
+
+
+def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
+    if not all(isinstance(one, Statistic) for one in statistics):
+        raise TypeError(WHAT_STATISTICS)
     if not statistics:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
     if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):
@@ -132,21 +184,51 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
         raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
 
 
+def _has_ranges(by: Any) -> bool:
+    """Whether all groups are known without a list: those of periods from first to last."""
+    several = by if isinstance(by, list) else [by]
+    return bool(several) and all(isinstance(one, Period) and one.has_range for one in several)
+
+
 def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The names of the columns of keys, and the values of those that were given beside data that is one column."""
     names, beside = dict(keys), {}
     for name, key in keys.items():
-        if key is not None and not isinstance(key, str) and is_column(data):
+        if key is not None and not _names_columns(key) and is_column(data):
             names[name], beside[name] = name, _as_column(name, key)
-        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str) for one in key):
+        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
             if len(set(key)) < len(key):
-                raise ValueError(f"by={key} names a column twice; name each once")
+                raise ValueError(
+                    f"by= names columns of the table, each once, and {str(_repeated(key))!r} is there twice; values "
+                    "go with data that is one column"
+                )
             names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
             raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
         raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
     return names, beside
+
+
+def _require_columns(by: Sequence[Any], names: list[Any]) -> None:
+    """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
+    if isinstance(by, tuple) and by not in names:
+        raise ValueError(f"by={by!r} is a tuple; give several columns as a list, such as by={list(by)!r}")
+    columns = [one.column if isinstance(one, Period) else one for one in by]
+    absent = [one for one in columns if one not in names] if isinstance(by, list) else []
+    if absent:
+        raise ValueError(
+            f"by= names columns of the table, and {absent[0]!r} is none of them; values go with data that is one column"
+        )
+
+
+def _repeated(names: list[Any]) -> Any:
+    return next(name for name in names if names.count(name) > 1)
+
+
+def _names_columns(key: Any) -> bool:
+    """Whether this can be no column's values: a name, or a period, which has one."""
+    return isinstance(key, str | Period) or (isinstance(key, list) and any(isinstance(one, Period) for one in key))
 
 
 def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:

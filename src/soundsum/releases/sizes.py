@@ -14,7 +14,12 @@ from soundsum.releases.pipeline import make_charge
 
 
 def private_max_size(
-    data: Any, epsilon: Any, confidence: float = 0.999, budget: Budget | None = None, name: str | None = None
+    data: Any,
+    epsilon: Any,
+    confidence: float = 0.999,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
 ) -> int:
     """A limit that keeps all records with the confidence given, chosen by an epsilon-private count of the data.
 
@@ -24,7 +29,7 @@ def private_max_size(
     promised = guarantee(epsilon)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.999")
-    engine, whom = open_engine(data), Binding(data=name)
+    engine, whom = open_engine(data, table=table), Binding(data=name)
     charge = make_charge(budget, promised.cost, "private limit on the size", whom)
     _, size = read_within(lambda: engine.add_up([], Rows()), charge.fail)
     charge.settle()

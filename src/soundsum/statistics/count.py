@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.tables import Schema, require
+from soundsum.data.schemas import Schema, require
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
@@ -20,7 +21,10 @@ class Counted(Statistic):
     """A statistic whose parts are counts: each record adds 1, or some of them 0, as the problem says."""
 
     entry_name = "count"
-    drops_records = False
+
+    @classmethod
+    def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
+        return "rows without a value left out" if missing == "drop" else "rows without a value count too"
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps | None:
@@ -44,6 +48,7 @@ class Count(Counted):
     """The number of rows; of those with a value in the column, if missing ones are dropped."""
 
     column: str | None = None
+    weight: Any = field(default=1, kw_only=True)
 
     name = "count"
     takes = "present rows"  # if missing ones are dropped
@@ -52,5 +57,5 @@ class Count(Counted):
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         drops = missing == "drop"
         if drops:
-            require(schema, self.column)
+            require(schema.names, schema, self.column)
         return Problem("uint8", 0 if drops else 1, 1, relation), Fraction(1)  # every record counts 1, or some 0

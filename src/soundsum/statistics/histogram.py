@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from soundsum.arithmetic.rationals import exact, is_special, nearest_float
 from soundsum.data.keys import MOST, Codes, Groups, cell_codes
 from soundsum.data.records import Column, Missing
 from soundsum.data.relations import Relation
-from soundsum.data.tables import Batch, Schema
+from soundsum.data.schemas import Batch, Schema
 from soundsum.kernels.preparation import as_doubles_array
 from soundsum.planner import Scheme
 from soundsum.privacy.units import Unit
@@ -25,21 +26,30 @@ from soundsum.statistics.statistic import STATISTICS
 @STATISTICS.register
 @dataclass(frozen=True)
 class Histogram(Counted):
-    """Counts over cells [edge, next edge), the last one closed, or of categories."""
+    """Counts over cells [edge, next edge), the last one closed, or of categories; `bins` are as many equal cells."""
 
     column: str | None
     edges: Sequence[Any] | None = None
     categories: Sequence[Any] | None = None
     dtype: object = None
+    bins: int | None = field(default=None, kw_only=True)
+    lower: Any = field(default=None, kw_only=True)
+    upper: Any = field(default=None, kw_only=True)
+    weight: Any = field(default=1, kw_only=True)
     cells: Categories | Edges = field(init=False, repr=False, compare=False)
 
     name = "histogram"
     takes = "rows"
 
     def __post_init__(self) -> None:
-        if (self.edges is None) == (self.categories is None):
-            raise ValueError("give edges= for numbers or categories= for groups, and not both")
-        cells = Categories(Groups(self.categories)) if self.edges is None else Edges(tuple(_check_edges(self.edges)))
+        given = [name for name in ("edges", "bins", "categories") if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = "none of them is given" if not given else f"{' and '.join(given)} are given"
+            raise ValueError(f"a histogram has edges or bins, for numbers, or categories, and {found}; give one")
+        if self.bins is None and (self.lower is not None or self.upper is not None):
+            raise ValueError("lower and upper go with bins=; edges and categories say themselves what they reach")
+        edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
+        cells = Categories(Groups(self.categories)) if edges is None else Edges(tuple(_check_edges(edges)))
         object.__setattr__(self, "cells", cells)
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
@@ -55,6 +65,10 @@ class Histogram(Counted):
         if entries > MOST:
             raise ValueError(f"{unit.groups:,} groups of {cells:,} cells are too many; use fewer of either")
         return replace(unit, groups=entries)
+
+    @classmethod
+    def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
+        return "rows without a value in no cell"
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:
@@ -96,6 +110,19 @@ class Edges:
             return cell_codes(self.edges, values.values, ~values.missing())
         as_written = as_doubles_array(values) / float(1 / worth)  # of decimals
         return cell_codes(self.edges, as_written, ~values.missing())
+
+
+def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
+    """The edges of so many cells of one width, as NumPy has them: each the float nearest to where it belongs."""
+    if isinstance(bins, bool) or not hasattr(bins, "__index__") or not 1 <= int(bins) <= MOST:
+        raise ValueError(f"bins={bins!r}: give the number of cells, 1 or more; or edges, such as edges=[0, 10, 20]")
+    if lower is None or upper is None:
+        raise ValueError(f"bins={bins} needs lower= and upper=, where the cells begin and end, from public knowledge")
+    low, high = exact(lower, "lower"), exact(upper, "upper")
+    if is_special(low) or is_special(high) or not low < high:
+        raise ValueError(f"lower={lower}, upper={upper}: the bounds of cells are finite, the lower below the upper")
+    points = [Fraction(low) + Fraction(high - low) * i / int(bins) for i in range(int(bins) + 1)]
+    return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
 
 
 def _check_edges(edges: Sequence[Any]) -> list[int | float]:

@@ -21,6 +21,7 @@ class Mean(Bounded):
     """The mean of a column, each record clamped to [lower, upper]."""
 
     name = "mean"
+    drops_missing = True
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol
 
 from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.arithmetic.words import number
 from soundsum.data.keys import Codes
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.tables import Batch, Schema
+from soundsum.data.schemas import Batch, Schema
 from soundsum.methods import Method
 from soundsum.methods.steps import RecordSteps, steps_from_zero
 from soundsum.planner import Scheme
@@ -81,7 +82,7 @@ class Statistic(ABC):
     name: ClassVar[str]
     entry_name: ClassVar[str | None] = None  # what one entry of it is called, where that is something else
     is_the_sum: ClassVar[bool] = False  # whether what is let out is the sum that the plan is about
-    drops_records: ClassVar[bool] = True  # whether missing="drop" changes the number of records it is about
+    drops_missing: ClassVar[bool] = False  # by default, where the number of records is private
     takes: ClassVar[Literal["numbers", "present rows", "rows"]] = "numbers"  # of a table, to add up
     needs_column: ClassVar[bool] = True
 
@@ -90,6 +91,7 @@ class Statistic(ABC):
     column: str | None
     dtype: object = None  # the type the column is said to have
     method: str | Method = "auto"
+    weight: Any = 1  # of its share of the cost, among several
     cells: Cells | None = None  # which rows fall into, within each group
 
     @abstractmethod
@@ -99,6 +101,12 @@ class Statistic(ABC):
     def unit(self, unit: Unit) -> Unit:
         """The unit of privacy, for as many entries as are let out."""
         return unit
+
+    @classmethod
+    def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
+        """How records without a value counted, to read."""
+        nearest_zero = max(bounds[0], min(bounds[1], Fraction(0)))
+        return "missing values left out" if missing == "drop" else f"missing values as {number(nearest_zero)}"
 
     # What is claimed
 
@@ -138,6 +146,7 @@ class Bounded(Statistic):
     upper: Any
     dtype: object = None
     size: int | None = None
+    weight: Any = field(default=1, kw_only=True)
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
+from soundsum.arithmetic.words import bound
+from soundsum.data.records import Missing
 from soundsum.data.rows import Rows
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
-from soundsum.statistics.statistic import Estimator, Part, Statistic
+from soundsum.statistics.statistic import Bounded, Estimator, Part, Statistic
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Claim:
             return problem.lower * self.worth, problem.upper * self.worth
         return steps.bounds(self.worth)
 
+    @property
+    def given_bounds(self) -> tuple[Fraction, Fraction]:
+        """The bounds as they were given."""
+        return self.plan.problem.lower * self.worth, self.plan.problem.upper * self.worth
+
     def of_size(self, n: int) -> Claim:
         """The same where the number of records is public, and known by now."""
         return Claim(self.kind, self.plan.of_size(n), self.worth)
@@ -67,37 +73,70 @@ class Task:
 
     statistic: Statistic
     claim: Claim
+    missing: Missing = "zero"  # what a record without a value counts as
+    weight: Fraction = Fraction(1)  # of its share of the cost, among several
 
     def require(self, rows: Rows) -> None:
         """What every proof rests on: the plan is for the very rows that are read."""
         relation, unit, cells = self.claim.plan.problem.relation, self.claim.plan.unit, self.statistic.cells
-        if rows.missing == "drop" and relation.sized and self.statistic.drops_records:
-            raise ValueError(f'missing="drop" changes the number of records, public under {relation}; use "zero"')
+        if self.missing == "drop" and relation.sized and unit.is_plain:
+            raise ValueError(
+                f'missing="drop": under {relation} how many records are left is private, and the plan is for all of '
+                'them; use ss.sum, which plans for it, or "zero"'
+            )
         entries = rows.group_count
         if cells is not None:
             entries = (entries or 1) * len(cells.names)
         if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
             raise ValueError(f"the plan is for {unit}, and the rows are not; plan for them with unit=")
 
-    def describe(self, rows: Rows) -> str:
-        """What is asked, for the ledger."""
-        plan = self.claim.plan
+    def describe(self, rows: Rows, share: Fraction | None = None) -> tuple[Any, ...]:
+        """What is asked, for `describe_task`."""
         where = None if rows.where is None else str(rows.where)
-        return describe_task(self.statistic.name, self.statistic.column, plan.problem, plan.unit, rows.by, where)
+        by = tuple(rows.described_by) if isinstance(rows.described_by, list) else rows.described_by
+        return self.claim, self.statistic.column, rows.source, by, where, self.missing, share
 
 
 def describe_task(
-    name: str, column: str | None, problem: Problem, unit: Unit, by: str | list[str] | None, where: str | None = None
+    claim: Claim,
+    column: str | None,
+    source: str,
+    by: str | Sequence[str] | None,
+    where: str | None,
+    missing: Missing,
+    share: Fraction | None = None,
+    unsized: bool = False,
 ) -> str:
-    """One task, as a ledger says it."""
-    of = "" if column is None else f" {column}:"
-    columns = ", ".join(map(str, by)) if isinstance(by, list) else by
-    which = ("" if by is None else f", by {columns}") + ("" if where is None else f", where {where}")
-    return f"{name} of{of} {problem}, {unit}{which}"
+    """One task, as a ledger says it to whoever audits it; it can be said again from what a release says of itself."""
+    kind, problem = claim.kind, claim.plan.problem
+    size, limit = (None if unsized else problem.size), problem.max_size
+    lower, upper = map(bound, claim.given_bounds)
+    columns = ", ".join(map(str, by)) if isinstance(by, list | tuple) else by
+    said = [
+        f"{kind.name}{'' if column is None else f' of {column}'} from {source}",
+        *([f"{problem.dtype.name} in [{lower}, {upper}]"] if issubclass(kind, Bounded) else []),
+        *([] if size is None else [f"{size:,} rows"]),
+        *([] if limit is None else [f"at most {limit:,} rows"]),
+        *([] if by is None else [f"by {columns}"]),
+        *([] if where is None else [f"where {where}"]),
+        kind.say_missing(missing, claim.given_bounds),
+        f"protecting {claim.plan.unit}",
+        f"{problem.relation} neighbours",
+        *([] if share is None else [f"{share} of the cost"]),
+    ]
+    return ", ".join(said).replace(";", "\\x3b")  # which parts what a ledger lists
 
 
-def describe(tasks: Sequence[Task], rows: Rows) -> str:
-    """Everything that is asked, checked to be planned for these rows."""
+def describe(tasks: Sequence[Task], rows: Rows) -> tuple[tuple[Any, ...], ...]:
+    """Everything that is asked, checked to be planned for these rows; the shares of the cost where they differ."""
     for task in tasks:
         task.require(rows)
-    return "; ".join([task.describe(rows) for task in tasks])
+    if len(tasks) == 1:
+        return (tasks[0].describe(rows),)
+    needy = [any(part.norms.l1 for part in task.claim.parts) for task in tasks]
+    weights = [task.weight for task, needs in zip(tasks, needy, strict=True) if needs]
+    whole = sum(weights) if len(set(weights)) > 1 else None
+    return tuple(
+        task.describe(rows, None if whole is None or not needs else task.weight / whole)
+        for task, needs in zip(tasks, needy, strict=True)
+    )

@@ -9,7 +9,7 @@ from fractions import Fraction
 from soundsum.methods.steps import RecordSteps, inward, steps_from_near
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
-from soundsum.statistics.moments import Moments, clamp, first_power, quotients, row_count, second_power
+from soundsum.statistics.moments import Moments, clamp, first_power, row_count, second_power
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part
 
 BITS = 28
@@ -22,6 +22,7 @@ class Variance(Bounded):
     """The population variance of a column, each record clamped to [lower, upper]."""
 
     name = "variance"
+    drops_missing = True
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:
@@ -55,9 +56,18 @@ class VarianceOfSums(Moments):
     """In quarters of squared steps, held between 0 and the square of the bounds' distance."""
 
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
-        (low, high), squares = quotients(sums[0], counts), quotients(sums[1], counts)
-        nearest_zero = min(abs(low), abs(high)) if low * high > 0 else 0
-        ends = squares[0] - max(low**2, high**2), squares[1] - nearest_zero**2
+        """The extremes of T/n - (S/n)^2 over the box, T/n at most w^2: concave in x = 1/n, for any S and T.
+
+        So it is least where T is, |S| is largest, and at an end of x; and largest where T is, |S| is smallest, and at
+        an end, where the slope is 0, or where T x reaches w^2 (docs/theorems/statistics.md).
+        """
+        (low, high), (few_squares, most_squares), w = sums[0], sums[1], self.records.width
+        ends = Fraction(1, counts[1]), Fraction(1, counts[0])
+        largest, smallest = max(abs(low), abs(high)), min(abs(low), abs(high)) if low * high > 0 else 0
+        least = min(min(few_squares * x, Fraction(w**2)) - largest**2 * x**2 for x in ends)
+        turns = [Fraction(most_squares, 2 * smallest**2)] if smallest else []
+        turns += [Fraction(w**2, most_squares)] if most_squares > 0 else []
+        inside = [x for x in turns if ends[0] < x < ends[1]]
+        most = max(min(most_squares * x, Fraction(w**2)) - smallest**2 * x**2 for x in (*ends, *inside))
         unit = (self.records.step * self.worth) ** 2 / 4
-        least, most = (clamp(end, 0, self.records.width**2) * unit for end in ends)
-        return least, most
+        return clamp(least, 0, w**2) * unit, clamp(most, 0, w**2) * unit

@@ -1,0 +1,141 @@
+"""The command that releases several statistics at once, by their names, from a small TOML file.
+
+epsilon = 1
+by = "dept"
+groups = ["sales", "care"]
+
+[statistics.total]
+statistic = "sum"
+column = "pay"
+bounds = [0, 200000]
+weight = 2
+
+[statistics.staff]
+statistic = "count"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+
+import soundsum as ss
+from soundsum.cli.opened import on_disk, watch
+from soundsum.cli.options import AsJson, Data, Epsilon, File, Ledger
+from soundsum.cli.released import show
+from soundsum.cli.spelled import read_condition, read_file
+from soundsum.statistics import STATISTICS, Statistic
+
+SETTINGS = (
+    *(
+        "epsilon",
+        "delta",
+        "rho",
+        "noise",
+        "relation",
+        "by",
+        "groups",
+        "where",
+        "privacy_unit",
+        "max_rows",
+        "max_groups",
+    ),
+    *("missing", "table", "engine"),
+)
+
+
+def release_several(
+    file: File,
+    request: Annotated[str, typer.Argument(help="What to release, as TOML; see the example.")],
+    epsilon: Epsilon = None,
+    budget: Ledger = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Release several statistics for one charge, as a small TOML file asks for them by name.
+
+    Example: soundsum release pay.parquet request.toml --budget ledger.db
+
+    with request.toml:
+
+        epsilon = 1
+
+        [statistics.total]
+
+        statistic = "sum"
+
+        column = "pay"
+
+        bounds = [0, 200000]
+
+        weight = 2  # twice the share of epsilon that staff gets
+
+        [statistics.staff]
+
+        statistic = "count"
+    """
+    settings, statistics = read_request(request)
+    if epsilon is not None:
+        if "epsilon" in settings:
+            raise ValueError(f"epsilon is given in {request} and as --epsilon {epsilon}; give it once")
+        settings["epsilon"] = epsilon
+    with on_disk(file) as path:
+        within, where = settings.get("table"), settings.get("where", ())
+        settings["where"] = [read_condition(text, path, within) for text in where] or None
+        settings["budget"] = None if budget is None else ss.Budget(path=budget)
+        with watch(path) as table:
+            outcome = ss.release(table, statistics, name=data, **settings)
+    show(outcome, as_json)
+
+
+def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
+    """What the file asks for: settings, and statistics by name; anything else is refused with the file's name."""
+    try:
+        written = tomllib.loads(read_file(path, "a TOML file"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not TOML: {error}; soundsum release --help shows an example") from None
+    asked = written.pop("statistics", None)
+    if not isinstance(asked, dict) or not asked or not all(isinstance(one, dict) for one in asked.values()):
+        raise ValueError(f"{path} asks for nothing; add [statistics.total] with statistic, column and bounds")
+    for name in written:
+        if name not in SETTINGS:
+            raise ValueError(f"{path}: {name!r} is no setting; there are {', '.join(SETTINGS)}, and [statistics.NAME]")
+    where = written.get("where", [])
+    if not isinstance(where, list) or not all(isinstance(one, str) for one in where):
+        raise ValueError(f'{path}: where is a list of conditions, such as where = ["age >= 18"]')
+    return written, {name: _statistic(f"{path}, [statistics.{name}]", one) for name, one in asked.items()}
+
+
+def _statistic(place: str, given: dict[str, Any]) -> Statistic:
+    if "statistic" not in given:
+        raise ValueError(f"{place}: statistic is missing; give one of {', '.join(STATISTICS)}")
+    wanted = dict(given)
+    try:
+        kind = STATISTICS.find(wanted.pop("statistic"))
+        allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+        if "bounds" in wanted and "lower" in allowed:
+            wanted["lower"], wanted["upper"] = _pair(wanted.pop("bounds"))
+        named = ["bounds" if name == "lower" else name for name in allowed if name != "upper"]
+        for name in wanted:
+            if name not in allowed:
+                raise ValueError(f"{name!r} does not belong to a {kind.name}; it takes {', '.join(named)}")
+        if kind.needs_column and "column" not in wanted:
+            raise ValueError("column is missing; name the column to read")
+        if "lower" in allowed and "bins" not in allowed and "lower" not in wanted:
+            raise ValueError("bounds are missing, from public knowledge, such as bounds = [0, 100]")
+        return kind(**wanted)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
+def _pair(bounds: Any) -> tuple[Any, Any]:
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise ValueError(f"bounds = {bounds}: give two numbers, such as bounds = [0, 100]")
+    return bounds[0], bounds[1]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("release")(release_several)

@@ -1,0 +1,79 @@
+"""What is asked of a table: the protocols of its schema and batches, and of the names it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Protocol
+
+from soundsum.arithmetic.numbers import NumberType
+from soundsum.data.columns import say_column
+from soundsum.data.filters import Condition
+from soundsum.data.keys import Groups
+from soundsum.data.records import Column, Records
+
+
+class Batch(Protocol):
+    """Some rows of a table."""
+
+    @property
+    def rows(self) -> int: ...
+    def numbers(self, column: str | None) -> Records: ...
+    def keys(self, column: str | None) -> Any:
+        """An Arrow array, or a list of Python objects where the column has no type."""
+
+    def presence(self, column: str | None) -> Column:
+        """1 for every row, missing where the column is."""
+
+
+class Schema(Protocol):
+    """What is public about a table: its columns, their types, and the number of rows where a relation says so."""
+
+    @property
+    def names(self) -> list[Any]: ...
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        """The column's public type, and what 1 is worth in its records."""
+
+    def expect_groups(self, column: str | None, groups: Groups) -> None:
+        """Says that the column will be looked up among these groups; refuses a type in which it cannot be."""
+
+    def expect_ids(self, column: str | None) -> None:
+        """Says that the column holds persons' ids; refuses a type that cannot be one."""
+
+    def expect_value(self, condition: Condition) -> None:
+        """Says that the column will be compared with a value; refuses one that is not of its type."""
+
+    def rows(self) -> int:
+        """How many there are, without reading them."""
+
+
+class Table(Schema, Protocol):
+    """Columns that can be read, in batches."""
+
+    def batches(self, *columns: str | None) -> Iterator[Batch]: ...
+
+
+def require(names: list[Any], where: Schema, *columns: str | None) -> None:
+    """Refuses columns that are not among a table's names, and a table where no column is named."""
+    for name in columns:
+        if name is None and None not in names:
+            raise ValueError(f"column= is missing, the name of the column to read; {_list(where, names)}")
+        if name not in names:
+            raise ValueError(f"{say_column(name)} is not in the table; {_list(where, names)}")
+        if names.count(name) > 1:
+            require_unique([name] * names.count(name))
+
+
+def _list(where: Schema, names: list[Any]) -> str:
+    """The names there are, as far as they are public."""
+    if None in names:
+        return "the data is a single column (a list of texts is one, too; files are pathlib paths, or a glob)"
+    if getattr(where, "has_no_types", False):
+        return str(where.said_of_names)  # type: ignore[attr-defined]
+    return f"it has {', '.join(map(str, names))}" if names else "it has no columns at all"
+
+
+def require_unique(names: list[Any]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{say_column(name)} is in the table {names.count(name)} times; rename one")

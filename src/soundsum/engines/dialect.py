@@ -1,0 +1,69 @@
+"""What differs from one SQL to the next: a handful of expressions, each kept by hand by its engine."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Own(NamedTuple):
+    """A column as it is read, and its Arrow type."""
+
+    text: str
+    kind: Any
+
+
+class Dialect(ABC):
+    """The expressions of one engine, and the values that a SELECT is bound to."""
+
+    double: str  # what the type of doubles is called
+    whole: str  # that of integers of 128 bits and more, or of 38 digits
+
+    @abstractmethod
+    def quote(self, name: str) -> str:
+        """An identifier, whatever it is made of."""
+
+    @abstractmethod
+    def key(self, own: Own) -> str:
+        """A column to compare with values of its type: text by its bytes."""
+
+    @abstractmethod
+    def is_nan(self, own: Own) -> str | None:
+        """Whether a record is NaN; None for types without it."""
+
+    @abstractmethod
+    def value(self, value: Any, own: Own) -> str:
+        """A value bound to be compared with a column."""
+
+    @abstractmethod
+    def list_of(self, name: str, keys: Sequence[tuple[list[Any], Own | None]], places: list[int]) -> str:
+        """A relation k0, k1, ..., place of this name: keys of these columns' types (integers for None)."""
+
+    @abstractmethod
+    def bucket(self, text: str, points: Sequence[Any], own: Own | None) -> str:
+        """How many of the points, which go up, are at or below a value that is not NaN; NULL for NULL."""
+
+    @abstractmethod
+    def literal(self, x: float) -> str:
+        """A double."""
+
+    @abstractmethod
+    def round(self, text: str) -> str:
+        """The 64-bit integer nearest to a double below 2^62, of two the even one."""
+
+    @abstractmethod
+    def scaled(self, own: Own, low: int, high: int) -> str:
+        """A decimal's last digit counted in 64 bits, clamped to [low, high]; NULL for NULL."""
+
+    @abstractmethod
+    def floor_quotient(self, top: str, bottom: str) -> str:
+        """Rounded down, exactly; the bottom is above 0."""
+
+    def shifts(self, bits: int) -> list[int | None]:
+        """How far integers within 2^bits are shifted for each limb in which they are added up; None for no limbs."""
+        return [None]
+
+    def limb(self, text: str, shift: int | None, first: bool) -> str:
+        assert shift is None
+        return text

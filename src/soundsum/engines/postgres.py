@@ -1,0 +1,249 @@
+"""PostgreSQL: integers made, clamped and added up in one read-only query; Python adds the noise.
+
+What is measured about it (tests/engines holds it): casts of double precision to bigint round half to even; sum(bigint)
+is exact, of any size; NaN is above every number; least and greatest pass over NULL; scaling may raise for overflow and
+underflow, so nothing is scaled that could.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+from soundsum.data.boundary import read_within
+from soundsum.data.rows import Rows
+from soundsum.engines.dialect import Dialect, Own
+from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
+from soundsum.engines.query import Catalog, Query
+from soundsum.engines.select import Selection
+from soundsum.statistics import Task
+
+COLUMNS = """
+WITH RECURSIVE columns AS (
+  SELECT a.attnum, a.attname, a.atttypid AS kind, a.atttypmod AS modifier,
+         has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT') AS may_read
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+  WHERE n.nspname = %(schema)s AND c.relname = %(table)s AND c.relkind IN ('r', 'v', 'm', 'f', 'p')
+    AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL  -- a domain is what it is made from
+  SELECT attnum, attname, typbasetype, CASE WHEN typtypmod = -1 THEN modifier ELSE typtypmod END, may_read
+  FROM columns JOIN pg_type t ON t.oid = kind WHERE typtype = 'd')
+SELECT attname, CASE WHEN typtype = 'e' THEN 'text' ELSE format_type(kind, modifier) END, may_read
+FROM columns JOIN pg_type t ON t.oid = kind WHERE typtype <> 'd' ORDER BY attnum
+"""
+
+TEXT = ("text", "character varying", "character", "name", "uuid")
+
+
+@ENGINES.register
+class Postgres(Engine):
+    name = "postgres"
+    schemes = ("postgresql", "postgres")
+    has_tables = True
+
+    schema: Catalog
+
+    def __init__(self, data: str, beside: Mapping[str, Any], table: Any = None) -> None:
+        self._address, (self._schema_name, self._table_name) = data, _qualify(table)
+        self._columns = self._describe()
+        kinds = {name: _arrow_kind(spelled) for name, (spelled, _) in self._columns.items()}
+        words = {name: spelled for name, (spelled, _) in self._columns.items()}
+        self.schema = Permitted(kinds, words, self._count, {name for name, (_, may) in self._columns.items() if may})
+
+    def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
+        sql = PostgresDialect()
+        asked = Selection(Query(tasks, rows), self.schema.kinds, sql)
+        text = asked.text(f"{sql.quote(self._schema_name)}.{sql.quote(self._table_name)}")
+        with self._session() as cursor:
+            if self._read_columns(cursor) != self._columns:
+                raise RuntimeError("the table's columns have changed since they were looked at")
+            cursor.execute(text, sql.values)
+            return asked.totals(cursor)
+
+    @contextmanager
+    def _session(self) -> Iterator[Any]:
+        """A cursor in a transaction that sees one state of the table, writes nothing, and finds pg_catalog alone."""
+        import psycopg
+
+        with psycopg.connect(self._address, application_name="soundsum") as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            connection.read_only = True
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL search_path = pg_catalog")
+                yield cursor
+
+    def _describe(self) -> dict[str, tuple[str, bool]]:
+        psycopg = import_extra("psycopg", "postgres")
+        try:
+            with self._session() as cursor:
+                (encoding,) = cursor.execute("SHOW server_encoding").fetchone()
+                columns = self._read_columns(cursor)
+        except psycopg.Error as error:
+            raise ConnectionError(_explain(error)) from None
+        if not columns:
+            raise ValueError(
+                f"there is no table {self._table_name!r} in the schema {self._schema_name!r}; "
+                "check table=, which may be written schema.table"
+            )
+        if encoding != "UTF8":
+            raise ValueError(f"the database's encoding is {encoding}; text is compared by its bytes in UTF8 alone")
+        return columns
+
+    def _read_columns(self, cursor: Any) -> dict[str, tuple[str, bool]]:
+        """The names of the columns, how their types are spelled, and whether they may be read."""
+        cursor.execute(COLUMNS, {"schema": self._schema_name, "table": self._table_name})
+        return {name: (spelled, may_read) for name, spelled, may_read in cursor}
+
+    def _count(self) -> int:
+        return read_within(lambda: self.add_up([], Rows())[1])
+
+
+class Permitted(Catalog):
+    """The table's columns, of which some may not be read."""
+
+    def __init__(self, kinds: Any, words: Any, rows: Any, readable: set[str]) -> None:
+        super().__init__(kinds, words, rows)
+        self._readable = readable
+
+    def _kind(self, column: str | None, what: str) -> Any:
+        if column not in self._readable:
+            raise PermissionError(f"no permission to read column {column!r}; its owner may: GRANT SELECT")
+        if column is not None and self._words[column] == "numeric":
+            raise TypeError(f"column {column!r} is numeric of any scale; cast it in a view, such as to numeric(18, 2)")
+        return super()._kind(column, what)
+
+
+class PostgresDialect(Dialect):
+    """PostgreSQL's expressions; sum(bigint) is exact, so there are no limbs."""
+
+    double = "double precision"
+    whole = "numeric"
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+
+    def quote(self, name: str) -> str:
+        if "\x00" in name:
+            raise ValueError(f"{name!r} is no name in PostgreSQL: it has a NUL in it")
+        return '"' + name.replace('"', '""').replace("%", "%%") + '"'
+
+    def key(self, own: Own) -> str:
+        import pyarrow as pa
+
+        return f'CAST({own.text} AS text) COLLATE "C"' if pa.types.is_string(own.kind) else own.text
+
+    def is_nan(self, own: Own) -> str | None:
+        import pyarrow as pa
+
+        if pa.types.is_floating(own.kind):
+            return f"({own.text} = CAST('NaN' AS double precision))"
+        return f"({own.text} = CAST('NaN' AS numeric))" if pa.types.is_decimal(own.kind) else None
+
+    def value(self, value: Any, own: Own) -> str:
+        kind = _spell(own.kind)
+        return self._bind(value, "double precision" if kind == "real" else kind)
+
+    def list_of(self, name: str, keys: Sequence[tuple[list[Any], Own | None]], places: list[int]) -> str:
+        listed = [
+            self._bind([_unless_nul(x) for x in own_keys], f"{'integer' if own is None else _spell(own.kind)}[]")
+            for own_keys, own in keys
+        ]
+        columns = ", ".join([*(f"k{i}" for i in range(len(keys))), "place"])
+        return f"unnest({', '.join([*listed, self._bind(places, 'bigint[]')])}) AS {name}({columns})"
+
+    def bucket(self, text: str, points: Sequence[Any], own: Own | None) -> str:
+        kind = _spell(own.kind) if own is not None else self.double if isinstance(points[0], float) else "numeric"
+        return f"width_bucket({text}, {self._bind(list(points), f'{kind}[]')})"
+
+    def literal(self, x: float) -> str:
+        return f"CAST('{x!r}' AS double precision)"
+
+    def round(self, text: str) -> str:
+        return f"CAST({text} AS bigint)"
+
+    def scaled(self, own: Own, low: int, high: int) -> str:
+        ends = [f"CAST('{Decimal(end).scaleb(-own.kind.scale):f}' AS numeric)" for end in (low, high)]
+        held = f"CASE WHEN {own.text} IS NOT NULL THEN least(greatest({own.text}, {ends[0]}), {ends[1]}) END"
+        integer = f"CAST({held} * CAST('{10**own.kind.scale}' AS numeric) AS bigint)"
+        return f"CASE WHEN {own.text} IS NOT NULL THEN least(greatest({integer}, {low}), {high}) END"
+
+    def floor_quotient(self, top: str, bottom: str) -> str:
+        return f"div({top} - mod(mod({top}, {bottom}) + {bottom}, {bottom}), {bottom})"
+
+    def _bind(self, value: Any, kind: str) -> str:
+        name = f"v{len(self.values)}"
+        self.values[name] = value
+        return f"CAST(%({name})s AS {kind})"
+
+
+def _spell(kind: Any) -> str:
+    """A type that compares with a column, in PostgreSQL's words."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_decimal(kind):
+        return "numeric"
+    if types.is_string(kind):
+        return "text"
+    if types.is_timestamp(kind):
+        return "timestamp" if kind.tz is None else "timestamptz"
+    spelled = {
+        pa.bool_(): "boolean",
+        pa.float32(): "real",
+        pa.float64(): "float8",
+        pa.binary(): "bytea",
+        pa.date32(): "date",
+        pa.time64("us"): "time",
+    }
+    return spelled.get(kind, "bigint")
+
+
+def _arrow_kind(spelled: str) -> Any:
+    """The Arrow type of a column, by how PostgreSQL spells its own; None if it is neither number, text nor time."""
+    import pyarrow as pa
+
+    name, numbers = re.sub(r"\(.*?\)", "", spelled), [int(n) for n in re.findall(r"-?\d+", spelled)]
+    if name == "numeric" and len(numbers) == 2:
+        precision, scale = numbers
+        return pa.decimal128(max(precision, scale), scale) if 0 <= scale <= 38 and precision <= 38 else None
+    if name in TEXT:
+        return pa.string()
+    kinds = {
+        "smallint": pa.int16(),
+        "integer": pa.int32(),
+        "bigint": pa.int64(),
+        "real": pa.float32(),
+        "double precision": pa.float64(),
+        "boolean": pa.bool_(),
+        "bytea": pa.binary(),
+        "date": pa.date32(),
+        "time without time zone": pa.time64("us"),
+        "timestamp without time zone": pa.timestamp("us"),
+        "timestamp with time zone": pa.timestamp("us", "UTC"),
+    }
+    return kinds.get(name)
+
+
+def _qualify(table: Any) -> tuple[str, str]:
+    """The schema and the name of a table: "visits", "clinic.visits", or a pair where names have dots in them."""
+    if isinstance(table, str) and table:
+        schema, dot, name = table.partition(".")
+        return (schema, name) if dot else ("public", table)
+    if isinstance(table, list | tuple) and len(table) == 2 and all(isinstance(part, str) and part for part in table):
+        return table[0], table[1]
+    raise ValueError("table= is missing: which table of the database, such as table='visits' or 'clinic.visits'")
+
+
+def _unless_nul(key: Any) -> Any:
+    """No text in PostgreSQL has a NUL in it, so none is equal to one that has."""
+    return None if isinstance(key, str) and "\x00" in key else key
+
+
+def _explain(error: Exception) -> str:
+    """Why there is no session, without the address, which may have a password in it."""
+    if type(error).__name__ == "OperationalError":
+        return "PostgreSQL does not answer, or does not let this user in; check that it runs, and the address"
+    return "PostgreSQL could not be asked for its tables; check the address and what the user may read"

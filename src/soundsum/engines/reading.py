@@ -1,0 +1,34 @@
+"""Files that somebody else reads for our kernel: their columns and types are looked at here, as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from soundsum.data.paths import Watched, find_files
+from soundsum.data.scanned import Scanned
+
+Reader = Callable[[list[str], tuple[str, ...], list[str]], Iterator[Any]]
+"""Gives record batches of some columns of files, in folders whose names give these keys."""
+
+
+class FilesReadBy(Scanned):
+    """Parquet files. CSV is parsed by our own reader alone: what a row is must not depend on what is installed."""
+
+    def __init__(self, data: Any, read: Reader) -> None:
+        path, advance = (data.data, data.advance) if isinstance(data, Watched) else (data, None)
+        super().__init__(path, advance)
+        self._read = read
+        self._found = find_files(path)
+        if self._found.format != "parquet":
+            raise ValueError(
+                f"{self._found.given}: engine= is for Parquet; other files are read in memory, so leave it out"
+            )
+
+    def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        names = wanted or self.names[:1]
+        schema = pa.schema([(name, self.arrow_type(name)) for name in names])
+        for batch in self._read(self._found.files, self._found.keys, names):
+            yield batch if batch.schema.types == schema.types else batch.cast(schema)

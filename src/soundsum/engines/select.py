@@ -1,0 +1,315 @@
+"""A query as one SELECT: what is the same in every SQL, around the few expressions that each engine keeps by hand.
+
+From the inside out: every row's group, person, cells, whether it counts and its integers; their sums by group and cell,
+one grouping set for each layer; and under a unit of persons each person's parts, clamped, of the groups in which they
+have most rows, added up. A filter is a CASE inside the sums and never a WHERE, so that no index decides by a record
+what is read. Group keys and values are bound, identifiers quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from soundsum.data.filters import Condition
+from soundsum.data.period_groups import Periods
+from soundsum.engines.dialect import Dialect, Own
+from soundsum.engines.engine import Totals
+from soundsum.engines.persons import bound_part
+from soundsum.engines.query import FloatSteps, Integer, Query, Term, first_places, float_steps, list_keys
+from soundsum.statistics import Task
+from soundsum.statistics.histogram import Categories, Edges
+
+SIGNS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+
+class Selection:
+    """The SELECT of a query over a table, and how its answer is read."""
+
+    def __init__(self, query: Query, kinds: Mapping[str, Any], dialect: Dialect) -> None:
+        self._query, self._kinds, self._sql = query, kinds, dialect
+        self._joins: list[str] = []  # of what was added up with the lists of groups
+        self._keys: list[str] = []  # by which all layers are grouped
+        self._cells = [None if found is None else f"cell{layer}" for layer, found in enumerate(query.layers)]
+
+    def text(self, table: str) -> str:
+        added = self._added(f"SELECT {', '.join(self._row()) or '1'} FROM {table} AS t")
+        listed = f"SELECT s.*, {self._entry()} AS entry FROM ({added}) AS s {' '.join(self._joins)}"
+        if self._query.rows.person is not None:
+            return self._of_persons(listed)
+        names = [name for term in self._query.terms for name in self._names(term)]
+        return f"SELECT {', '.join(['layer', 'entry', 'n', *names])} FROM ({listed}) AS e"
+
+    # What every row gives
+
+    def _row(self) -> list[str]:
+        """Every row's person, keys, cells, whether it counts, and its integers."""
+        query, rows = self._query, self._query.rows
+        columns = []
+        if rows.person is not None:
+            own = self._own(rows.person)
+            nan, key = self._sql.is_nan(own), self._sql.key(own)
+            columns.append(f"{key if nan is None else f'CASE WHEN NOT {nan} THEN {key} END'} AS id")
+            self._keys.append("id")
+        if rows.groups is not None:
+            keys, places = list_keys(rows, self._kinds)
+            by, parts = zip(*rows.groups_by_column, strict=True)
+            names = [f"key{i}" for i in range(len(by))]
+            found = self._look_up("g", names, by, parts, keys, places)
+            columns += [f"{text} AS {name}" for text, name in zip(found, names, strict=True)]
+            self._keys += names
+        for layer, one in enumerate(query.layers):
+            if one is not None:
+                columns.append(f"{self._cell(layer, *one)} AS cell{layer}")
+        conditions = () if rows.where is None else rows.where.conditions
+        passes = [f"coalesce({self._condition(one)}, false)" for one in conditions]
+        for i, column in enumerate(query.counters):
+            there = [] if column is None else [self._is_there(self._own(column))]
+            columns.append(f"{' AND '.join([*passes, *there]) or 'true'} AS counts{i}")
+        return columns + [f"{self._integer(one)} AS q{i}" for i, one in enumerate(query.integers)]
+
+    def _own(self, column: str) -> Own:
+        return Own(f"t.{self._sql.quote(column)}", self._kinds[column])
+
+    def _look_up(
+        self,
+        name: str,
+        names: Sequence[str],
+        columns: Sequence[str],
+        parts: Sequence[Any],
+        keys: list[list[Any]],
+        places: list[int],
+    ) -> list[str]:
+        """A row's keys, under these names, which are looked up in lists of them once everything is added up.
+
+        Each key is listed once, so nothing is there twice.
+        """
+        listed: list[tuple[list[Any], Own | None]] = []
+        found = []
+        for column, part, values in zip(columns, parts, keys, strict=True):
+            own = self._own(column)
+            points = part.boundaries(own.kind) if isinstance(part, Periods) else None
+            key = self._sql.key(own)
+            found.append(key if points is None else self._sql.bucket(key, points, own))
+            listed.append((values, own if points is None else None))
+        equal = " AND ".join(f"s.{key} = {name}.k{i}" for i, key in enumerate(names))
+        self._joins.append(f"LEFT JOIN {self._sql.list_of(name, listed, places)} ON {equal}")
+        return found
+
+    def _cell(self, layer: int, column: str, cells: Any) -> str:
+        """The cell a row is in, NULL for none; or what tells a category."""
+        own = self._own(column)
+        if isinstance(cells, Categories):
+            first = first_places((key,) for key in cells.groups.typed(own.kind))
+            keys, places = [[key for (key,) in first]], list(first.values())
+            return self._look_up(f"c{layer}", [f"cell{layer}"], [column], [cells.groups], keys, places)[0]
+        assert isinstance(cells, Edges)
+        number, points = self._number(own, cells.edges)
+        found, count = self._sql.bucket(number, points, None), len(points) - 1
+        last = self._sql.bucket(number, [points[-1]], None)  # 1 at the last edge and above
+        is_last = f"{last} = 1 AND {number} <= {self._point(points[-1])}"
+        return f"CASE WHEN {is_last} THEN {count - 1} WHEN {found} BETWEEN 1 AND {count} THEN {found} - 1 END"
+
+    def _point(self, x: int | float) -> str:
+        return self._sql.literal(x) if isinstance(x, float) else f"CAST('{x}' AS {self._sql.whole})"
+
+    def _number(self, own: Own, edges: Sequence[int | float]) -> tuple[str, list[int] | list[float]]:
+        """A column and edges in one type, in which they compare as in memory: doubles, or integers where all are."""
+        import pyarrow as pa
+
+        text = self._as_integer(own)
+        if pa.types.is_boolean(own.kind) or pa.types.is_integer(own.kind):
+            if all(isinstance(edge, int) for edge in edges):
+                return f"CAST({text} AS {self._sql.whole})", [int(edge) for edge in edges]
+        elif pa.types.is_decimal(own.kind):
+            held = self._sql.scaled(own, -(1 << 63), (1 << 63) - 1)
+            text = f"(CAST({held} AS {self._sql.double}) / {self._sql.literal(float(10**own.kind.scale))})"
+        number, nan = f"CAST({text} AS {self._sql.double})", self._sql.is_nan(own)
+        return number if nan is None else f"CASE WHEN NOT {nan} THEN {number} END", [float(edge) for edge in edges]
+
+    def _as_integer(self, own: Own) -> str:
+        import pyarrow as pa
+
+        return f"CAST({own.text} AS integer)" if pa.types.is_boolean(own.kind) else own.text
+
+    def _is_there(self, own: Own) -> str:
+        nan = self._sql.is_nan(own)
+        return f"{own.text} IS NOT NULL" if nan is None else f"({own.text} IS NOT NULL AND NOT {nan})"
+
+    def _condition(self, condition: Condition) -> str:
+        own = self._own(condition.column)
+        nan = self._sql.is_nan(own)
+        compared = f"{self._sql.key(own)} {SIGNS[condition.sign]} {self._sql.value(condition.value, own)}"
+        return f"({compared})" if nan is None else f"({compared} AND NOT {nan})"
+
+    def _integer(self, one: Integer) -> str:
+        """A record's integer: within the bounds of its steps, whatever the record is."""
+        import pyarrow as pa
+
+        own, low, high = self._own(one.column), one.steps.low, one.steps.high
+        if one.steps.grid is not None:
+            steps = float_steps(one.steps)
+            return _integer(low) if steps is None else self._on_grid(f"CAST({own.text} AS {self._sql.double})", steps)
+        missing = max(low, min(0, high))
+        if pa.types.is_decimal(own.kind):
+            scaled, nan = self._sql.scaled(own, low, high), self._sql.is_nan(own)
+            there = scaled if nan is None else f"CASE WHEN NOT {nan} THEN {scaled} END"
+            return f"coalesce({there}, {_integer(missing)})"
+        return _clamp(f"coalesce(CAST({self._as_integer(own)} AS bigint), {_integer(missing)})", low, high)
+
+    def _on_grid(self, x: str, steps: FloatSteps) -> str:
+        """The float is only held so that nothing raises; privacy rests on the clamp of the integer."""
+        literal = self._sql.literal
+        y = x if not steps.base else f"({x} - {literal(steps.base)})"
+        for scale in (steps.scale, steps.more_scale):
+            y = y if scale == 1 else f"{y} * {literal(scale)}"
+        within = f"{x} >= {literal(steps.least)} AND {x} <= {literal(steps.most)}"
+        whens = [
+            f"WHEN {within} THEN {_clamp(self._sql.round(y), steps.low, steps.high)}",
+            f"WHEN {x} < {literal(steps.least)} THEN {_integer(steps.low)}",
+            f"WHEN {x} <> {literal(float('nan'))} THEN {_integer(steps.high)}",  # NaN is equal to itself here
+        ]
+        if steps.tiny is not None:
+            near_zero = f"{x} > {literal(-steps.tiny)} AND {x} < {literal(steps.tiny)}"
+            whens.insert(0, f"WHEN {near_zero} THEN {_integer(max(steps.low, min(0, steps.high)))}")
+        chosen = f"CASE {' '.join(whens)} ELSE {_integer(steps.missing)} END"
+        return chosen if not steps.shift else f"({chosen} + {_integer(steps.shift)})"
+
+    # What is added up
+
+    def _added(self, rows: str) -> str:
+        """All sums, by person, group and cell."""
+        query, keys = self._query, self._keys
+        there = [cell for cell in self._cells if cell is not None]
+        sums = [f"{text} AS {name}" for term in query.terms for text, name in self._sums(term)]
+        n = "count(*)" if query.needs_size else "0"
+        sets = ", ".join(f"({', '.join([*keys, *([cell] if cell else [])])})" for cell in self._cells)
+        listed = ", ".join([*keys, *there, f"{self._layer()} AS layer", f"{n} AS n", *sums])
+        how = f" GROUP BY GROUPING SETS ({sets})" if there else f" GROUP BY {', '.join(keys)}" if keys else ""
+        return f"SELECT {listed} FROM ({rows}) AS r{how}"
+
+    def _layer(self) -> str:
+        """Which layer a line of the answer belongs to: the only one whose cell it was grouped by."""
+        whens = [f"WHEN grouping({cell}) = 0 THEN {i}" for i, cell in enumerate(self._cells) if cell is not None]
+        plain = self._cells.index(None) if None in self._cells else "NULL"
+        return f"CASE {' '.join(whens)} ELSE {plain} END" if whens else str(plain)
+
+    def _entry(self) -> str:
+        """The entry of a layer: the group, or the pair of group and cell; NULL if either is not listed."""
+        group = "0" if self._query.rows.groups is None else "g.place"
+        whens = []
+        for layer, one in enumerate(self._query.layers):
+            cell = "" if one is None else f"c{layer}.place" if isinstance(one[1], Categories) else f"s.cell{layer}"
+            place = f"{group} * {self._query.cell_count(layer)} + {cell}" if cell else group
+            whens.append(f"WHEN s.layer = {layer} THEN {place}")
+        return f"CASE {' '.join(whens)} END"
+
+    def _bits(self, term: Term) -> int:
+        assert term.integer is not None
+        return self._query.integers[term.integer].bits * term.power
+
+    def _names(self, term: Term) -> list[str]:
+        if term.power == 0:
+            return [f"rows{term.counter}"]
+        limbs = range(len(self._sql.shifts(self._bits(term))))
+        return [f"sum{term.integer}_{term.counter}_{term.power}_{limb}" for limb in limbs]
+
+    def _sums(self, term: Term) -> Iterable[tuple[str, str]]:
+        counts, names = f"counts{term.counter}", self._names(term)
+        if term.power == 0:
+            yield f"count(CASE WHEN {counts} THEN 1 END)", names[0]
+            return
+        q = " * ".join([f"q{term.integer}"] * term.power)
+        for i, (shift, name) in enumerate(zip(self._sql.shifts(self._bits(term)), names, strict=True)):
+            yield f"sum(CASE WHEN {counts} THEN {self._sql.limb(q, shift, i == 0)} ELSE 0 END)", name
+
+    # What persons add up to
+
+    def _of_persons(self, listed: str) -> str:
+        """Each person's parts, clamped, of the groups in which they have most rows, added up."""
+        query = self._query
+        unit = query.tasks[0].claim.plan.unit
+        ranks = [
+            f"row_number() OVER (PARTITION BY layer, id ORDER BY rows{i} DESC, entry) AS rank{i}"
+            for i in sorted({own.counter for own in query.asked})
+        ]
+        ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e WHERE id IS NOT NULL AND entry IS NOT NULL"
+        parts = []
+        for t, (task, own) in enumerate(zip(query.tasks, query.asked, strict=True)):
+            for p, clamped in enumerate(self._clamped_parts(task, own.counter, own.integer)):
+                counts = (
+                    f"layer = {own.layer} AND rank{own.counter} <= {min(unit.max_groups, query.entries(own.layer))}"
+                )
+                parts.append(f"sum(CASE WHEN {counts} THEN {clamped} ELSE {self._whole(0)} END) AS p{t}_{p}")
+        return f"SELECT layer, entry, 0 AS n, {', '.join(parts)} FROM ({ranked}) AS k GROUP BY layer, entry"
+
+    def _clamped_parts(self, task: Task, counter: int, integer: int | None) -> Iterable[str]:
+        allowed = task.claim.plan.unit.max_rows
+        assert allowed is not None
+        rows, together = f"CAST(rows{counter} AS {self._sql.whole})", len(task.claim.parts) > 1
+        for part in task.claim.parts:
+            powers = [
+                rows,
+                *(self._joined(Term(counter, integer, power)) if part.weights[power] else "" for power in (1, 2)),
+            ]
+            own = " + ".join(
+                f"{self._whole(weight)} * {power}" for weight, power in zip(part.weights, powers, strict=True) if weight
+            )
+            if together:  # whoever has more rows counts as so many average ones
+                each = self._sql.floor_quotient(f"({own})", rows)
+                rest = self._sql.floor_quotient(f"((({own}) - {each} * {rows}) * {self._whole(allowed)})", rows)
+                scaled = f"{each} * {self._whole(allowed)} + {rest}"
+                own = f"CASE WHEN rows{counter} > {allowed} THEN {scaled} ELSE {own} END"
+            bounds = bound_part(part, allowed)
+            yield f"least(greatest({own}, {self._whole(bounds.least)}), {self._whole(bounds.most)})"
+
+    def _joined(self, term: Term) -> str:
+        limbs = zip(self._names(term), self._sql.shifts(self._bits(term)), strict=True)
+        return f"({' + '.join(f'{self._whole(1 << (shift or 0))} * {name}' for name, shift in limbs)})"
+
+    def _whole(self, x: int) -> str:
+        return f"CAST('{x}' AS {self._sql.whole})"
+
+    # The answer
+
+    def totals(self, found: Iterable[Sequence[Any]]) -> tuple[list[Totals], int]:
+        """Every task's totals, and the number of rows."""
+        query = self._query
+        if query.rows.person is not None:
+            return self._person_totals(found), 0
+        sums: dict[int, dict[int, dict[Term, int]]] = {}
+        n = 0
+        for layer, entry, rows, *rest in found:
+            n += int(rows) if layer == 0 else 0
+            if entry is not None:
+                limbs = iter(rest)
+                sums.setdefault(layer, {})[entry] = {term: self._read(term, limbs) for term in query.terms}
+        return query.weigh(sums), n
+
+    def _read(self, term: Term, limbs: Any) -> int:
+        """A term's sum, from its limbs; a sum of no rows is NULL."""
+        shifts = [None] if term.power == 0 else self._sql.shifts(self._bits(term))
+        return sum(int(next(limbs) or 0) << (shift or 0) for shift in shifts)
+
+    def _person_totals(self, found: Iterable[Sequence[Any]]) -> list[Totals]:
+        query = self._query
+        totals: list[Totals] = [
+            [[0] * query.entries(own.layer) for _ in task.claim.parts]
+            for task, own in zip(query.tasks, query.asked, strict=True)
+        ]
+        for layer, entry, _, *rest in found:
+            values = iter(rest)
+            for own, parts in zip(query.asked, totals, strict=True):
+                for into, value in zip(parts, values, strict=False):
+                    if own.layer == layer:
+                        into[int(entry)] = int(value)
+        return totals
+
+
+def _integer(x: int) -> str:
+    """A 64-bit integer."""
+    return f"CAST('{x}' AS bigint)"
+
+
+def _clamp(integer: str, low: int, high: int) -> str:
+    return f"least(greatest({integer}, {_integer(low)}), {_integer(high)})"

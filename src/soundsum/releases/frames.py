@@ -1,0 +1,63 @@
+"""What every outcome can be turned into: data frames, JSON and pictures, all from its table and its plain data."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from soundsum.releases import plots
+
+
+class Framed(ABC):
+    """An outcome with a table of values and intervals."""
+
+    @abstractmethod
+    def to_arrow(self, confidence: float = 0.95) -> Any:
+        """An Arrow table: what each number is called, `value`, and the interval from `low` to `high`."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, exact numbers as strings; `soundsum check` reads it."""
+
+    def to_pandas(self, confidence: float = 0.95) -> Any:
+        """The table as a pandas data frame."""
+        require_module("pandas", "to_pandas")
+        return self.to_arrow(confidence).to_pandas()
+
+    def to_polars(self, confidence: float = 0.95) -> Any:
+        """The table as a Polars data frame."""
+        return require_module("polars", "to_polars").from_arrow(self.to_arrow(confidence))
+
+    def to_json(self) -> str:
+        """The plain data as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def plot(self, confidence: float = 0.95, ax: Any = None) -> Any:
+        """A matplotlib picture of values with their intervals; returns the axes. Draws into `ax` if it is given."""
+        return plots.draw_intervals(
+            require_module("matplotlib.pyplot", "plot"), self.to_arrow(confidence), confidence, ax
+        )
+
+
+def as_column(entries: Sequence[Any]) -> Any:
+    """An Arrow column of names or numbers; of text where they have no type in common."""
+    import pyarrow as pa
+
+    try:
+        is_hours = isinstance(entries[0], datetime) and isinstance(entries[0].tzinfo, timezone)
+        return pa.array(entries, pa.timestamp("us", "UTC") if is_hours else None)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([None if entry is None else str(entry) for entry in entries])
+
+
+def require_module(module: str, method: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise ImportError(f"{method}() needs {package}; install it with: pip install {package}") from None

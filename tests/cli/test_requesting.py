@@ -1,0 +1,126 @@
+"""`soundsum release`: several statistics by name from a small TOML file, and what is wrong with one."""
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import soundsum as ss
+from soundsum.cli import app, requesting
+
+REQUEST = """
+epsilon = 1000
+by = "dept"
+groups = ["a", "b"]
+where = ["pay < 100"]
+
+[statistics.total]
+statistic = "sum"
+column = "pay"
+bounds = [0, 50]
+weight = 2
+
+[statistics.staff]
+statistic = "count"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("pay,dept\n10,a\n20,b\n30,a\n500,b\n")
+    Path("r.toml").write_text(REQUEST)
+    return tmp_path
+
+
+def ask(*arguments):
+    return CliRunner().invoke(app, ["release", "t.csv", "r.toml", *arguments])
+
+
+def test_statistics_by_name(folder):
+    ss.Budget(epsilon=2000, path="l.db")
+    ran = ask("--json", "--budget", "l.db")
+    assert ran.exit_code == 0, ran.output
+    releases = json.loads(ran.stdout)["releases"]
+    assert [(one["name"], one["group"]) for one in releases] == [
+        ("total", "a"), ("total", "b"), ("staff", "a"), ("staff", "b"),
+    ]  # fmt: skip
+    assert [round(one["value"]) for one in releases] == [40, 20, 2, 1]
+    assert releases[0]["certificate"]["privacy"]["epsilon"] == "2000/3"
+    Path("out.json").write_text(ran.stdout)
+    checked = CliRunner().invoke(app, ["check", "out.json", "--budget", "l.db"])
+    assert checked.exit_code == 0, checked.output
+    assert "this ledger was charged for it" in checked.output
+
+
+def test_as_a_table(folder):
+    ran = ask()
+    assert "total" in ran.output
+    assert "staff" in ran.output
+    assert "95% interval" in ran.output
+
+
+def test_the_example_in_the_help_is_a_request(folder):
+    text = requesting.__doc__.partition("\n\n")[2]
+    Path("r.toml").write_text("\n".join(line.strip() for line in text.splitlines()))
+    settings, statistics = requesting.read_request("r.toml")
+    assert settings["epsilon"] == 1
+    assert list(statistics) == ["total", "staff"]
+
+
+@pytest.mark.parametrize(
+    "request_, message",
+    [
+        (b"epsilon = \xff", "r.toml: it is not text in UTF-8"),
+        (b"epsilon =", "r.toml is not TOML"),
+        (b"", "r.toml asks for nothing; add [statistics.total]"),
+        (
+            b"epsilon = 1\nlimit = 3\n[statistics.n]\nstatistic = 'count'",
+            "r.toml: 'limit' is no setting; there are",
+        ),
+        (b"[statistics.n]\ncolumn = 'pay'", "[statistics.n]: statistic is missing; give one of sum, count"),
+        (b"[statistics.n]\nstatistic = 'median'", "[statistics.n]: statistic='median' is not one of sum"),
+        (b"[statistics.n]\nstatistic = 'sum'\nbounds = [0, 1]", "[statistics.n]: column is missing"),
+        (b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'", "[statistics.n]: bounds are missing"),
+        (b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = 5", "bounds = 5: give two numbers"),
+        (
+            b"[statistics.n]\nstatistic = 'count'\nbounds = [0, 1]",
+            "'bounds' does not belong to a count; it takes",
+        ),
+        (b"where = 'pay > 5'\n[statistics.n]\nstatistic = 'count'", "where is a list of conditions"),
+        (b"[statistics.n]\nstatistic = 'count'", "epsilon is missing"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_name_of_the_file(folder, request_, message):
+    Path("r.toml").write_bytes(request_)
+    ran = ask()
+    assert ran.exit_code != 0
+    assert message in str(ran.exception)
+
+
+def test_a_request_that_is_not_there(folder):
+    Path("r.toml").unlink()
+    assert str(ask().exception) == "r.toml: no such file; check the path"
+
+
+def test_epsilon_is_given_once(folder):
+    assert "give it once" in str(ask("--epsilon", "1").exception)
+
+
+def test_the_page_about_it_runs(folder):
+    page = (Path(__file__).parents[2] / "docs" / "requests.md").read_text()
+    blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    namespace = {}
+    exec(compile(blocks["python"], "requests.md", "exec"), namespace)
+    assert namespace["released"]["total pay"]["sales"].epsilon == Fraction(3, 5)
+    Path("staff.csv").write_text("pay,dept\n51000,sales\n38500,care\n")
+    Path("request.toml").write_text(blocks["toml"])
+    ss.Budget(epsilon=1, path="ledger.db")
+    ran = CliRunner().invoke(app, ["release", "staff.csv", "request.toml", "--budget", "ledger.db", "--json"])
+    assert ran.exit_code == 0, ran.output
+    Path("released.json").write_text(ran.stdout)
+    assert len(json.loads(ran.stdout)["releases"]) == 2 + 2 + 40
+    assert CliRunner().invoke(app, ["check", "released.json", "--budget", "ledger.db"]).exit_code == 0

@@ -1,0 +1,288 @@
+"""What every engine must compute, to the last bit: tables full of awkward records, and questions to ask of them.
+
+The definition is `Memory` over Arrow, which the tests beside this compare with the models. A question is a list of
+statistics and options; `answers` gives the integers that are let out before any noise.
+"""
+
+import datetime
+import math
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+import soundsum as ss
+from soundsum.releases.setting import Setting, prepare
+
+DOUBLES = [
+    *(0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -0.5, -1.5, 3.7, -3.7, 999.9999999999999, 1000.0, 1000.0000000000001),
+    *(math.nan, math.inf, -math.inf, None, 1e308, -1e308, 1.7976931348623157e308, -1.7976931348623157e308),
+    *(5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, -1e-300, 1e-16, 2.0**-41, 1.5 * 2.0**-41, 2.5 * 2.0**-41),
+    *(
+        1 + 2.0**-52,
+        1 + 3 * 2.0**-52,
+        1e6,
+        1e6 + 2.0**-33,
+        1e6 + 2.0**-32 * 1.5,
+        1e15,
+        2.0**53 + 2,
+        -(2.0**63),
+        1e300,
+        3e304,
+    ),
+]
+FLOATS = [
+    None if x is None else float(np.float32(min(max(x, -3.4e38), 3.4e38) if math.isfinite(x) else x)) for x in DOUBLES
+]
+INTEGERS = [0, 1, -1, None, 7, -8, 2**31, -(2**31) - 1, 2**52, 2**63 - 1, -(2**63), 2**62, 12345, -999, 2**40]
+PRICES = ["0.00", "0.01", "-0.01", "12.50", None, "99999999.99", "-99999999.99", "3.14", "1000.00", "-2.50"]
+DEEP = [None if p is None else f"{p}0000000000000001" for p in PRICES]
+WORDS = ["a", "b", "A", "", None, "ä", "ab", "a ", "'; DROP TABLE t; --", "c", "\U0001f600", "%s {t} `k`"]
+DAYS = [
+    datetime.date(2024, 2, 29),
+    datetime.date(1969, 12, 31),
+    None,
+    datetime.date(2024, 3, 1),
+    datetime.date(1, 1, 1),
+]
+MOMENTS = [
+    datetime.datetime(2024, 2, 29, 23, 59, 59, 999999),
+    datetime.datetime(2024, 3, 1),
+    None,
+    datetime.datetime(1969, 12, 31, 23),
+    datetime.datetime(2011, 12, 30, 11),
+    datetime.datetime(9999, 12, 31, 23, 59, 59, 999999),
+]
+
+
+def table_of(rows: int, seed: int = 1) -> pa.Table:
+    """So many rows: the awkward ones first, in columns of lengths that have no common period, then random ones."""
+    random = np.random.default_rng(seed)
+    awkward = min(rows, 660)
+
+    def fill(values, more, kind):
+        listed = [values[i % len(values)] for i in range(awkward)]
+        return pa.concat_arrays([pa.array(listed, kind), pa.array(more, kind)])
+
+    left = rows - awkward
+    numbers = random.normal(300, 400, left)
+    cents = random.integers(-(10**9), 10**9, left)
+    return pa.table(
+        {
+            "x": fill(DOUBLES, numbers, pa.float64()),
+            "f": fill(FLOATS, numbers.astype(np.float32), pa.float32()),
+            "i": fill(INTEGERS, random.integers(-(2**40), 2**40, left), pa.int64()),
+            "h": fill([0, 1, None, 2**31 - 1, -(2**31), 5, -7], random.integers(-1000, 1000, left), pa.int32()),
+            "s": fill([0, None, 2**15 - 1, -(2**15), 3], random.integers(-50, 50, left).astype(np.int16), pa.int16()),
+            "flag": fill([True, False, None], random.integers(0, 2, left).astype(bool), pa.bool_()),
+            "price": fill(
+                [None if p is None else Decimal(p) for p in PRICES],
+                [Decimal(int(c)).scaleb(-2) for c in cents],
+                pa.decimal128(10, 2),
+            ),
+            "deep": fill(
+                [None if p is None else Decimal(p) for p in DEEP],
+                [Decimal(int(c)).scaleb(-18) for c in cents],
+                pa.decimal128(38, 18),
+            ),
+            "word": fill(WORDS, random.choice(["a", "b", "c", "d"], left), pa.string()),
+            "who": fill([1, 2, 3, 1, 1, None, 4, 2, 5, 6, 7], random.integers(0, max(1, left // 7), left), pa.int64()),
+            "name": fill(
+                ["ann", "Ann", "bob", None, "", "ann "], random.choice(["eve", "ann", "joe"], left), pa.string()
+            ),
+            "day": fill(DAYS, [DAYS[0]] * left, pa.date32()),
+            "at": fill(MOMENTS, [MOMENTS[1]] * left, pa.timestamp("us")),
+            "when": fill(MOMENTS, [MOMENTS[0]] * left, pa.timestamp("us", "UTC")),
+        }
+    )
+
+
+NOTHING = table_of(1).slice(0, 0)
+NULLS = pa.table(
+    {name: pa.nulls(5, kind) for name, kind in zip(NOTHING.column_names, NOTHING.schema.types, strict=True)}
+)
+HEAVY = pa.table(  # one person with very many rows at the bounds, and some with few
+    {
+        "i": pa.array([2**63 - 1] * 100_000 + [-(2**63)] * 100_000 + [5] * 10, pa.int64()),
+        "x": pa.array([1e308] * 100_000 + [-1e308] * 100_000 + [5.0] * 10, pa.float64()),
+        "who": pa.array([7] * 100_000 + [8] * 100_000 + list(range(10)), pa.int64()),
+    }
+)
+
+FLOAT_BOUNDS = [
+    *((0, 1000), (-1, 1), (-1e308, 1e308), (0, 1e-300), (-3.7, 1000.1), (1, 1 + 2.0**-50), (1e6, 1e6 + 1), (-5, -1)),
+    *((2, 2), (0, 0), (0, 1e-320), (1e300, 1e305), (-1e305, 0.5), (0, 3), (0.1, 0.3), (-1e-5, 1e12)),
+]
+INTEGER_BOUNDS = [(0, 1000), (-(2**63), 2**63 - 1), (-5, 7), (3, 3), (10, 20), (-(2**40), -1)]
+
+QUESTIONS = {
+    "sums of doubles": ([ss.Sum("x", *bounds) for bounds in FLOAT_BOUNDS], {}),
+    "sums of doubles, size public": ([ss.Sum("x", *bounds) for bounds in FLOAT_BOUNDS], {"relation": "change_one"}),
+    "sums of floats": ([ss.Sum("f", *bounds) for bounds in FLOAT_BOUNDS[:8]], {}),
+    "means and variances": (
+        [kind("x", *bounds) for kind in (ss.Mean, ss.Variance) for bounds in FLOAT_BOUNDS[:9]]
+        + [ss.Variance("h", -100, 1000), ss.Mean("i", -(2**63), 2**63 - 1), ss.Mean("price", 0, 50)],
+        {},
+    ),
+    "missing ones dropped": (
+        [
+            ss.Sum("x", 5, 10),
+            ss.Mean("x", 5, 10),
+            ss.Variance("f", -1, 1),
+            ss.Mean("i", 5, 9),
+            ss.Count("x"),
+            ss.Count("word"),
+            ss.Count("price"),
+            ss.Count("when"),
+            ss.Mean("price", 1, 2),
+            ss.Sum("flag", 1, 1),
+        ],
+        {"missing": "drop"},
+    ),
+    "integers": (
+        [ss.Sum("i", *bounds) for bounds in INTEGER_BOUNDS]
+        + [ss.Sum("h", -(2**31), 2**31 - 1), ss.Sum("s", -7, 9), ss.Sum("flag", 0, 1), ss.Sum("flag", 1, 1)],
+        {},
+    ),
+    "decimals": (
+        [ss.Sum("price", *bounds) for bounds in [(0, 100), ("-0.005", "0.015"), (-(10**8), 10**8), (5, 6)]]
+        + [ss.Sum("deep", *bounds) for bounds in [(0, 1), (-9, 9), ("0.000000000000000001", 3)]],
+        {},
+    ),
+    "counts and histograms": (
+        [
+            ss.Count(),
+            ss.Histogram("x", [-1, 0, 0.5, 1000, 1e300]),
+            ss.Histogram("i", [-8, 0, 1, 2**52, 2**63 - 1]),
+            ss.Histogram("i", [-0.5, 0.5, 7.5]),
+            ss.Histogram("price", [0, 3.14, 12.5, 1000000000.0]),
+            ss.Histogram("flag", [0, 1, 2]),
+            ss.Histogram("word", categories=["a", "A", "", "ä", "zz"]),
+            ss.Histogram("day", categories=[DAYS[0], DAYS[1]]),
+        ],
+        {},
+    ),
+    "by text": (
+        [ss.Sum("x", -1, 1000), ss.Count(), ss.Variance("x", 0, 9)],
+        {"by": "word", "groups": WORDS[:4] + WORDS[5:]},
+    ),
+    "by integers": ([ss.Sum("i", -5, 2**60)], {"by": "h", "groups": [5, 0, -7, 2**31 - 1, 99]}),
+    "by doubles": ([ss.Sum("h", -5, 50)], {"by": "x", "groups": [0.0, 1.5, math.inf, 5e-324, 4.25]}),
+    "by floats": ([ss.Sum("h", -5, 50)], {"by": "f", "groups": [0.0, FLOATS[9], 1.5]}),
+    "by truth": ([ss.Mean("h", -5, 50)], {"by": "flag", "groups": [True, False]}),
+    "by decimals": (
+        [ss.Sum("h", -5, 50)],
+        {"by": "price", "groups": [Decimal("12.5"), Decimal("-0.01"), Decimal("0.00")]},
+    ),
+    "by days": ([ss.Sum("h", -5, 50)], {"by": "day", "groups": [d for d in DAYS if d]}),
+    "by moments": ([ss.Sum("h", -5, 50)], {"by": "at", "groups": [m for m in MOMENTS if m]}),
+    "by instants": (
+        [ss.Sum("h", -5, 50)],
+        {"by": "when", "groups": [m.replace(tzinfo=datetime.UTC) for m in MOMENTS if m]},
+    ),
+    "by months of days": ([ss.Sum("h", -5, 50)], {"by": ss.month("day", "2024-01", "2024-04")}),
+    "by some weeks": ([ss.Count()], {"by": ss.week("at"), "groups": ["2024-W09", "1970-W01", "2024-W11"]}),
+    "by hours in a zone": (
+        [ss.Sum("x", 0, 50)],
+        {"by": ss.hour("when", "2024-02-29T22", "2024-03-01T09", zone="America/New_York")},
+    ),
+    "by days of which one was skipped": (
+        [ss.Count()],
+        {"by": ss.day("when", "2011-12-28", "2012-01-02", zone="Pacific/Apia")},
+    ),
+    "by years and words": (
+        [ss.Sum("x", -1, 1000), ss.Mean("h", 0, 9)],
+        {
+            "by": [ss.year("when", zone="Asia/Tokyo"), "word", ss.day("at")],
+            "groups": [["2024", "1969", "1970"], ["a", "b"], ["2024-02-29", "2024-03-01", "1969-12-31"]],
+        },
+    ),
+    "by several": (
+        [ss.Sum("x", -1, 1000), ss.Histogram("s", [-50, 0, 50])],
+        {"by": ["word", "flag", "h"], "groups": [["b", "a", "ä"], [False, True], [5, 0, 1]]},
+    ),
+    "by pairs": (
+        [ss.Count()],
+        {"by": ["word", "flag"], "groups": [("a", True), ("", False), ("b", True), ("A", True)]},
+    ),
+    "where numbers": (
+        [ss.Sum("x", -1, 1000), ss.Mean("i", 0, 9), ss.Count()],
+        {"where": [("x", ">=", 0.0), ("h", "<", 2**31 - 1), ("price", "!=", Decimal("12.50")), ("s", ">", -(2**15))]},
+    ),
+    "where text": (
+        [ss.Sum("x", -1, 1000), ss.Histogram("h", [0, 5, 10])],
+        {"where": [("word", ">", "A"), ("word", "!=", "'; DROP TABLE t; --"), ("flag", "==", True)]},
+    ),
+    "where times": (
+        [ss.Count("x"), ss.Sum("x", 0, 5)],
+        {
+            "where": [
+                ("day", ">=", DAYS[1]),
+                ("at", "<", MOMENTS[4]),
+                ("when", ">", datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)),
+            ],
+            "missing": "drop",
+        },
+    ),
+    "where and by": (
+        [ss.Sum("x", -1, 1000), ss.Count("x")],
+        {"where": [("x", "<", 900.0), ("f", "!=", 1.0)], "by": "word", "groups": ["b", "a"], "relation": "change_one"},
+    ),
+    "persons": (
+        [
+            ss.Sum("x", -1, 1000),
+            ss.Sum("i", -(2**63), 2**63 - 1),
+            ss.Count(),
+            ss.Mean("x", -3, 70),
+            ss.Variance("h", -9, 9),
+        ],
+        {"privacy_unit": "who", "max_rows": 3},
+    ),
+    "persons by name": ([ss.Sum("x", 0, 10), ss.Mean("price", -2, 9)], {"privacy_unit": "name", "max_rows": 100}),
+    "persons by float": ([ss.Sum("h", 0, 10), ss.Count("i")], {"privacy_unit": "x", "max_rows": 2, "missing": "drop"}),
+    "persons by day": ([ss.Count()], {"privacy_unit": "day", "max_rows": 5}),
+    "persons and groups": (
+        [
+            ss.Sum("x", -1, 1000),
+            ss.Count(),
+            ss.Mean("f", 0, 7),
+            ss.Variance("x", -9, 9),
+            ss.Histogram("s", [-50, 0, 3, 50]),
+        ],
+        {"privacy_unit": "who", "max_rows": 2, "max_groups": 2, "by": "word", "groups": ["c", "b", "a", "ä", "A"]},
+    ),
+    "persons and groups, missing ones dropped": (
+        [ss.Sum("x", -1, 1000), ss.Mean("price", 0, 7), ss.Count("i"), ss.Histogram("word", categories=["a", "b"])],
+        {
+            "privacy_unit": "who",
+            "max_rows": 1,
+            "max_groups": 1,
+            "by": ["flag", "s"],
+            "missing": "drop",
+            "groups": [[True, False], [0, 3, 7, -3]],
+            "where": [("x", "<", 1e9)],
+        },
+    ),
+}
+
+ALL = (-(2**63), 2**63 - 1)
+HEAVY_QUESTIONS = {
+    "persons": (
+        [ss.Sum("i", *ALL), ss.Mean("i", *ALL), ss.Sum("x", -1e308, 1e308), ss.Variance("x", 0, 9)],
+        {"privacy_unit": "who"},
+    ),
+    "persons with many rows": (
+        [ss.Sum("i", *ALL), ss.Mean("x", -1e308, 1e308)],
+        {"privacy_unit": "who", "max_rows": 90_000},
+    ),
+    "rows": ([ss.Sum("i", *ALL), ss.Sum("x", -1e308, 1e308)], {}),
+}
+
+
+def answers(data, statistics, table=None, engine=None, **options):
+    """The integers of every statistic, part and entry, and the number of rows where it counts."""
+    relation = ss.Relation(options.pop("relation", "symmetric"))
+    setting = Setting(relation, **options, table=table, engine=engine)
+    opened, tasks, rows = prepare(data, statistics, setting)
+    totals, n = opened.add_up(tasks, rows)
+    return totals, n if relation.sized else None

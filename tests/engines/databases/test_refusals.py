@@ -1,0 +1,203 @@
+"""What goes wrong with databases: refused in one line before anything is charged, or ReadFailed and nothing let out."""
+
+import threading
+import time
+
+import psycopg
+import pyarrow as pa
+import pytest
+from tests.engines.databases.servers import PostgresServer, load_into_postgres
+from typer.testing import CliRunner
+
+import soundsum as ss
+from soundsum.cli import app
+
+pytestmark = pytest.mark.xdist_group("postgres")
+
+HOSTILE = 'pay"; DROP TABLE visits; --%s {t}'
+ROWS = {
+    "cost": pa.array([1.5, 2.5, None]),
+    "ward": ["a", "b'; DROP TABLE visits; --", None],
+    "who": [1, 2, 2],
+    HOSTILE: [1.0, 2.0, 3.0],
+}
+
+
+@pytest.fixture(scope="module")
+def address(postgres):
+    with psycopg.connect(postgres.address()) as connection:
+        connection.execute("CREATE SCHEMA clinic; CREATE TABLE clinic.visits (cost float8, ward text)")
+        connection.execute("INSERT INTO clinic.visits VALUES (1, 'a'), (2, 'b')")
+        columns = f'cost float8, ward text, who int, "{HOSTILE.replace(chr(34), chr(34) * 2)}" float8'.replace(
+            "%", "%%"
+        )
+        connection.execute(f"CREATE TABLE visits ({columns})", {})
+        connection.execute("INSERT INTO visits VALUES (1.5, 'a', 1, 1), (2.5, 'b', 2, 2), (NULL, NULL, 2, 3)")
+        connection.execute('CREATE TABLE "odd.name; --" (x float8); INSERT INTO "odd.name; --" VALUES (4)')
+        connection.execute("CREATE TABLE odd (note json, many numeric, wide numeric(50, 2), short numeric(5, -2))")
+        connection.execute("CREATE DOMAIN cents AS numeric(9, 2); CREATE TYPE kind AS ENUM ('in', 'out')")
+        connection.execute("CREATE DOMAIN fewer AS cents CHECK (VALUE < 100)")
+        connection.execute("CREATE TABLE made (price fewer, kind kind, code char(4), id uuid)")
+        connection.execute("INSERT INTO made VALUES (1.25, 'in', 'ab', gen_random_uuid()), (2.5, 'out', 'c', NULL)")
+        connection.execute("CREATE TABLE notes (x numeric(9, 2), y float8)")
+        connection.execute("INSERT INTO notes VALUES ('NaN', 'NaN'), (3, '-infinity'), (NULL, 'infinity'), (4, 5)")
+        connection.execute("CREATE ROLE guest LOGIN; GRANT SELECT (cost) ON visits TO guest")
+    return postgres.address()
+
+
+def total(address, table, column, lower=0, upper=10, **options):
+    return ss.sum(address, lower, upper, 10**6, table=table, column=column, **options).value
+
+
+class TestNames:
+    def test_whatever_a_name_is_made_of_it_names_a_column_or_a_table(self, address):
+        assert total(address, "visits", HOSTILE) == pytest.approx(6, abs=0.01)
+        assert total(address, ("public", "odd.name; --"), "x") == pytest.approx(4, abs=0.01)
+        assert total(address, "clinic.visits", "cost") == pytest.approx(3, abs=0.01)
+
+    def test_values_are_bound(self, address):
+        groups = ["a", "b'; DROP TABLE visits; --", "%s", "\x00", "b"]
+        made = ss.sum(address, 0, 10, 10**6, table="visits", column="cost", by="ward", groups=groups)
+        assert [round(one.value, 1) for one in made.values()] == pytest.approx([1.5, 0, 0, 0, 2.5], abs=0.05)
+        where = [("ward", "!=", "'; DROP TABLE visits; --")]
+        assert total(address, "visits", "cost", where=where) == pytest.approx(4, abs=0.01)
+        with psycopg.connect(address) as connection:
+            assert connection.execute("SELECT count(*) FROM visits").fetchone() == (3,)
+
+    def test_domains_enums_and_padded_text(self, address):
+        assert total(address, "made", "price") == pytest.approx(3.75, abs=0.02)
+        for by, groups in (("kind", ["in", "out"]), ("code", ["ab", "c"])):
+            made = ss.sum(address, 0, 10, 10**6, table="made", column="price", by=by, groups=groups)
+            assert [one.value for one in made.values()] == pytest.approx([1.25, 2.5], abs=0.02)
+        counted = ss.count(address, 10**6, table="made", privacy_unit="id")
+        assert counted.value == 1
+
+    def test_numeric_that_is_not_a_number(self, address):
+        assert total(address, "notes", "x", 1, 10) == pytest.approx(1 + 3 + 1 + 4, abs=0.02)
+        assert total(address, "notes", "y", 1, 10) == pytest.approx(1 + 1 + 10 + 5, abs=0.02)
+        counted = ss.count(address, 10**6, table="notes", column="x", missing="drop")
+        assert counted.value == 2
+
+
+class TestRefusedBeforeAnythingIsCharged:
+    @pytest.mark.parametrize(
+        "table, column, options, words",
+        [
+            (None, "cost", {}, "table= is missing"),
+            ("nothing", "cost", {}, "no table 'nothing' in the schema 'public'"),
+            ("visits; --", "cost", {}, "no table"),
+            ("visits", "price", {}, "column 'price' is not in the table"),
+            ("visits", "ward", {}, "column 'ward' is string, not numbers"),
+            ("odd", "note", {}, "column 'note' is json, not numbers"),
+            ("odd", "many", {}, "numeric of any scale"),
+            ("odd", "wide", {}, r"numeric\(50,2\), not numbers"),
+            ("odd", "short", {}, r"numeric\(5,-2\), not numbers"),
+            ("visits", "cost", {"method": "kahan", "max_size": 9}, "not one that postgres can run"),
+            ("visits", "cost", {"engine": "spark"}, "engine='spark' cannot add up this data"),
+            ("visits", "cost", {"by": "who", "groups": ["x"]}, "cannot be looked up in a column of int32"),
+            ("visits", "cost", {"where": [("who", "==", 1.5)]}, "no value of column 'who'"),
+            ("visits", "cost", {"privacy_unit": "note"}, "column 'note' is not in the table"),
+        ],
+    )
+    def test_in_one_line(self, address, table, column, options, words):
+        budget = ss.Budget(epsilon=1)
+        with pytest.raises((ValueError, TypeError), match=words) as refused:
+            ss.sum(address, 0, 1, 1, table=table, column=column, budget=budget, **options)
+        assert "\n" not in str(refused.value)
+        assert budget.spent.epsilon == 0
+
+    def test_no_permission(self, postgres, address):
+        guest = postgres.address("guest")
+        assert total(guest, "visits", "cost") == pytest.approx(4, abs=0.01)
+        with pytest.raises(PermissionError, match="no permission to read column 'who'"):
+            total(guest, "visits", "cost", privacy_unit="who")
+        with pytest.raises(PermissionError, match="no permission"):
+            total(guest, "clinic.visits", "cost")
+
+    def test_a_server_that_is_not_there(self, address):
+        budget = ss.Budget(epsilon=1)
+        with pytest.raises(ConnectionError, match="does not answer") as refused:
+            ss.sum("postgresql://ann:secret@127.0.0.1:1/db", 0, 1, 1, table="t", column="x", budget=budget)
+        assert "secret" not in str(refused.value)
+        assert refused.value.__cause__ is None
+        assert budget.spent.epsilon == 0
+
+    def test_on_the_command_line(self, address):
+        options = ["--table", "visits", "--column", "cost", "--bounds", "0", "10", "--epsilon", "1000"]
+        done = CliRunner().invoke(
+            app, ["sum", address, *options, "--by", "ward", "--groups", "a,b", "--where", "who >= 1"]
+        )
+        assert done.exit_code == 0, done.output
+        assert "a" in done.output
+        refused = CliRunner().invoke(app, ["sum", address, *options[2:]])
+        assert isinstance(refused.exception, ValueError)
+
+
+def test_the_ledger_names_the_table_and_not_the_address(address, tmp_path):
+    budget = ss.Budget(epsilon=1, path=tmp_path / "ledger.db")
+    released = ss.sum(address, 0, 10, 1, table="visits", column="cost", budget=budget)
+    assert "visits" in released.origin.what
+    assert "127.0.0.1" not in str(released.to_dict())
+    assert released.certificate["engine"] == "postgres"
+    assert ss.check(released.certificate) == []
+
+
+def test_a_session_writes_nothing_and_finds_no_functions_but_postgres_own(address):
+    with psycopg.connect(address) as connection:
+        connection.execute(
+            "CREATE FUNCTION public.greatest_of(float8, float8) RETURNS float8 LANGUAGE sql AS 'SELECT 0.0'"
+        )
+        connection.execute("CREATE OPERATOR public.* (LEFTARG = float8, RIGHTARG = float8, FUNCTION = greatest_of)")
+        connection.execute("ALTER ROLE owner SET search_path = public, pg_catalog")
+    try:
+        assert total(address, "visits", "cost") == pytest.approx(4, abs=0.01)
+    finally:
+        with psycopg.connect(address) as connection:
+            connection.execute("ALTER ROLE owner RESET search_path; DROP OPERATOR public.* (float8, float8)")
+
+
+class TestAServerThatDies:
+    """In the middle of a query: ReadFailed, the charge stays and is counted, no session is left behind."""
+
+    def test_the_charge_stays_and_nothing_is_let_out(self):
+        server = PostgresServer()
+        try:
+            load_into_postgres(server.address(), "little", pa.table({"x": [1.0]}))
+            with psycopg.connect(server.address()) as connection:  # a view that takes its time
+                connection.execute("CREATE VIEW slow AS SELECT x + (pg_sleep(30) IS NULL)::int AS x FROM little")
+            budget = ss.Budget(epsilon=2)
+            killer = threading.Timer(1.0, server.kill)
+            killer.start()
+            before = time.monotonic()
+            with pytest.raises(ss.ReadFailed) as failed:
+                ss.sum(server.address(), 0, 1, 1, table="slow", column="x", budget=budget)
+            assert time.monotonic() - before < 20
+            assert failed.value.__cause__ is None
+            assert "slow" not in str(failed.value)
+            assert budget.spent.epsilon == 1
+            killer.join()
+            server.start()
+            with psycopg.connect(server.address()) as connection:
+                asked = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'soundsum'"
+                assert connection.execute(asked).fetchone() == (0,)
+        finally:
+            server.stop()
+
+    def test_a_query_that_is_cancelled(self, address):
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("CREATE VIEW waiting AS SELECT cost + (pg_sleep(30) IS NULL)::int AS cost FROM visits")
+
+            def cancel():
+                ours = "application_name = 'soundsum' AND state = 'active'"
+                while not connection.execute(
+                    f"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE {ours}"
+                ).fetchall():
+                    time.sleep(0.1)
+
+            thread = threading.Thread(target=cancel)
+            thread.start()
+            with pytest.raises(ss.ReadFailed):
+                ss.sum(address, 0, 1, 1, table="waiting", column="cost")
+            thread.join()
+            asked = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'soundsum'"
+            assert connection.execute(asked).fetchone() == (0,)
