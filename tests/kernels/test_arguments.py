@@ -46,7 +46,7 @@ def test_integer_sums_check_their_arguments(name, data):
         add(data, 0, 2, missing="skip")
     with refuses(TypeError, "float64", "integers", "use grid_sum or float_sum"):
         add(FLOATS, 0, 2)
-    with refuses(ValueError, "2 dimensions", "pass a one-dimensional"):
+    with refuses(ValueError, "2 dimensions", "give columns by name"):
         add(INTS.reshape(1, 3), 0, 2)
     with refuses(TypeError, "bool", "use one of"):
         add(INTS > 1, 0, 1)
