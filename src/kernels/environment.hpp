@@ -3,7 +3,7 @@
 // sets what its theorem assumes and puts back what it found, however it ends.
 #pragma once
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOUNDSUM_PORTABLE)
 #include <immintrin.h>
 #else
 #include <cfenv>
@@ -13,7 +13,7 @@ namespace soundsum {
 
 enum class Rounding { Nearest, TowardZero };
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOUNDSUM_PORTABLE)
 
 class FloatEnvironment {
   public:

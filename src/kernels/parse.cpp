@@ -4,10 +4,17 @@
 #include "parse.hpp"
 
 #include <charconv>
+#include <clocale>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <string>
 #include <type_traits>
+
+#if defined(__APPLE__)
+#include <xlocale.h>
+#endif
 
 #include "environment.hpp"
 
@@ -96,7 +103,7 @@ constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 // Of a number that is beyond the type's range, whether it is too large: where its first digit other than 0 stands.
-bool is_large(std::string_view text) {
+[[maybe_unused]] bool is_large(std::string_view text) {
     long point = 0, first = 0;
     bool after_point = false, found = false;
     std::size_t i = 0;
@@ -115,6 +122,24 @@ bool is_large(std::string_view text) {
     return first + point + (negative ? -exponent : exponent) > 0;
 }
 
+// A text that read_decimal took, to the nearest Float; 0 or infinity beyond its range. The standard library of older macOS
+// has no from_chars for floats, but a strtod that rounds as well and can be told to leave the user's locale alone.
+#if defined(__cpp_lib_to_chars) && !defined(SOUNDSUM_PORTABLE)
+template <class Float> Float round_decimal(std::string_view text) {
+    Float magnitude = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude);
+    if (error == std::errc::result_out_of_range) return is_large(text) ? std::numeric_limits<Float>::infinity() : Float{0};
+    return magnitude;
+}
+#else
+template <class Float> Float round_decimal(std::string_view text) {
+    static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+    const std::string ended(text);
+    if constexpr (std::is_same_v<Float, float>) return strtof_l(ended.c_str(), nullptr, plain);
+    else return strtod_l(ended.c_str(), nullptr, plain);
+}
+#endif
+
 template <class Float> bool parse_float(std::string_view cell, Float& out) {
     std::string_view text = trim(cell);
     const bool negative = !text.empty() && text[0] == '-';
@@ -126,8 +151,7 @@ template <class Float> bool parse_float(std::string_view cell, Float& out) {
         const auto digits = static_cast<double>(decimal.digits);
         magnitude = static_cast<Float>(decimal.power < 0 ? digits / powers_of_ten[-decimal.power] : digits * powers_of_ten[decimal.power]);
     } else if (decimal.is_one) {
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude);
-        if (error == std::errc::result_out_of_range) magnitude = is_large(text) ? std::numeric_limits<Float>::infinity() : Float{0};
+        magnitude = round_decimal<Float>(text);
     } else if (is_word(text, "inf") || is_word(text, "infinity")) {
         magnitude = std::numeric_limits<Float>::infinity();
     } else if (is_word(text, "nan")) {

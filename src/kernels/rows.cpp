@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOUNDSUM_PORTABLE)
 #include <emmintrin.h>
 #endif
 
@@ -59,7 +59,7 @@ class Ends {
 // Which of the 64 bytes from p on end a cell.
 std::uint64_t cell_ends(const std::uint8_t* p) {
     std::uint64_t bits = 0;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOUNDSUM_PORTABLE)
     for (unsigned i = 0; i < 64; i += 16) {
         const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
         const auto are = [&](std::uint8_t byte) { return _mm_cmpeq_epi8(some, _mm_set1_epi8(static_cast<char>(byte))); };

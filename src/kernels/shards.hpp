@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -75,11 +74,8 @@ template <class Slot> class Slots {
   public:
     explicit Slots(std::size_t count = 0) : data_(nullptr), size_(count) {
         if (count == 0) return;
-        constexpr std::size_t line = 64, page = 1 << 21;
-        const std::size_t unit = count * sizeof(Slot) < page ? line : page;
-        const std::size_t bytes = (count * sizeof(Slot) + unit - 1) / unit * unit;
-        data_ = static_cast<Slot*>(std::aligned_alloc(unit, bytes));
-        if (data_ == nullptr) throw std::bad_alloc();
+        const std::size_t unit = unit_of(count), bytes = (count * sizeof(Slot) + unit - 1) / unit * unit;
+        data_ = static_cast<Slot*>(::operator new(bytes, std::align_val_t{unit}));
 #if defined(__linux__)
         if (unit == page) madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: it may be refused
 #endif
@@ -90,7 +86,9 @@ template <class Slot> class Slots {
         std::swap(data_, other.data_), std::swap(size_, other.size_);
         return *this;
     }
-    ~Slots() { std::free(data_); }
+    ~Slots() {
+        if (data_ != nullptr) ::operator delete(data_, std::align_val_t{unit_of(size_)});
+    }
 
     std::size_t size() const { return size_; }
     Slot& operator[](std::size_t i) { return data_[i]; }
@@ -107,6 +105,9 @@ template <class Slot> class Slots {
     std::size_t after(std::size_t i) const { return i + 1 == size_ ? 0 : i + 1; }
 
   private:
+    static constexpr std::size_t line = 64, page = 1 << 21;
+    static std::size_t unit_of(std::size_t count) { return count * sizeof(Slot) < page ? line : page; }
+
     Slot* data_;
     std::size_t size_;
 };

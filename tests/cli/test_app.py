@@ -78,6 +78,8 @@ def test_demo_shows_the_two_examples(tmp_path):
     done = soundsum("demo", SOUNDSUM_CACHE=str(tmp_path), PIP_NO_INDEX="1", PIP_CONFIG_FILE=os.devnull)
     assert done.returncode == 0, done.stderr
     assert "diffprivlib was left out" in done.stdout
+    assert "gave away 8 of 8 secrets" in done.stdout[:1500]  # the first thing that is shown
+    assert "gave away 0 of 8 secrets" in done.stdout[:1500]
     assert "soundsum.grid[float64, change_one]" in done.stdout
     assert "VIOLATION" not in done.stdout
     assert "2^-49, 16 times the ideal" in done.stdout
@@ -148,7 +150,7 @@ class TestAttacks:
         assert done.returncode == 0
         rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
         assert "131,073" in rows["overflow"]
-        assert rows["repeated_rounding_2"].split()[-2:] == ["1,073,741,824", "33"]
+        assert rows["repeated_rounding_2"].split()[-5:] == ["1,073,741,824", "33", "times", "the", "ideal"]
         listed = json.loads(soundsum("attack", "list", "--json").stdout)
         assert [family["name"] for family in listed][-1] == "path"
 
@@ -196,7 +198,7 @@ class TestAttacks:
         assert done.returncode == 0
         assert "had_covid::DOUBLE" in done.stdout
         ordinary = next(line for line in done.stdout.splitlines() if line.startswith("an ordinary sum"))
-        assert "20 of 20 secrets, 100%" in ordinary
+        assert "gave away 20 of 20 secrets" in ordinary
         as_json = json.loads(soundsum("attack", "deliver", "dp_sgd_step", "--targets", "3", "--json").stdout)
         assert len(as_json["secrets"]) == 3
         refused = soundsum("attack", "deliver", "post")

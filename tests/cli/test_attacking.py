@@ -4,6 +4,7 @@ import json
 
 from typer.testing import CliRunner
 
+from soundsum.attacks import FAMILIES
 from soundsum.cli.app import app
 
 
@@ -23,3 +24,15 @@ def test_a_delivery_takes_its_epsilon():
     done = json.loads(soundsum("deliver", "had_covid", "--targets", "4", "--epsilon", "1/50", "--json").stdout)
     assert done["promised"] == "epsilon = 1/50 a query"
     assert "promises no epsilon; leave it out" in str(soundsum("deliver", "dp_sgd_step", "--epsilon", "1").exception)
+
+
+def test_the_list_can_be_read_at_80_columns():
+    done = CliRunner().invoke(app, ["attack", "list"], env={"COLUMNS": "80"})
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert "…" not in done.stdout
+    assert max(map(len, lines)) <= 80
+    for name, family in FAMILIES.items():
+        here = next(i for i, line in enumerate(lines) if line.startswith(f"{name} "))
+        assert lines[here].endswith(("the ideal", "not a number"))
+        assert family.goes_wrong in lines[here + 1]

@@ -9,18 +9,58 @@ from soundsum.cli.app import app
 from soundsum.reproduce import SECTIONS, Cell, Draft, Section, reproduce
 
 
-def soundsum(*arguments):
-    return CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": "140"})
+def soundsum(*arguments, columns=140):
+    return CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": str(columns)})
 
 
-def test_the_verdict_comes_first_and_all_is_well(all_errata):
+def test_the_verdict_comes_last_and_all_is_well(all_errata):
     done = soundsum("--only", "roadmap", "--only", "errata")
     assert done.exit_code == 0
-    first = next(line for line in done.stdout.splitlines() if line.strip())
-    assert first.startswith("reproduced: of ")
-    assert "0 differ" in first
-    assert f"{len(all_errata)} are errata" in first  # one of the roadmap is among them, and counts once
+    last = [line for line in done.stdout.splitlines() if line.strip()][-1]
+    assert last.startswith("reproduced: of ")
+    assert "0 differ" in last
+    assert f"{len(all_errata)} are errata" in last  # one of the roadmap is among them, and counts once
     assert "47,453,133" in done.stdout
+
+
+@pytest.fixture
+def quick_sections(monkeypatch, all_errata):
+    """Three sections that are computed at once: one that matches, the errata, and what a test adds."""
+    right = Section("roadmap", "The roadmap", cells=(Cell("the limit", "sec:roadmap", 67, 67),))
+    made = {"roadmap": right, "errata": Section("errata", "Errata", errata=tuple(all_errata))}
+    drafts = {name: Draft(one.title, lambda full, one=one: one) for name, one in made.items()}
+    monkeypatch.setattr("soundsum.reproduce.SECTIONS", drafts)
+    return drafts
+
+
+def test_by_default_errata_are_short_and_what_matches_is_left_out(quick_sections, all_errata):
+    done = soundsum(columns=80)
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in done.stdout
+    assert all(any(line.startswith(f"{e.label}: ") for line in lines) for e in all_errata)
+    assert len(lines) < 4 * len(all_errata)
+    assert "The roadmap" not in done.stdout
+    assert "The roadmap" in soundsum("--all", columns=80).stdout
+
+
+def test_what_differs_is_shown_by_default(quick_sections):
+    wrong = Section("roadmap", "The roadmap", cells=(Cell("the limit", "sec:roadmap", 67, 47),))
+    quick_sections["roadmap"] = Draft("The roadmap", lambda full: wrong)
+    done = soundsum(columns=80)
+    assert done.exit_code == 1
+    assert "Differs in: The roadmap" in done.stdout
+    assert "the limit" in done.stdout
+    assert done.stdout.strip().split("\n\n")[-1].startswith("1 DIFFER")
+
+
+@pytest.mark.parametrize("section", ["lower", "roadmap", "matrix", "underestimates", "errata:kahan"])
+def test_no_cell_is_cut_at_80_columns(section):
+    done = soundsum("--only", section, columns=80)
+    assert done.exit_code == 0
+    assert "…" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_json_goes_to_the_screen_or_a_file(tmp_path):

@@ -15,14 +15,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60
 
 
 def command() -> str:
+    """The browser's path; a test that needs one fails in one line where there is none, and no other test does."""
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     if found is None:
-        raise RuntimeError(f"none of {', '.join(NAMES)} is installed; make browser installs Debian's chromium")
+        pytest.fail(f"no browser: install one of {', '.join(NAMES)}; `make browser` installs Debian's", pytrace=False)
     return found
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from soundsum.arithmetic.words import chance, text
 from soundsum.report import write_page
+from soundsum.report.wording import place, raise_powers
 from soundsum.reproduce import Cell, Plot, Reproduction, Section
 from soundsum.reproduce.plots import Line
 
@@ -22,6 +23,10 @@ def one_line(words):
     return " ".join(words.split())
 
 
+def unfold(tab):
+    tab.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+
+
 def body(tab):
     return one_line(tab.evaluate("document.body.innerText"))
 
@@ -29,6 +34,7 @@ def body(tab):
 def test_opening_it_asks_for_nothing_else_and_complains_of_nothing(tab, page):
     tab.look(1280)
     tab.open(page)
+    unfold(tab)
     tab.evaluate("new Promise(done => setTimeout(done, 200))")
     assert tab.requests() == [page.as_uri()]
     assert tab.complaints() == []
@@ -48,6 +54,7 @@ def test_what_the_browser_would_refuse_is_seen(tab, page, tmp_path):
 def test_nothing_is_wider_than_the_screen(tab, page, width):
     tab.look(width)
     tab.open(page)
+    unfold(tab)
     assert tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     outside = (
         "[...document.querySelectorAll('header, nav, figure, figcaption, .scroll, svg, h1, h2, h3, h4, p')].filter("
@@ -56,21 +63,57 @@ def test_nothing_is_wider_than_the_screen(tab, page, width):
     assert tab.evaluate(outside) == []
 
 
-def test_tables_scroll_in_their_own_boxes(tab, page):
-    tab.look(390)
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_no_column_is_cut(tab, page, width):
+    tab.look(width)
     tab.open(page)
-    tables = tab.evaluate("[...document.querySelectorAll('table')].map(t => [!!t.closest('.scroll'), t.scrollWidth])")
-    assert all(boxed for boxed, _ in tables)
-    assert max(width for _, width in tables) > 390
-    assert tab.evaluate(
-        "[...document.querySelectorAll('.scroll')].every(e => e.tabIndex === 0 && e.getAttribute('aria-label'))"
+    unfold(tab)
+    cut = """[...document.querySelectorAll('table')].filter(
+      table => table.scrollWidth > table.closest('.scroll').clientWidth + 1).map(table => table.className)"""
+    assert tab.evaluate(cut) == []
+    labels = tab.evaluate(
+        "[...document.querySelectorAll('.cells td.value')].map(c => getComputedStyle(c, '::before').content)"
     )
+    assert {label.split('"')[1] for label in labels} == {"printed: ", "computed: "}
+
+
+def test_it_begins_with_why_it_matters_then_pictures_and_tables_are_folded(tab, page):
+    tab.look(1280)
+    tab.open(page)
+    lead = tab.evaluate("document.querySelector('.lead').innerText")
+    assert lead.startswith("Published statistics about people")
+    assert lead.count(". ") == 1  # two sentences
+    assert tab.evaluate("document.querySelectorAll('main details').length") >= 10
+    assert tab.evaluate("document.querySelectorAll('main details[open]').length") == 0
+    assert tab.evaluate("document.documentElement.scrollHeight") < 5000
+    unfold(tab)
+    assert tab.evaluate("document.documentElement.scrollHeight") > 12000
+
+
+def test_the_words_are_for_a_reader(tab, page, result):
+    tab.look(1280)
+    tab.open(page)
+    unfold(tab)
+    said = one_line(
+        tab.evaluate("""[...document.body.querySelectorAll('*')].filter(
+      e => !e.closest('code, svg')).flatMap(e => [...e.childNodes]).filter(n => n.nodeType === 3).map(
+      n => n.data).join(' ')""")
+    )
+    assert not re.findall(r"\b(?:thrm|thm|table|fig|ea|al|prop|defn|lemma|cor|sec):[a-z0-9]\S*", said)
+    assert not re.findall(r"\S*\^[-0-9(k]\S*", said)
+    assert "works: does not" not in said
+    assert not re.findall(r"[a-z0-9][.;][A-Z]\w+", body(tab))
+    names = set(re.findall(r"repeated rounding \S+", said, re.IGNORECASE))
+    assert {name.lower().rstrip(",.:") for name in names} <= {"repeated rounding 1", "repeated rounding 2"}
+    for reference in {cell.reference for section in result.sections for cell in section.all_cells}:
+        assert place(reference) != reference, reference
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_words_in_pictures_lie_inside_and_apart(tab, page, width):
     tab.look(width)
     tab.open(page)
+    unfold(tab)
     words = tab.evaluate("""[...document.querySelectorAll("svg")].map(svg => [...svg.querySelectorAll("text")].map(
       t => { const b = t.getBBox(), v = svg.viewBox.baseVal;
       return [svg.id, t.textContent, b.x, b.y, b.x + b.width, b.y + b.height, v.width, v.height] }))""")
@@ -93,6 +136,7 @@ def test_words_in_pictures_lie_inside_and_apart(tab, page, width):
 def test_every_text_can_be_read_in_both_themes(tab, page, scheme, width):
     tab.look(width, scheme)
     tab.open(page)
+    unfold(tab)
     found = tab.evaluate(CONTRAST)
     assert found["texts"] > 1000
     assert found["weak"] == []
@@ -103,6 +147,7 @@ def test_the_themes_differ(tab, page):
     for scheme in ("light", "dark"):
         tab.look(1280, scheme)
         tab.open(page)
+        unfold(tab)
         colour = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         grounds[scheme] = sum(map(int, re.findall(r"\d+", colour)))
     assert grounds["light"] > 600
@@ -112,6 +157,7 @@ def test_the_themes_differ(tab, page):
 def test_on_paper_the_ground_is_white_and_tables_are_whole(tab, page):
     tab.look(1000, "dark", media="print")
     tab.open(page)
+    unfold(tab)
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert tab.evaluate("getComputedStyle(document.querySelector('.scroll')).overflowX") == "visible"
     assert tab.evaluate(CONTRAST)["weak"] == []
@@ -120,6 +166,7 @@ def test_on_paper_the_ground_is_white_and_tables_are_whole(tab, page):
 def test_every_plot_is_there_with_its_lines_at_finite_places(tab, page, result):
     tab.look(1280)
     tab.open(page)
+    unfold(tab)
     assert tab.evaluate("[...document.querySelectorAll('svg')].map(svg => svg.id)") == [
         *("pipeline", "spacing", "drift", "outputs-naive", "outputs-ss-sum", "ratio_public", "ratio_private")
     ]
@@ -138,6 +185,7 @@ def test_every_plot_is_there_with_its_lines_at_finite_places(tab, page, result):
 def test_pictures_and_headings_make_sense_without_seeing(tab, page):
     tab.look(1280)
     tab.open(page)
+    unfold(tab)
     assert tab.evaluate("document.documentElement.lang") == "en"
     assert tab.evaluate("document.title").startswith("Reproduced")
     levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map(h => +h.tagName[1])")
@@ -154,6 +202,7 @@ def test_pictures_and_headings_make_sense_without_seeing(tab, page):
 def test_the_verdict_is_on_top_in_words(tab, page, result):
     tab.look(390)
     tab.open(page)
+    unfold(tab)
     assert tab.evaluate("document.querySelector('h1').innerText") == "✓ Reproduced"
     shown = one_line(tab.evaluate("document.querySelector('.tally').innerText"))
     tally = result.tally
@@ -164,6 +213,7 @@ def test_the_verdict_is_on_top_in_words(tab, page, result):
 def test_every_cell_is_a_row_with_its_numbers_and_its_verdict_in_words(tab, page, result):
     tab.look(1280)
     tab.open(page)
+    unfold(tab)
     rows = tab.evaluate(ROWS)
     cells = [
         *(cell for section in result.sections for cell in section.cells),
@@ -171,15 +221,16 @@ def test_every_cell_is_a_row_with_its_numbers_and_its_verdict_in_words(tab, page
     ]
     assert len(rows) == len(cells) > 80
     for (reference, row), cell in zip(rows, cells, strict=True):
-        assert reference == cell.reference
+        assert reference == place(cell.reference)
         told = [cell.verdict.value, cell.what, cell.at, cell.note, text(cell.printed), text(cell.found)]
         for words in (*told, *(f"{name}: {text(value)}" for name, value in cell.also)):
-            assert one_line(words) in row
+            assert raise_powers(one_line(words)) in row
 
 
 def test_experiments_errata_and_pairs_are_all_there(tab, page, result):
     tab.look(1280)
     tab.open(page)
+    unfold(tab)
     sections = {section.name: section for section in result.sections}
     cards = [
         one_line(card) for card in tab.evaluate("[...document.querySelectorAll('.experiment')].map(e => e.innerText)")
@@ -194,8 +245,9 @@ def test_experiments_errata_and_pairs_are_all_there(tab, page, result):
         assert experiment.mechanism in card
     errata = tab.evaluate("[...document.querySelectorAll('.erratum-row')].map(e => e.innerText)")
     for row, erratum in zip(errata, sections["errata"].errata, strict=True):
-        for words in (erratum.what, erratum.printed, erratum.works, erratum.reference, text(erratum.corrected.found)):
-            assert one_line(words) in one_line(row)
+        where = place(erratum.reference)
+        for words in (erratum.what, erratum.printed, erratum.works, where, text(erratum.corrected.found)):
+            assert raise_powers(one_line(words)) in one_line(row)
     pairs = one_line(tab.evaluate("document.querySelector('.pairs').innerText"))
     for pair in sections["ours"].side_by_side:
         assert f"{pair.name} {pair.records:,} records" in pairs
@@ -206,6 +258,7 @@ def test_experiments_errata_and_pairs_are_all_there(tab, page, result):
 def test_the_matrix_is_a_grid_that_says_what_was_printed(tab, page, result):
     tab.look(1280)
     tab.open(page)
+    unfold(tab)
     grid = tab.evaluate("""[...document.querySelectorAll(".matrix tbody tr")].flatMap(row =>
       [...row.querySelectorAll("td")].map((cell, i) => [row.querySelector("th").innerText + " on "
         + document.querySelectorAll(".matrix thead th")[i].innerText, cell.innerText, cell.className]))""")
@@ -226,6 +279,7 @@ def test_words_are_words_and_not_markup(tab, tmp_path):
     write_page(Reproduction(False, sections, 0.0), path)
     tab.look(1280)
     tab.open(path)
+    unfold(tab)
     assert tab.evaluate("document.querySelectorAll('img, script').length") == 0
     assert tab.evaluate("document.querySelector('tr.cell').innerText").count(odd) == 7
     assert odd in tab.evaluate("document.querySelector('#spacing').textContent")
@@ -238,6 +292,7 @@ def test_what_differs_is_said_first(tab, tmp_path):
     write_page(Reproduction(True, (wrong,), 1.0), path)
     tab.look(390)
     tab.open(path)
+    unfold(tab)
     assert tab.evaluate("document.querySelector('h1').innerText") == "✗ 1 differs"
     assert tab.evaluate("document.querySelector('tr.cell .verdict').innerText") == "✗ differs"
     assert "full run" in body(tab)

@@ -36,7 +36,7 @@ def test_whether_an_attack_works_does_not_hang_on_the_last_digit():
     for digits in (28, 60):
         with localcontext(prec=digits):
             works = {cell.what: cell.found for cell in matrix.matrix()}
-        assert works["repeated rounding I on IBM diffprivlib"] == matrix.DOES_NOT
+        assert works["repeated rounding 1 on IBM diffprivlib"] == matrix.DOES_NOT
 
 
 def test_np_sum_adds_as_its_model_and_can_be_reordered_inside_its_blocks():

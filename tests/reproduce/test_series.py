@@ -33,7 +33,7 @@ def test_naive_outputs_fall_on_two_floats_and_ours_spread():
 @pytest.mark.parametrize("name", ["ratio_public", "ratio_private"])
 def test_ratios_have_the_shape_of_table_2(name):
     lines = {line.name: dict(zip(line.x, line.y, strict=True)) for line in PLOTS[name].lines}
-    reached = lines["repeated rounding II reaches"]
+    reached = lines["repeated rounding 2 reaches"]
     n = 2.0**20
     assert lines["grid"][n] == 1
     assert lines["grid"][n] < lines["kahan"][n] < lines["pairwise"][n] < lines["iterated"][n]

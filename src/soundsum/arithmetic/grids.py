@@ -1,4 +1,4 @@
-"""Grids: how records become integers in [J, K], so that sums are exact and one record moves them by at most its due.
+"""Grids: how records become integers in [J, K], so that sums are exact and no record moves them by more than its value.
 
 q(x) is the rational (clamp(x) - offset) / D rounded half to even and clamped, as an integer, to [J, K]
 (`sec:floats2ints`). Privacy rests on that last clamp alone; D, offset and bounds decide accuracy. Everything here is

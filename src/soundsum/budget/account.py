@@ -39,17 +39,17 @@ class Store(Protocol):
 
 
 class Budget:
-    """The most that may ever be let out: an epsilon, an epsilon with a delta, or a rho (zCDP).
+    """A limit on the total privacy loss of all releases: an epsilon, an epsilon with a delta, or a rho (zCDP).
 
     In memory for this process, or with `path` in a file that any number of processes share and that outlives them.
-    `Budget(path=...)` goes on with a ledger there is.
+    `Budget(path=...)` opens an existing ledger.
 
     epsilon, delta, rho: the total. A float means the decimal it prints as: 0.1 is 1/10.
     path: the file of the ledger.
     privacy_unit: whom it protects: persons, by the column of their ids; by default records.
     relation: when two tables are neighbours; by default symmetric.
     data: what the data is called, if it has a name; releases then give the same name=.
-    max_failures: after so many reads that fail the budget is closed, until `reopen`; 1 unless a new one says more.
+    max_failures: after this many failed reads the budget is closed until `reopen`; 1 by default, fixed at creation.
 
     A ledger is bound to unit, relation and data when it is made; a budget in memory, unless they are given, by its
     first charge. A charge for others is refused with BudgetMismatch: costs for other neighbours do not add up.

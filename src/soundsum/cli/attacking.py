@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.padding import Padding
 
 from soundsum import Attack, Relation, attack
 from soundsum.arithmetic import words
@@ -19,9 +18,10 @@ from soundsum.attacks import FAMILIES
 from soundsum.attacks.attack import MOST_WRITTEN_OUT
 from soundsum.attacks.delivery import DELIVERIES
 from soundsum.attacks.ordinary import our_sum
+from soundsum.cli.delivered import tell
 from soundsum.cli.options import AsJson
 
-attack_app = typer.Typer(no_args_is_help=True, help="What goes wrong with ordinary sums, made executable.")
+attack_app = typer.Typer(no_args_is_help=True, help="Attacks: neighbouring datasets that an ordinary sum tells apart.")
 
 LONG = MOST_WRITTEN_OUT
 """Sums of more records than this take noticeable time, so a spinner turns meanwhile."""
@@ -34,21 +34,18 @@ def list_attacks(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([_describe_family(name, made) for name, made in defaults.items()], indent=2))
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("attack", "what goes wrong", "types"):
-        table.add_column(heading, no_wrap=heading == "attack")
-    table.add_column("default", no_wrap=True)
-    table.add_column("records", justify="right", no_wrap=True)
-    table.add_column("ratio", justify="right", no_wrap=True)
+    console = Console()
+    console.print(
+        f"{'attack':<23}{'example':<9}{'records':>13}  {'moves the sum by':>24}", style="bold", highlight=False
+    )
     for name, made in defaults.items():
         family = FAMILIES[name]
-        ratio = "infinite" if is_special(made.ratio) else words.times(made.ratio).removesuffix(" times")
-        records = words.size(made.records)
-        cells = (family.goes_wrong, family.types, made.problem.dtype.name, records, ratio)
-        table.add_row(f"[bold]{name}[/bold]", *cells)
-    console = Console()
-    console.print(table)
-    console.print("ratio: how many times the ideal sensitivity the sum moves. soundsum attack show NAME explains one.")
+        moved = "not a number" if is_special(made.ratio) else f"{words.times(made.ratio)} the ideal"
+        example = f"{made.problem.dtype.name:<9}{made.records:>13,}  {moved.removeprefix('about '):>24}"
+        console.print(f"[bold]{name:<23}[/bold]{example}", highlight=False, soft_wrap=True)
+        console.print(Padding(f"[dim]{family.goes_wrong}; {family.types}[/dim]", (0, 0, 0, 2)), highlight=False)
+    console.print("\nThe ideal is how far one record may move a sum in theory.")
+    console.print("soundsum attack show NAME explains an attack, soundsum attack deliver top_salary carries one out.")
 
 
 @attack_app.command("show")
@@ -59,8 +56,12 @@ def show_attack(
     bounds: Annotated[
         tuple[str, str] | None, typer.Option(help="An attack on these bounds of a record.", metavar="L U")
     ] = None,
-    ratio: Annotated[str | None, typer.Option(help="The smallest that moves the sum by so many ideals.")] = None,
-    max_records: Annotated[int | None, typer.Option(help="The strongest of at most so many records.")] = None,
+    ratio: Annotated[
+        str | None, typer.Option(help="The smallest attack that moves the sum by this many times the ideal.")
+    ] = None,
+    max_records: Annotated[
+        int | None, typer.Option(help="The strongest attack with at most this many records.")
+    ] = None,
     j: Annotated[int | None, typer.Option("-j", "--j", help="As in the theorem: mostly 2^j records.")] = None,
     m: Annotated[int | None, typer.Option("-m", "--m", help="Records are near 2^m.")] = None,
     a: Annotated[int | None, typer.Option("-a", "--a", help="reordering: 2^(k+1-a) small records.")] = None,
@@ -113,11 +114,11 @@ def show_attack(
 @attack_app.command("deliver")
 def deliver(
     name: Annotated[str, typer.Argument(help=f"{', '.join(DELIVERIES)}.")],
-    targets: Annotated[int | None, typer.Option(help="How many secrets to go after.")] = None,
-    epsilon: Annotated[str | None, typer.Option(help="What each query promises.")] = None,
+    targets: Annotated[int | None, typer.Option(help="How many secrets to try to find out.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The epsilon of each query.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Carry an attack out as an analyst would, on an ordinary sum and on ours, and count what each gives away.
+    """Carry out an attack as an analyst would, on an ordinary sum and on ours, and count the secrets each gives away.
 
     Examples:
 
@@ -143,18 +144,7 @@ def deliver(
     if as_json:
         typer.echo(json.dumps(done.to_json(), indent=2))
         return
-    console.print(done.story, highlight=False)
-    console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_row(
-        "promised", f"{done.promised}: right at most {_percent(done.allowed)}, {_percent(float(done.chance))} by chance"
-    )
-    for name, accuracy, colour in (("an ordinary sum", done.accuracy, "red"), ("soundsum", done.our_accuracy, "green")):
-        found = f"[{colour}]{int(accuracy * done.targets)} of {done.targets} secrets[/{colour}], {float(accuracy):.0%}"
-        table.add_row(
-            name, f"{found}; a promise kept gives that many with probability {words.rough(done.probability(accuracy))}"
-        )
-    console.print(table, highlight=False)
+    tell(console, done)
 
 
 def _describe_move(made: Attack, moved: Fraction | float | None) -> str:
@@ -165,10 +155,6 @@ def _describe_move(made: Attack, moved: Fraction | float | None) -> str:
     ratio = Fraction(moved) / made.ideal
     colour = "red" if ratio > 1 or (made.distance == 0 and ratio) else "green"
     return f"[{colour}]by {words.binary(moved)}[/{colour}], {words.times(ratio)} the ideal"
-
-
-def _percent(share: float) -> str:
-    return f"{words.rough(100 * share)}%"
 
 
 def _number(text: str | None, option: str = "--upper") -> int | Fraction | None:

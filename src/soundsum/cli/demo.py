@@ -1,4 +1,4 @@
-"""A walk for the terminal, on a small data set it makes itself: plan, release, by group, an attack and an audit."""
+"""A walk for the terminal: a secret that leaks, then plan, release, by group, why it leaked, and an audit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from rich.table import Table
 
 from soundsum.arithmetic.words import binary, number
 from soundsum.attacks import Attack, attack
+from soundsum.attacks.delivery import DELIVERIES
 from soundsum.budget import Budget
 from soundsum.cli import demo_audit
+from soundsum.cli.delivered import tell
 from soundsum.problem import Problem
 from soundsum.releases.calls import release
 from soundsum.releases.planning import plan, plans
@@ -23,18 +25,19 @@ METHODS = ("grid", "kahan", "pairwise", "iterated")
 
 
 def run(console: Console) -> None:
+    console.print("\n[bold]1. A secret that noise should have hidden.[/bold]\n")
+    _steal(console)
     people = _people(100_000)
     console.print(
-        "\n[bold]1. A table[/bold] of made-up people, 100,000 of them: department and pay.\n"
-        "We want their total pay, and nobody shall be able to tell from it who is in the table.\n"
+        "\n[bold]2. A plan.[/bold] A made-up table of 100,000 people with department and pay. We want to publish the\n"
+        "total without giving away anybody's pay. How far can one person move it, by each way to add float32?\n"
     )
-    console.print("[bold]2. A plan[/bold]: how far one person can move the sum, by each way to add 100,000 float32.\n")
     console.print(_ways(Problem("float32", 0, 200_000, max_size=100_000)))
     chosen = plan(Problem("float32", 0, 200_000))
     console.print(
         "\nThe default reaches the ideal. "
-        f"At epsilon 1 its noise stays within {chosen.error(epsilon=1):,.0f}, 95 times in 100; "
-        f"to stay within 100,000, epsilon has to be {float(chosen.epsilon_for(error=100_000)):.2f}.\n"
+        f"At epsilon 1 its noise is within {chosen.error(epsilon=1):,.0f}, 95 times in 100; "
+        f"for noise within 100,000, epsilon has to be {float(chosen.epsilon_for(error=100_000)):.2f}.\n"
     )
     console.print("[bold]3. Releases[/bold], charged to a budget that cannot be overspent.\n")
     budget = Budget(epsilon=2)
@@ -44,8 +47,8 @@ def run(console: Console) -> None:
     (by_department,) = release(people, asked[:1], epsilon="1/2", by="dept", groups=DEPARTMENTS, budget=budget)
     console.print(f"\n  by department: {by_department!r}\n  {budget!r}\n", highlight=False, soft_wrap=True)
     console.print(
-        "[bold]4. An attack.[/bold] In theory one record moves a bounded sum by at most its ideal sensitivity.\n"
-        "On a computer these neighbouring datasets move an ordinary float64 sum by far more, and so are told apart:\n"
+        "[bold]4. Why the first sum leaked.[/bold] In theory one record moves a bounded sum by at most its ideal\n"
+        "sensitivity. These neighbouring datasets move an ordinary float64 sum by far more than the noise hides:\n"
     )
     for title, made in (("One rounding", attack("rounding")), ("Repeated rounding", attack("repeated_rounding_2"))):
         console.print(_compare(title, made))
@@ -54,6 +57,18 @@ def run(console: Console) -> None:
     )
     demo_audit.run(console)
     console.print("Go on with: soundsum audit --help, soundsum attack list, soundsum reproduce, soundsum sum --help\n")
+
+
+def _steal(console: Console) -> None:
+    """The attack that needs least to be understood; its tables are in DuckDB."""
+    try:
+        import duckdb  # noqa: F401  (whether it is there)
+    except ImportError:
+        console.print("  left out, as it needs DuckDB: pip install 'soundsum[duckdb]'")
+        return
+    with console.status("asking for noisy sums..."):
+        done = DELIVERIES["top_salary"]()
+    tell(console, done)
 
 
 def _people(n: int) -> pa.Table:

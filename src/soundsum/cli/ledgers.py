@@ -15,29 +15,31 @@ from rich.table import Table
 from soundsum import Budget, Relation
 from soundsum.budget import Binding
 from soundsum.budget.ledger import bind, read
-from soundsum.cli.options import AsJson, Epsilon, Rho
+from soundsum.cli.options import AsJson
 
-budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: what may be spent, and what has been.")
+budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: the budget, and what has been spent of it.")
 
 LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger.")]
-Unit = Annotated[str | None, typer.Option(help="Whom it protects: the column of persons' ids. Without: records.")]
+Unit = Annotated[
+    str | None, typer.Option(help="The column of persons' ids, if persons are protected instead of records.")
+]
 Neighbours = Annotated[Relation, typer.Option(help="When two tables are neighbours.")]
 Data = Annotated[str | None, typer.Option(help="What the data is called; releases then say it too.")]
-Failures = Annotated[int, typer.Option(help="After so many failed reads the ledger is closed until reopened.")]
+Failures = Annotated[int, typer.Option(help="After this many failed reads the ledger is closed until it is reopened.")]
 
 
 @budget_app.command("create")
 def create_budget(
-    ledger: Annotated[str, typer.Argument(help="The file to make.")],
-    epsilon: Epsilon = None,
+    ledger: Annotated[str, typer.Argument(help="The file to create.")],
+    epsilon: Annotated[str | None, typer.Option(help="The limit on the total cost, such as 3 or 1/3.")] = None,
     delta: Annotated[str, typer.Option(help="With --epsilon.")] = "0",
-    rho: Rho = None,
+    rho: Annotated[str | None, typer.Option(help="Instead of --epsilon: the limit as zCDP.")] = None,
     privacy_unit: Unit = None,
     relation: Neighbours = Relation.SYMMETRIC,
     data: Data = None,
     max_failures: Failures = 1,
 ) -> None:
-    """Make a ledger with the most that may ever be let out, bound to one unit, one relation and one name of data.
+    """Create a ledger with a limit on the total cost, bound to one unit of privacy, one relation and one name of data.
 
     Example: soundsum budget create ledger.db --epsilon 3 --privacy-unit patient --data visits
     """
@@ -62,7 +64,7 @@ def bind_budget(
     data: Data = None,
     max_failures: Failures = 1,
 ) -> None:
-    """Say what an old ledger, which does not know it, was for; its charges are kept.
+    """Say whom a ledger of the first format protects; its charges are kept.
 
     Example: soundsum budget bind ledger.db --privacy-unit patient --data visits
     """
@@ -75,7 +77,7 @@ def refund_charge(
     ledger: LedgerFile,
     number: Annotated[int, typer.Argument(help="The number of the charge, as show lists it.")],
 ) -> None:
-    """Give a charge back whose read failed, so that nothing was let out for it. For the owner of the data."""
+    """Refund a charge whose read failed, so that nothing was released for it. For the owner of the data."""
     budget = Budget(path=ledger)
     budget.refund(number)
     typer.echo(repr(budget))

@@ -1,9 +1,10 @@
-"""A reproduction for the terminal: the verdict first, then a table for each section."""
+"""A reproduction for the terminal: what differs and the errata in short, or every table; the verdict last."""
 
 from __future__ import annotations
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -30,8 +31,40 @@ def watch(console: Console, full: bool, only: list[str] | None) -> Reproduction:
         )
 
 
-def show(console: Console, result: Reproduction) -> None:
+def show(console: Console, result: Reproduction, every: bool = False) -> None:
+    if every:
+        _show_all(console, result)
+    else:
+        _show_short(console, result)
+    if not result.full:
+        console.print("\nThe largest attacks ran at a smaller scale; --full runs them as printed.", highlight=False)
+    console.print()
     console.print(_headline(result))
+
+
+def _show_short(console: Console, result: Reproduction) -> None:
+    """What differs in full, and a line or two for each erratum."""
+    for section in result.sections:
+        if section.errata:
+            console.print("[bold]Errata of the paper[/bold], each with what it prints and what holds", highlight=False)
+        for e in section.errata:
+            console.print(Text.assemble((e.label, STYLE[e.verdict]), f": {e.what}"), highlight=False)
+            console.print(Padding(Text(f"prints: {e.printed}\n holds: {e.works}", "dim"), (0, 0, 0, 2)))
+        tables = [_cells(differing)] if (differing := tuple(filter(_differs, section.all_cells))) else []
+        tables += map(_experiment, filter(_differs, section.experiments))
+        tables += [_side_by_side(pairs)] if (pairs := tuple(filter(_differs, section.side_by_side))) else []
+        if tables:
+            console.print(f"\n[bold red]Differs[/bold red] in: [bold]{section.title}[/bold]", highlight=False)
+        for table in tables:
+            console.print(table)
+    console.print("\n--all prints every table, --only errata:kahan one erratum with its numbers.", highlight=False)
+
+
+def _differs(one: Cell | Experiment | SideBySide) -> bool:
+    return one.verdict is Verdict.DIFFERS
+
+
+def _show_all(console: Console, result: Reproduction) -> None:
     for section in result.sections:
         title = f"\n[bold]{section.title}[/bold]  [dim]{section.seconds:.1f} s[/dim]"
         console.print(title, highlight=False)
@@ -40,8 +73,6 @@ def show(console: Console, result: Reproduction) -> None:
         if section.plots:
             names = ", ".join(f"{plot.name} ({len(plot.lines)} lines)" for plot in section.plots)
             console.print(f"{names}; --json writes their points", highlight=False)
-    if not result.full:
-        console.print("\nThe largest attacks ran at a smaller scale; --full runs them as printed.", highlight=False)
 
 
 def _headline(result: Reproduction) -> Text:

@@ -16,6 +16,9 @@ def reproduce(
         list[str] | None,
         typer.Option("--only", help="A section: lower, upper, errata, errata:kahan, ...; may be repeated."),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every table, not only what differs and the errata.")
+    ] = False,
     to_json: Annotated[
         str | None, typer.Option("--json", help="Write everything as JSON, - for the screen.", metavar="FILE")
     ] = None,
@@ -23,11 +26,13 @@ def reproduce(
         Path | None, typer.Option("--html", help="Write everything as one HTML page with plots.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Compute the paper's tables, attacks and experiments anew, and compare each with what it prints.
+    """Recompute the paper's tables, attacks and experiments, and compare each with what it prints.
 
     Examples:
 
         soundsum reproduce
+
+        soundsum reproduce --all
 
         soundsum reproduce --full --json reproduction.json
 
@@ -48,7 +53,7 @@ def reproduce(
         typer.echo(json.dumps(result.to_json(), indent=2))
     else:
         result = watch(console, full, only)
-        show(console, result)
+        show(console, result, every or only is not None)
         if to_json is not None:
             Path(to_json).write_text(json.dumps(result.to_json(), indent=2) + "\n")
             console.print(f"\nwritten: {to_json}", highlight=False)

@@ -55,7 +55,7 @@ def release(
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
-    max_rows: with privacy_unit=, what a person adds to a group is clamped to what so many rows can add.
+    max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
@@ -172,7 +172,7 @@ def sum(
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
-    max_rows: with privacy_unit=, what a person adds to a group is clamped to what so many rows can add.
+    max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
@@ -252,7 +252,7 @@ def mean(
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
-    max_rows: with privacy_unit=, whoever has more rows in a group counts as so many of their average row.
+    max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
@@ -327,7 +327,7 @@ def variance(
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
-    max_rows: with privacy_unit=, whoever has more rows in a group counts as so many of their average row.
+    max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).

@@ -62,7 +62,7 @@ def count(
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
-    max_rows: with privacy_unit=, so many rows of a person count in a group.
+    max_rows: with privacy_unit=, this many rows of a person count in a group.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
@@ -131,7 +131,7 @@ def histogram(
         own type. How many rows do is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
         column. Rows without an id are left out.
-    max_rows: with privacy_unit=, so many rows of a person count in a cell.
+    max_rows: with privacy_unit=, this many rows of a person count in a cell.
     max_groups: with privacy_unit=, how many cells a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).

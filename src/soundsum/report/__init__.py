@@ -34,17 +34,23 @@ def page(result: Reproduction) -> str:
     True
     """
     layout = template()
-    from soundsum.report import figures, tables  # after Jinja2 is known to be there, as they need its MarkupSafe
+    from soundsum.report import (  # after Jinja2 is known to be there, as they need its MarkupSafe
+        figures,
+        tables,
+        wording,
+    )
 
-    return layout.render(
+    made = layout.render(
         result=result,
         sections=[section for section in result.sections if not section.plots],
         figures=figures.figures(result),
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
         version=__version__,
         tables=tables,
+        place=wording.place,
         text=text,
     )
+    return wording.raise_powers_in(made)
 
 
 def template(name: str = "page.html") -> Template:

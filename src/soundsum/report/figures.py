@@ -26,7 +26,7 @@ METHODS = {
     "numpy_pairwise": "c3 dashed",
     "kahan": "c4",
     "toward_zero": "c5 dashed",
-    "repeated rounding II": "c6 dotted",
+    "repeated rounding 2": "c6 dotted",
 }
 
 
@@ -59,7 +59,7 @@ def figures(result: Reproduction) -> list[Figure]:
     made = [
         Figure(
             "pipeline",
-            "The way of a number, and where each attack strikes",
+            "What happens to a number, and where each attack strikes",
             (Picture(markup(pipeline())),),
             "Noise is made for the sensitivity a sum has in theory. Nearly every attack strikes where the sum is "
             "computed, before the noise; soundsum rounds each record alone and from there on computes in integers.",

@@ -171,7 +171,7 @@ def upper_bounds() -> Iterator[Cell]:
         iterated,
         Fraction(repeated.measure()) / repeated.ideal,
         "<=",
-        at="float32, n = 65,536; repeated rounding II against the bound",
+        at="float32, n = 65,536; repeated rounding 2 against the bound",
         ours=True,
         also=(("bound / attack", iterated / Fraction(repeated.measure())),),
     )

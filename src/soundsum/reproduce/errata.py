@@ -32,7 +32,7 @@ def of_floats() -> Iterator[Erratum]:
     )
     plus = -STEP * (Fraction(1, 2) + Fraction(1, 2**K))
     yield Erratum(
-        "the sign in repeated rounding II",
+        "the sign in repeated rounding 2",
         "ea:rr2",
         "L = -(U m/2^k)(1/2 + 2^-k)",
         "L = -(U m/2^k)(1/2 - 2^-k)",

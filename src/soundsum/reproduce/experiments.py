@@ -238,12 +238,12 @@ def google_mean_rounding() -> Experiment:
 
 
 def repeat(library: Library, j: int, reference: str, note: str) -> Experiment:
-    """Repeated rounding II on doubles, n = 2^j; for a public size a 0 is appended, as the paper did for Chorus."""
+    """Repeated rounding 2 on doubles, n = 2^j; for a public size a 0 is appended, as the paper did for Chorus."""
     pair = attack("repeated_rounding_2", dtype="float64", relation="insert_delete", j=j, upper=1)
     v = pair.right + Runs("float64", [(0, 1)]) if library.sized else pair.right
     relation = Relation.CHANGE_ONE if library.sized else Relation.INSERT_DELETE
     made = of_floats(
-        f"{library.name}, 64-bit floats, repeated rounding", reference, library, pair, Fraction(1), 10_000, v
+        f"{library.name}, 64-bit floats, repeated rounding 2", reference, library, pair, Fraction(1), 10_000, v
     )
     setup = replace(made, note=note)
     grown = Fraction(2 ** (2 * j), 2 ** (float64.k + 3)) + 1

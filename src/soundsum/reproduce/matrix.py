@@ -38,8 +38,8 @@ MOST_LOSS = HALF + Fraction(1, 10**40)
 CLAIMED: dict[str, tuple[Library, ...]] = {
     "overflow": (DIFFPRIVLIB,),
     "rounding": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS),
-    "repeated rounding I": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
-    "repeated rounding II": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
+    "repeated rounding 1": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
+    "repeated rounding 2": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
     "reordering": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
 }
 """What the paper says works ("our repeated rounding attacks": both)."""
@@ -49,7 +49,7 @@ DENIED: dict[str, tuple[Library, ...]] = {"overflow": (GOOGLE, OPENDP)}
 exact here, so that they are not is no finding; of what the paper does not say there is nothing to match.
 """
 
-IN_ORDER = ("repeated rounding I", "repeated rounding II", "reordering")
+IN_ORDER = ("repeated rounding 1", "repeated rounding 2", "reordering")
 """Attacks whose datasets are made for sums in order. diffprivlib adds with np.sum; what these do there is measured, and
 says nothing of other datasets.
 """
@@ -61,7 +61,7 @@ PAIRWISE = "np.sum adds in blocks and pairs: datasets made for sums in order are
 
 def matrix(full: bool = False) -> Iterator[Cell]:
     yield from (_overflow(library) for library in LIBRARIES)
-    for name in ("rounding", "repeated rounding I", "repeated rounding II", "reordering"):
+    for name in ("rounding", "repeated rounding 1", "repeated rounding 2", "reordering"):
         yield from (_floats(name, library, full) for library in LIBRARIES)
 
 
@@ -120,7 +120,7 @@ def _overflow(library: Library) -> Cell:
     else:
         mechanism = libraries.google_integers(upper, HALF) if library is GOOGLE else IntegerLaplace(upper / HALF)
         note = {
-            GOOGLE.name: "sum and noise both wrap, which is private (thm:modularnoise)",
+            GOOGLE.name: "sum and noise both wrap, which is private (theorem on modular noise)",
             OPENDP.name: "integers saturate, or are refused where a public size could overflow",
             CHORUS.name: "taken as exact: databases widen or raise",
             PINQ.name: "taken as exact: it sums doubles, which do not wrap",
@@ -140,8 +140,8 @@ def _floats(name: str, library: Library, full: bool) -> Cell:
     note = "through the mean, as its sum has no public size" if used is GOOGLE_MEAN else ""
     if library is PINQ and name == "rounding":
         note = "not on the paper's list: noise for a private size hides one rounding"
-    of_arrays = library is DIFFPRIVLIB and name == "repeated rounding II"
-    smaller = name == "repeated rounding I" or (name != "rounding" and (not full or of_arrays))
+    of_arrays = library is DIFFPRIVLIB and name == "repeated rounding 2"
+    smaller = name == "repeated rounding 1" or (name != "rounding" and (not full or of_arrays))
     at = f"{pair.problem.dtype}, n = {setup.u.size:,}" + (
         "; smaller than the paper's, by the same theorem" if smaller else ""
     )
@@ -157,9 +157,9 @@ def _pair(name: str, library: Library, full: bool) -> tuple[Attack, Runs | None]
     sized = "change_one" if library.sized else None
     if name == "rounding":
         return attack("rounding", dtype="float64", relation="hamming", j=7 if library is GOOGLE else 5, m=-1), None
-    if name == "repeated rounding I":  # of doubles it has 2^53 records and more; of 32-bit floats 2^23 do
+    if name == "repeated rounding 1":  # of doubles it has 2^53 records and more; of 32-bit floats 2^23 do
         return attack("repeated_rounding_1", dtype="float32", relation=sized or "insert_delete", j=2), None
-    if name == "repeated rounding II":
+    if name == "repeated rounding 2":
         # np.sum needs an array, which 2^28 doubles would make too large; for it, and without `full`, 32-bit floats.
         small = not full or library is DIFFPRIVLIB
         pair = attack(

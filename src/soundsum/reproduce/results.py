@@ -276,10 +276,14 @@ class Section:
             yield from (cell.verdict for cell in experiment.cells)
         yield from (pair.verdict for pair in self.side_by_side)
 
+    @property
+    def all_cells(self) -> tuple[Cell, ...]:
+        """Its own, and its experiments'."""
+        return (*self.cells, *(cell for experiment in self.experiments for cell in experiment.cells))
+
     def distinct_errata(self) -> set[str]:
         """The labels of the errata that are shown here, by themselves or in a cell."""
-        cells = (*self.cells, *(cell for experiment in self.experiments for cell in experiment.cells))
-        of_cells = {c.erratum or f"{c.reference}: {c.what}" for c in cells if c.verdict == Verdict.ERRATUM}
+        of_cells = {c.erratum or f"{c.reference}: {c.what}" for c in self.all_cells if c.verdict == Verdict.ERRATUM}
         return of_cells | {e.label for e in self.errata if e.verdict == Verdict.ERRATUM}
 
     @property

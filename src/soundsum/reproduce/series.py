@@ -46,7 +46,7 @@ def spacing() -> Plot:
 
 
 def drifting(j: int = 16) -> Plot:
-    """Running sums of repeated rounding II in float32, one U apart at the start, and the real sums beside them."""
+    """Running sums of repeated rounding 2 in float32, one U apart at the start, and the real sums beside them."""
     pair = attack("repeated_rounding_2", dtype="float32", relation="hamming", j=j, upper=1)
     lines = []
     for name, side in (("left", pair.left), ("right", pair.right)):
@@ -91,7 +91,7 @@ def ratios(sized: bool) -> Plot:
         if points:
             lines.append(Line(name, tuple(x for x, _ in points), tuple(y for _, y in points)))
     reached = [(float(n), float(1 + Fraction(n**2, 2 ** (float32.k + 3)))) for n in sizes if 4 <= n < 2**float32.k]
-    lines.append(Line("repeated rounding II reaches", tuple(x for x, _ in reached), tuple(y for _, y in reached)))
+    lines.append(Line("repeated rounding 2 reaches", tuple(x for x, _ in reached), tuple(y for _, y in reached)))
     which = "public n" if sized else "private n"
     title = f"What each way to add costs, float32 in [0, 1], {which}"
     name = "ratio_public" if sized else "ratio_private"

@@ -94,8 +94,10 @@ def top_salary(targets: int = 8, epsilon: Any = "1/10") -> Delivery:
     return Delivery(
         name="top_salary",
         story=(
-            f"A table of {EMPLOYEES:,} salaries, sorted. The second-highest earner knows that all but one are below "
-            "any X from their own up, and clamps to two neighbouring floats at X: only the highest can be above."
+            f"A company of {EMPLOYEES:,} people lets its staff ask for the noisy sum of clamped salaries. The "
+            "second-highest earner wants to know the highest salary, to the thousand. They clamp every salary to two "
+            "neighbouring floats at X, so that only the highest can be above, and see on which side it is; then they "
+            "halve the range."
         ),
         query=SALARIES,
         promised=f"epsilon = {eps} a query, {ROUNDS} queries a company",

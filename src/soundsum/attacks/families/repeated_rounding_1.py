@@ -46,7 +46,7 @@ FAMILY = FAMILIES.register(
     Family(
         name="repeated_rounding_1",
         goes_wrong="every addition rounds up, to larger ulps",
-        types="floats, k >= 2",
+        types="floats with 2 mantissa bits or more",
         default=float16,  # of 64 bits it has 2^54 records, which nothing can add
         relations=ANY_UNSIZED_FIRST,
         parameters={"j": "j 2^k + 2 records, 1 <= j <= k", "m": "U = 2^(k+m)"},

@@ -79,7 +79,7 @@ FAMILY = FAMILIES.register(
     Family(
         name="repeated_rounding_2",
         goes_wrong="small records round up, or cancel",
-        types="floats, k >= 3",
+        types="floats with 3 mantissa bits or more",
         default=float64,
         relations=ANY_UNSIZED_FIRST,
         parameters={"j": "2^j records, 2 <= j < k", "upper": "U, a power of two"},

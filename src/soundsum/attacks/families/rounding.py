@@ -66,7 +66,7 @@ FAMILY = FAMILIES.register(
     Family(
         name="rounding",
         goes_wrong="the last addition rounds up or down",
-        types="floats, k >= 3",
+        types="floats with 3 mantissa bits or more",
         default=float64,
         relations=ORDERED_SIZED,
         parameters={"j": "2^j + 1 records, 1 < j < k", "m": "records are near 2^m"},

@@ -73,7 +73,7 @@ FAMILY = FAMILIES.register(
     Family(
         name="tree_rounding",
         goes_wrong="a difference doubles at every level of a tree",
-        types="floats, k >= 2",
+        types="floats with 2 mantissa bits or more",
         default=float64,
         relations=ORDERED_SIZED,
         parameters={"j": "2^j records", "m": "records are near 2^m", "place": "which record is changed, from 0"},

@@ -1,0 +1,67 @@
+"""Run by path in a library's own environment: reads what to measure as JSON, and writes what was seen as JSON.
+
+It needs NumPy and the library alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+
+def records(kind: str, n: int, upper: int) -> Any:
+    rng = np.random.default_rng(n)
+    return rng.integers(0, upper + 1, n) if kind == "int64" else rng.uniform(0, upper, n).astype(kind)
+
+
+def measure(asked: dict[str, Any], release: Any, data: Any) -> dict[str, Any]:
+    """The error of many releases against the exact sum, and the seconds of the fastest, until the time is up."""
+    started, errors, seconds = time.perf_counter(), [], []
+    release(data)  # the first one loads what it needs
+    truth = float(data.astype("float64").sum())
+    while len(errors) < asked["runs"] and (time.perf_counter() - started < asked["seconds"] or len(errors) < 3):
+        begin = time.perf_counter()
+        value = release(data)
+        seconds.append(time.perf_counter() - begin)
+        errors.append(abs(float(value) - truth))
+    return {"error": float(np.mean(errors)), "runs": len(errors), "seconds": min(seconds)}
+
+
+def main() -> None:
+    asked = json.load(sys.stdin)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    answer: dict[str, Any] = {"sums": [], "features": []}
+    if asked["adapter"]:
+        targets = {target["name"]: target for target in runpy.run_path(asked["adapter"])["targets"]()}
+        answer["version"] = next(iter(targets.values()))["version"]
+    space: dict[str, Any] = {}
+    exec(asked["import"], space)
+    for feature, expression in asked["features"].items():
+        if eval(expression, space) not in (None, False, [], ()):
+            answer["features"].append(feature)
+    for kind, name in asked["sums"]:
+        seen: dict[str, Any] = {"kind": kind, "name": name, "sizes": {}}
+        for n in asked["sizes"]:
+            cast = int if kind.startswith("int") else float
+            within = {"np": np, "lower": cast(0), "upper": cast(asked["upper"]), "epsilon": 1.0, "size": n}
+            if asked["adapter"]:
+                exec(targets[name]["repro"], within)
+            else:
+                exec(f"{asked['import']}\ndef release(data): return {name}.value", within)
+            try:
+                seen["sizes"][n] = measure(asked, within["release"], records(kind.split(",")[0], n, asked["upper"]))
+            except Exception as reason:
+                seen["sizes"][n] = {"fault": f"{type(reason).__name__}: {reason}"[:200]}
+        answer["sums"].append(seen)
+    json.dump(answer, sys.__stdout__)
+
+
+if __name__ == "__main__":
+    real, sys.stdout = sys.stdout, sys.stderr  # what libraries print is not an answer
+    main()

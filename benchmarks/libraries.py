@@ -1,0 +1,131 @@
+"""`make compare`: soundsum beside other libraries, each in an environment of its own: features, noise and time.
+
+The same records, bounds [0, 1000] and epsilon 1 for all. The noise is the mean distance of a release from the exact
+sum, the scale of Laplace noise; the time is that of the fastest whole call, with the table made ready as the library
+wants it. Writes the tables of docs/comparison.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import soundsum
+from soundsum.auditor.adapters import environment_of, open_adapter
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "comparison.md"
+ADAPTERS = HERE.parent / "src" / "soundsum" / "auditor" / "adapters"
+UPPER, SIZES = 1000, [10_000, 1_000_000]
+MARKS = "<!-- {} begin: written by make compare -->", "<!-- {} end -->"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make compare", description=__doc__)
+    parser.add_argument("libraries", nargs="*", help="all by default; the page is written only for all")
+    parser.add_argument("--runs", type=int, default=400, help="releases of each sum at most")
+    parser.add_argument("--seconds", type=float, default=20, help="for each sum and size")
+    given = parser.parse_args()
+    wanted = tomllib.loads((HERE / "libraries.toml").read_text())
+    seen = {}
+    for name in given.libraries or wanted:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        seen[name] = measure(name, wanted[name], given.runs, given.seconds)
+    tables = {"features": features(seen), "noise": noise(seen), "time": times(seen)}
+    print("\n\n".join(tables.values()))
+    if not given.libraries:
+        write(tables)
+
+
+def measure(name: str, wanted: dict[str, Any], runs: int, seconds: float) -> dict[str, Any]:
+    """What was seen of one library; it is installed if it is not there."""
+    python, adapter = Path(sys.executable), None
+    if name != "soundsum":
+        open_adapter(name, install=True)
+        environment = environment_of(name)
+        assert environment is not None
+        python, adapter = environment.python, ADAPTERS / f"{name.replace('-', '_')}.py"
+    asked = {
+        **wanted,
+        "adapter": adapter and str(adapter),
+        "sizes": SIZES,
+        "upper": UPPER,
+        "runs": runs,
+        "seconds": seconds,
+    }
+    ran = subprocess.run([python, HERE / "in_library.py"], input=json.dumps(asked), capture_output=True, text=True)
+    if ran.returncode:
+        raise RuntimeError(f"{name}: {ran.stderr[-2000:]}")
+    found = json.loads(ran.stdout.splitlines()[-1])
+    return {"version": soundsum.__version__, **found}
+
+
+def features(seen: dict[str, Any]) -> str:
+    rows = dict.fromkeys(feature for library in seen.values() for feature in library["features"])
+    return table(
+        ["", *seen],
+        [[row, *("yes" if row in library["features"] else "" for library in seen.values())] for row in rows],
+    )
+
+
+def noise(seen: dict[str, Any]) -> str:
+    """The error at the smaller size, beside the noise of an ideal sum: (U - L)/epsilon, or U/epsilon."""
+    rows = []
+    for name, library in seen.items():
+        for one in library["sums"]:
+            cells = [text(one["sizes"][str(n)], "error", spread) for n in SIZES]
+            rows.append([f"{name} {library['version']}", one["kind"], *cells])
+    heads = ["library", "records", *(f"noise, {n:,} records" for n in SIZES)]
+    return table(heads, rows)
+
+
+def times(seen: dict[str, Any]) -> str:
+    rows = []
+    for name, library in seen.items():
+        for one in library["sums"]:
+            cells = [text(one["sizes"][str(n)], "seconds", duration) for n in SIZES]
+            rows.append([f"{name} {library['version']}", one["kind"], *cells])
+    return table(["library", "records", *(f"{n:,} records" for n in SIZES)], rows)
+
+
+def text(found: dict[str, Any], key: str, shown: Any) -> str:
+    return shown(found) if key in found else found["fault"].split(":")[0]
+
+
+def spread(found: dict[str, Any]) -> str:
+    """The mean error and its standard error: Laplace noise is as far from its mean distance as that distance."""
+    mean = found["error"] / UPPER
+    return f"{mean:,.2f} ± {mean / found['runs'] ** 0.5:,.2f}"
+
+
+def duration(found: dict[str, Any]) -> str:
+    seconds = found["seconds"]
+    return f"{seconds:,.1f} s" if seconds >= 1 else f"{seconds * 1000:,.3g} ms"
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def write(tables: dict[str, str]) -> None:
+    page = PAGE.read_text()
+    for name, made in tables.items():
+        begin, end = (mark.format(name) for mark in MARKS)
+        page = re.sub(
+            f"{re.escape(begin)}.*?{re.escape(end)}",
+            lambda _, b=begin, e=end, m=made: f"{b}\n\n{m}\n\n{e}",
+            page,
+            flags=re.DOTALL,
+        )
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

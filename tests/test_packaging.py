@@ -1,0 +1,35 @@
+"""What a release is made of: one wheel for the stable ABI, the systems it is built for, nothing that must stay out."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import soundsum
+
+ROOT = Path(__file__).parent.parent
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+WORKFLOW = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+
+
+def test_one_wheel_serves_3_12_and_later_and_3_11_has_its_own():
+    assert SETTINGS["tool"]["scikit-build"]["wheel"]["py-api"] == "cp312"
+    assert SETTINGS["tool"]["cibuildwheel"]["build"] == ["cp311-*", "cp312-*"]
+    assert "STABLE_ABI" in (ROOT / "CMakeLists.txt").read_text()
+
+
+def test_every_system_has_a_machine_that_builds_for_it():
+    machines = re.search(r"on: \[(.*)\]", WORKFLOW)[1]
+    for system in ("ubuntu-24.04,", "ubuntu-24.04-arm", "macos-14", "macos-15-intel", "windows-2022"):
+        assert system in f"{machines},"
+    assert {"linux", "macos", "windows"} <= SETTINGS["tool"]["cibuildwheel"].keys()
+
+
+def test_the_version_has_its_changes():
+    assert f"\n## {soundsum.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert "deprecat" in (ROOT / "VERSIONS.md").read_text()
+
+
+def test_every_system_is_said_to_have_been_tried_or_not():
+    page = (ROOT / "docs" / "installing.md").read_text()
+    for system in ("Linux, x86-64", "Linux, arm64", "macOS", "Windows", "Clang"):
+        assert re.search(rf"\| {system}.*\|.*(run|used|checks|built).*\|", page), system

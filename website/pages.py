@@ -1,0 +1,149 @@
+"""The pages, laid out for Sphinx: those of docs/, those elsewhere in the repository, and the reference.
+
+Links in the Markdown go to files of the repository, so that they work wherever it is read. Here those that leave docs/
+are turned to the page made of that file; a link to something without a page is a warning of Sphinx's, and so an error.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+from website import notebooks, reference
+
+ROOT = Path(__file__).parent.parent
+
+ELSEWHERE = {
+    "CHANGELOG.md": "project/changelog.md",
+    "VERSIONS.md": "project/versions.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+    "proofs/README.md": "project/proofs.md",
+    "examples/publish_a_table.ipynb": "notebooks/publish_a_table.md",
+    "examples/from_attack_to_bound.ipynb": "notebooks/from_attack_to_bound.md",
+    "docs/README.md": "index.md",
+}
+"""Files whose page is not where docs/ has it."""
+
+LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".v": "coq", ".txt": "text"}
+"""A link to a file that ends so leads to a page that shows the file."""
+
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def lay_out(folder: Path) -> None:
+    """Every page as Markdown in this folder. Those that have not changed are left alone, and so not built again."""
+    pages = {page_of(origin): text for origin, text in originals().items()} | reference.pages()
+    for source in sorted(linked_sources()):
+        pages[page_of(source)] = show_source(source)
+    pages["index.md"] += contents(pages)
+    for stale in set(folder.rglob("*.md")) - {folder / page for page in pages}:
+        stale.unlink()
+    for page, text in pages.items():
+        path = folder / page
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+def originals() -> dict[str, str]:
+    """The repository's documents by path, as Markdown, their links turned to pages."""
+    paths = {*(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")), *ELSEWHERE}
+    return {path: turn_links(path, read(path)) for path in sorted(paths)}
+
+
+def read(path: str) -> str:
+    text = (ROOT / path).read_text()
+    return notebooks.markdown(text) if path.endswith(".ipynb") else text
+
+
+def page_of(origin: str) -> str:
+    """Where the page of a file of the repository is."""
+    if origin in ELSEWHERE:
+        return ELSEWHERE[origin]
+    return f"source/{origin}.md" if Path(origin).suffix in LANGUAGES else origin.removeprefix("docs/")
+
+
+def turn_links(origin: str, text: str) -> str:
+    here = posixpath.dirname(page_of(origin)) or "."
+
+    def turned(match: re.Match[str]) -> str:
+        to = target_of(origin, match[2])
+        return match[0] if to is None else f"[{match[1]}]({posixpath.relpath(page_of(to), here)}{match[3] or ''})"
+
+    return LINK.sub(turned, text)
+
+
+def target_of(origin: str, target: str) -> str | None:
+    """The file of the repository that a link means, or None if it means none."""
+    if re.match(r"[a-z]+:", target):
+        return None
+    to = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
+    if to.split("/")[0] == "undisclosed":
+        raise ValueError(f"{origin} links to {to}: what maintainers have not heard of yet is not on the site")
+    return to if (ROOT / to).is_file() else None
+
+
+def linked_sources() -> set[str]:
+    paths = [*(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")), *ELSEWHERE]
+    links = ((path, match[2]) for path in paths for match in LINK.finditer(read(path)))
+    return {to for to in (target_of(*link) for link in links) if to is not None and Path(to).suffix in LANGUAGES}
+
+
+def show_source(origin: str) -> str:
+    language = LANGUAGES[Path(origin).suffix]
+    return (
+        f"---\norphan: true\nnosearch: true\n---\n# `{origin}`\n\n`````{language}\n{(ROOT / origin).read_text()}`````\n"
+    )
+
+
+def contents(pages: dict[str, str]) -> str:
+    """The tables of contents that Sphinx makes its navigation of. A folder stands for all its other pages."""
+    named = {entry.rpartition("<")[2].rstrip(">") for listed in CONTENTS.values() for entry in listed}
+    lists = []
+    for caption, listed in CONTENTS.items():
+        lines: list[str] = []
+        for entry in listed:
+            inside = sorted(page for page in pages if page.startswith(entry) and page not in named)
+            lines += inside if entry.endswith("/") else [entry]
+        lists.append("\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *lines, "```"]))
+    return "\n\n" + "\n\n".join(lists) + "\n"
+
+
+CONTENTS = {
+    "Analysts": [
+        "Installing <installing.md>",
+        "Tutorial <tutorial.md>",
+        "Notebook: from a table to publication <notebooks/publish_a_table.md>",
+        "When not to use soundsum <when-not.md>",
+        "Several statistics at once <requests.md>",
+        "Private training <gradients.md>",
+        "engines/README.md",
+        "engines/",
+    ],
+    "Owners": ["Owning the data <owners.md>", "The budget <budget.md>", "Threat model <threat-model.md>"],
+    "Maintainers": [
+        "Checking your own sums <maintainers.md>",
+        "The auditor <auditor.md>",
+        "Adapters <adapters.md>",
+        "Disclosure <disclosure.md>",
+        "What audits found <audits.md>",
+        "Comparison of libraries <comparison.md>",
+    ],
+    "Researchers": [
+        "What is here <researchers.md>",
+        "Notebook: from an attack to a bound <notebooks/from_attack_to_bound.md>",
+        "Attacks <attacks.md>",
+        "Proofs of the attacks <attack_proofs.md>",
+        "The paper computed anew <reproduction.md>",
+        "Errata of the paper <errata.md>",
+        "Verification <verification.md>",
+        "Proofs in Coq <project/proofs.md>",
+    ],
+    "Theorems": ["Lemmas <lemmas.md>", "theorems/"],
+    "Reference": ["reference/"],
+    "Project": ["project/"],
+}
+"""The navigation, with titles. A page that is in none of its lists is a warning, and so an error."""

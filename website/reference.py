@@ -1,0 +1,108 @@
+"""The reference: public names from their docstrings, commands from their help. A name without a page is an error."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+import soundsum
+from soundsum.cli.app import app
+
+GROUPS = {
+    "statistics": (
+        "Statistics",
+        "What is asked of a table, in one call or several for one charge.",
+        ("sum", "mean", "variance", "count", "histogram", "release"),
+        ("Sum", "Mean", "Variance", "Count", "Histogram"),
+        ("year", "month", "week", "day", "hour"),
+    ),
+    "releases": (
+        "Releases",
+        "What comes out, and how its certificate is checked.",
+        ("Release", "Releases", "Several", "check", "ReadFailed"),
+    ),
+    "owners": (
+        "Owners and budgets",
+        "What is bound to the data once, by whoever owns it.",
+        ("Private", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Unit"),
+    ),
+    "plans": (
+        "Plans",
+        "What each way to add would cost, before anything is spent.",
+        ("Problem", "plan", "plans", "Plan", "private_max_size", "Relation", "FloatType", "IntType", "Rounding"),
+    ),
+    "attacks": ("Attacks", "Neighbouring datasets that ordinary sums tell apart.", ("attack", "Attack", "Runs")),
+    "auditor": ("The auditor", "Attacks pointed at anybody's mechanism.", ("audit", "Target", "Audit", "Finding")),
+}
+
+
+def pages() -> dict[str, str]:
+    """Where each page of the reference goes, and its Markdown."""
+    made = {f"reference/{name}.md": _group(*group) for name, group in GROUPS.items()}
+    missing = set(soundsum.__all__) - {"__version__"} - set(_names())
+    if missing:
+        raise ValueError(f"public names without a place in the reference: {', '.join(sorted(missing))}")
+    return made | {"reference/commands.md": _commands()}
+
+
+def _names() -> Iterator[str]:
+    for _, _, *lists in GROUPS.values():
+        for names in lists:
+            yield from names
+
+
+def _group(title: str, about: str, *lists: tuple[str, ...]) -> str:
+    names = [name for names in lists for name in names]
+    return f"# {title}\n\n{about}\n\n" + "\n\n".join(map(_entry, names)) + "\n"
+
+
+def _entry(name: str) -> str:
+    kind = "function"
+    if isinstance(made := getattr(soundsum, name), type):
+        kind = "exception" if issubclass(made, Exception) else "class"
+    members = "" if kind == "function" else "\n:members:\n:undoc-members:\n:exclude-members: __init__, __new__"
+    return f"## {name}\n\n```{{eval-rst}}\n.. auto{kind}:: soundsum.{name}{_indented(members)}\n```"
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n   ")
+
+
+def _commands() -> str:
+    text = ["# Commands", "Exit codes: 0 fine; 1 a violation was found; 2 wrong usage or bad input; 3 a fault."]
+    return "\n\n".join([*text, *_command("soundsum", typer.main.get_command(app))]) + "\n"
+
+
+def _command(name: str, command: Any) -> Iterator[str]:
+    inside = getattr(command, "commands", {})
+    if not inside:
+        arguments = [_metavar(each) for each in command.params if each.param_type_name == "argument"]
+        yield f"## {name}"
+        yield f"```text\n{' '.join([name, *arguments])} [OPTIONS]\n```"
+        yield from map(_paragraph, inspect.cleandoc(command.help or "").split("\n\n"))
+        yield "\n".join(["| | |", "|---|---|", *map(_parameter, command.params)])
+    for word, each in sorted(inside.items()):
+        yield from _command(f"{name} {word}", each)
+
+
+def _metavar(argument: Any) -> str:
+    return argument.metavar or argument.name.upper()
+
+
+def _paragraph(text: str) -> str:
+    """Examples in help texts are paragraphs that begin with the command."""
+    plain = " ".join(text.split())
+    return f"```text\n{plain}\n```" if plain.startswith("soundsum ") else _escape(plain)
+
+
+def _parameter(each: Any) -> str:
+    names = _metavar(each) if each.param_type_name == "argument" else ", ".join(each.opts)
+    return f"| `{names}` | {_escape(each.help or '').replace('|', '&#124;')}{' *Required.*' if each.required else ''} |"
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([*_<\[\]])", r"\\\1", text)
