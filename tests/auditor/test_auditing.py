@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.auditor import mechanisms as m
 
 import soundsum as ss
 from soundsum.attacks import attack
+from soundsum.attacks.ordinary import total_by_name
 from soundsum.auditor.choosing import Allowance, attacks_on
 from soundsum.auditor.confirming import IN_FRESH, IN_THIS, confirm
 from soundsum.auditor.measuring import measure
@@ -151,6 +153,31 @@ def test_attacks_are_tried_cheapest_first_and_within_memory():
     assert any("memory" in text for text in allowance.left_out)
 
 
+def test_float64_breaks_at_the_sizes_that_the_default_limits_allow():
+    """Records that are never all in memory are tried by the hundreds of millions."""
+    streamed = ss.Target(
+        noiseless=lambda data, lower, upper: total_by_name("iterated", data, ss.Problem("float64", lower, upper)),
+        claimed=lambda lower, upper: max(abs(lower), abs(upper)),
+        dtype="float64",
+        relation="symmetric",
+        accepts_runs=True,
+    )
+    (finding,) = ss.audit(streamed, ["repeated_rounding_2"]).findings
+    assert finding.verdict == "VIOLATION_CERTIFIED"
+    assert finding.attack.records >= 1 << 28
+    array = replace(streamed, accepts_runs=False, streams=False)
+    sizes = [a for a in attacks_on(array, ["repeated_rounding_2"]) if Allowance().allow(a)]
+    assert max(a.records for a in sizes) == 1 << 28
+
+
+def test_what_takes_too_long_is_left_out_by_how_long_others_took():
+    limits = Allowance(seconds=10)
+    made = list(attacks_on(target(), ["rounding"]))
+    limits.took(1 << 20, 5.0)
+    assert [a.records <= 1 << 20 for a in made] == [limits.allow(a) for a in made]
+    assert all("time (--time)" in text for text in limits.left_out)
+
+
 def test_attacks_stay_inside_given_bounds():
     fixed = ss.Target(noiseless=np.sum, claimed=2, dtype="float32", relation="hamming", bounds=(1, 3))
     made = list(attacks_on(fixed))
@@ -202,6 +229,33 @@ def test_targets_that_cannot_be_asked_do_not_end_an_audit(noiseless, options, ve
     assert first.verdict == verdict
     assert note in first.note
     assert second.verdict == "VIOLATION_CERTIFIED"
+
+
+def test_targets_of_one_name_are_told_apart():
+    def given(data, lower, upper):
+        return 0
+
+    names = [
+        t.name for t in ss.audit([target(given), target(given), target(given, dtype="float64")], seconds=1).targets
+    ]
+    assert len(set(names)) == 3
+    assert names[1] == f"{names[0]} (2)"
+    assert names[0].endswith("given[float32, hamming]")
+    bounds = [target(given, bounds=(0, upper)).name for upper in (1, 2)]
+    assert [name.partition("[")[2] for name in bounds] == ["float32, hamming, 0 to 1]", "float32, hamming, 0 to 2]"]
+    assert (
+        target(partial(m.spread, lower=0), bounds=(0, 1)).name != target(partial(m.spread, lower=1), bounds=(0, 1)).name
+    )
+
+
+def test_an_audit_of_nothing_does_not_pass_for_one():
+    """Exit code 2; a library that declines, or another target that was audited, makes it 0."""
+    codes = {"UNSUPPORTED": 2, "REFUSED": 0, "NOT_REFUTED": 0}
+    for one, verdict in ((crash, "UNSUPPORTED"), (refuse, "REFUSED"), (m.exact_sum, "NOT_REFUTED")):
+        audit = ss.audit(target(one), ["rounding"], **SMALL)
+        assert [str(audit.verdict_of(t)) for t in audit.targets] == [verdict]
+        assert audit.exit_code == codes[verdict]
+    assert ss.audit([target(crash), target(m.exact_sum)], ["rounding"], **SMALL).exit_code == 0
 
 
 # The statistical tier

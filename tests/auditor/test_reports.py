@@ -154,6 +154,7 @@ def test_bad_input_is_one_line_with_a_remedy(arguments, said):
 
 def test_text_for_a_number_is_unsupported_and_no_violation():
     ran = soundsum("tests.auditor.mechanisms:says_text", "--dtype", "float64", "--relation", "hamming", "--runs", "20")
-    assert ran.exit_code == 0
+    assert ran.exit_code == 2
+    assert "nothing could be audited" in ran.output
     assert "UNSUPPORTED" in ran.output
     assert "not a number" in ran.output

@@ -9,7 +9,6 @@ own. What cannot be sent to another process (a lambda, a closure) is repeated in
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
@@ -20,16 +19,12 @@ from typing import Any
 from soundsum.arithmetic.rationals import Value
 from soundsum.auditor.asking import Failure, ask
 from soundsum.auditor.measuring import Measurement, sum_of
+from soundsum.auditor.process import with_threads
 from soundsum.auditor.target import Target, Unsupported, as_number
 from soundsum.data.runs import Runs
 
 THREADS = (1, 2, 1)
 """The threads of each fresh process."""
-
-THREAD_VARIABLES = (
-    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
-    *("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "SOUNDSUM_THREADS"),
-)
 
 SECONDS = 300.0
 
@@ -70,13 +65,12 @@ def _again(target: Target, asked: Sequence[tuple[Runs, Mapping[str, Any]]], thre
         return None
     if b"__main__" in parcel:
         return None
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     ran = subprocess.run(
         [sys.executable, "-m", "soundsum.auditor.again"],
         input=parcel,
         capture_output=True,
         timeout=SECONDS,
-        env=environment,
+        env=with_threads(threads),
     )
     if ran.returncode:
         said = ran.stderr.decode(errors="replace").strip().splitlines()

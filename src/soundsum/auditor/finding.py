@@ -276,8 +276,14 @@ class Audit:
         return {str(verdict): every.count(verdict) for verdict in Verdict}
 
     @property
+    def unasked(self) -> tuple[Target, ...]:
+        """The targets that could not be audited at all."""
+        return tuple(target for target in self.targets if self.verdict_of(target) is Verdict.UNSUPPORTED)
+
+    @property
     def exit_code(self) -> int:
-        return 1 if self.violations else 0
+        """1 if there is a violation; 2 if nothing could be audited, which is not to pass for an audit; else 0."""
+        return 1 if self.violations else 2 if len(self.unasked) == len(self.targets) else 0
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -125,7 +125,7 @@ def measure_all(
     for made in attacks_on(target, families):
         if first:
             limits.restart()  # finding the attacks is not the target's time
-        if made.name in done or not limits.allow(made, times_asked(made)):
+        if made.name in done or not limits.allow(made, times_asked(made), bool(target.streams)):
             continue
         progress(f"{made.name}, {made.records:,} records")
         began = time.monotonic()

@@ -197,18 +197,24 @@ def write(pipe: BinaryIO, plain: Any) -> None:
     pipe.flush()
 
 
+def taken() -> int:
+    """The bytes of this process's memory that the limit counts, the loaded library's among them."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[5]) * resource.getpagesize()
+
+
 def main() -> None:
     path, memory = sys.argv[1], int(sys.argv[2])
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nothing that a library reads or prints gets between the frames
     os.dup2(2, 1)
-    if memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     try:
         worker = Worker(path)
     except ImportError as fault:
         write(answers, {"missing": str(fault)})
         return
+    limit = memory + taken()
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     write(answers, {"ready": True})
     while (request := read(requests)) is not None:
         write(answers, answer(worker, request))
