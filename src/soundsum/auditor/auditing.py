@@ -15,9 +15,10 @@ from dataclasses import replace
 from soundsum.attacks import FAMILIES, Attack
 from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.examining import Examination
-from soundsum.auditor.finding import Audit, Finding
+from soundsum.auditor.finding import Finding
 from soundsum.auditor.opening import open_targets
 from soundsum.auditor.process import Limits
+from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
 
 RUNS, ALPHA, SECONDS, MEMORY = 10_000, 1e-6, 60.0, 8 << 30

@@ -17,7 +17,8 @@ from soundsum.arithmetic.words import binary, number
 from soundsum.attacks.words import dataset, layout
 from soundsum.auditor.auditing import audit
 from soundsum.auditor.counts import show_p_value
-from soundsum.auditor.finding import Audit, Finding, Verdict
+from soundsum.auditor.finding import Finding, Verdict
+from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
 
 STYLE = {

@@ -11,15 +11,23 @@ from functools import partial
 from typing import Any
 
 RELATION = (
-    "No relation is documented. The number of records is used without noise (array.size, tools/utils.py:739), and "
-    "sensitivity=upper - lower is what a change of one of n records can do; read most narrowly, in its place."
+    "No relation is documented. The number of records is used without noise, and the sensitivity is what a change of one "
+    'of n records can do ("sensitivity=upper - lower, lower=lower * array.size" (tools/utils.py:739)); read most '
+    "narrowly, the record is changed in its place."
 )
 
 CLAIMS = {
-    "sum": "sensitivity=upper - lower (tools/utils.py:739)",
-    "mean": "sensitivity=(upper - lower) / array.size (tools/utils.py:293)",
-    "var": "sensitivity=((upper - lower) / array.size) ** 2 * (array.size - 1) (tools/utils.py:451)",
+    "sum": '"sensitivity=upper - lower" (tools/utils.py:739)',
+    "mean": '"sensitivity=(upper - lower) / array.size" (tools/utils.py:293)',
+    "var": '"sensitivity=((upper - lower) / array.size) ** 2 * (array.size - 1)" (tools/utils.py:451)',
 }
+
+SPECIALS = {
+    "nansum": '"Sum of array elements over a given axis with differential privacy, ignoring NaNs" (tools/utils.py:657)',
+    "nanmean": '"arithmetic mean along the specified axis, ignoring NaNs" (tools/utils.py:212)',
+    "nanvar": '"variance along the specified axis, ignoring NaNs" (tools/utils.py:365)',
+}
+"""Of the other functions nobody says that NaN is among the records."""
 
 PATHS = {
     "sum": ("float64", "float32", "float16", "int64", "int32", "uint8"),
@@ -81,4 +89,5 @@ def targets() -> Iterator[dict[str, Any]]:
                 "source": "diffprivlib/tools/utils.py",
                 "claim_quote": f"{CLAIMS[of]}, read from the mechanism",
                 "relation_quote": RELATION,
+                "specials_quote": SPECIALS.get(call, ""),
             }

@@ -97,6 +97,7 @@ def targets() -> Iterator[dict[str, Any]]:
             "dtype": dtype,
             "relation": "symmetric",
             "ordered": True,
+            "streams": True,
             "noise": "laplace" if floats else "discrete_laplace",
             "version": version("python-dp"),
             "refuses": (Declined,),
