@@ -69,17 +69,6 @@ def test_nothing_is_said_of_delta_where_the_noise_is_not_known():
         assert finding.headline == "the sum moves by 2 times the sensitivity used"
 
 
-def test_at_a_distance_group_privacy_is_what_is_broken_or_not():
-    (finding,) = ss.audit(gaussian("1.5"), [PAIR]).findings
-    lower, upper, n = PAIR.problem.lower, PAIR.problem.upper, PAIR.records
-    two_changed = ss.Runs("float32", [(upper, 2), (lower, n - 2)])
-    far = replace(PAIR, left=two_changed, right=ss.Runs("float32", [(lower, n)]))
-    twice = replace(finding, attack=far)
-    assert (far.distance, finding.breaks_delta) == (2, True)
-    assert twice.delta_shown < finding.delta_shown
-    assert not twice.breaks_delta
-
-
 @pytest.mark.parametrize("ratio, verdict", [(1, "NOT_REFUTED"), (16, "VIOLATION_STATISTICAL")])
 def test_runs_are_held_to_epsilon_and_delta(ratio, verdict):
     deviation = 4 * float(PAIR.predicted) / ratio

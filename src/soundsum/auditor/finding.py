@@ -15,7 +15,7 @@ from typing import Any
 from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.arithmetic.words import binary, number, times
 from soundsum.attacks import Attack, Event
-from soundsum.auditor.counts import Promise, Table
+from soundsum.auditor.counts import Table
 from soundsum.auditor.target import Target
 from soundsum.privacy.distributions import normal_delta
 
@@ -97,7 +97,7 @@ class Finding:
         """How far the claimed sensitivity lets the two sums be apart."""
         if self.claimed is None or self.attack is None:
             return None
-        return self.claimed * self._distance
+        return self.claimed * max(1, int(self.attack.distance))
 
     @property
     def ratio(self) -> Fraction | float | None:
@@ -118,20 +118,12 @@ class Finding:
         multiplier, ratio = self.target.noise_multiplier, self.ratio
         if self.target.noise != "gaussian" or not multiplier or not ratio or is_special(ratio):
             return None
-        return normal_delta(multiplier**2, Fraction(ratio), self.target.epsilon * self._distance)
+        return normal_delta(multiplier**2, Fraction(ratio), self.target.epsilon)
 
     @property
     def breaks_delta(self) -> bool:
         """Whether the sums alone, with Gaussian noise of the size that is used, show (epsilon, delta) broken."""
-        shown, given = self.delta_shown, self.target.delta
-        if self._distance > 1:  # what group privacy allows, rounded generously up
-            given = Fraction(Promise.at(self.target.epsilon, given, self._distance).delta) * Fraction(1001, 1000)
-        return shown is not None and shown > given
-
-    @property
-    def _distance(self) -> int:
-        """The distance of the neighbours, for which a mere reordering counts as 1."""
-        return 1 if self.attack is None else max(1, int(self.attack.distance))
+        return self.delta_shown is not None and self.delta_shown > self.target.delta
 
     @property
     def table(self) -> Table | None:
@@ -192,8 +184,7 @@ class Finding:
 
     def _of_delta(self, shown: Fraction) -> str:
         """What Gaussian noise makes of it: whether (epsilon, delta) itself is broken."""
-        t, d = self.target, self._distance
-        promise = f"({number(t.epsilon)}, {float(t.delta):.2g})" + (f" at distance {d}" if d > 1 else "")
+        promise = f"({number(self.target.epsilon)}, {float(self.target.delta):.2g})"
         if self.breaks_delta:
             return f"with the Gaussian noise used, delta is then at least {float(shown):.2g}: {promise} does not hold"
         return (

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 RELATION = (
-    "No relation is documented. The number of records is used without noise, and the sensitivity is what a change of one "
-    'of n records can do ("sensitivity=upper - lower, lower=lower * array.size" (tools/utils.py:739)); read most '
+    "No relation is documented. The number of records is used without noise, and the sensitivity is what a change of "
+    'one of n records can do ("sensitivity=upper - lower, lower=lower * array.size" (tools/utils.py:739)); read most '
     "narrowly, the record is changed in its place."
 )
 

@@ -15,8 +15,8 @@ MOST = 1 << 19
 
 RELATION = (
     "The unit is the privacy id, here one record; the sensitivity is what one id added or removed can do "
-    '("max_abs_values(params.min_value, params.max_value)" (dp_computations.py:787)). Order is not spoken of; read most '
-    "narrowly, the others keep theirs."
+    '("max_abs_values(params.min_value, params.max_value)" (dp_computations.py:787)). Order is not spoken of; read '
+    "most narrowly, the others keep theirs."
 )
 
 CLAIMS = {
