@@ -15,8 +15,8 @@ from typing import Any
 
 RELATION = (
     '"The L2 sensitivity of the returned function with respect to the batch arguments [...] under add/remove or '
-    "zero-out differential privacy definitions is guaranteed to be 1.0 if `rescale_to_unit_norm` is True. Otherwise, the "
-    'sensitivity is `l2_clip_norm`" (clipping.py:{line}). Order is not spoken of; read most narrowly, it is kept.'
+    "zero-out differential privacy definitions is guaranteed to be 1.0 if `rescale_to_unit_norm` is True. Otherwise, "
+    'the sensitivity is `l2_clip_norm`" (clipping.py:{line}). Order is not spoken of; read most narrowly, it is kept.'
 )
 
 LINES = {"clipped_grad": 506, "clipped_fun": 281}
