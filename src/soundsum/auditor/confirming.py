@@ -1,7 +1,7 @@
 """Certainty that a sum is what it is: the same again in three fresh processes, with one thread and with two.
 
-Small datasets are added many times in each, as a random sum may be the same three times by chance. If one sum of a
-target differs anywhere, none of it is certain.
+Small datasets are added many times in each, where that is quick, as a random sum may be the same three times by
+chance. If one sum of a target differs anywhere, none of it is certain.
 
 A target that says how (`fresh`) is asked so; a function that others can import is run by `again`, in processes of its
 own. What cannot be sent to another process (a lambda, a closure) is repeated in this one, and the finding says so.
@@ -28,8 +28,8 @@ THREADS = (1, 2, 1)
 
 SECONDS = 300.0
 
-TIMES, SMALL = 20, 1 << 12
-"""So often a dataset of at most so many records is added in each process."""
+TIMES, SMALL, SHARE = 20, 1 << 12, 2.0
+"""So often a dataset of at most so many records is added in each process, if that takes at most so many seconds."""
 
 IN_FRESH = "the same in 3 fresh processes, with 1 and 2 threads"
 IN_THIS = "the same each time in this process; the function cannot be imported by another one"
@@ -39,8 +39,9 @@ def confirm(target: Target, seen: Sequence[Measurement]) -> list[tuple[bool, str
     """For each measurement whether all sums came out the same each time, and how that was looked at."""
     asked, expected = [], []
     for one in seen:
+        often = max(1, min(TIMES, int(SHARE / max(one.seconds, 1e-6))))
         for side, answer in zip((one.attack.left, one.attack.right), one.answers, strict=True):
-            times = TIMES if side.size <= SMALL else 1
+            times = often if side.size <= SMALL else 1
             asked += [(side, target.parameters(one.attack.problem, side.size), one.attack)] * times
             expected += [answer] * times
     how, same = IN_FRESH, True

@@ -18,7 +18,7 @@ from soundsum.auditor.choosing import Allowance, attacks_on
 from soundsum.auditor.confirming import confirm
 from soundsum.auditor.finding import Finding, Sampled, Verdict
 from soundsum.auditor.hints import hint, rule_of
-from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all
+from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
 from soundsum.auditor.repros import repro
 from soundsum.auditor.sampling import sample
 from soundsum.auditor.search import search_pair
@@ -106,7 +106,7 @@ class Examination:
         for name, seen in self.measured.items():
             worst = [one for one in seen if one.violates]
             if worst:
-                candidates[name] = min(worst, key=lambda one: one.attack.records)
+                candidates[name] = most_telling(worst)
             elif certain is None or not all(one.one_sided for one in seen):  # which the exception stands for
                 self._add(self._unviolated(name, seen))
         if not candidates:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-MOST_STEPS = 1 << 12
+MOST_STEPS = 1 << 10
 """Physical batches of one record are added in a loop in Python."""
 
 RELATION = (
@@ -87,7 +87,7 @@ def targets() -> Iterator[dict[str, Any]]:
                 "name": f"{name}.{kind}",
                 "repro": program,
                 "claimed": partial(claimed, kind=kind),
-                "feed": partial(feed, most=MOST_STEPS if "accumulated" in name else 1 << 24),
+                "feed": partial(feed, most=MOST_STEPS if "accumulated" in name else 1 << 26),
                 "dtype": kind,
                 "relation": "symmetric",
                 "ordered": True,
