@@ -209,6 +209,7 @@ class Finding:
             "delta": str(t.delta),
             "claim_quote": t.claim_quote,
             "relation_quote": t.relation_quote,
+            "specials_quote": t.specials_quote,
             "attack": None if made is None else {**made.to_json(), "hex": hexadecimal(made)},
             "sums": None if self.sums is None else [str(x) for x in self.sums],
             "measured": None if self.measured is None else str(self.measured),
