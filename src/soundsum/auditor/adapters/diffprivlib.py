@@ -1,6 +1,7 @@
 """diffprivlib (IBM): sums, means and variances of NumPy arrays.
 
-The sum before noise is what the library hands to its mechanism's `randomise`; the sensitivity is that mechanism's own.
+The sum before noise is what the library hands to its mechanism's `randomise`, and not what is made of it afterwards (an
+array of the records' type, with keepdims); the sensitivity is that mechanism's own.
 `std` is the root of `var`, after noise, and so no target of its own.
 """
 
@@ -48,8 +49,9 @@ PROGRAM = """\
 from unittest.mock import patch
 from diffprivlib.tools import utils
 def release(data): return utils.{call}(data, epsilon=epsilon, bounds=(lower, upper){options})
-def noiseless(data):  # what the mechanism is given
-    with patch.object(utils.{mechanism}, "randomise", lambda self, value: value): return release(data)
+def noiseless(data, seen=[]):  # what the mechanism is given
+    with patch.object(utils.{mechanism}, "randomise", lambda self, x: seen.append(x) or x): seen.clear(); release(data)
+    return seen[0]
 """
 
 
@@ -58,7 +60,7 @@ def claimed(lower: Any, upper: Any, epsilon: Any, size: int, program: str, kind:
     import numpy as np
 
     space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}
-    exec(program.replace("lambda self, value: value", "lambda self, value: self.sensitivity"), space)
+    exec(program.replace("seen.append(x)", "seen.append(self.sensitivity)"), space)
     records = 1 if "utils.sum(" in program or "utils.nansum(" in program else size  # a sum's is the same for all sizes
     return space["noiseless"](np.full(records, lower, kind))
 
