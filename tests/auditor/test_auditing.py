@@ -194,6 +194,21 @@ def test_an_error_on_one_neighbour_only_is_a_violation():
     assert "a value is too large" in found["exception"].headline
 
 
+def test_what_the_release_declines_is_no_violation_of_the_sum_before_it():
+    """Where it fails in another way, the sums are what they are, and the finding says that no output was seen."""
+
+    def release(data, lower, upper):
+        raise ValueError("bounds are too close")
+
+    for refuses, verdict, said in (
+        ((ValueError,), "REFUSED", "its release declines: ValueError: bounds are too close"),
+        ((), "VIOLATION_CERTIFIED", "no output was seen: its release always raises ValueError"),
+    ):
+        (finding,) = ss.audit(target(release=release, refuses=refuses), ["rounding"], runs=20, **SMALL).findings
+        assert finding.verdict == verdict
+        assert said in finding.note
+
+
 def test_an_error_that_comes_four_times_of_five_is_no_violation():
     asked = []
 

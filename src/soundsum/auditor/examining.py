@@ -181,11 +181,19 @@ class Examination:
             before = self.made.get(name)
             if done:
                 self._add(self._joined(name, *max(done, key=lambda pair: pair[1].adjusted), before, len(tried)))
-            elif before is None:
+            else:
                 made, why = tried[0]
                 assert isinstance(why, Failure)
-                verdict = Verdict.REFUSED if why.kind == "refused" else Verdict.UNSUPPORTED
-                self._add(Finding(target=self.target, rule=name, verdict=verdict, attack=made, note=why.text, tried=1))
+                self._add(self._unsampled(name, made, why, before))
+
+    def _unsampled(self, name: str, made: Attack, why: Failure, before: Finding | None) -> Finding:
+        """Where no run gave an output; what the library declines in the end, it has not promised anything of."""
+        verdict = Verdict.REFUSED if why.kind == "refused" else Verdict.UNSUPPORTED
+        if before is None:
+            return Finding(target=self.target, rule=name, verdict=verdict, attack=made, note=why.text, tried=1)
+        if verdict is Verdict.REFUSED and before.verdict is Verdict.VIOLATION_CERTIFIED:
+            return replace(before, verdict=verdict, confirmed="", note=f"its release declines: {why.text}")
+        return replace(before, note="; ".join(filter(None, (before.note, f"no output was seen: {why.text}"))))
 
     def _joined(self, name: str, made: Attack, one: Sampled, before: Finding | None, tried: int) -> Finding:
         shown = one.adjusted >= -math.log(self.alpha)
