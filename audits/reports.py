@@ -25,7 +25,9 @@ fresh processes with one and two threads. The datasets are made for the purpose,
 read them: whoever chooses or knows all records but one can learn about that one. Ordinary data rarely looks like them;
 a guarantee for every dataset covers them all the same. We did not look for anything that is not arithmetic.
 
-Each program runs with {library} and NumPy alone, and ends with exit code 1 while the finding is there."""
+Findings are grouped by the family of datasets that showed them; what is rounded in a given function may be another
+step than the one the family was made for. Of a mean or a variance, "the sum" stands for what gets the noise. Each
+program runs with {library} and NumPy alone, and ends with exit code 1 while the finding is there."""
 
 
 def write_reports(results: Sequence[dict[str, Any]], folder: Path) -> None:
@@ -102,8 +104,13 @@ def _records(x: dict[str, Any]) -> str:
     made = x["attack"]
     if made is None:
         return ""
-    lower, upper = (f"{float(Fraction(made[bound])):.7g}" for bound in ("lower", "upper"))
+    lower, upper = (_bound(Fraction(made[bound]), x["dtype"]) for bound in ("lower", "upper"))
     return f"{made['records']:,} of {x['dtype']} in [{lower}, {upper}], {x['relation']}"
+
+
+def _bound(x: Fraction, dtype: str) -> str:
+    """A bound that can be told from its neighbours: floats in hexadecimal, where they are not short."""
+    return str(x) if "int" in dtype or x.denominator <= 1 << 10 else float(x).hex()
 
 
 def _function(x: dict[str, Any]) -> str:

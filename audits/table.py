@@ -21,6 +21,9 @@ PUBLISHED = {
 }
 """Violations that are public, by target and rule, and where; all others are reported before they are shown."""
 
+MOST_QUOTED = 120
+"""Characters of what a library said, in a cell."""
+
 HEAD = """\
 # Audits of other libraries
 
@@ -96,7 +99,7 @@ def _seen(findings: Sequence[dict[str, Any]]) -> str:
         return ""
     asked = [x for x in findings if x["verdict"] not in ("REFUSED", "UNSUPPORTED")]
     refused = [x for x in findings if x["verdict"] == "REFUSED"]
-    said = f"; declined: {refused[0]['headline']}" if refused else ""
+    said = f"; declined: {_short(refused[0]['headline'].removeprefix('Declined: '))}" if refused else ""
     runs = [x["sampled"] for x in asked if x.get("sampled")]
     could = [s["detectable"] for s in runs if s.get("detectable")]
     sampled = f"; {sum(s['pairs'] for s in runs):,} pairs of runs" if runs else ""
@@ -123,8 +126,12 @@ def _left_out(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str
         parts += [f"by {reason}: {', '.join(of)}"] if of else []
     failed = Counter(x["headline"] for x in findings if x["verdict"] == "UNSUPPORTED")
     by_reason = {said: [key(x)[1] for x in findings if x["headline"] == said] for said in failed}
-    parts += [f"{', '.join(rules)}: {said}" for said, rules in by_reason.items()]
+    parts += [f"{', '.join(rules)}: {_short(said)}" for said, rules in by_reason.items()]
     return _cell("; ".join(parts))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}..."
 
 
 def _cell(text: str) -> str:
