@@ -58,7 +58,7 @@ def audit(
     _check(runs, alpha, seconds, memory)
     families, own = _wanted(attacks)
     began = time.monotonic()
-    targets = _targets(target, install, spec, Limits(seconds, memory))
+    targets = _targets(target, install, spec, Limits(seconds, int(memory)))
     findings: list[Finding] = []
     evidence: dict[str, float] = {}
     left_out: dict[str, tuple[str, ...]] = {}

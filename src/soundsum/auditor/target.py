@@ -243,10 +243,16 @@ def _names(function: Callable[..., Any]) -> frozenset[str]:
 def _where_defined(function: Any) -> str:
     """What a function is known by where no name is given: where it lies, and what is bound of its parameters."""
     if isinstance(function, partial):
-        bound = [*map(repr, function.args), *(f"{name}={value!r}" for name, value in function.keywords.items())]
+        bound = [*map(_shown, function.args), *(f"{name}={_shown(x)}" for name, x in function.keywords.items())]
         return f"{_where_defined(function.func)}({', '.join(bound)})"
     own = function if hasattr(function, "__qualname__") else type(function)
     return f"{getattr(own, '__module__', None) or 'builtins'}.{own.__qualname__}"
+
+
+def _shown(value: Any) -> str:
+    """A value that is the same in every process; of an object its type."""
+    plain = value is None or isinstance(value, str | int | float | Fraction)
+    return repr(value) if plain else type(value).__name__
 
 
 def _takes_bounds(function: Callable[..., Any]) -> bool:
