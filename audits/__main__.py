@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from audits.table import write_table
 from soundsum.auditor.adapters import environment_of, split_name
 
 RESULTS = Path("build/audits")
+AT_ONCE = 4  # programs
 
 LIMITS = {
     "diffprivlib": (8, 300),
@@ -78,9 +80,11 @@ def audit(name: str, seconds: float, runs: int, memory: float) -> dict[str, Any]
     quotes = [x[key] for x in found["findings"] for key in ("claim_quote", "relation_quote", "specials_quote")]
     if wrong := wrong_quotes(quotes, environment.path):
         sys.exit(f"{name}: not in the version that was audited: {'; '.join(wrong)}")
-    for finding in found["findings"]:
-        if finding["repro"]:
-            finding["repro_exit"] = run(environment.python, finding["repro"])
+    shown = [finding for finding in found["findings"] if finding["repro"]]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ended = pool.map(lambda finding: run(environment.python, finding["repro"]), shown)
+        for finding, code in zip(shown, ended, strict=True):
+            finding["repro_exit"] = code
     return result | found | {"summary": summarise(found)}
 
 

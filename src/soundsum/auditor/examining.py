@@ -169,8 +169,7 @@ class Examination:
         chosen = self._chosen()
         if not chosen:
             return
-        if not self.measured:
-            self.limits.restart()  # finding the attacks is not the target's time
+        self.limits.restart()  # finding the attacks, and confirming what they showed, is not the time of its releases
         pairs = [(made, event) for _, made, event in chosen]
         found, self.evidence = sample(self.target, pairs, self.runs, self.alpha, self.limits, self.progress)
         by_rule: dict[str, list[tuple[Attack, Sampled | Failure]]] = {}
