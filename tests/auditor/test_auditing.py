@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -136,6 +137,17 @@ def test_fresh_is_asked_with_one_thread_and_two():
     assert finding.confirmed == IN_FRESH
     wrong = target(fresh=lambda datasets, threads: [0.0] * len(datasets))
     assert ss.audit(wrong, ["rounding"], **SMALL).findings[0].verdict == "NOT_REFUTED"
+
+
+def test_what_takes_long_to_confirm_is_sampled_all_the_same():
+    def slow(datasets, threads):
+        time.sleep(1)
+        return [m.iterated_sum(np.asarray(data), p["lower"], p["upper"]) for data, p in datasets]
+
+    both = target(fresh=slow, release=m.laplace_release)
+    (finding,) = ss.audit(both, ["rounding"], runs=100, seconds=2).findings
+    assert finding.verdict == "VIOLATION_CERTIFIED"
+    assert finding.sampled.pairs == 100
 
 
 def test_without_a_claim_only_runs_conclude():
