@@ -27,7 +27,7 @@ AT_ONCE = 4  # programs
 
 LIMITS = {
     "diffprivlib": (8, 300),
-    "jax-privacy": (20, 1000),
+    "jax-privacy": (30, 1000),
     "opacus": (20, 1000),
     "opendp": (6, 200),
     "pipeline-dp": (10, 100),

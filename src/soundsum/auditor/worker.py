@@ -17,6 +17,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -158,15 +159,19 @@ def complete(target: dict[str, Any]) -> dict[str, Any]:
 def called(program: str, role: str) -> Callable[..., Any]:
     code = compile(program, f"<{role}>", "exec")
 
-    def function(data: Any, lower: Any, upper: Any, epsilon: Any, size: Any) -> Any:
+    @lru_cache(maxsize=2, typed=True)  # what a library compiles for a function is compiled once
+    def defined(lower: Any, upper: Any, epsilon: Any, size: Any) -> Callable[..., Any]:
         space = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon, "size": size}
         exec(code, space)
-        return space[role](data)
+        own: Callable[..., Any] = space[role]
+        return own
+
+    def function(data: Any, lower: Any, upper: Any, epsilon: Any, size: Any) -> Any:
+        return defined(lower, upper, epsilon, size)(data)
 
     def several(data: Any, lower: Any, upper: Any, epsilon: Any, size: Any, runs: int) -> Any:
-        space = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon, "size": size}
-        exec(code, space)
-        return [space[role](fresh(data)) for _ in range(runs)]
+        release = defined(lower, upper, epsilon, size)
+        return [release(fresh(data)) for _ in range(runs)]
 
     return several if role == "release" else function
 
