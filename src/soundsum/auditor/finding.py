@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,9 @@ from soundsum.attacks import Attack, Event
 from soundsum.auditor.counts import Table
 from soundsum.auditor.target import Target
 from soundsum.privacy.distributions import normal_delta
+
+DOWN = Context(prec=2, rounding=ROUND_FLOOR)
+"""Two digits of a lower bound."""
 
 
 class Verdict(enum.StrEnum):
@@ -186,7 +189,8 @@ class Finding:
         """What Gaussian noise makes of it: whether (epsilon, delta) itself is broken."""
         promise = f"({number(self.target.epsilon)}, {float(self.target.delta):.2g})"
         if self.breaks_delta:
-            return f"with the Gaussian noise used, delta is then at least {float(shown):.2g}: {promise} does not hold"
+            least = DOWN.create_decimal_from_float(float(shown))
+            return f"with the Gaussian noise used, delta is then at least {least:g}: {promise} does not hold"
         return (
             f"that alone does not show {promise} broken, as the Gaussian noise used has delta {float(shown):.2g} there"
         )
