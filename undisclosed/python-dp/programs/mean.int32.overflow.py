@@ -7,7 +7,7 @@ import struct
 from pydp.algorithms import laplacian
 def fed(data):
     algorithm = laplacian.BoundedMean(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype="int")
-    algorithm.add_entries(data.tolist()); return algorithm
+    [algorithm.add_entries(x.tolist()) for x in np.array_split(data, len(data) // 2**20 + 1)]; return algorithm
 def release(data): return fed(data).result()
 def rows(*parts): return np.concatenate([np.tile(np.array([int(x) for x in xs.split()], 'int32'), n) for xs, n in parts])
 left = rows(("65075263", 32), ("65075231", 1))
