@@ -189,7 +189,7 @@ class Finding:
         """What Gaussian noise makes of it: whether (epsilon, delta) itself is broken."""
         promise = f"({number(self.target.epsilon)}, {float(self.target.delta):.2g})"
         if self.breaks_delta:
-            least = DOWN.create_decimal_from_float(float(shown))
+            least = DOWN.divide(Decimal(shown.numerator), Decimal(shown.denominator))
             return f"with the Gaussian noise used, delta is then at least {least:g}: {promise} does not hold"
         return (
             f"that alone does not show {promise} broken, as the Gaussian noise used has delta {float(shown):.2g} there"
