@@ -11,28 +11,50 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import soundsum as ss
-from audits.table import write_reports, write_table
-from soundsum.auditor.adapters import NAMES, environment_of, split_name
+from audits.quotes import wrong_quotes
+from audits.reports import write_reports
+from audits.table import write_table
+from soundsum.auditor.adapters import environment_of, split_name
 
 RESULTS = Path("build/audits")
+AT_ONCE = 4  # programs
+
+LIMITS = {
+    "diffprivlib": (8, 300),
+    "jax-privacy": (30, 1000),
+    "opacus": (20, 1000),
+    "opendp": (6, 200),
+    "pipeline-dp": (10, 100),
+    "pyqrlew": (20, 300),
+    "python-dp": (20, 300),
+    "smartnoise-sql": (20, 200),
+    "tmlt-analytics": (60, 100),
+    "python-dp.sum.float64": (900, 20),
+}
+"""Seconds and pairs of runs for each target of a library, by what its calls take; the last once more, for the sizes at
+which 64 bits break.
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make audit-all", description=__doc__)
-    parser.add_argument("libraries", nargs="*", default=NAMES, help="all by default")
-    parser.add_argument("--time", type=float, default=10, help="seconds for each target")
-    parser.add_argument("--runs", type=int, default=500, help="pairs of runs of a release for each attack")
+    parser.add_argument("names", nargs="*", default=list(LIMITS), help="libraries or their functions; all by default")
+    parser.add_argument("--time", type=float, help="seconds for each target")
+    parser.add_argument("--runs", type=int, help="pairs of runs of a release for each attack")
+    parser.add_argument("--memory", type=float, default=4, help="gigabytes that a target's datasets may take")
     parser.add_argument("--table", action="store_true", help="audit nothing; write the table from earlier results")
     given = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for name in () if given.table else given.libraries:
+    for name in () if given.table else given.names:
         print(f"{name} ...", flush=True)
-        result = audit(name, given.time, given.runs)
+        seconds, runs = LIMITS.get(name, (10, 300))
+        result = audit(name, given.time or seconds, runs if given.runs is None else given.runs, given.memory)
         path = RESULTS / f"{result['library']}.json"
         if name != result["library"] and path.exists():
             result = replace_targets(json.loads(path.read_text()), result)
@@ -43,20 +65,26 @@ def main() -> None:
     write_reports(results, Path("undisclosed"))
 
 
-def audit(name: str, seconds: float, runs: int) -> dict[str, Any]:
+def audit(name: str, seconds: float, runs: int, memory: float) -> dict[str, Any]:
     """One library's audit as plain data, with what the program of each violation ended with."""
     library, _ = split_name(name) or (name, None)
-    command = f"make audit-all ARGS='{name} --time {seconds:g} --runs {runs}'"
+    command = f"make audit-all ARGS='{name} --time {seconds:g} --runs {runs} --memory {memory:g}'"
     result: dict[str, Any] = {"library": library, "date": f"{datetime.now(UTC):%Y-%m-%d}", "commands": [command]}
     try:
-        found = ss.audit(name, install=True, seconds=seconds, runs=runs, watch=show).to_json()
+        limits = {"seconds": seconds, "runs": runs, "memory": int(memory * 2**30)}
+        found = ss.audit(name, install=True, **limits, watch=show).to_json()
     except ValueError as reason:
         return result | {"summary": f"not reached: {reason}", "findings": [], "targets": []}
     environment = environment_of(name)
     assert environment is not None
-    for finding in found["findings"]:
-        if finding["repro"]:
-            finding["repro_exit"] = run(environment.python, finding["repro"])
+    quotes = [x[key] for x in found["findings"] for key in ("claim_quote", "relation_quote", "specials_quote")]
+    if wrong := wrong_quotes(quotes, environment.path):
+        sys.exit(f"{name}: not in the version that was audited: {'; '.join(wrong)}")
+    shown = [finding for finding in found["findings"] if finding["repro"]]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ended = pool.map(lambda finding: run(environment.python, finding["repro"]), shown)
+        for finding, code in zip(shown, ended, strict=True):
+            finding["repro_exit"] = code
     return result | found | {"summary": summarise(found)}
 
 

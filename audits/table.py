@@ -1,28 +1,41 @@
-"""The table of `docs/audits.md`, and the reports on what is new, from the results of audits."""
+"""The table of `docs/audits.md`, from the results of audits; what is new on a current release is not in it."""
 
 from __future__ import annotations
 
-import shutil
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+TUMULT = 'Tumult Core\'s documentation, "Known Vulnerabilities": stability imprecision in sums of floats'
+
 PUBLISHED = {
-    ("diffprivlib.sum.float64", "rounding"): "paper, IBM diffprivlib: bounded sum, 64-bit floats",
-    ("diffprivlib.sum.dtype.int32", "overflow"): "paper, IBM diffprivlib: signed 32-bit integers",
+    ("diffprivlib.sum.float64", "rounding"): "the paper, IBM diffprivlib: bounded sum, 64-bit floats",
+    ("diffprivlib.sum.dtype.int32", "overflow"): "the paper, IBM diffprivlib: signed 32-bit integers",
+    ("tmlt-analytics.sum.change_one.float64", "rounding"): TUMULT,
+    ("tmlt-analytics.sum.change_one.float64", "path"): TUMULT,
+    ("tmlt-analytics.sum.change_one.float64", "tree_rounding"): TUMULT,
+    ("tmlt-analytics.sum.change_one.float64", "reordering"): TUMULT,
+    ("tmlt-analytics.sum.symmetric.float64", "reordering"): TUMULT,
 }
 """Violations that are public, by target and rule, and where; all others are reported before they are shown."""
+
+MOST_QUOTED = 120
+"""Characters of what a library said, in a cell."""
 
 HEAD = """\
 # Audits of other libraries
 
 Written by `make audit-all`, from what it really found. Each library was audited in an environment of its own with the
 pinned versions of its adapter (`src/soundsum/auditor/adapters/*.txt`), by every family of attacks that fits the type
-and the relation of a target, within the time stated. A verdict is about a version, on a machine, within a limit:
-NOT_REFUTED says that nothing was found, not that nothing is there.
+and the relation of a target, within the seconds and pairs of runs of a release that its command names. A verdict is
+about a version, on a machine, within a limit: NOT_REFUTED says that nothing was found, not that nothing is there.
 
-What the paper published in 2022 is shown as it is. What is new on a current release is *to be reported*: maintainers
-hear of it first (see [disclosure](disclosure.md)), and until then the row does not say what was found.
+What the paper published in 2022, or the library itself, is shown as it is. What is new on a current release is *to be
+reported*: maintainers hear of it first (see [disclosure](disclosure.md)), and until then the row does not say what was
+found. Everything that is quoted of a library was compared with the version that was audited, and the program of every
+violation was run on its own; a statistical finding that its program did not show again is not counted.
 """
 
 
@@ -50,90 +63,75 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
         yield f"| {target['name']} | {_verdict(target, findings)} | {_seen(findings)} | {_left_out(target, findings)} |"
 
 
+def is_violation(finding: dict[str, Any]) -> bool:
+    """Certified, or statistical and seen again by its own program."""
+    verdict = str(finding["verdict"])
+    return verdict == "VIOLATION_CERTIFIED" or (verdict == "VIOLATION_STATISTICAL" and finding.get("repro_exit") == 1)
+
+
 def is_new(finding: dict[str, Any]) -> bool:
     """Whether a violation is not public yet."""
-    return _is_violation(finding) and _key(finding) not in PUBLISHED
+    return is_violation(finding) and key(finding) not in PUBLISHED
 
 
-def _verdict(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:
-    violations = [x for x in findings if _is_violation(x)]
-    if violations and all(map(is_new, violations)):
-        return "to be reported"
-    return str(next(x for x in violations if not is_new(x))["verdict"] if violations else target["verdict"])
-
-
-def _seen(findings: Sequence[dict[str, Any]]) -> str:
-    shown = [x for x in findings if _is_violation(x) and not is_new(x)]
-    if shown:
-        again = "; its program shows it alone" if shown[0].get("repro_exit") == 1 else ""
-        more = "; more is to be reported" if any(map(is_new, findings)) else ""
-        return _cell(f"{_key(shown[0])[1]}: {shown[0]['headline']} ({PUBLISHED[_key(shown[0])]}){again}{more}")
-    if any(map(_is_violation, findings)):
-        return ""
-    tried = len(findings)
-    refused = [x for x in findings if x["verdict"] == "REFUSED"]
-    said = f"; declined: {refused[0]['headline']}" if len(refused) == tried and refused else ""
-    return _cell(f"nothing, by {tried} {'family' if tried == 1 else 'families'}{said}")
-
-
-def _left_out(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:
-    """What was not tried, and what could not be."""
-    if any(map(is_new, findings)):
-        return ""
-    failed = [x for x in findings if x["verdict"] == "UNSUPPORTED"]
-    said = [f"{_key(x)[1]}: {x['headline']}" for x in failed]
-    return _cell("; ".join([*target["left_out"], *said]))
-
-
-def write_reports(results: Sequence[dict[str, Any]], folder: Path) -> None:
-    """One folder for each library with something new: what to send, and a program for each violation."""
-    for result in results:
-        new = [x for x in result["findings"] if is_new(x)]
-        place = folder / result["library"]
-        shutil.rmtree(place, ignore_errors=True)
-        if new:
-            (place / "programs").mkdir(parents=True)
-            (place / "report.md").write_text("\n".join(_report(result, new)) + "\n")
-            for finding in new:
-                if finding["repro"]:
-                    (place / "programs" / f"{_file(finding)}.py").write_text(finding["repro"])
-
-
-def _report(result: dict[str, Any], new: Sequence[dict[str, Any]]) -> Iterator[str]:
-    yield f"# {result['library']} {new[0]['version']}: sums that move by more than their sensitivity"
-    yield ""
-    yield f"Found on {result['date']} with Python {result['platform']['python']}, NumPy {result['platform']['numpy']}. "
-    yield "Each program below runs with the library alone and ends with exit code 1 while the violation is there."
-    yield ""
-    seen: dict[str, list[dict[str, Any]]] = {}
-    for finding in new:
-        seen.setdefault(finding["target"], []).append(finding)
-    for target, findings in seen.items():
-        first = findings[0]
-        yield f"## {target}"
-        yield ""
-        yield f"- Records: {first['dtype']}; neighbours: {first['relation']}. {first['relation_quote']}"
-        if first["claim_quote"]:
-            yield f"- Sensitivity used: {first['claim_quote']}"
-        for finding in findings:
-            again = {1: "seen again alone", None: "no program"}.get(finding.get("repro_exit"), "not seen again alone")
-            yield f"- {finding['verdict']}, {_key(finding)[1]}: {finding['headline']} ({again})"
-            if finding["repro"]:
-                yield f"  Program: `programs/{_file(finding)}.py`. {finding['hint']}"
-        yield ""
-
-
-def _key(finding: dict[str, Any]) -> tuple[str, str]:
+def key(finding: dict[str, Any]) -> tuple[str, str]:
+    """The target, and the rule without our name before it."""
     return finding["target"], finding["rule"].removeprefix("soundsum/")
 
 
-def _file(finding: dict[str, Any]) -> str:
-    target, rule = _key(finding)
-    return f"{target.removeprefix(finding['library'] + '.')}.{rule}"
+def _verdict(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:
+    violations = [x for x in findings if is_violation(x)]
+    if violations and all(map(is_new, violations)):
+        return "to be reported"
+    if violations:
+        return str(next(x for x in violations if not is_new(x))["verdict"])
+    return "NOT_REFUTED" if str(target["verdict"]).startswith("VIOLATION") else str(target["verdict"])
 
 
-def _is_violation(finding: dict[str, Any]) -> bool:
-    return str(finding["verdict"]).startswith("VIOLATION")
+def _seen(findings: Sequence[dict[str, Any]]) -> str:
+    shown = [x for x in findings if is_violation(x) and not is_new(x)]
+    if shown:
+        said = {f"{key(x)[1]}: {x['headline']}" for x in shown}
+        again = "; its program shows it alone" if all(x.get("repro_exit") == 1 for x in shown) else ""
+        more = "; more is to be reported" if any(map(is_new, findings)) else ""
+        return _cell(f"{'; '.join(sorted(said))} ({PUBLISHED[key(shown[0])]}){again}{more}")
+    if any(map(is_violation, findings)):
+        return ""
+    asked = [x for x in findings if x["verdict"] not in ("REFUSED", "UNSUPPORTED")]
+    refused = [x for x in findings if x["verdict"] == "REFUSED"]
+    said = f"; declined: {_short(refused[0]['headline'].removeprefix('Declined: '))}" if refused else ""
+    runs = [x["sampled"] for x in asked if x.get("sampled")]
+    could = [s["detectable"] for s in runs if s.get("detectable")]
+    sampled = f"; {sum(s['pairs'] for s in runs):,} pairs of runs" if runs else ""
+    least = f", which could have shown epsilon {min(could):.2g}" if could else ""
+    families = f"{len(asked)} {'family' if len(asked) == 1 else 'families'}"
+    once = "; a statistical finding was not seen again" if any("VIOLATION" in x["verdict"] for x in findings) else ""
+    return _cell((f"nothing, by {families}{sampled}{least}" if asked else "nothing was asked") + said + once)
+
+
+def _left_out(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:
+    """What was not tried, and what could not be: for each reason the families, each with its smallest size."""
+    if any(map(is_new, findings)):
+        return ""
+    smallest: dict[tuple[str, str], int] = {}
+    for text in target["left_out"]:
+        found = re.fullmatch(r"(\w+) with (.*) records: (time|memory).*", text)
+        if found:
+            size = int(re.sub(r"\D", "", found[2]) or 0)
+            at = found[3], found[1]
+            smallest[at] = min(size, smallest.get(at, size))
+    parts = []
+    for reason in ("time", "memory"):
+        of = [f"{name} from {size:,} records" for (why, name), size in smallest.items() if why == reason]
+        parts += [f"by {reason}: {', '.join(of)}"] if of else []
+    failed = Counter(x["headline"] for x in findings if x["verdict"] == "UNSUPPORTED")
+    by_reason = {said: [key(x)[1] for x in findings if x["headline"] == said] for said in failed}
+    parts += [f"{', '.join(rules)}: {_short(said)}" for said, rules in by_reason.items()]
+    return _cell("; ".join(parts))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}..."
 
 
 def _cell(text: str) -> str:

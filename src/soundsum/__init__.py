@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from soundsum.attacks.attack import Attack
     from soundsum.attacks.choose import attack
     from soundsum.auditor.auditing import audit
-    from soundsum.auditor.finding import Audit, Finding
+    from soundsum.auditor.finding import Finding
+    from soundsum.auditor.summary import Audit
     from soundsum.auditor.target import Target
     from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
     from soundsum.data.boundary import ReadFailed
@@ -39,7 +40,8 @@ _HOMES = {
     "soundsum.arithmetic.rationals": ("Rounding",),
     "soundsum.attacks": ("Attack", "attack"),
     "soundsum.auditor.auditing": ("audit",),
-    "soundsum.auditor.finding": ("Audit", "Finding"),
+    "soundsum.auditor.finding": ("Finding",),
+    "soundsum.auditor.summary": ("Audit",),
     "soundsum.auditor.target": ("Target",),
     "soundsum.budget": ("Budget", "BudgetExceeded", "BudgetMismatch", "Cost"),
     "soundsum.data.boundary": ("ReadFailed",),

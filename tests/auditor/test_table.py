@@ -3,14 +3,17 @@
 import tomllib
 from pathlib import Path
 
-from audits.table import PUBLISHED, write_reports, write_table
+from audits.quotes import wrong_quotes
+from audits.reports import write_reports
+from audits.table import PUBLISHED, is_new, write_table
 
 ROOT = Path(__file__).parents[2]
 
 
 def finding(target, rule, verdict="VIOLATION_CERTIFIED", **more):
     words = {"headline": f"words about {rule}", "library": "diffprivlib", "version": "0.6.6", "dtype": "float64"}
-    quotes = {"relation": "hamming", "relation_quote": "", "claim_quote": "", "hint": "", "repro": "print(1)\n"}
+    quotes = {"relation_quote": "one changes", "claim_quote": "U - L", "specials_quote": ""}
+    shown = {"relation": "hamming", "hint": "Mend it.", "repro": "print(1)\n", "attack": None}
     return {
         "target": target,
         "rule": f"soundsum/{rule}",
@@ -18,13 +21,17 @@ def finding(target, rule, verdict="VIOLATION_CERTIFIED", **more):
         "repro_exit": 1,
         **words,
         **quotes,
+        **shown,
         **more,
     }
 
 
 def result(*findings):
     names = dict.fromkeys(x["target"] for x in findings)
-    targets = [{"name": name, "verdict": "NOT_REFUTED", "left_out": ["big ones: time (--time)"]} for name in names]
+    targets = [
+        {"name": name, "verdict": "NOT_REFUTED", "left_out": ["rounding with 66 records: time (--time)"] * 2}
+        for name in names
+    ]
     machine = {"python": "3.11", "numpy": "2"}
     said = {
         "library": "diffprivlib",
@@ -51,15 +58,47 @@ def test_what_the_paper_published_is_shown_and_what_is_new_is_not(tmp_path):
     assert "| diffprivlib.mean.float64 | to be reported |  |  |" in page
     assert "secret" not in page
     assert "hidden" not in page
-    assert "| nothing, by 1 family | big ones: time (--time) |" in page
+    assert "| nothing, by 1 family | by time: rounding from 66 records |" in page
+
+
+def test_a_statistical_finding_that_is_not_seen_again_is_not_counted(tmp_path):
+    again, once = (
+        finding("diffprivlib.var.float32", "low_bits", "VIOLATION_STATISTICAL", repro_exit=x) for x in (1, 0)
+    )
+    assert (is_new(again), is_new(once)) == (True, False)
+    write_table([result(once)], tmp_path / "audits.md")
+    page = (tmp_path / "audits.md").read_text()
+    assert "| diffprivlib.var.float32 | NOT_REFUTED | nothing, by 1 family; a statistical finding was not seen" in page
+    write_reports([result(once)], tmp_path)
+    assert not (tmp_path / "diffprivlib").exists()
+
+
+def test_quotations_are_looked_up(tmp_path):
+    source = tmp_path / "lib" / "folder" / "sums.py"
+    source.parent.mkdir(parents=True)
+    source.write_text('"""First line.\n\nThe sensitivity is\nthe largest (record).\n"""\nscale = 1\n')
+    right = [
+        'the docs: "The sensitivity is the largest" (folder/sums.py:3)',
+        '"scale = 1" (sums.py:6) and so on',
+        "none",
+    ]
+    assert wrong_quotes(right, tmp_path) == []
+    assert wrong_quotes(['"The [...] (record)" (folder/sums.py:3)'], tmp_path) == []
+    for wrong in ('"scale = 1" (sums.py:5)', '"scale = 2" (sums.py:6)', '"scale = 1" (other.py:6)'):
+        assert wrong_quotes([wrong], tmp_path) == [wrong]
 
 
 def test_a_report_has_a_program_for_each_new_violation_and_no_other(tmp_path):
     known = next(iter(PUBLISHED))
-    new = finding("diffprivlib.mean.float64", "hidden", repro_exit=0)
+    new = finding("diffprivlib.mean.float64", "hidden")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "diffprivlib.md").write_text("What else there is to say.\n")
     write_reports([result(finding(*known), new)], tmp_path)
     report = (tmp_path / "diffprivlib" / "report.md").read_text()
-    assert "words about hidden (not seen again alone)" in report
+    assert "words about hidden (certified) | `programs/mean.float64.hidden.py`" in report
+    for said in ("What else there is to say.", "neighbours: one changes", "sensitivity used: U - L", "Mend it."):
+        assert said in report
+    assert f"words about {known[1]}" not in report
     assert [path.name for path in tmp_path.rglob("*.py")] == ["mean.float64.hidden.py"]
 
 

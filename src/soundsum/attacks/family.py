@@ -188,7 +188,7 @@ FAMILIES: Registry[Family] = Registry(
     "attack",
     first=(
         *("overflow", "saturation_reordering", "reordering", "rounding", "tree_rounding"),
-        *("repeated_rounding_1", "repeated_rounding_2", "special_values", "path"),
+        *("repeated_rounding_1", "repeated_rounding_2", "result_rounding", "special_values", "path"),
     ),
 )
 """Every family, by name."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.auditor.asking import Failure, shorten
+from soundsum.auditor.asking import failure
 from soundsum.auditor.target import call
 
 
@@ -24,7 +24,7 @@ def main() -> None:
             data = records if accepts_runs or records.type.dtype is None else np.asarray(records)
             sums.append(call(noiseless, parameters, data))
         except (Exception, SystemExit) as error:
-            sums.append(Failure("raised", shorten(error, named=True)))
+            sums.append(failure(error))
     with answers:
         pickle.dump(sums, answers)
 

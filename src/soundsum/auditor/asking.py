@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from soundsum.arithmetic.rationals import Value
-from soundsum.auditor.target import Refused, Target, Unsupported
+from soundsum.auditor.target import Raised, Refused, Target, Unsupported
 
 MOST_TEXT = 300
 
@@ -34,19 +34,25 @@ def ask(target: Target, question: Callable[[], Any]) -> Any:
         with warnings.catch_warnings():  # a warning is nobody's output, even where it is turned into an error
             warnings.simplefilter("ignore")
             return question()
-    except Refused as error:
-        return Failure("refused", shorten(error))
-    except (Unsupported, MemoryError, TimeoutError, RecursionError) as error:
-        return Failure("unsupported", shorten(error))
-    except target.refuses as error:
-        return Failure("refused", shorten(error, named=True))
     except (Exception, SystemExit) as error:
-        return Failure("raised", shorten(error, named=True))
+        return failure(error, target.refuses)
 
 
-def shorten(error: BaseException, named: bool = False) -> str:
-    """What was said, on one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    if named and not text.startswith(type(error).__name__):
-        text = f"{type(error).__name__}: {text}"
+def failure(error: BaseException, refuses: tuple[type[BaseException], ...] = ()) -> Failure:
+    """What an error says; `refuses` are those by which a library declines."""
+    match error:
+        case Refused():
+            return Failure("refused", _line(str(error)))
+        case Unsupported() | MemoryError() | TimeoutError() | RecursionError():
+            return Failure("unsupported", _line(str(error) or type(error).__name__))
+        case Raised():
+            return Failure("raised", _line(str(error)))
+    kind, said = type(error).__name__, _line(str(error))
+    text = said if said.startswith(kind) else f"{kind}: {said}" if said else kind
+    return Failure("refused" if isinstance(error, refuses) else "raised", text)
+
+
+def _line(text: str) -> str:
+    """What was said, on one line of a bounded length."""
+    text = " ".join(text.split())
     return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."

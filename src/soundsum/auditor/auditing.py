@@ -8,13 +8,17 @@ may be seen in outputs alone. A target that cannot be asked ends its own part of
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from soundsum.attacks import FAMILIES, Attack
 from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.examining import Examination
-from soundsum.auditor.finding import Audit, Finding
+from soundsum.auditor.finding import Finding
 from soundsum.auditor.opening import open_targets
+from soundsum.auditor.process import Limits
+from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
 
 RUNS, ALPHA, SECONDS, MEMORY = 10_000, 1e-6, 60.0, 8 << 30
@@ -42,7 +46,7 @@ def audit(
     target: a Target, several, or the name of a library or of its function: "numpy", "diffprivlib", "diffprivlib.mean".
     attacks: "all", or names of families, or attacks of your own.
     runs, alpha: of releases: pairs of runs for each attack at most, and the rate of false alarms for each target.
-    seconds, memory: the limits for each target.
+    seconds, memory: the limits for each target, and for each call of a library that is run in a process of its own.
     search: also look for neighbours that no family has. sampling: False leaves releases alone.
     install, spec: audit a library in an environment made for it; a spec replaces the pinned one.
 
@@ -54,7 +58,7 @@ def audit(
     _check(runs, alpha, seconds, memory)
     families, own = _wanted(attacks)
     began = time.monotonic()
-    targets = _targets(target, install, spec)
+    targets = _targets(target, install, spec, Limits(seconds, int(memory)))
     findings: list[Finding] = []
     evidence: dict[str, float] = {}
     left_out: dict[str, tuple[str, ...]] = {}
@@ -81,10 +85,20 @@ def audit(
     )
 
 
-def _targets(target: Target | str | Iterable[Target], install: bool, spec: str | None) -> list[Target]:
+def _targets(target: Target | str | Iterable[Target], install: bool, spec: str | None, limits: Limits) -> list[Target]:
     if isinstance(target, str):
-        return open_targets(target, install=install, spec=spec)
-    return [target] if isinstance(target, Target) else list(target)
+        return open_targets(target, install, spec, limits)
+    return [target] if isinstance(target, Target) else _named_apart(list(target))
+
+
+def _named_apart(targets: list[Target]) -> list[Target]:
+    """Targets of which no two are known by the same name: the second of a name is called name (2)."""
+    seen: Counter[str] = Counter()
+    apart = []
+    for one in targets:
+        seen[one.name] += 1
+        apart.append(one if seen[one.name] == 1 else replace(one, name=f"{one.name} ({seen[one.name]})"))
+    return apart
 
 
 def _wanted(attacks: str | Sequence[str | Attack]) -> tuple[list[str] | None, list[Attack]]:

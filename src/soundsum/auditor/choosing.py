@@ -54,10 +54,13 @@ class Allowance:
         """A part of what is left, from now on."""
         return Allowance(max(0.0, self.left) * part, self.memory, rate=self.rate, left_out=self.left_out)
 
-    def allow(self, made: Attack, times: float = 2.0) -> bool:
-        """Whether the attack fits, with its datasets added so many times in all; if not, it is noted."""
+    def allow(self, made: Attack, times: float = 2.0, streams: bool = False) -> bool:
+        """Whether the attack fits, with its datasets added so many times in all; if not, it is noted.
+
+        `streams`: its records are never all in memory.
+        """
         what = f"{made.name} with {records_in_words(made.records)} records"
-        needed = made.records * _itemsize(made) * COPIES
+        needed = 0 if streams else made.records * _itemsize(made) * COPIES
         if needed > self.memory:
             self.left_out.append(f"{what}: memory ({needed / 2**30:.0f} GB, --memory)")
             return False

@@ -1,7 +1,7 @@
 """Certainty that a sum is what it is: the same again in three fresh processes, with one thread and with two.
 
-Small datasets are added many times in each, as a random sum may be the same three times by chance. If one sum of a
-target differs anywhere, none of it is certain.
+Small datasets are added many times in each, where that is quick, as a random sum may be the same three times by
+chance. If one sum of a target differs anywhere, none of it is certain.
 
 A target that says how (`fresh`) is asked so; a function that others can import is run by `again`, in processes of its
 own. What cannot be sent to another process (a lambda, a closure) is repeated in this one, and the finding says so.
@@ -9,7 +9,6 @@ own. What cannot be sent to another process (a lambda, a closure) is repeated in
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
@@ -20,21 +19,17 @@ from typing import Any
 from soundsum.arithmetic.rationals import Value
 from soundsum.auditor.asking import Failure, ask
 from soundsum.auditor.measuring import Measurement, sum_of
+from soundsum.auditor.process import with_threads
 from soundsum.auditor.target import Target, Unsupported, as_number
 from soundsum.data.runs import Runs
 
 THREADS = (1, 2, 1)
 """The threads of each fresh process."""
 
-THREAD_VARIABLES = (
-    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
-    *("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "SOUNDSUM_THREADS"),
-)
-
 SECONDS = 300.0
 
-TIMES, SMALL = 20, 1 << 12
-"""So often a dataset of at most so many records is added in each process."""
+TIMES, SMALL, SHARE = 20, 1 << 12, 2.0
+"""So often a dataset of at most so many records is added in each process, if that takes at most so many seconds."""
 
 IN_FRESH = "the same in 3 fresh processes, with 1 and 2 threads"
 IN_THIS = "the same each time in this process; the function cannot be imported by another one"
@@ -44,8 +39,9 @@ def confirm(target: Target, seen: Sequence[Measurement]) -> list[tuple[bool, str
     """For each measurement whether all sums came out the same each time, and how that was looked at."""
     asked, expected = [], []
     for one in seen:
+        often = max(1, min(TIMES, int(SHARE / max(one.seconds, 1e-6))))
         for side, answer in zip((one.attack.left, one.attack.right), one.answers, strict=True):
-            times = TIMES if side.size <= SMALL else 1
+            times = often if side.size <= SMALL else 1
             asked += [(side, target.parameters(one.attack.problem, side.size), one.attack)] * times
             expected += [answer] * times
     how, same = IN_FRESH, True
@@ -70,13 +66,12 @@ def _again(target: Target, asked: Sequence[tuple[Runs, Mapping[str, Any]]], thre
         return None
     if b"__main__" in parcel:
         return None
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     ran = subprocess.run(
         [sys.executable, "-m", "soundsum.auditor.again"],
         input=parcel,
         capture_output=True,
         timeout=SECONDS,
-        env=environment,
+        env=with_threads(threads),
     )
     if ran.returncode:
         said = ran.stderr.decode(errors="replace").strip().splitlines()

@@ -167,6 +167,8 @@ SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "array",
                 "prefixItems": [{"type": "array", "items": _reference("value")}, {"type": "integer"}],
+                "items": False,
+                "minItems": 2,
                 "description": "a pattern of values, and how often it repeats",
             },
         },

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soundsum.attacks import Attack
-from soundsum.auditor.asking import Failure, shorten
+from soundsum.auditor.asking import Failure, failure
 from soundsum.auditor.events import Outputs
-from soundsum.auditor.target import Refused, Target, Unsupported
+from soundsum.auditor.target import Refused, Target
 
 BLOCK = 8
 """Runs on one side in a row, of a release that gives several at once."""
@@ -60,19 +60,16 @@ class Drawing:
             return Failure("unsupported", "its release returns nan whatever the data") if empty else None
         if not self.persistent:
             return None
-        said = shorten(self.last, named=not isinstance(self.last, Refused))
+        last = self._failure(self.last)
         if not self.first_error:
-            return (
-                Failure("refused", said)
-                if self._declines(self.last)
-                else Failure("unsupported", f"its release always raises {said}")
-            )
+            always = Failure("unsupported", f"its release always raises {last.text}")
+            return last if last.kind == "refused" else always
         if min(self.since) < SURE:
             return None
-        return Failure("unsupported", f"from run {self.first_error + 1:,} on its release only raises {said}")
+        return Failure("unsupported", f"from run {self.first_error + 1:,} on its release only raises {last.text}")
 
-    def _declines(self, error: BaseException) -> bool:
-        return isinstance(error, (Refused, *self.target.refuses))
+    def _failure(self, error: BaseException) -> Failure:
+        return failure(error, self.target.refuses)
 
     def _block(self, side: int, runs: int) -> list[Any]:
         """Runs on one side; an error is an output as any other, unless it says that there can be none.
@@ -83,11 +80,12 @@ class Drawing:
         drawn: list[Any] = []
         try:
             drawn = self.target.outputs(self.data[side], self.attack.problem, records.size, runs)
-        except (Unsupported, MemoryError, TimeoutError):
-            raise
         except (Exception, SystemExit) as error:
-            if self.attack.outside and (self._declines(error) or not self.target.specials):
-                raise Refused(shorten(error, named=not isinstance(error, Refused))) from None
+            said = self._failure(error)
+            if said.kind == "unsupported":
+                raise
+            if self.attack.outside and (said.kind == "refused" or not self.target.specials):
+                raise Refused(said.text) from None
             if runs > 1:
                 return [one for _ in range(runs) for one in self._block(side, 1)]
             drawn = [error]

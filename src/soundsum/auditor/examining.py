@@ -18,7 +18,7 @@ from soundsum.auditor.choosing import Allowance, attacks_on
 from soundsum.auditor.confirming import confirm
 from soundsum.auditor.finding import Finding, Sampled, Verdict
 from soundsum.auditor.hints import hint, rule_of
-from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all
+from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
 from soundsum.auditor.repros import repro
 from soundsum.auditor.sampling import sample
 from soundsum.auditor.search import search_pair
@@ -106,7 +106,7 @@ class Examination:
         for name, seen in self.measured.items():
             worst = [one for one in seen if one.violates]
             if worst:
-                candidates[name] = min(worst, key=lambda one: one.attack.records)
+                candidates[name] = most_telling(worst)
             elif certain is None or not all(one.one_sided for one in seen):  # which the exception stands for
                 self._add(self._unviolated(name, seen))
         if not candidates:
@@ -169,8 +169,7 @@ class Examination:
         chosen = self._chosen()
         if not chosen:
             return
-        if not self.measured:
-            self.limits.restart()  # finding the attacks is not the target's time
+        self.limits.restart()  # finding the attacks, and confirming what they showed, is not the time of its releases
         pairs = [(made, event) for _, made, event in chosen]
         found, self.evidence = sample(self.target, pairs, self.runs, self.alpha, self.limits, self.progress)
         by_rule: dict[str, list[tuple[Attack, Sampled | Failure]]] = {}
@@ -181,11 +180,19 @@ class Examination:
             before = self.made.get(name)
             if done:
                 self._add(self._joined(name, *max(done, key=lambda pair: pair[1].adjusted), before, len(tried)))
-            elif before is None:
+            else:
                 made, why = tried[0]
                 assert isinstance(why, Failure)
-                verdict = Verdict.REFUSED if why.kind == "refused" else Verdict.UNSUPPORTED
-                self._add(Finding(target=self.target, rule=name, verdict=verdict, attack=made, note=why.text, tried=1))
+                self._add(self._unsampled(name, made, why, before))
+
+    def _unsampled(self, name: str, made: Attack, why: Failure, before: Finding | None) -> Finding:
+        """Where no run gave an output; what the library declines in the end, it has not promised anything of."""
+        verdict = Verdict.REFUSED if why.kind == "refused" else Verdict.UNSUPPORTED
+        if before is None:
+            return Finding(target=self.target, rule=name, verdict=verdict, attack=made, note=why.text, tried=1)
+        if verdict is Verdict.REFUSED and before.verdict is Verdict.VIOLATION_CERTIFIED:
+            return replace(before, verdict=verdict, confirmed="", note=f"its release declines: {why.text}")
+        return replace(before, note="; ".join(filter(None, (before.note, f"no output was seen: {why.text}"))))
 
     def _joined(self, name: str, made: Attack, one: Sampled, before: Finding | None, tried: int) -> Finding:
         shown = one.adjusted >= -math.log(self.alpha)

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import enum
 import math
-import platform
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from soundsum._version import __version__
 from soundsum.arithmetic.rationals import Value, is_special
-from soundsum.arithmetic.words import binary, times
+from soundsum.arithmetic.words import binary, number, times
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.counts import Table
 from soundsum.auditor.target import Target
+from soundsum.privacy.distributions import normal_delta
+
+DOWN = Context(prec=2, rounding=ROUND_FLOOR)
+"""Two digits of a lower bound."""
 
 
 class Verdict(enum.StrEnum):
@@ -115,6 +114,21 @@ class Finding:
         return Fraction(self.measured) / self.claimed
 
     @property
+    def delta_shown(self) -> Fraction | None:
+        """For Gaussian noise of a known size: a lower bound, in rationals, of the delta that sums so far apart have at
+        the promised epsilon; None where the size is not known, or the sums are not numbers.
+        """
+        multiplier, ratio = self.target.noise_multiplier, self.ratio
+        if self.target.noise != "gaussian" or not multiplier or not ratio or is_special(ratio):
+            return None
+        return normal_delta(multiplier**2, Fraction(ratio), self.target.epsilon)
+
+    @property
+    def breaks_delta(self) -> bool:
+        """Whether the sums alone, with Gaussian noise of the size that is used, show (epsilon, delta) broken."""
+        return self.delta_shown is not None and self.delta_shown > self.target.delta
+
+    @property
     def table(self) -> Table | None:
         return None if self.sampled is None else self.sampled.table
 
@@ -140,7 +154,8 @@ class Finding:
                 t, s = self.sampled.table, self.sampled
                 return (
                     f"{s.event.description} in {t.left:,} of {t.left_runs:,} runs on the left and {t.right:,} of "
-                    f"{t.right_runs:,} on the right: epsilon is at least {self.epsilon_lower or 0:.2f}, "
+                    f"{t.right_runs:,} on the right: epsilon is at least {self.epsilon_lower or 0:.2f}"
+                    f"{f' at delta {float(self.target.delta):.2g}' if self.target.delta else ''}, "
                     f"and {float(self.target.epsilon):g} is promised"
                 )
             case Verdict.NOT_REFUTED:
@@ -167,7 +182,18 @@ class Finding:
         reordered = ", for a mere reordering" if self.attack and not self.attack.distance else ""
         if self.claimed == 0:
             return f"the sum moves by {binary(self.measured)}{reordered}, and the sensitivity used is 0"
-        return f"the sum moves by {times(self.ratio or Fraction(0))} the sensitivity used{reordered}"
+        moves = f"the sum moves by {times(self.ratio or Fraction(0))} the sensitivity used{reordered}"
+        return moves if self.delta_shown is None else f"{moves}; {self._of_delta(self.delta_shown)}"
+
+    def _of_delta(self, shown: Fraction) -> str:
+        """What Gaussian noise makes of it: whether (epsilon, delta) itself is broken."""
+        promise = f"({number(self.target.epsilon)}, {float(self.target.delta):.2g})"
+        if self.breaks_delta:
+            least = DOWN.divide(Decimal(shown.numerator), Decimal(shown.denominator))
+            return f"with the Gaussian noise used, delta is then at least {least:g}: {promise} does not hold"
+        return (
+            f"that alone does not show {promise} broken, as the Gaussian noise used has delta {float(shown):.2g} there"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict, exact numbers as strings."""
@@ -187,11 +213,14 @@ class Finding:
             "delta": str(t.delta),
             "claim_quote": t.claim_quote,
             "relation_quote": t.relation_quote,
+            "specials_quote": t.specials_quote,
             "attack": None if made is None else {**made.to_json(), "hex": hexadecimal(made)},
             "sums": None if self.sums is None else [str(x) for x in self.sums],
             "measured": None if self.measured is None else str(self.measured),
             "claimed": None if self.claimed is None else str(self.claimed),
             "ratio": None if self.ratio is None else str(self.ratio),
+            "delta_shown": None if self.delta_shown is None else float(self.delta_shown),
+            "breaks_delta": self.breaks_delta,
             "confirmed": self.confirmed,
             "sampled": None if self.sampled is None else _sampled_json(self.sampled),
             "tried": self.tried,
@@ -230,71 +259,3 @@ def _sampled_json(s: Sampled) -> dict[str, Any]:
         if s.histogram is None
         else {"edges": s.histogram.edges, "left": s.histogram.left, "right": s.histogram.right},
     }
-
-
-def _platform() -> dict[str, str]:
-    return {"soundsum": __version__, "python": platform.python_version(), "numpy": np.__version__,
-            "machine": platform.platform()}  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Audit:
-    """All findings, and what they rest on.
-
-    `alpha` is the probability, for each target, of a statistical verdict against one that keeps its promise.
-    """
-
-    findings: tuple[Finding, ...]
-    alpha: float
-    runs: int
-    seconds: float
-    evidence: Mapping[str, float] = field(default_factory=dict)  # ln of each target's average e-value
-    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    platform: Mapping[str, str] = field(default_factory=_platform)
-
-    @property
-    def violations(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.verdict.violation)
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return tuple({id(f.target): f.target for f in self.findings}.values())
-
-    def of(self, target: Target) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.target is target)
-
-    def verdict_of(self, target: Target) -> Verdict:
-        """The gravest of a target's verdicts; refused or unsupported only if nothing else was seen."""
-        order = (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL, Verdict.NOT_REFUTED, Verdict.REFUSED)
-        seen = {f.verdict for f in self.of(target)}
-        return next((verdict for verdict in order if verdict in seen), Verdict.UNSUPPORTED)
-
-    @property
-    def tally(self) -> dict[str, int]:
-        """How many targets there are of each verdict."""
-        every = [self.verdict_of(target) for target in self.targets]
-        return {str(verdict): every.count(verdict) for verdict in Verdict}
-
-    @property
-    def exit_code(self) -> int:
-        return 1 if self.violations else 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "soundsum": __version__,
-            "alpha": self.alpha,
-            "runs": self.runs,
-            "seconds": round(self.seconds, 3),
-            "platform": dict(self.platform),
-            "targets": [
-                {
-                    "name": t.name,
-                    "verdict": str(self.verdict_of(t)),
-                    "environment": dict(t.environment),
-                    "log10_e_average": self.evidence[t.name] / math.log(10) if t.name in self.evidence else None,
-                    "left_out": list(self.left_out.get(t.name, ())),
-                }
-                for t in self.targets
-            ],
-            "findings": [finding.to_json() for finding in self.findings],
-        }

@@ -77,6 +77,13 @@ RULES = {
             ("grid",),
         ),
         Rule(
+            "result_rounding",
+            "The result is rounded by more than a record",
+            "The sum is so large that the floats around it lie further apart than one record can move it.",
+            "Release an integer count of steps, or a float wide enough for n times the bound: add integers on a grid",
+            ("grid",),
+        ),
+        Rule(
             "path",
             "A float result has to jump",
             "From all records at the lower bound to all at the upper, one record at a time, a result that is a float "

@@ -22,6 +22,9 @@ from soundsum.data.runs import Runs
 SLIGHT = Fraction(1, 100)
 """What is over the claim by less than this part of it is noted and no error."""
 
+CLEAR = 8
+"""So many times the claim is as clear as anybody needs: larger attacks of that family are not tried."""
+
 REPEATS = 5
 """So often an error on one side only has to come, and to stay away on the other."""
 
@@ -36,6 +39,7 @@ class Measurement:
     claimed: Fraction | None
     answers: tuple[Answer, Answer]
     modulus: int | None = None
+    seconds: float = 0.0  # what the two sums took
 
     @property
     def sums(self) -> tuple[Value, Value] | None:
@@ -98,13 +102,20 @@ def measure(target: Target, made: Attack) -> Measurement:
     claimed = ask(target, lambda: target.claim(problem, size))
     if isinstance(claimed, Failure):
         return Measurement(made, None, (claimed, claimed))
+    began = time.monotonic()
     left, right = (sum_of(target, side, made) for side in (made.left, made.right))
-    return Measurement(made, claimed, (left, right), target.modulus)
+    return Measurement(made, claimed, (left, right), target.modulus, time.monotonic() - began)
 
 
 def sum_of(target: Target, side: Runs, made: Attack) -> Answer:
     answer: Answer = ask(target, lambda: target.sum_of(side, made.problem))
     return answer
+
+
+def most_telling(seen: list[Measurement]) -> Measurement:
+    """Of violations the smallest that is clear; where none is, the one that moves the sum most."""
+    clear = [one for one in seen if one.strength >= CLEAR]
+    return min(clear, key=lambda one: one.attack.records) if clear else max(seen, key=lambda one: one.strength)
 
 
 def always_one_sided(target: Target, seen: Measurement) -> bool:
@@ -119,13 +130,13 @@ def always_one_sided(target: Target, seen: Measurement) -> bool:
 def measure_all(
     target: Target, limits: Allowance, families: list[str] | None = None, progress: Progress = lambda text: None
 ) -> Iterator[Measurement]:
-    """Every family at growing sizes, cheapest first; a family is done once one of its attacks is a violation."""
+    """Every family at growing sizes, cheapest first; a family is done once one of its attacks is a clear violation."""
     done: set[str] = set()
     first = True
     for made in attacks_on(target, families):
         if first:
             limits.restart()  # finding the attacks is not the target's time
-        if made.name in done or not limits.allow(made, times_asked(made)):
+        if made.name in done or not limits.allow(made, times_asked(made), bool(target.streams)):
             continue
         progress(f"{made.name}, {made.records:,} records")
         began = time.monotonic()
@@ -134,6 +145,6 @@ def measure_all(
             limits.restart()
         first = False
         limits.took(int(made.records * times_asked(made)), time.monotonic() - began)
-        if seen.violates and made.name != "special_values":  # whose forms are apart
+        if seen.violates and seen.strength >= CLEAR and made.name != "special_values":  # whose forms are apart
             done.add(made.name)
         yield seen

@@ -1,20 +1,22 @@
 """From a name to targets: teaching targets, soundsum's methods, adapters to libraries, and functions of one's own.
 
 "numpy" is every target of that library, "numpy.sum" those of one function, "mypkg.mod:my_sum" a function that can be
-imported. Adapters outside this repository are found by the entry point group `soundsum.adapters`: a function without
-arguments that returns targets.
+imported. Adapters outside this repository are found by the entry point group `soundsum.adapters`: a function that
+returns targets, without arguments, or with one that is given the limits of workers.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import os
 import sys
 from importlib.metadata import entry_points
 from typing import Any
 
-from soundsum.auditor import own_methods, teaching
+from soundsum.auditor import adapters, own_methods, teaching
+from soundsum.auditor.process import Limits
 from soundsum.auditor.target import Target
 
 GROUP = "soundsum.adapters"
@@ -22,32 +24,26 @@ GROUP = "soundsum.adapters"
 
 def known_libraries() -> list[str]:
     """Every name that can be audited."""
-    adapters = _adapters()
-    own = [] if adapters is None else list(adapters.NAMES)
-    return [*teaching.names(), "soundsum", *own, *(entry.name for entry in entry_points(group=GROUP))]
+    return [*teaching.names(), "soundsum", *adapters.NAMES, *(entry.name for entry in entry_points(group=GROUP))]
 
 
-def _adapters() -> Any:
-    """The adapters to real libraries."""
-    try:
-        return importlib.import_module("soundsum.auditor.adapters")
-    except ModuleNotFoundError:
-        return None
-
-
-def open_targets(name: str, install: bool = False, spec: str | None = None) -> list[Target]:
+def open_targets(
+    name: str, install: bool = False, spec: str | None = None, limits: Limits | None = None
+) -> list[Target]:
     """The targets of a library, or of one of its functions; a ValueError names the nearest if there are none.
+
+    `limits` are those of the processes that libraries are run in.
 
     >>> [t.name for t in open_targets("soundsum.modular")][:1]
     ['soundsum.modular[int64, change_one]']
     """
     if ":" in name:
         raise ValueError(f"target={name!r}: a function of your own needs its promise; give --dtype and --relation")
+    limits = limits or Limits()
+    if adapters.split_name(name) is not None:
+        return adapters.open_adapter(name, install, spec, limits=limits)
     library, _, function = name.partition(".")
-    adapters = _adapters()
-    if adapters is not None and (within := adapters.split_name(name)) is not None:
-        return list(adapters.open_adapter(within[0], install=install, spec=spec, function=within[1]))
-    found = _open(library, install or spec is not None)
+    found = _open(library, install or spec is not None, limits)
     if found is None:
         raise ValueError(_unknown(name, known_libraries()))
     chosen = [t for t in found if not function or t.name == name or t.name.startswith((f"{name}[", f"{name}."))]
@@ -56,7 +52,7 @@ def open_targets(name: str, install: bool = False, spec: str | None = None) -> l
     return chosen
 
 
-def _open(library: str, install: bool) -> list[Target] | None:
+def _open(library: str, install: bool, limits: Limits) -> list[Target] | None:
     if library not in known_libraries():
         return None
     if install:
@@ -67,7 +63,8 @@ def _open(library: str, install: bool) -> list[Target] | None:
         return teaching.targets(library)
     for entry in entry_points(group=GROUP):
         if entry.name == library:
-            return list(entry.load()())
+            make = entry.load()
+            return list(make(limits) if inspect.signature(make).parameters else make())
     return None
 
 

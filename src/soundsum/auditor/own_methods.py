@@ -88,6 +88,7 @@ def _target(method: str, kind: NumberType, relation: Relation) -> Target | None:
         modulus=example.modulus,
         deterministic=not example.randomised,
         accepts_runs=True,
+        streams="numpy" not in method,  # which adds an array
         refuses=(ValueError,),
         library="soundsum",
         version=__version__,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from soundsum.auditor.finding import Audit
+    from soundsum.auditor.summary import Audit
 
 MODES = ("deterministic", "full", "off")
 

@@ -20,19 +20,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from soundsum.auditor.target import Refused, Unsupported
+from soundsum.auditor.target import Raised, Refused, Unsupported
 from soundsum.data.runs import Runs
 
 WORKER = Path(__file__).with_name("worker.py")
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "POLARS_MAX_THREADS")
+THREADS = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    *("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "SOUNDSUM_THREADS"),
+)
+"""The variables by which libraries are told how many threads to use."""
 
 START = 300.0
-"""A library may take this many seconds to import: some start a Java machine."""
-
-
-class Raised(Exception):
-    """The library raised, and not to decline the parameters; the text is its exception."""
+"""A library may take this many seconds to import, and whatever else its adapter starts then: some a Java machine."""
 
 
 class Missing(ImportError):
@@ -41,7 +41,7 @@ class Missing(ImportError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take: seconds, and bytes of memory (0: no limit)."""
+    """What one call may take: seconds, and bytes of memory beyond what the library takes to load."""
 
     seconds: float = 60.0
     memory: int = 8 << 30
@@ -85,7 +85,7 @@ class Process:
 
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process runs)
-        environment = {**os.environ, **dict.fromkeys(THREADS, str(self.threads)), "PYTHONUNBUFFERED": "1"}
+        environment = {**with_threads(self.threads), "PYTHONUNBUFFERED": "1"}
         environment.pop("PYTHONPATH", None)
         self._running = subprocess.Popen(
             [self.python, WORKER, self.adapter, str(self.limits.memory)],
@@ -140,6 +140,11 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+
+
+def with_threads(threads: int) -> dict[str, str]:
+    """The environment's variables, with so many threads."""
+    return {**os.environ, **dict.fromkeys(THREADS, str(threads))}
 
 
 def runs_as_text(data: Runs) -> dict[str, Any]:

@@ -34,8 +34,9 @@ class Library:
         name, roles = plain["name"], plain["roles"]
         functions: dict[str, Any] = {role: _function(self.process, name, role, names) for role, names in roles.items()}
         rest = {key: value for key, value in plain.items() if key not in ("name", "roles")}
+        promised = {"streams": False, "specials": bool(rest.get("specials_quote")), **rest}
         return Target(
-            **rest,
+            **promised,
             **functions,
             name=f"{self.name}.{name}",
             library=self.name,

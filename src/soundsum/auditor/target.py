@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from soundsum.arithmetic import words
 from soundsum.arithmetic.numbers import NumberType, double, float64, number_type
 from soundsum.arithmetic.rationals import Value, decimal, exact, is_special
 from soundsum.data.relations import Relation
@@ -41,6 +42,10 @@ class Unsupported(Exception):
     """The library could not be asked: it crashed, hung, or ran out of memory."""
 
 
+class Raised(Exception):
+    """The library raised in another process, and not to decline the parameters; the text is its exception."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """A mechanism, its promise, and the quotations that back it.
@@ -48,14 +53,17 @@ class Target:
     release: draws one noisy output (or `runs` of them, where the signature names it).
     noiseless: the mechanism's own sum before noise, by its own code.
     claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
-    name: what it is known by in reports and baselines; by default where the function lies, as module.function.
+    name: what it is known by in reports and baselines; by default where the function lies and what it promises.
     dtype, relation, bounds, epsilon, delta: what is promised of which records; without `bounds` attacks choose them.
     size_known: whether the mechanism knows how many records there are; by default as the relation says.
     ordered: whether the documented relation looks at the order of records; by default as the relation does.
     modulus: for sums that wrap around on purpose, with noise that does too.
     deterministic: whether `noiseless` gives the same for the same records each time.
-    specials: whether NaN and infinities are among the records the documentation allows.
+    noise_multiplier: for Gaussian noise, its standard deviation over the sensitivity used; with it, a finding says
+        which delta the sums show at the promised epsilon.
+    specials, specials_quote: whether NaN and infinities are among the records the documentation allows, and where.
     accepts_runs: whether data is taken as Runs, whatever its size, instead of an array.
+    streams: whether memory does not grow with the number of records; by default as `accepts_runs`.
     refuses: the exceptions by which the library declines parameters.
     fresh: `noiseless` in a process of its own; what is certified is confirmed there.
     repro: lines that import the library and define noiseless(data) or release(data), for a program that stands alone;
@@ -80,16 +88,19 @@ class Target:
     size_known: bool | None = None
     ordered: bool | None = None
     noise: Noise | None = None
+    noise_multiplier: Any = None
     modulus: int | None = None
     deterministic: bool = True
     specials: bool = True
     accepts_runs: bool = False
+    streams: bool | None = None
     refuses: tuple[type[BaseException], ...] = ()
     library: str = ""
     version: str = ""
     source: str = ""
     claim_quote: str = ""
     relation_quote: str = ""
+    specials_quote: str = ""
     repro: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     fresh: Fresh | None = field(default=None, compare=False)
@@ -108,13 +119,27 @@ class Target:
         self._set("ordered", relation.ordered if self.ordered is None else bool(self.ordered))
         self._set("epsilon", _share("epsilon", self.epsilon, most=None))
         self._set("delta", _share("delta", self.delta, most=1))
-        self._set("name", self.name or _where_defined(own))
+        self._set("streams", self.accepts_runs if self.streams is None else bool(self.streams))
+        if self.noise_multiplier is not None:
+            self._set("noise_multiplier", _share("noise_multiplier", self.noise_multiplier, most=None))
         if self.bounds is not None:
             self._set("bounds", _bounds(self.bounds, self.dtype))
-        elif not all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None):
+        self._set("name", self.name or f"{_where_defined(own)}[{self._promise()}]")
+        if self.bounds is not None:
+            return
+        if not all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None):
             raise ValueError(
                 f"{self.name} takes no lower and upper, so its bounds are fixed; give them as bounds=(lower, upper)"
             )
+
+    def _promise(self) -> str:
+        """What tells apart two targets of one function that were given no names."""
+        parts = [self.dtype.name, str(self.relation)]
+        if self.bounds is not None:
+            parts.append(" to ".join(words.binary(bound) for bound in self.bounds))
+        defaults = {"epsilon": Fraction(1), "delta": Fraction(0), "statistic": "sum", "modulus": None}
+        parts += [f"{name}={getattr(self, name)}" for name, usual in defaults.items() if getattr(self, name) != usual]
+        return ", ".join(parts)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -216,11 +241,18 @@ def _names(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def _where_defined(function: Any) -> str:
-    """What a function is known by where no name is given: where it lies, so that two do not share one."""
-    while isinstance(function, partial):
-        function = function.func
+    """What a function is known by where no name is given: where it lies, and what is bound of its parameters."""
+    if isinstance(function, partial):
+        bound = [*map(_shown, function.args), *(f"{name}={_shown(x)}" for name, x in function.keywords.items())]
+        return f"{_where_defined(function.func)}({', '.join(bound)})"
     own = function if hasattr(function, "__qualname__") else type(function)
     return f"{getattr(own, '__module__', None) or 'builtins'}.{own.__qualname__}"
+
+
+def _shown(value: Any) -> str:
+    """A value that is the same in every process; of an object its type."""
+    plain = value is None or isinstance(value, str | int | float | Fraction)
+    return repr(value) if plain else type(value).__name__
 
 
 def _takes_bounds(function: Callable[..., Any]) -> bool:

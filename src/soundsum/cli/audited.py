@@ -17,7 +17,8 @@ from soundsum.arithmetic.words import binary, number
 from soundsum.attacks.words import dataset, layout
 from soundsum.auditor.auditing import audit
 from soundsum.auditor.counts import show_p_value
-from soundsum.auditor.finding import Audit, Finding, Verdict
+from soundsum.auditor.finding import Finding, Verdict
+from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
 
 STYLE = {
@@ -55,11 +56,15 @@ def _headline(done: Audit) -> Text:
     found = len(done.violations)
     where = sum(done.verdict_of(target).violation for target in done.targets)
     of = f"{len(done.targets):,} target{'s' * (len(done.targets) != 1)}"
-    line = Text()
+    unasked, line = len(done.unasked), Text()
     if found:
         line.append(f"{found:,} violation{'s' * (found != 1)}", "bold red").append(f" in {where:,} of {of}")
+    elif unasked == len(done.targets):
+        return line.append("nothing could be audited", "yellow").append(f" of {of}, {done.seconds:,.1f} s")
     else:
         line.append("no violation found", "green").append(f" in {of}")
+    if unasked:
+        line.append(f"; {unasked:,} could not be audited", "yellow")
     return line.append(f", {done.seconds:,.1f} s")
 
 

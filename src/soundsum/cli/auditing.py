@@ -1,4 +1,4 @@
-"""The command that audits. Exit code 1 if a violation was found."""
+"""The command that audits. Exit code 1 if a violation was found, 2 if nothing could be audited."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def audit(
     attacks: Annotated[
         list[str] | None, typer.Option("--attack", help="Only this family; may be repeated.", metavar="NAME")
     ] = None,
-    time: Annotated[float, typer.Option(help="Seconds for each target.")] = 60.0,
-    memory: Annotated[str, typer.Option(help="The most memory that datasets may take, such as 8G.")] = "8G",
+    time: Annotated[float, typer.Option(help="Seconds for each target, and for each call in a worker.")] = 60.0,
+    memory: Annotated[str, typer.Option(help="The most memory that a target's datasets may take, such as 8G.")] = "8G",
     runs: Annotated[int, typer.Option(help="Pairs of runs of a release for each attack; 0 for none.")] = 10_000,
     alpha: Annotated[float, typer.Option(help="The rate of false alarms of statistical verdicts.")] = 1e-6,
     search: Annotated[bool, typer.Option("--search", help="Also search for neighbours that no family has.")] = False,

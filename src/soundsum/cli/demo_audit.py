@@ -9,7 +9,8 @@ from rich.markup import escape
 
 from soundsum.auditor import own_methods
 from soundsum.auditor.adapters import environment_of, open_adapter
-from soundsum.auditor.finding import Audit, Finding
+from soundsum.auditor.finding import Finding
+from soundsum.auditor.summary import Audit
 from soundsum.cli.audited import watch
 from soundsum.data.relations import Relation
 

@@ -161,6 +161,23 @@ def gaussian_delta(sigma2: Fraction, sensitivity: int, epsilon: Fraction) -> Fra
     return _probability(UP.add(integral, UP.divide(top, DOWN.multiply(DOWN.sqrt(DOWN.of(sigma2)), DOWN.root_2_pi))))
 
 
+def normal_delta(sigma2: Fraction, apart: Fraction, epsilon: Fraction) -> Fraction:
+    """The delta, rounded down, that normal noise shows at epsilon on two numbers so far apart (Balle and Wang 2018).
+
+    It is P(X > a) - e^epsilon P(X > a + apart) with a = epsilon sigma2 / apart - apart / 2: beyond a one density is
+    e^epsilon times the other and more, so no other event has a larger difference.
+
+    >>> epsilon = Fraction(1)
+    >>> [f"{float(normal_delta(Fraction(16), Fraction(apart), epsilon)):.2e}" for apart in ("1", "1.5")]
+    ['2.92e-06', '7.20e-04']
+    """
+    sigma2, apart, epsilon = _above_zero("sigma2", sigma2), _above_zero("apart", apart), Fraction(epsilon)
+    a = epsilon * sigma2 / apart - apart / 2
+    taken = UP.multiply(UP.exp(UP.of(epsilon)), _normal_tail(a + apart, sigma2, UP))
+    shown = DOWN.subtract(_normal_tail(a, sigma2, DOWN), taken)
+    return Fraction(shown) if shown > TINY else Fraction(0)
+
+
 # How much noise a promise needs
 
 

@@ -11,8 +11,9 @@ from soundsum.arithmetic.rationals import is_special, nearest_float
 from soundsum.arithmetic.words import binary, number
 from soundsum.attacks.words import dataset
 from soundsum.auditor.counts import show_p_value
-from soundsum.auditor.finding import Audit, Finding, Verdict, hexadecimal
+from soundsum.auditor.finding import Finding, Verdict, hexadecimal
 from soundsum.auditor.hints import rule_for
+from soundsum.auditor.summary import Audit
 from soundsum.report import TEMPLATES, template
 from soundsum.reproduce.plots import Line, Plot
 

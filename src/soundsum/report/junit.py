@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from soundsum.auditor.finding import Audit, Finding, Verdict
+from soundsum.auditor.finding import Finding, Verdict
+from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from soundsum._version import __version__
 from soundsum.auditor.baseline import BASELINE
-from soundsum.auditor.finding import Audit, Finding, Verdict
+from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.hints import rule_for
+from soundsum.auditor.summary import Audit
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 PLACE = re.compile(r"(?P<file>.+\.\w+):(?P<line>\d+)")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import soundsum as ss
-from soundsum.auditor.process import Limits, Missing, Raised
+from soundsum.auditor.opening import open_targets
+from soundsum.auditor.process import Limits, Missing
 from soundsum.auditor.remote import Library
-from soundsum.auditor.target import Refused, Unsupported
+from soundsum.auditor.target import Raised, Refused, Unsupported
 
 TOY = Path(__file__).with_name("toy.py")
 THREE = ss.Runs("float64", [(0.5, 2), ((0.25, 1), 1)])
@@ -101,3 +102,44 @@ def test_a_library_that_is_not_there_is_missing(tmp_path):
     adapter.write_text("def targets():\n    import a_library_that_is_not_there\n")
     with pytest.raises(Missing, match="a_library_that_is_not_there"):
         Library("absent", Path(sys.executable), adapter, Limits()).targets()
+
+
+@pytest.fixture
+def toys_package(tmp_path, monkeypatch):
+    """A package that brings the toy by entry point, as others bring their adapters."""
+    (tmp_path / "toys.py").write_text(
+        "from pathlib import Path\nfrom soundsum.auditor.adapters import open_file\n\n\n"
+        f"def targets(limits):\n    return open_file('toys', Path({str(TOY)!r}), limits=limits)\n"
+    )
+    about = tmp_path / "toys-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[soundsum.adapters]\ntoys = toys:targets\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, limits, verdict, said",
+    [
+        ("hangs", {"seconds": 2}, "UNSUPPORTED", "no answer in 2 seconds; a longer limit (--time) may do"),
+        ("eats", {"memory": 1 << 30}, "UNSUPPORTED", "out of memory"),
+        ("eats", {"memory": 4 << 30}, "NOT_REFUTED", ""),
+    ],
+)
+def test_an_audits_limits_are_those_of_its_workers(toys_package, name, limits, verdict, said):
+    audit = ss.audit(f"toys.{name}", ["special_values"], runs=0, **limits)
+    assert {str(finding.verdict) for finding in audit.findings} == {verdict}
+    assert all(said in finding.note for finding in audit.findings)
+    assert audit.seconds < 60
+
+
+def test_the_limits_reach_the_adapters_that_are_here():
+    many = ss.Runs("int32", [(1, 1 << 22)])
+    for memory, fits in ((1 << 20, False), (1 << 30, True)):
+        (target,) = open_targets("opendp.sum.sized.symmetric.int32", limits=Limits(60, memory))
+        problem = target.problem(0, 1, many.size)
+        if fits:
+            assert target.sum_of(many, problem) == 1 << 22
+        else:
+            with pytest.raises(Unsupported, match="out of memory"):
+                target.sum_of(many, problem)

@@ -20,7 +20,8 @@ def drawn(data, epsilon, runs):
 
 
 def target(name, **more):
-    return {"name": name, "dtype": "float64", "relation": "symmetric", "version": "1", "bounds": (0, 1), **more}
+    promise = {"dtype": "float64", "relation": "symmetric", "bounds": (0, 1), "specials_quote": "any number"}
+    return {"name": name, "version": "1", **promise, **more}
 
 
 def targets():
@@ -36,7 +37,7 @@ def targets():
     yield target("crashes", noiseless=lambda data: os.kill(os.getpid(), signal.SIGSEGV))
     yield target("exits", noiseless=lambda data: os._exit(7))
     yield target("hangs", noiseless=lambda data: time.sleep(60))
-    yield target("eats", noiseless=lambda data: np.ones(1 << 28).sum())
+    yield target("eats", noiseless=lambda data: np.ones(1 << 28).sum(), claimed=lambda: 1)
     yield target("process", noiseless=lambda data: os.getpid())
     yield target("threads", noiseless=lambda data: int(os.environ["OMP_NUM_THREADS"]))
 

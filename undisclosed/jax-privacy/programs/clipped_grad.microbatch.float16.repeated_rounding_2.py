@@ -1,7 +1,7 @@
 # jax-privacy.clipped_grad.microbatch.float16 2.0.0: repeated_rounding_2, insert_delete neighbours
 from fractions import Fraction
 import numpy as np
-lower, upper, epsilon, size = float.fromhex("-0x1.ff00000000000p-8"), 1.0, 1.0, None
+lower, upper, epsilon, size = float.fromhex("-0x1.ff00000000000p-5"), 1.0, 1.0, None
 import jax, jax.numpy as jnp, os; from jax_privacy import clipping, noise_addition
 summed = clipping.clipped_grad(lambda w, x: w * x, l2_clip_norm=1.0625 * max(abs(lower), abs(upper)) + 1e-5, keep_batch_dim=False, microbatch_size=1)
 def noiseless(data): return summed(jnp.ones((), "float16"), jnp.asarray(data, "float16")).item()
@@ -10,8 +10,8 @@ def release(data):
     return privatizer.update(summed(jnp.ones((), "float16"), jnp.asarray(data, "float16")), privatizer.init(jnp.zeros((), "float16")))[0].item()
 def key(): return jax.random.key(int.from_bytes(os.urandom(4), "big"))
 def rows(*parts): return np.concatenate([np.tile(np.array([float.fromhex(x) for x in xs.split()], 'float16'), n) for xs, n in parts])
-left = rows(("0x1.0000000000000p+0", 16), ("0x1.0080000000000p-7 -0x1.ff00000000000p-8", 8))
-right = rows(("0x1.0000000000000p+0", 15), ("0x1.0080000000000p-7 -0x1.ff00000000000p-8", 8))
+left = rows(("0x1.0000000000000p+0", 128), ("0x1.0080000000000p-4 -0x1.ff00000000000p-5", 64))
+right = rows(("0x1.0000000000000p+0", 127), ("0x1.0080000000000p-4 -0x1.ff00000000000p-5", 64))
 def number(x): return Fraction(x.item() if hasattr(x, "item") else x)
 a, b = number(noiseless(left)), number(noiseless(right))
 claimed = Fraction("2392559820038713/2251799813685248")

@@ -1,7 +1,7 @@
 # opacus.functorch.float32 1.6.0: repeated_rounding_2, insert_delete neighbours
 from fractions import Fraction
 import numpy as np
-lower, upper, epsilon, size = float.fromhex("-0x1.fffff80000000p-6"), 1.0, 1.0, None
+lower, upper, epsilon, size = float.fromhex("-0x1.fffff80000000p-4"), 1.0, 1.0, None
 import torch, opacus.grad_sample.utils as g, opacus.optimizers as o, opacus.utils.fast_gradient_clipping_utils as f; BY_SUM = dict(expected_batch_size=None, loss_reduction="sum")
 def step(data, noise, C):
     model = g.wrap_model(torch.nn.Linear(1, 1, False, dtype=torch.float32), "functorch", loss_reduction="sum")
@@ -10,8 +10,8 @@ def step(data, noise, C):
 def noiseless(data): return step(data, 0, 1.0625 * max(abs(lower), abs(upper)) + 1e-5)
 def release(data): return step(data, 4.0625, 1.0625 * max(abs(lower), abs(upper)) + 1e-5)
 def rows(*parts): return np.concatenate([np.tile(np.array([float.fromhex(x) for x in xs.split()], 'float32'), n) for xs, n in parts])
-left = rows(("0x1.0000000000000p+0", 524288), ("0x1.0000040000000p-5 -0x1.fffff80000000p-6", 262144))
-right = rows(("0x1.0000000000000p+0", 524287), ("0x1.0000040000000p-5 -0x1.fffff80000000p-6", 262144))
+left = rows(("0x1.0000000000000p+0", 2097152), ("0x1.0000040000000p-3 -0x1.fffff80000000p-4", 1048576))
+right = rows(("0x1.0000000000000p+0", 2097151), ("0x1.0000040000000p-3 -0x1.fffff80000000p-4", 1048576))
 def number(x): return Fraction(x.item() if hasattr(x, "item") else x)
 a, b = number(noiseless(left)), number(noiseless(right))
 claimed = Fraction("2392559820038713/2251799813685248")

@@ -1,7 +1,7 @@
 # pipeline-dp.sum.float16 0.3.1: repeated_rounding_2, insert_delete neighbours
 from fractions import Fraction
 import numpy as np
-lower, upper, epsilon, size = float.fromhex("-0x1.ff00000000000p-8"), 1.0, 1.0, None
+lower, upper, epsilon, size = float.fromhex("-0x1.ff00000000000p-5"), 1.0, 1.0, None
 import pipeline_dp as p, unittest.mock as mock; columns = lambda x: x[0], lambda x: 0, lambda x: x[1]
 def release(data):
     accountant = p.NaiveBudgetAccountant(epsilon, 0); once = dict(max_partitions_contributed=1, max_contributions_per_partition=1, min_value=lower, max_value=upper)
@@ -11,8 +11,8 @@ def release(data):
 def noiseless(data, seen=[]):  # what is given to the mechanism
     with mock.patch.object(p.dp_computations.AdditiveMechanism, "add_noise", lambda self, x: seen.append(x) or x): seen.clear(); release(data); return seen[0]
 def rows(*parts): return np.concatenate([np.tile(np.array([float.fromhex(x) for x in xs.split()], 'float16'), n) for xs, n in parts])
-left = rows(("0x1.0000000000000p+0", 16), ("0x1.0080000000000p-7 -0x1.ff00000000000p-8", 8))
-right = rows(("0x1.0000000000000p+0", 15), ("0x1.0080000000000p-7 -0x1.ff00000000000p-8", 8))
+left = rows(("0x1.0000000000000p+0", 128), ("0x1.0080000000000p-4 -0x1.ff00000000000p-5", 64))
+right = rows(("0x1.0000000000000p+0", 127), ("0x1.0080000000000p-4 -0x1.ff00000000000p-5", 64))
 def number(x): return Fraction(x.item() if hasattr(x, "item") else x)
 a, b = number(noiseless(left)), number(noiseless(right))
 claimed = Fraction("1")

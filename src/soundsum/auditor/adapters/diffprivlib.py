@@ -1,6 +1,7 @@
 """diffprivlib (IBM): sums, means and variances of NumPy arrays.
 
-The sum before noise is what the library hands to its mechanism's `randomise`; the sensitivity is that mechanism's own.
+The sum before noise is what the library hands to its mechanism's `randomise`, and not what is made of it afterwards (an
+array of the records' type, with keepdims); the sensitivity is that mechanism's own.
 `std` is the root of `var`, after noise, and so no target of its own.
 """
 
@@ -11,15 +12,23 @@ from functools import partial
 from typing import Any
 
 RELATION = (
-    "No relation is documented. The number of records is used without noise (array.size, tools/utils.py:739), and "
-    "sensitivity=upper - lower is what a change of one of n records can do; read most narrowly, in its place."
+    "No relation is documented. The number of records is used without noise, and the sensitivity is what a change of "
+    'one of n records can do ("sensitivity=upper - lower, lower=lower * array.size" (tools/utils.py:739)); read most '
+    "narrowly, the record is changed in its place."
 )
 
 CLAIMS = {
-    "sum": "sensitivity=upper - lower (tools/utils.py:739)",
-    "mean": "sensitivity=(upper - lower) / array.size (tools/utils.py:293)",
-    "var": "sensitivity=((upper - lower) / array.size) ** 2 * (array.size - 1) (tools/utils.py:451)",
+    "sum": '"sensitivity=upper - lower" (tools/utils.py:739)',
+    "mean": '"sensitivity=(upper - lower) / array.size" (tools/utils.py:293)',
+    "var": '"sensitivity=((upper - lower) / array.size) ** 2 * (array.size - 1)" (tools/utils.py:451)',
 }
+
+SPECIALS = {
+    "nansum": '"Sum of array elements over a given axis with differential privacy, ignoring NaNs" (tools/utils.py:657)',
+    "nanmean": '"arithmetic mean along the specified axis, ignoring NaNs" (tools/utils.py:212)',
+    "nanvar": '"variance along the specified axis, ignoring NaNs" (tools/utils.py:365)',
+}
+"""Of the other functions nobody says that NaN is among the records."""
 
 PATHS = {
     "sum": ("float64", "float32", "float16", "int64", "int32", "uint8"),
@@ -40,8 +49,9 @@ PROGRAM = """\
 from unittest.mock import patch
 from diffprivlib.tools import utils
 def release(data): return utils.{call}(data, epsilon=epsilon, bounds=(lower, upper){options})
-def noiseless(data):  # what the mechanism is given
-    with patch.object(utils.{mechanism}, "randomise", lambda self, value: value): return release(data)
+def noiseless(data, seen=[]):  # what the mechanism is given
+    with patch.object(utils.{mechanism}, "randomise", lambda self, x: seen.append(x) or x): seen.clear(); release(data)
+    return seen[0]
 """
 
 
@@ -50,7 +60,7 @@ def claimed(lower: Any, upper: Any, epsilon: Any, size: int, program: str, kind:
     import numpy as np
 
     space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}
-    exec(program.replace("lambda self, value: value", "lambda self, value: self.sensitivity"), space)
+    exec(program.replace("seen.append(x)", "seen.append(self.sensitivity)"), space)
     records = 1 if "utils.sum(" in program or "utils.nansum(" in program else size  # a sum's is the same for all sizes
     return space["noiseless"](np.full(records, lower, kind))
 
@@ -81,4 +91,5 @@ def targets() -> Iterator[dict[str, Any]]:
                 "source": "diffprivlib/tools/utils.py",
                 "claim_quote": f"{CLAIMS[of]}, read from the mechanism",
                 "relation_quote": RELATION,
+                "specials_quote": SPECIALS.get(call, ""),
             }

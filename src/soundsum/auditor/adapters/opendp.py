@@ -103,7 +103,6 @@ def targets() -> Iterator[dict[str, Any]]:
             "relation": relation,
             "statistic": name.split(".")[0] if name.startswith(("mean", "variance")) else "sum",
             "noise": "laplace" if dtype in FLOATS else "discrete_laplace",
-            "specials": False,
             "version": version("opendp"),
             "source": expression,
             "claim_quote": f"the transformation's own stability map, at distance {1 if relation in METRICS else 2}",

@@ -14,14 +14,15 @@ MOST = 1 << 19
 """More rows than this take minutes in the local backend, which handles them one by one in Python."""
 
 RELATION = (
-    "The unit is the privacy id (DataExtractors.privacy_id_extractor); sensitivities are those of one id added or "
-    "removed (max(|min_value|, |max_value|), dp_computations.py:787). Order is not spoken of; read most narrowly, kept."
+    "The unit is the privacy id, here one record; the sensitivity is what one id added or removed can do "
+    '("max_abs_values(params.min_value, params.max_value)" (dp_computations.py:787)). Order is not spoken of; read '
+    "most narrowly, the others keep theirs."
 )
 
 CLAIMS = {
-    "sum": "linf = max(abs(min_value), abs(max_value)) (dp_computations.py:787), read from the mechanism",
-    "mean": "linf = (max_value - min_value) / 2 (dp_computations.py:812), read from the normalized sum's mechanism",
-    "variance": "abs(middle - min_value) (dp_computations.py:308), read where the normalized sum gets its noise",
+    "sum": '"max_abs_val * params.max_contributions_per_partition" (dp_computations.py:791), read from the mechanism',
+    "mean": '"(params.max_value - params.min_value) / 2" (dp_computations.py:812), read from the mechanism',
+    "variance": '"max_contributions_per_partition * abs(middle - min_value)" (dp_computations.py:343), read in its use',
 }
 
 PROGRAM = """\

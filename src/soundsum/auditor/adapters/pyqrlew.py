@@ -17,7 +17,7 @@ MOST = 1 << 20
 """More rows than this take too long to insert."""
 
 RELATION = (
-    '"privacy_unit: definition of privacy unit to be protected" (Relation.rewrite_with_differential_privacy): one id'
+    'one id: "definition of privacy unit to be protected" (Relation.rewrite_with_differential_privacy, privacy_unit)'
 )
 
 CLAIM = "standard deviation in the rewritten SQL over the noise multiplier of dp_event()"
@@ -43,7 +43,8 @@ def feed(data: Any) -> Any:
     return data.array()
 
 
-def claimed(lower: Any, upper: Any, epsilon: Any, program: str, dtype: str) -> Any:
+def noise(lower: Any, upper: Any, epsilon: Any, program: str, dtype: str) -> tuple[float, float]:
+    """The standard deviation in the rewritten query, and the multiplier that the library reports."""
     import numpy as np
 
     space: dict[str, Any] = {"lower": lower, "upper": upper, "epsilon": epsilon}
@@ -53,7 +54,12 @@ def claimed(lower: Any, upper: Any, epsilon: Any, program: str, dtype: str) -> A
     multiplier = re.search(r"noise_multiplier: ([0-9.eE+-]+)", str(done.dp_event()))
     if found is None or multiplier is None:
         raise NotImplementedError("the rewritten query has no noise of the form that is looked for")
-    return float(found[1]) / float(multiplier[1])
+    return float(found[1]), float(multiplier[1])
+
+
+def claimed(lower: Any, upper: Any, epsilon: Any, program: str, dtype: str) -> Any:
+    deviation, multiplier = noise(lower, upper, epsilon, program, dtype)
+    return deviation / multiplier
 
 
 def targets() -> Iterator[dict[str, Any]]:
@@ -73,11 +79,14 @@ def targets() -> Iterator[dict[str, Any]]:
                 "epsilon": 1,
                 "delta": 1e-5,
                 "noise": "gaussian",
-                "specials": False,
                 "version": version("pyqrlew"),
                 "source": "pyqrlew.Relation.rewrite_with_differential_privacy",
                 "relation_quote": RELATION,
             }
             if name == "sum":
-                target |= {"claimed": partial(claimed, program=program, dtype=dtype), "claim_quote": CLAIM}
+                target |= {
+                    "claimed": partial(claimed, program=program, dtype=dtype),
+                    "claim_quote": CLAIM,
+                    "noise_multiplier": noise(0, 1, 1, program, dtype)[1],
+                }
             yield target

@@ -27,7 +27,7 @@ import struct
 from pydp.algorithms import laplacian
 def fed(data):
     algorithm = laplacian.{call}(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype="{kind}")
-    algorithm.add_entries(data.tolist()); return algorithm
+    [algorithm.add_entries(x.tolist()) for x in np.array_split(data, len(data) // 2**20 + 1)]; return algorithm
 def release(data): return fed(data).result()
 """
 SUM_BEFORE_NOISE = "def noiseless(data): return struct.unpack('<d', fed(data).serialize().to_bytes()[-8:])[0]\n"
@@ -97,6 +97,7 @@ def targets() -> Iterator[dict[str, Any]]:
             "dtype": dtype,
             "relation": "symmetric",
             "ordered": True,
+            "streams": True,
             "noise": "laplace" if floats else "discrete_laplace",
             "version": version("python-dp"),
             "refuses": (Declined,),

@@ -14,9 +14,9 @@ from typing import Any
 MOST = 1 << 21
 """More rows than this take minutes to insert into SQLite."""
 
-RELATION = "input_metric = dp.symmetric_distance() (sql/_mechanisms/laplace.py:42), with row_privacy: a row is a person"
+RELATION = '"input_metric = dp.symmetric_distance()" (_mechanisms/laplace.py:42), with row_privacy: a row is a person'
 
-CLAIM = "the scale that OpenDP's sum gives for the bounds (sql/_mechanisms/laplace.py:54), times epsilon, read from it"
+CLAIM = 'the scale found for OpenDP\'s sum, "self.scale = discovered_scale" (_mechanisms/laplace.py:54), times epsilon'
 
 PROGRAM = """\
 import pandas, snsql, unittest.mock as mock; from snsql.sql._mechanisms.laplace import Laplace

@@ -1,7 +1,7 @@
 """Tumult Analytics: the sum of a column in Spark (tmlt.core's Sum), and sessions' sums, averages and variances.
 
 The sum before noise is the transformation that a session's query is compiled to, the sensitivity what its stability
-function says; a release is a query of a session. Spark runs in the worker, on one core, and needs Java.
+function says; a release is a query of a session. Spark runs in the worker, on one core, from the start, and needs Java.
 """
 
 from __future__ import annotations
@@ -17,11 +17,19 @@ MOST = 1 << 20
 """More rows than this take minutes to hand over to Spark."""
 
 RELATIONS = {
-    "symmetric": ("SymmetricDifference", "input metric SymmetricDifference; a session protects AddOneRow by it"),
-    "change_one": ("HammingDistance", 'input metric HammingDistance: "h - l if the input metric is HammingDistance"'),
+    "symmetric": (
+        "SymmetricDifference",
+        '"Protects the addition or removal of a single row" (tmlt/analytics/protected_change.py:44): AddOneRow',
+        '"sensitivity = max(abs(self.upper), abs(self.lower))" (spark_transformations/agg.py:796)',
+    ),
+    "change_one": (
+        "HammingDistance",
+        '"The number of elements that are different between two sets of the same size. [...] It ignores ordering" '
+        "(tmlt/core/metrics.py:376): an input metric of Sum, which sessions do not use",
+        '"sensitivity = self.upper - self.lower" (spark_transformations/agg.py:799)',
+    ),
 }
-
-CLAIM = "Sum.stability_function(1) (tmlt/core/transformations/spark_transformations/agg.py:788)"
+"""The metric, what it says of neighbours, and the sensitivity that Sum's stability function takes."""
 
 SPARK = """\
 import pandas, pyspark.sql, tmlt.analytics as a, tmlt.core.domains.spark_domains as d, tmlt.core.metrics as m, \
@@ -56,16 +64,16 @@ def targets() -> Iterator[dict[str, Any]]:
     import tmlt.analytics  # noqa: F401  (whether it is there)
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    exec(SPARK + "table([0.0]).count()", {})  # a Java machine takes its time, which is not that of a call
     exact = "*(e.ExactNumber.from_float(x, False) for x in (lower, upper))"
     for dtype, kind, bounds in (("float64", "Float", exact), ("int64", "Integer", "lower, upper")):
         common = {
             "feed": feed,
             "dtype": dtype,
             "noise": "laplace" if dtype == "float64" else "discrete_laplace",
-            "specials": False,
             "version": version("tmlt.analytics"),
         }
-        for relation, (metric, quote) in RELATIONS.items():
+        for relation, (metric, quote, claim) in RELATIONS.items():
             program = SPARK + BEFORE_NOISE.format(kind=kind, metric=metric, bounds=bounds)
             whole = program + (SESSION.format(call="sum") if relation == "symmetric" else "")
             yield {
@@ -75,7 +83,7 @@ def targets() -> Iterator[dict[str, Any]]:
                 "claimed": partial(claimed, program=program),
                 "relation": relation,
                 "source": "tmlt/core/transformations/spark_transformations/agg.py",
-                "claim_quote": CLAIM,
+                "claim_quote": f"{claim}, read from the transformation",
                 "relation_quote": quote,
             }
         for call in ("average", "variance"):

@@ -1,0 +1,89 @@
+"""An Audit: the findings of all targets together, the verdict of each, and what they rest on."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from soundsum._version import __version__
+from soundsum.auditor.finding import Finding, Verdict
+from soundsum.auditor.target import Target
+
+
+def _platform() -> dict[str, str]:
+    return {"soundsum": __version__, "python": platform.python_version(), "numpy": np.__version__,
+            "machine": platform.platform()}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """All findings, and what they rest on.
+
+    `alpha` is the probability, for each target, of a statistical verdict against one that keeps its promise.
+    """
+
+    findings: tuple[Finding, ...]
+    alpha: float
+    runs: int
+    seconds: float
+    evidence: Mapping[str, float] = field(default_factory=dict)  # ln of each target's average e-value
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    platform: Mapping[str, str] = field(default_factory=_platform)
+
+    @property
+    def violations(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.verdict.violation)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple({id(f.target): f.target for f in self.findings}.values())
+
+    def of(self, target: Target) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.target is target)
+
+    def verdict_of(self, target: Target) -> Verdict:
+        """The gravest of a target's verdicts; refused or unsupported only if nothing else was seen."""
+        order = (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL, Verdict.NOT_REFUTED, Verdict.REFUSED)
+        seen = {f.verdict for f in self.of(target)}
+        return next((verdict for verdict in order if verdict in seen), Verdict.UNSUPPORTED)
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How many targets there are of each verdict."""
+        every = [self.verdict_of(target) for target in self.targets]
+        return {str(verdict): every.count(verdict) for verdict in Verdict}
+
+    @property
+    def unasked(self) -> tuple[Target, ...]:
+        """The targets that could not be audited at all."""
+        return tuple(target for target in self.targets if self.verdict_of(target) is Verdict.UNSUPPORTED)
+
+    @property
+    def exit_code(self) -> int:
+        """1 if there is a violation; 2 if nothing could be audited, which is not to pass for an audit; else 0."""
+        return 1 if self.violations else 2 if len(self.unasked) == len(self.targets) else 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "soundsum": __version__,
+            "alpha": self.alpha,
+            "runs": self.runs,
+            "seconds": round(self.seconds, 3),
+            "platform": dict(self.platform),
+            "targets": [
+                {
+                    "name": t.name,
+                    "verdict": str(self.verdict_of(t)),
+                    "environment": dict(t.environment),
+                    "log10_e_average": self.evidence[t.name] / math.log(10) if t.name in self.evidence else None,
+                    "left_out": list(self.left_out.get(t.name, ())),
+                }
+                for t in self.targets
+            ],
+            "findings": [finding.to_json() for finding in self.findings],
+        }
