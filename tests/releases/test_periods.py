@@ -143,7 +143,7 @@ def test_crossed_with_others_and_with_each_other(silent):
     renamed = TABLE.rename_columns(["x", "seen_month", "id", "seen", "sent", "day"])
     named = ss.count(renamed, 1, by=["seen_month", ss.month("seen", FIRST, LAST)], groups=[["a"], None])
     assert named.to_arrow().column_names[:2] == ["seen_month", "seen_month_group"]
-    with pytest.raises(ValueError, match="names a column twice"):
+    with pytest.raises(ValueError, match="'month of seen' is there twice"):
         ss.count(TABLE, 1, by=[ss.month("seen"), ss.month("seen")], groups=[["2024-01"], ["2024-01"]])
 
 
@@ -182,10 +182,9 @@ def test_the_ledger_and_the_release_say_by_what(tmp_path):
     by = ["ward", ss.month("sent", FIRST, LAST, zone="Europe/Vienna")]
     one = ss.count(TABLE, 1, by=ss.week("seen", "2024-W01", "2024-W02"), budget=budget)
     two = ss.count(TABLE, 1, by=by, groups=[["a"], None], budget=budget)
-    assert [entry.what.split("group", 1)[1] for entry in budget.entries()] == [
-        "s), by week of seen",
-        "s), by ward, month of sent in Europe/Vienna",
-    ]
+    first, second = [entry.what for entry in budget.entries()]
+    assert ", by week of seen, " in first
+    assert ", by ward, month of sent in Europe/Vienna, " in second
     for releases in (one, two):
         written = json.loads(next(iter(releases.values())).to_json())
         assert compare_release(written) == []
@@ -249,7 +248,9 @@ def test_an_owner_says_between_which_dates(silent):
     assert next(iter(owner.count(1, by=ss.week("seen")))) == dt.date(2023, 12, 18)
     hours = list(owner.count(1, by=ss.hour("seen")))
     assert (hours[0], hours[-1]) == (dt.datetime(2023, 12, 24), dt.datetime(2024, 4, 30, 23))
-    assert [entry.what.split(", by ")[1] for entry in budget.entries()][:2] == ["month of seen", "ward, month of seen"]
+    first, second = [entry.what for entry in budget.entries()][:2]
+    assert ", by month of seen, " in first
+    assert ", by ward, month of seen, " in second
     for by in (ss.month("day"), ["ward", ss.month("day")], ss.month("x")):
         with pytest.raises(ValueError, match="groups= is missing"):
             owner.count(1, by=by)
