@@ -34,7 +34,24 @@ DOUBLES = [
 FLOATS = [
     None if x is None else float(np.float32(min(max(x, -3.4e38), 3.4e38) if math.isfinite(x) else x)) for x in DOUBLES
 ]
-INTEGERS = [0, 1, -1, None, 7, -8, 2**31, -(2**31) - 1, 2**52, 2**63 - 1, -(2**63), 2**62, 12345, -999, 2**40]
+INTEGERS = [
+    0,
+    1,
+    -1,
+    None,
+    2**53 + 1,
+    7,
+    -8,
+    2**31,
+    -(2**31) - 1,
+    2**52,
+    2**63 - 1,
+    -(2**63),
+    2**62,
+    12345,
+    -999,
+    2**40,
+]
 PRICES = ["0.00", "0.01", "-0.01", "12.50", None, "99999999.99", "-99999999.99", "3.14", "1000.00", "-2.50"]
 DEEP = [None if p is None else f"{p}0000000000000001" for p in PRICES]
 WORDS = ["a", "b", "A", "", None, "ä", "ab", "a ", "'; DROP TABLE t; --", "c", "\U0001f600", "%s {t} `k`"]
@@ -51,6 +68,9 @@ MOMENTS = [
     None,
     datetime.datetime(1969, 12, 31, 23),
     datetime.datetime(2011, 12, 30, 11),
+    datetime.datetime(2024, 3, 10, 2, 30),  # which New York's clocks do not show
+    datetime.datetime(2024, 3, 10, 3, 30),
+    datetime.datetime(2024, 11, 3, 1, 30),  # which they show twice
     datetime.datetime(9999, 12, 31, 23, 59, 59, 999999),
 ]
 
@@ -121,7 +141,13 @@ QUESTIONS = {
     "sums of floats": ([ss.Sum("f", *bounds) for bounds in FLOAT_BOUNDS[:8]], {}),
     "means and variances": (
         [kind("x", *bounds) for kind in (ss.Mean, ss.Variance) for bounds in FLOAT_BOUNDS[:9]]
-        + [ss.Variance("h", -100, 1000), ss.Mean("i", -(2**63), 2**63 - 1), ss.Mean("price", 0, 50)],
+        + [
+            ss.Variance("h", -100, 1000),
+            ss.Variance("i", -(2**31), 2**31),
+            ss.Variance("price", -(2 * 10**7), 2**31 / 100),
+            ss.Mean("i", -(2**63), 2**63 - 1),
+            ss.Mean("price", 0, 50),
+        ],
         {},
     ),
     "missing ones dropped": (
@@ -209,6 +235,11 @@ QUESTIONS = {
         [ss.Sum("x", -1, 1000), ss.Mean("i", 0, 9), ss.Count()],
         {"where": [("x", ">=", 0.0), ("h", "<", 2**31 - 1), ("price", "!=", Decimal("12.50")), ("s", ">", -(2**15))]},
     ),
+    "where decimals": (
+        [ss.Count(), ss.Sum("x", 0, 9)],
+        {"where": [("price", ">=", 3), ("deep", "<", Decimal("12.5"))]},
+    ),
+    "edges alike": ([ss.Histogram("i", [0, 2**53, 2**62]), ss.Histogram("i", [0.0, 2.0**53, 2.0**62])], {}),
     "where text": (
         [ss.Sum("x", -1, 1000), ss.Histogram("h", [0, 5, 10])],
         {"where": [("word", ">", "A"), ("word", "!=", "'; DROP TABLE t; --"), ("flag", "==", True)]},

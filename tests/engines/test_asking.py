@@ -58,6 +58,29 @@ def test_folders_with_keys_are_read_alike(tmp_path):
         assert [one.value for one in made.values()] == [2, 3]
 
 
+def test_names_of_files_are_no_patterns(tmp_path):
+    for name in ("a*.parquet", "ab.parquet", "export [2024].parquet"):
+        pyarrow.parquet.write_table(ROWS.slice(0, 1), tmp_path / name)
+    for engine in ("memory", "duckdb", "polars"):
+        assert ss.sum(tmp_path, 0, 10, 10**6, column="pay", engine=engine).value == pytest.approx(3, abs=0.01)
+
+
+def test_a_broken_byte_fails_no_read(tmp_path):
+    words = pa.array([b"a", b"a\xff", b"b"]).view(pa.string())
+    pyarrow.parquet.write_table(pa.table({"x": [1.0, 2.0, 4.0], "word": words}), tmp_path / "t.parquet")
+    for engine in ("memory", "duckdb", "polars"):
+        made = ss.sum(tmp_path / "t.parquet", 0, 9, 10**6, column="x", by="word", groups=["a", "b"], engine=engine)
+        assert [one.value for one in made.values()] == pytest.approx([1, 4], abs=0.01)
+
+
+def test_a_file_is_no_table_of_a_connection(connection, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.csv").write_text("x\n1\n")
+    for table in ("secret.csv", ("secret.csv",), (str(tmp_path / "secret.csv"),)):
+        with pytest.raises(ValueError, match="there is no table"):
+            ss.sum(connection, 0, 9, 1, table=table, column="x")
+
+
 def test_names_may_be_made_of_anything(connection):
     assert ss.sum(connection, 0, 10, 10**6, table="t", column=HOSTILE).value == pytest.approx(13, abs=0.01)
     assert ss.sum(connection, 0, 10, 10**6, table="clinic.visits", column="pay").value == pytest.approx(13, abs=0.01)

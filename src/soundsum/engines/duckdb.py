@@ -6,6 +6,7 @@ of ours runs in it: no record can make it raise, and what is added up is the ker
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,13 @@ from soundsum.data.scanned import Scanned
 from soundsum.engines.engine import ENGINES, import_extra
 from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy
+
+TABLES = """
+SELECT 1 FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables()
+               UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views())
+WHERE lower(name) = lower($1) AND lower(schema_name) = lower(coalesce($2, schema_name))
+  AND lower(database_name) = lower(coalesce($3, database_name)) LIMIT 1
+"""
 
 
 @ENGINES.register
@@ -58,10 +66,12 @@ def _find(connection: Any, table: Any) -> Any:
     parts = table.split(".") if isinstance(table, str) else table
     import duckdb
 
+    name, schema, database, *more = [*reversed(parts), None, None]
+    known = connection.execute(TABLES, [name, schema, database]).fetchall()
+    if not known or any(more):  # a file of that name must not be read in its place
+        raise ValueError(f"there is no table {table!r} in the connection; check table=")
     try:
         return connection.sql(f"SELECT * FROM {'.'.join(map(quote, parts))}")
-    except duckdb.CatalogException:
-        raise ValueError(f"there is no table {table!r} in the connection; check table=") from None
     except duckdb.Error:
         raise ValueError(f"table={table!r} cannot be read in this connection; check it there") from None
 
@@ -73,7 +83,8 @@ def _read_files(files: list[str], keys: tuple[str, ...], wanted: list[str]) -> I
     folders = f"hive_partitioning = {bool(keys)}, hive_types_autocast = false"
     asked = f"SELECT {', '.join(map(quote, wanted))} FROM read_parquet($files, {folders})"
     with duckdb.connect(":memory:") as connection:
-        yield from pa.RecordBatchReader.from_stream(connection.sql(asked, params={"files": files}))
+        names = [glob.escape(file) for file in files]  # which DuckDB would read as patterns
+        yield from pa.RecordBatchReader.from_stream(connection.sql(asked, params={"files": names}))
 
 
 def quote(name: str) -> str:

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, ClassVar, TypeAlias
 
 from soundsum.arithmetic.grids import as_doubles
-from soundsum.data.paths import Watched, is_path
+from soundsum.data.paths import Watched, is_address, is_path
 from soundsum.data.rows import Rows
 from soundsum.data.schemas import Schema
 from soundsum.registry import Registry
@@ -47,16 +47,18 @@ class Engine(ABC):
     def accepts(cls, data: Any) -> bool:
         """Whether the data is this engine's own, by its type alone, or by how its address begins."""
         if isinstance(data, str):
-            return data.partition("://")[0] in cls.schemes
+            return data.partition("://")[0].lower() in cls.schemes
         kind = type(data)
         return kind.__name__ in cls.classes and kind.__module__.partition(".")[0].strip("_") == cls.package
 
     def require(self, tasks: Sequence[Task], rows: Rows) -> None:
         """Refuses what it cannot add up, before anything is charged; asked of engines that do not run any method."""
         for claim in [task.claim for task in tasks]:
-            grid = None if claim.record_steps is None else claim.record_steps.grid
-            if claim.record_steps is None or (grid is not None and as_doubles(grid) is None):
+            steps = claim.record_steps
+            if steps is None or (steps.grid is not None and as_doubles(steps.grid) is None):
                 raise ValueError(f"method={claim.plan.method!r} is not one that {self.name} can run; leave method out")
+            if any(part.weights[2] for part in claim.parts) and max(-steps.low, steps.high) > 1 << 31:
+                raise ValueError(f"squares are exact for integers within 2^31 in {self.name}; give tighter bounds")
 
     @abstractmethod
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
@@ -73,6 +75,8 @@ def open_engine(
     inside = data.data if isinstance(data, Watched) else data
     own = [kind for kind in reversed(list(ENGINES.values())) if kind.accepts(inside)]
     kind = own[0] if own else ENGINES["memory"]
+    if is_address(inside) and not own:  # which may have a password in it
+        raise ValueError("there is no engine for this kind of address; PostgreSQL's begin with postgresql://")
     if engine is not None:
         kind = _named(engine, kind, inside)
     if table is not None and not kind.has_tables:

@@ -34,6 +34,6 @@ def _read_files(files: list[str], keys: tuple[str, ...], wanted: list[str]) -> I
     import polars as pl
 
     texts = dict.fromkeys(keys, pl.String)
-    lazy = pl.scan_parquet(files, hive_partitioning=bool(keys), hive_schema=texts or None)
+    lazy = pl.scan_parquet(files, hive_partitioning=bool(keys), hive_schema=texts or None, glob=False)
     for frame in lazy.select(wanted).collect_batches():
         yield from frame.to_arrow().to_batches()

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from soundsum.data.boundary import read_within
+from soundsum.data.filters import Condition
 from soundsum.data.rows import Rows
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
@@ -47,11 +48,19 @@ class Postgres(Engine):
     schema: Catalog
 
     def __init__(self, data: str, beside: Mapping[str, Any], table: Any = None) -> None:
-        self._address, (self._schema_name, self._table_name) = data, _qualify(table)
+        scheme, rest = data.split("://", 1)
+        self._address, (self._schema_name, self._table_name) = f"{scheme.lower()}://{rest}", _qualify(table)
         self._columns = self._describe()
         kinds = {name: _arrow_kind(spelled) for name, (spelled, _) in self._columns.items()}
         words = {name: spelled for name, (spelled, _) in self._columns.items()}
+        if not any(may for _, may in self._columns.values()):
+            raise PermissionError(f"no permission to read the table {self._table_name!r}; its owner may: GRANT SELECT")
         self.schema = Permitted(kinds, words, self._count, {name for name, (_, may) in self._columns.items() if may})
+
+    def require(self, tasks: Sequence[Task], rows: Rows) -> None:
+        super().require(tasks, rows)
+        for column in Query(tasks, rows).columns():
+            self.schema.arrow_type(column)
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         sql = PostgresDialect()
@@ -68,7 +77,7 @@ class Postgres(Engine):
         """A cursor in a transaction that sees one state of the table, writes nothing, and finds pg_catalog alone."""
         import psycopg
 
-        with psycopg.connect(self._address, application_name="soundsum") as connection:
+        with psycopg.connect(self._address, application_name="soundsum", client_encoding="UTF8") as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
             with connection.cursor() as cursor:
@@ -81,7 +90,7 @@ class Postgres(Engine):
             with self._session() as cursor:
                 (encoding,) = cursor.execute("SHOW server_encoding").fetchone()
                 columns = self._read_columns(cursor)
-        except psycopg.Error as error:
+        except (psycopg.Error, UnicodeError, ValueError) as error:
             raise ConnectionError(_explain(error)) from None
         if not columns:
             raise ValueError(
@@ -115,6 +124,11 @@ class Permitted(Catalog):
             raise TypeError(f"column {column!r} is numeric of any scale; cast it in a view, such as to numeric(18, 2)")
         return super()._kind(column, what)
 
+    def expect_value(self, condition: Condition) -> None:
+        if isinstance(condition.value, str) and "\x00" in condition.value:
+            raise ValueError(f"where: {condition.value!r} has a NUL in it, which no text in PostgreSQL has")
+        super().expect_value(condition)
+
 
 class PostgresDialect(Dialect):
     """PostgreSQL's expressions; sum(bigint) is exact, so there are no limbs."""
@@ -147,12 +161,14 @@ class PostgresDialect(Dialect):
         return self._bind(value, "double precision" if kind == "real" else kind)
 
     def list_of(self, name: str, keys: Sequence[tuple[list[Any], Own | None]], places: list[int]) -> str:
+        possible = [i for i in range(len(places)) if not any(_has_nul(own_keys[i]) for own_keys, _ in keys)]
         listed = [
-            self._bind([_unless_nul(x) for x in own_keys], f"{'integer' if own is None else _spell(own.kind)}[]")
+            self._bind([own_keys[i] for i in possible], f"{'integer' if own is None else _spell(own.kind)}[]")
             for own_keys, own in keys
         ]
         columns = ", ".join([*(f"k{i}" for i in range(len(keys))), "place"])
-        return f"unnest({', '.join([*listed, self._bind(places, 'bigint[]')])}) AS {name}({columns})"
+        found = self._bind([places[i] for i in possible], "bigint[]")
+        return f"unnest({', '.join([*listed, found])}) AS {name}({columns})"
 
     def bucket(self, text: str, points: Sequence[Any], own: Own | None) -> str:
         kind = _spell(own.kind) if own is not None else self.double if isinstance(points[0], float) else "numeric"
@@ -237,9 +253,9 @@ def _qualify(table: Any) -> tuple[str, str]:
     raise ValueError("table= is missing: which table of the database, such as table='visits' or 'clinic.visits'")
 
 
-def _unless_nul(key: Any) -> Any:
+def _has_nul(key: Any) -> bool:
     """No text in PostgreSQL has a NUL in it, so none is equal to one that has."""
-    return None if isinstance(key, str) and "\x00" in key else key
+    return isinstance(key, str) and "\x00" in key
 
 
 def _explain(error: Exception) -> str:

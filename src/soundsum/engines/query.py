@@ -113,14 +113,14 @@ class Query:
         self.terms: list[Term] = []
         self.asked = [self._ask(task) for task in tasks]
         if not tasks:
-            self._place(self.layers, None)
+            self._layer(None)
 
     def _ask(self, task: Task) -> Asked:
         statistic, claim = task.statistic, task.claim
         assert claim.record_steps is not None
         cells, column = statistic.cells, statistic.column
         drops = task.missing == "drop" and statistic.takes != "rows"
-        layer = self._place(self.layers, None if cells is None else (column, cells))
+        layer = self._layer(None if cells is None else (str(column), cells))
         counter = self._place(self.counters, column if drops else None)
         integer = None
         if statistic.takes == "numbers":
@@ -130,6 +130,14 @@ class Query:
             if needs_power(claim.parts, power) or (power == 0 and self.rows.person is not None):
                 self._place(self.terms, Term(counter, integer if power else None, power))
         return Asked(layer, counter, integer)
+
+    def _layer(self, wanted: tuple[str, Cells] | None) -> int:
+        """Cells are told apart by how they are written: edges that are integers compare otherwise than floats."""
+        written = [repr(layer) for layer in self.layers]
+        if repr(wanted) not in written:
+            self.layers.append(wanted)
+            return len(written)
+        return written.index(repr(wanted))
 
     @staticmethod
     def _place(listed: list[Any], thing: Any) -> int:

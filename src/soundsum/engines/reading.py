@@ -29,6 +29,16 @@ class FilesReadBy(Scanned):
         import pyarrow as pa
 
         names = wanted or self.names[:1]
+        if any(_may_be_refused(self.arrow_type(name)) for name in names):
+            yield from super()._record_batches(names)
+            return
         schema = pa.schema([(name, self.arrow_type(name)) for name in names])
         for batch in self._read(self._found.files, self._found.keys, names):
             yield batch if batch.schema.types == schema.types else batch.cast(schema)
+
+
+def _may_be_refused(kind: Any) -> bool:
+    """Whether one value may make another reader fail: text with a broken byte, times that it has no room for."""
+    import pyarrow as pa
+
+    return not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))

@@ -229,17 +229,17 @@ class Selection:
         """Each person's parts, clamped, of the groups in which they have most rows, added up."""
         query = self._query
         unit = query.tasks[0].claim.plan.unit
+        unlisted_last = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END"
         ranks = [
-            f"row_number() OVER (PARTITION BY layer, id ORDER BY rows{i} DESC, entry) AS rank{i}"
+            f"row_number() OVER (PARTITION BY layer, id ORDER BY {unlisted_last}, rows{i} DESC, entry) AS rank{i}"
             for i in sorted({own.counter for own in query.asked})
         ]
-        ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e WHERE id IS NOT NULL AND entry IS NOT NULL"
+        ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan
         parts = []
         for t, (task, own) in enumerate(zip(query.tasks, query.asked, strict=True)):
             for p, clamped in enumerate(self._clamped_parts(task, own.counter, own.integer)):
-                counts = (
-                    f"layer = {own.layer} AND rank{own.counter} <= {min(unit.max_groups, query.entries(own.layer))}"
-                )
+                most = min(unit.max_groups, query.entries(own.layer))
+                counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer} AND rank{own.counter} <= {most}"
                 parts.append(f"sum(CASE WHEN {counts} THEN {clamped} ELSE {self._whole(0)} END) AS p{t}_{p}")
         return f"SELECT layer, entry, 0 AS n, {', '.join(parts)} FROM ({ranked}) AS k GROUP BY layer, entry"
 
@@ -282,8 +282,9 @@ class Selection:
         for layer, entry, rows, *rest in found:
             n += int(rows) if layer == 0 else 0
             if entry is not None:
-                limbs = iter(rest)
-                sums.setdefault(layer, {})[entry] = {term: self._read(term, limbs) for term in query.terms}
+                limbs, known = iter(rest), sums.setdefault(layer, {}).setdefault(entry, {})
+                for term in query.terms:
+                    known[term] = known.get(term, 0) + self._read(term, limbs)
         return query.weigh(sums), n
 
     def _read(self, term: Term, limbs: Any) -> int:
@@ -301,8 +302,8 @@ class Selection:
             values = iter(rest)
             for own, parts in zip(query.asked, totals, strict=True):
                 for into, value in zip(parts, values, strict=False):
-                    if own.layer == layer:
-                        into[int(entry)] = int(value)
+                    if own.layer == layer and entry is not None:
+                        into[entry] += int(value)
         return totals
 
 

@@ -8,8 +8,12 @@ on overflow in ANSI mode or wrap around without, so integers are added in limbs 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 from soundsum.data.boundary import read_within
@@ -47,7 +51,12 @@ class Spark(Engine):
 
     def require(self, tasks: Sequence[Task], rows: Rows) -> None:
         super().require(tasks, rows)
+        for column in Query(tasks, rows).columns():
+            self.schema.arrow_type(column)
         for task in tasks:
+            edges = getattr(task.statistic.cells, "edges", ())
+            if any(isinstance(edge, int) and abs(edge) >= MOST_DIGITS for edge in edges):
+                raise ValueError("an edge of the histogram is beyond Spark's 38 digits; leave it out")
             if task.statistic.takes == "numbers" or task.statistic.cells is not None:
                 self._require_digits(str(task.statistic.column))
             allowed = task.claim.plan.unit.max_rows
@@ -66,7 +75,8 @@ class Spark(Engine):
         if known is None or known[0] is not tasks or known[1] is not rows:
             known = (tasks, rows, *self._select(tasks, rows))
         asked, answer = known[2:]
-        return asked.totals(answer.collect())
+        with _in_silence():
+            return asked.totals(answer.collect())
 
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, Any]:
         """The query, and the answer it will have once a job has run."""
@@ -116,6 +126,8 @@ class SparkDialect(Dialect):
 
     def _spell(self, value: Any, kind: Any) -> str:
         """A value of a column's type, spelled so that the session's settings make no difference."""
+        import pyarrow as pa
+
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, str):
@@ -131,6 +143,8 @@ class SparkDialect(Dialect):
             return f"TIMESTAMP_LTZ'{utc.isoformat(sep=' ', timespec='microseconds')} UTC'"
         if isinstance(value, datetime.date):
             return f"DATE'{value.isoformat()}'"
+        if kind is not None and pa.types.is_decimal(kind):  # of its own scale, or it would be rounded
+            return f"CAST('{Decimal(value):f}' AS decimal({kind.precision}, {kind.scale}))"
         scale = max(0, -int(Decimal(int(value) if not isinstance(value, Decimal) else value).as_tuple().exponent))
         return f"CAST('{value:f}' AS decimal(38, {scale}))" if scale else f"CAST('{int(value)}' AS decimal(38, 0))"
 
@@ -141,8 +155,9 @@ class SparkDialect(Dialect):
             f"k{i}": pa.array(own_keys, pa.int32() if own is None else own.kind)
             for i, (own_keys, own) in enumerate(keys)
         }
-        columns["place"] = pa.array(places, pa.int64())
-        self.lists[name] = self._session.createDataFrame(pa.table(columns)).hint("broadcast")
+        table = pa.table({**columns, "place": pa.array(places, pa.int64())})
+        schema = import_module("pyspark.sql.pandas.types").from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+        self.lists[name] = self._session.createDataFrame(table, schema).hint("broadcast")
         return f"{{{name}}} AS {name}"
 
     def bucket(self, text: str, points: Sequence[Any], own: Own | None) -> str:
@@ -191,8 +206,20 @@ class SparkDialect(Dialect):
         return list(limbs(bits))
 
     def limb(self, text: str, shift: int | None, first: bool) -> str:
+        assert not shift or shift < 64
         moved = f"shiftright({text}, {shift})" if shift else f"({text})"
         return moved if first else f"({moved} & {(1 << LIMB) - 1})"
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """PySpark writes what failed, with the record it failed on, to stderr, which the analyst may see."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _read_files(path: Any) -> Any:
@@ -207,12 +234,13 @@ def _read_files(path: Any) -> Any:
         session = sql.SparkSession.builder.appName("soundsum").getOrCreate()
     except Exception:  # of Spark's launcher, which has printed what is wrong
         raise OSError("Spark could not be started; it needs Java 17 or 21: install it, or set JAVA_HOME") from None
+    names = [re.sub(r"([*?{}\[\]\\])", r"\\\1", file) for file in found.files]  # which Spark would read as patterns
     if not found.keys:
-        return read_within(lambda: session.read.parquet(*found.files))
-    own = read_within(lambda: session.read.parquet(found.files[0]).schema)
+        return read_within(lambda: session.read.parquet(*names))
+    own = read_within(lambda: session.read.parquet(names[0]).schema)
     for key in found.keys:
         own = own.add(key, "string")
-    return session.read.schema(own).option("basePath", found.folder).parquet(*found.files)
+    return session.read.schema(own).option("basePath", found.folder).parquet(*names)
 
 
 def _arrow_kind(kind: Any) -> Any:

@@ -96,6 +96,7 @@ class TestRefusedBeforeAnythingIsCharged:
             ("visits", "cost", {"engine": "spark"}, "engine='spark' cannot add up this data"),
             ("visits", "cost", {"by": "who", "groups": ["x"]}, "cannot be looked up in a column of int32"),
             ("visits", "cost", {"where": [("who", "==", 1.5)]}, "no value of column 'who'"),
+            ("visits", "cost", {"where": [("ward", "!=", "\x00")]}, "has a NUL in it"),
             ("visits", "cost", {"privacy_unit": "note"}, "column 'note' is not in the table"),
         ],
     )
@@ -105,6 +106,26 @@ class TestRefusedBeforeAnythingIsCharged:
             ss.sum(address, 0, 1, 1, table=table, column=column, budget=budget, **options)
         assert "\n" not in str(refused.value)
         assert budget.spent.epsilon == 0
+
+    def test_squares_that_would_leave_64_bits(self, address):
+        budget = ss.Budget(epsilon=1)
+        with pytest.raises(ValueError, match="squares are exact for integers within 2"):
+            ss.variance(address, 0, 10**8, 1, table="notes", column="x", budget=budget)
+        assert budget.spent.epsilon == 0
+
+    @pytest.mark.parametrize("scheme", ["mysql", "postgresql+psycopg"])
+    def test_an_address_of_something_else(self, scheme):
+        with pytest.raises(ValueError, match="there is no engine for this kind of address") as refused:
+            ss.sum(f"{scheme}://ann:secret@host/db", 0, 1, 1, column="x")
+        assert "secret" not in str(refused.value)
+
+    def test_a_column_that_is_only_looked_at(self, postgres, address):
+        with pytest.raises(PermissionError, match="no permission to read column 'who'"):
+            ss.count(postgres.address("guest"), 1, table="visits", column="who", missing="drop")
+        with pytest.raises(TypeError, match="json, not"):
+            ss.count(address, 1, table="odd", column="note", missing="drop")
+        with pytest.raises(PermissionError, match="no permission to read the table"):
+            ss.count(postgres.address("guest"), 1, table="made")
 
     def test_no_permission(self, postgres, address):
         guest = postgres.address("guest")

@@ -73,6 +73,19 @@ def test_text_is_compared_by_its_bytes_whatever_the_collation(spark):
     assert ss.count(frame, 10**6, where=[("word", "==", "a")]).value == 1
 
 
+def test_squares_that_would_leave_64_bits_are_refused(spark):
+    frame = spark.createDataFrame(pa.table({"i": pa.array([5, 3 * 10**9], pa.int64())}))
+    with pytest.raises(ValueError, match="squares are exact for integers within 2"):
+        ss.variance(frame, 0, 2**34, 1, column="i")
+
+
+def test_a_read_that_fails_says_nothing_on_the_screen(spark, capfd):
+    frame = spark.createDataFrame(pa.table({"word": ["HIV positive"]})).selectExpr("CAST(word AS double) AS x")
+    with pytest.raises(ss.ReadFailed):
+        ss.sum(frame, 0, 1, 1, column="x")
+    assert "HIV" not in "".join(capfd.readouterr())
+
+
 def test_files_and_an_owner(spark, tmp_path):
     pyarrow.parquet.write_table(pa.table({"x": [1.0, 20.0], "who": [1, 2]}), tmp_path / "rows.parquet")
     made = ss.sum(tmp_path / "rows.parquet", 0, 10, 10**6, column="x", engine="spark")
