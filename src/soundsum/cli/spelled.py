@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from soundsum.engines import open_engine
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
+NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
+SIGNS = "the signs are == != < <= > >=; give --where again for a second condition, and put text in quotes"
 
 
 def list_groups(
@@ -107,13 +110,40 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
     if found is None:
         raise ValueError(f"--where {text!r} is no condition; give a column, a sign and a value, such as 'age >= 18'")
     column, sign, spelled = found[1], "==" if found[2] == "=" else found[2], found[3]
-    quoted = QUOTED.fullmatch(spelled)
-    inside = spelled if quoted is None else quoted[1] if quoted[1] is not None else quoted[2]
+    inside = _unquote(spelled)
+    if inside is None and NO_VALUE.fullmatch(spelled):
+        raise ValueError(f"--where {text!r}: {spelled!r} is no value; {SIGNS}")
     table = _open(file, column, within)
     if not table.has_no_types:
-        (value,) = _typed([inside], table, column, f"give a value of that type in --where {text!r}")
+        typed = [spelled if inside is None else inside]
+        (value,) = _typed(typed, table, column, f"give a value of that type in --where {text!r}")
         return column, sign, value
-    return column, sign, inside if quoted is not None else _number_or_text(spelled)
+    if inside is not None:
+        return column, sign, inside
+    plain = _number_or_text(spelled)
+    if sign not in ("==", "!=") and isinstance(plain, str) and not _is_date(plain):
+        raise ValueError(
+            f"--where {text!r}: {spelled!r} is neither a number nor a date such as 2024-01-31; "
+            "put it in quotes to compare text"
+        )
+    return column, sign, plain
+
+
+def _unquote(spelled: str) -> str | None:
+    """What is in the quotes, if they are one pair, and not 'a' and k == 'b'."""
+    quoted = QUOTED.fullmatch(spelled)
+    if quoted is None:
+        return None
+    inside = quoted[1] if quoted[1] is not None else quoted[2]
+    return None if spelled[0] in inside and NO_VALUE.fullmatch(inside) else inside
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _schema(file: str, within: str | None) -> Any:
