@@ -1,5 +1,6 @@
 """Conditions and groups as they are spelled on the command line: what is read, and what is refused."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.spelled import read_condition
+from soundsum.cli.spelled import list_groups, read_condition
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +73,45 @@ def test_text_in_quotes_is_whatever_it_holds(file, text):
 def test_plain_text_needs_no_quotes():
     for text in ("b", "O'Brien", "north west", "Andorra", "hello!"):
         assert read_condition(f"k = {text}", "t.csv") == ("k", "==", text)
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("a,b", ["a", "b"]),
+        ("a, b ,\tc", ["a", "b", "c"]),
+        (" north west , b", ["north west", "b"]),
+        ('"Smith, Ann", b', ["Smith, Ann", "b"]),
+        ('" a " , b', [" a ", "b"]),
+        ('"say ""hi""",b', ['say "hi"', "b"]),
+        ('5" pipe,b', ['5" pipe', "b"]),
+        ('"a,"', ["a,"]),
+        ("O'Brien,b", ["O'Brien", "b"]),
+    ],
+)
+@pytest.mark.parametrize("option", ["--groups", "--categories"])
+def test_blanks_around_names_do_not_count_and_quotes_keep_them(text, names, option):
+    assert list_groups(text, "t.csv", "k", option) == list_groups(text, "t.parquet", "k", option) == names
+
+
+@pytest.mark.parametrize("text", ['"a,b', '"a"b,c', ' "a'])
+def test_a_quote_that_is_not_closed_is_refused(text):
+    with pytest.raises(ValueError, match="a quote is not closed before the next comma"):
+        list_groups(text, "t.csv", "k")
+
+
+@pytest.mark.parametrize("text", ["a, ,b", "a, ", ",a", " ", '"",a'])
+def test_a_name_of_blanks_is_empty(text):
+    with pytest.raises(ValueError, match="has an empty name in it"):
+        list_groups(text, "t.csv", "k")
+
+
+def test_blanks_around_lines_do_not_count():
+    Path("names.txt").write_text(" a\nb \t\r\n\nSmith, Ann\n")
+    assert list_groups("@names.txt", "t.csv", "k") == ["a", "b", "Smith, Ann"]
+
+
+def test_blanks_after_commas_release_the_same_groups():
+    for option in (["--by", "k", "--groups", "a, b"], ["--by", "k", "--groups", "a,b"]):
+        ran = CliRunner().invoke(app, ["count", "t.csv", "--epsilon", "1000", *option, "--json"])
+        assert [(one["group"], one["value"]) for one in json.loads(ran.stdout)] == [("a", 1), ("b", 1)]

@@ -19,6 +19,7 @@ CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
+NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"|((?!")[^,]*?))\s*(?:,|\Z)')
 SIGNS = "the signs are == != < <= > >=; give --where again for a second condition, and put text in quotes"
 
 
@@ -31,13 +32,13 @@ def list_groups(
     """
     if text is None:
         return None
-    names = _lines(text[1:], option) if text.startswith("@") else text.split(",")
+    names = _lines(text[1:], option) if text.startswith("@") else _split(text, option)
     if not all(names):
         raise ValueError(f"{option} {text!r} has an empty name in it; list names with commas, such as a,b,c")
     if column is None:
         return list(names)
     if isinstance(column, Period):
-        return [one for name in names for one in _list_periods(name.strip(), column)]
+        return [one for name in names for one in _list_periods(name, column)]
     table = _open(file, column, within)
     if table.has_no_types:
         return list(names)
@@ -58,10 +59,24 @@ def read_file(path: str, what: str) -> str:
     raise ValueError(f"{path}: {reason}")
 
 
+def _split(text: str, option: str) -> list[str]:
+    """Names as in a line of CSV, without the blanks around them; those in double quotes keep blanks and commas."""
+    names: list[str] = []
+    place = 0
+    while True:
+        found = NAME.match(text, place)
+        if found is None:
+            raise ValueError(f'{option} {text!r}: a quote is not closed before the next comma; write "a, b",c')
+        names.append(found[2] if found[1] is None else found[1].replace('""', '"'))
+        if not found[0].endswith(","):
+            return names
+        place = found.end()
+
+
 def _lines(path: str, option: str) -> list[str]:
     if is_table(path):
         raise ValueError(f"{option} @{path}: that is a table; give a text file with one name to a line")
-    names = [line for line in read_file(path, "a text file").splitlines() if line.strip()]
+    names = [line.strip() for line in read_file(path, "a text file").splitlines() if line.strip()]
     if not names:
         raise ValueError(f"{option} @{path}: the file is empty; write one name to a line")
     return names
