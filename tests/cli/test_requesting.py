@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -69,6 +70,16 @@ def test_the_example_in_the_help_is_a_request(folder):
     settings, statistics = requesting.read_request("r.toml")
     assert settings["epsilon"] == 1
     assert list(statistics) == ["total", "staff"]
+
+
+def test_the_example_that_the_help_prints_runs(folder):
+    shown = CliRunner().invoke(app, ["release", "--help"], env={"COLUMNS": "100", "TERM": "dumb"}).output
+    example = shown.partition("with request.toml:")[2].partition("Arguments")[0].rpartition("\n")[0]
+    Path("r.toml").write_text("\n".join(line.strip() for line in example.splitlines()))
+    assert list(tomllib.loads(Path("r.toml").read_text())["statistics"]) == ["total", "staff"]
+    ran = ask("--json")
+    assert ran.exit_code == 0, ran.output
+    assert [one["name"] for one in json.loads(ran.stdout)["releases"]] == ["total", "staff"]
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,9 @@ def _common(
     groups: Annotated[
         list[str] | None,
         typer.Option(
-            help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by. Years, months "
-            "and so on also as a range: 2024-01..2024-12."
+            help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by. Blanks around a "
+            'name do not count; double quotes keep blanks and commas: "Smith, Ann",b. Years, months and so on also '
+            "as a range: 2024-01..2024-12."
         ),
     ] = None,
     where: Annotated[

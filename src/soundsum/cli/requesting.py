@@ -63,7 +63,7 @@ def release_several(
 
         epsilon = 1
 
-        [statistics.total]
+        \\[statistics.total]
 
         statistic = "sum"
 
@@ -73,7 +73,7 @@ def release_several(
 
         weight = 2  # twice the share of epsilon that staff gets
 
-        [statistics.staff]
+        \\[statistics.staff]
 
         statistic = "count"
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from soundsum.engines import open_engine
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
+NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
+NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"|((?!")[^,]*?))\s*(?:,|\Z)')
+SIGNS = "the signs are == != < <= > >=; give --where again for a second condition, and put text in quotes"
 
 
 def list_groups(
@@ -28,13 +32,13 @@ def list_groups(
     """
     if text is None:
         return None
-    names = _lines(text[1:], option) if text.startswith("@") else text.split(",")
+    names = _lines(text[1:], option) if text.startswith("@") else _split(text, option)
     if not all(names):
         raise ValueError(f"{option} {text!r} has an empty name in it; list names with commas, such as a,b,c")
     if column is None:
         return list(names)
     if isinstance(column, Period):
-        return [one for name in names for one in _list_periods(name.strip(), column)]
+        return [one for name in names for one in _list_periods(name, column)]
     table = _open(file, column, within)
     if table.has_no_types:
         return list(names)
@@ -55,10 +59,24 @@ def read_file(path: str, what: str) -> str:
     raise ValueError(f"{path}: {reason}")
 
 
+def _split(text: str, option: str) -> list[str]:
+    """Names as in a line of CSV, without the blanks around them; those in double quotes keep blanks and commas."""
+    names: list[str] = []
+    place = 0
+    while True:
+        found = NAME.match(text, place)
+        if found is None:
+            raise ValueError(f'{option} {text!r}: a quote is not closed before the next comma; write "a, b",c')
+        names.append(found[2] if found[1] is None else found[1].replace('""', '"'))
+        if not found[0].endswith(","):
+            return names
+        place = found.end()
+
+
 def _lines(path: str, option: str) -> list[str]:
     if is_table(path):
         raise ValueError(f"{option} @{path}: that is a table; give a text file with one name to a line")
-    names = [line for line in read_file(path, "a text file").splitlines() if line.strip()]
+    names = [line.strip() for line in read_file(path, "a text file").splitlines() if line.strip()]
     if not names:
         raise ValueError(f"{option} @{path}: the file is empty; write one name to a line")
     return names
@@ -107,13 +125,40 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
     if found is None:
         raise ValueError(f"--where {text!r} is no condition; give a column, a sign and a value, such as 'age >= 18'")
     column, sign, spelled = found[1], "==" if found[2] == "=" else found[2], found[3]
-    quoted = QUOTED.fullmatch(spelled)
-    inside = spelled if quoted is None else quoted[1] if quoted[1] is not None else quoted[2]
+    inside = _unquote(spelled)
+    if inside is None and NO_VALUE.fullmatch(spelled):
+        raise ValueError(f"--where {text!r}: {spelled!r} is no value; {SIGNS}")
     table = _open(file, column, within)
     if not table.has_no_types:
-        (value,) = _typed([inside], table, column, f"give a value of that type in --where {text!r}")
+        typed = [spelled if inside is None else inside]
+        (value,) = _typed(typed, table, column, f"give a value of that type in --where {text!r}")
         return column, sign, value
-    return column, sign, inside if quoted is not None else _number_or_text(spelled)
+    if inside is not None:
+        return column, sign, inside
+    plain = _number_or_text(spelled)
+    if sign not in ("==", "!=") and isinstance(plain, str) and not _is_date(plain):
+        raise ValueError(
+            f"--where {text!r}: {spelled!r} is neither a number nor a date such as 2024-01-31; "
+            "put it in quotes to compare text"
+        )
+    return column, sign, plain
+
+
+def _unquote(spelled: str) -> str | None:
+    """What is in the quotes, if they are one pair, and not 'a' and k == 'b'."""
+    quoted = QUOTED.fullmatch(spelled)
+    if quoted is None:
+        return None
+    inside = quoted[1] if quoted[1] is not None else quoted[2]
+    return None if spelled[0] in inside and NO_VALUE.fullmatch(inside) else inside
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _schema(file: str, within: str | None) -> Any:

@@ -1,0 +1,117 @@
+"""Conditions and groups as they are spelled on the command line: what is read, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+from soundsum.cli import app
+from soundsum.cli.spelled import list_groups, read_condition
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("age,k,day\n17,a,2024-01-01\n18,b,2024-02-01\n")
+    days = pa.array(["2024-01-01", "2024-02-01"]).cast(pa.date32())
+    pyarrow.parquet.write_table(pa.table({"age": [17, 18], "k": ["a", "b"], "day": days}), "t.parquet")
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize(
+    "condition, value",
+    [
+        ("age <> 18", "> 18"),
+        ("age => 18", "> 18"),
+        ("age === 18", "= 18"),
+        ("age =! 18", "! 18"),
+        ("age >= 18 and age < 30", "18 and age < 30"),
+        ("k == a or b", "a or b"),
+        ("k == a AND b", "a AND b"),
+        ("age > 1,000", "1,000"),
+        ("age >", ""),
+        ("17 < age < 30", "age < 30"),
+        ("k == 'a' and k == 'b'", "'a' and k == 'b'"),
+        ("k == 'a', 'b'", "'a', 'b'"),
+    ],
+)
+def test_what_is_no_value_is_refused(file, condition, value):
+    with pytest.raises(ValueError, match="is no value") as refused:
+        read_condition(condition, file)
+    assert str(refused.value) == (
+        f"--where {condition!r}: {value!r} is no value; the signs are == != < <= > >=; "
+        "give --where again for a second condition, and put text in quotes"
+    )
+
+
+def test_a_request_is_read_as_strictly():
+    Path("r.toml").write_text("epsilon = 1\nwhere = ['age <> 18']\n[statistics.n]\nstatistic = 'count'")
+    ran = CliRunner().invoke(app, ["release", "t.csv", "r.toml"])
+    assert "--where 'age <> 18': '> 18' is no value" in str(ran.exception)
+
+
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+def test_text_without_quotes_is_not_ordered_in_a_file_without_types(sign):
+    with pytest.raises(ValueError, match="'18y' is neither a number nor a date such as 2024-01-31; put it in quotes"):
+        read_condition(f"age {sign} 18y", "t.csv")
+    assert read_condition(f"k {sign} 'b'", "t.csv") == ("k", sign, "b")
+    assert read_condition(f"k {sign} b", "t.parquet") == ("k", sign, "b")
+    assert read_condition(f"age {sign} -1e3", "t.csv") == ("age", sign, -1000)
+    assert read_condition(f"day {sign} 2024-01-31", "t.csv") == ("day", sign, "2024-01-31")
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("text", ["", "> 18", "a, b", "a and b", "a == b", "!", "O'Brien", " a "])
+def test_text_in_quotes_is_whatever_it_holds(file, text):
+    assert read_condition(f'k == "{text}"', file) == ("k", "==", text)
+    assert read_condition(f"k != '{text}'", file) == ("k", "!=", text)
+
+
+def test_plain_text_needs_no_quotes():
+    for text in ("b", "O'Brien", "north west", "Andorra", "hello!"):
+        assert read_condition(f"k = {text}", "t.csv") == ("k", "==", text)
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("a,b", ["a", "b"]),
+        ("a, b ,\tc", ["a", "b", "c"]),
+        (" north west , b", ["north west", "b"]),
+        ('"Smith, Ann", b', ["Smith, Ann", "b"]),
+        ('" a " , b', [" a ", "b"]),
+        ('"say ""hi""",b', ['say "hi"', "b"]),
+        ('5" pipe,b', ['5" pipe', "b"]),
+        ('"a,"', ["a,"]),
+        ("O'Brien,b", ["O'Brien", "b"]),
+    ],
+)
+@pytest.mark.parametrize("option", ["--groups", "--categories"])
+def test_blanks_around_names_do_not_count_and_quotes_keep_them(text, names, option):
+    assert list_groups(text, "t.csv", "k", option) == list_groups(text, "t.parquet", "k", option) == names
+
+
+@pytest.mark.parametrize("text", ['"a,b', '"a"b,c', ' "a'])
+def test_a_quote_that_is_not_closed_is_refused(text):
+    with pytest.raises(ValueError, match="a quote is not closed before the next comma"):
+        list_groups(text, "t.csv", "k")
+
+
+@pytest.mark.parametrize("text", ["a, ,b", "a, ", ",a", " ", '"",a'])
+def test_a_name_of_blanks_is_empty(text):
+    with pytest.raises(ValueError, match="has an empty name in it"):
+        list_groups(text, "t.csv", "k")
+
+
+def test_blanks_around_lines_do_not_count():
+    Path("names.txt").write_text(" a\nb \t\r\n\nSmith, Ann\n")
+    assert list_groups("@names.txt", "t.csv", "k") == ["a", "b", "Smith, Ann"]
+
+
+def test_blanks_after_commas_release_the_same_groups():
+    for option in (["--by", "k", "--groups", "a, b"], ["--by", "k", "--groups", "a,b"]):
+        ran = CliRunner().invoke(app, ["count", "t.csv", "--epsilon", "1000", *option, "--json"])
+        assert [(one["group"], one["value"]) for one in json.loads(ran.stdout)] == [("a", 1), ("b", 1)]
