@@ -18,7 +18,7 @@ import pyarrow as pa
 import soundsum as ss
 
 HELPERS = {
-    *("arithmetic/rationals", "arithmetic/numbers", "arithmetic/words"),
+    *("arithmetic/rationals", "arithmetic/numbers", "arithmetic/words", "shown"),
     *("data/paths", "data/relations", "randomness", "registry"),
 }
 ROOT = f"{Path(ss.__file__).parent}/"

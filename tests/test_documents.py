@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -34,8 +32,6 @@ def blocks(document, language):
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_documents_run(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if document == "README.md":  # which reads a file it does not make
-        pyarrow.parquet.write_table(pa.table({"pay": np.arange(100.0)}), "pay.parquet")
     namespace = {}
     for block in blocks(document, "python"):
         exec(compile(block, document, "exec"), namespace)

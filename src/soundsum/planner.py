@@ -21,6 +21,7 @@ from soundsum.methods.steps import RecordSteps, steps_from_zero
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.units import RECORD, Norms, Unit
 from soundsum.problem import Problem
+from soundsum.shown import shown
 
 WIDE, GRID = Wide(), OnGrid()
 BY_GROUP = (WIDE, GRID)
@@ -222,6 +223,8 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
     """A method: "auto", "float" (the best that adds floats as floats), a name, or a method made by hand."""
     if isinstance(method, Method):
         return method
+    if not isinstance(method, str):
+        raise ValueError(f"method={shown(method)} is not one of auto, float, {', '.join(METHODS)}")
     if method == "auto":
         return WIDE if isinstance(problem.dtype, IntType) else GRID
     if method == "float":
@@ -231,7 +234,7 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
         reasons = "; ".join(f"{scheme.method}: {scheme.unmet[0]}" for scheme in adding)
         raise ValueError(f"no method that adds floats as floats applies: {reasons}")
     if method not in METHODS:
-        raise ValueError(f"method={method!r} is not one of auto, float, {', '.join(METHODS)}")
+        raise ValueError(f"method={shown(method)} is not one of auto, float, {', '.join(METHODS)}")
     return METHODS[method]
 
 

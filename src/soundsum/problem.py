@@ -13,6 +13,7 @@ from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.arithmetic.rationals import exact, is_special
 from soundsum.arithmetic.words import bound
 from soundsum.data.relations import Relation
+from soundsum.shown import shown
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class Problem:
             "dtype": number_type(dtype),
             "lower": _bound("lower", lower),
             "upper": _bound("upper", upper),
-            "relation": Relation(relation),
+            "relation": Relation.read(relation),
             "size": _count("size", size),
             "max_size": _count("max_size", max_size),
         }
-        fields["limit"] = fields["size"] if Relation(relation).sized else fields["max_size"]
+        fields["limit"] = fields["size"] if Relation.read(relation).sized else fields["max_size"]
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         if self.lower > self.upper:
@@ -116,5 +117,5 @@ def _count(name: str, value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-        raise ValueError(f"{name}={value!r}: a number of records is a whole number, 0 or more")
+        raise ValueError(f"{name}={shown(value)}: a number of records is a whole number, 0 or more")
     return int(value)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TypeVar
 
+from soundsum.shown import shown
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -62,7 +64,7 @@ class Registry(Mapping[str, T]):
     def find(self, name: object) -> T:
         """The thing of this name, or a ValueError with the names there are."""
         if not isinstance(name, str) or name not in self._things:
-            raise ValueError(f"{self.what}={name!r} is not one of {', '.join(self._things)}")
+            raise ValueError(f"{self.what}={shown(name)} is not one of {', '.join(self._things)}")
         return self._things[name]
 
     def __getitem__(self, name: str) -> T:

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from soundsum.arithmetic.rationals import Rounding, Value, floor_log2, is_special, power_of_two, round_half_even
+from soundsum.shown import shown
 
 
 @dataclass(frozen=True)
@@ -325,7 +326,7 @@ def number_type(dtype: object) -> NumberType:
     if name in NAMED:
         return NAMED[name]
     raise TypeError(
-        f"dtype={dtype!r} is not a number type soundsum can add; "
+        f"dtype={shown(dtype)} is not a number type soundsum can add; "
         f"use one of {', '.join(NAMED)}, or IntType(bits, signed), or FloatType(k, l)"
     )
 

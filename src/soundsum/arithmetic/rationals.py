@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from soundsum.shown import shown
+
 Value: TypeAlias = int | Fraction | float
 """A value of a number type: an int, a Fraction, or one of the floats inf, -inf and nan."""
 
@@ -67,7 +69,9 @@ def exact(value: Any, name: str = "value") -> Value:
             return value
         return Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        raise TypeError(f"{name}={value!r} is not a number; give an int, a float, a Fraction or a string") from None
+        raise TypeError(
+            f"{name}={shown(value)} is not a number; give an int, a float, a Fraction or a string"
+        ) from None
 
 
 def _is_endless(text: str) -> bool:

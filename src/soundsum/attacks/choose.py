@@ -256,7 +256,7 @@ def _check(family: Family, situation: Situation, parameters: dict[str, Any]) -> 
 
 
 def _relation(family: Family, relation: Relation | str | None) -> Relation:
-    chosen = family.relations[0] if relation is None else Relation(relation)
+    chosen = family.relations[0] if relation is None else Relation.read(relation)
     if chosen not in family.relations:
         raise ValueError(
             f"relation={chosen}: the datasets of {family.name} are neighbours under {', '.join(family.relations)}; "

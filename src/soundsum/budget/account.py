@@ -16,6 +16,7 @@ from soundsum.budget.limit import Limit
 from soundsum.data.paths import expand
 from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
+from soundsum.shown import shown
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.book import Entry, Kind
@@ -74,10 +75,10 @@ class Budget:
         max_failures: int | None = None,
     ) -> None:
         self.path = None if path is None else os.path.abspath(expand(path))
-        binding = Binding(privacy_unit, Relation(relation or Relation.SYMMETRIC), data)
+        binding = Binding(privacy_unit, Relation.SYMMETRIC if relation is None else Relation.read(relation), data)
         said = None if privacy_unit is None and relation is None and data is None else binding
         if max_failures is not None and (type(max_failures) is not int or max_failures < 1):
-            raise ValueError(f"max_failures={max_failures!r}: give a whole number, 1 or more")
+            raise ValueError(f"max_failures={shown(max_failures)}: give a whole number, 1 or more")
         no_total = epsilon is None and rho is None and not delta
         limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
         self._store: Store

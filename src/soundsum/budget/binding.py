@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundsum.data.relations import Relation
+from soundsum.shown import shown
 
 VALUES = "(ids given as values)"
 """Stands for a column of ids that has no name, which no ledger in a file can know again."""
@@ -43,11 +44,11 @@ class Binding:
     ids: Same | None = None  # the very values, where they have no name
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "relation", Relation.read(self.relation))
         for name in ("privacy_unit", "data"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
-                raise TypeError(f"{name}={value!r} is not a name; give a string, or leave it out")
+                raise TypeError(f"{name}={shown(value)} is not a name; give a string, or leave it out")
         if self.privacy_unit is not None and self.relation != Relation.SYMMETRIC:
             raise ValueError(f"persons come or go, so privacy_unit= needs symmetric, not {self.relation}")
 

@@ -18,6 +18,7 @@ from soundsum.data.keys import is_arrow, plain_keys
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
 from soundsum.data.spellings import read_number
+from soundsum.shown import shown
 
 INT64 = np.iinfo(np.int64)
 
@@ -212,4 +213,4 @@ def is_missing(x: Any) -> bool:
 
 
 def say_column(column: Any) -> str:
-    return "the data" if column is None else f"column {column!r}"
+    return "the data" if column is None else f"column {shown(column)}"

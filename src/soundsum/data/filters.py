@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from soundsum.data.columns import is_missing
 from soundsum.data.spellings import read_number, read_truth
+from soundsum.shown import shown
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -92,11 +93,14 @@ class Filter:
         given = [where] if isinstance(where, tuple) else where
         if not isinstance(given, list) or not given or not all(_is_condition(one) for one in given):
             raise ValueError(
-                f"where={where!r}: give conditions (column, {' or '.join(COMPARE)}, value), such as [('age', '>=', 18)]"
+                f"where={shown(where)}: give conditions (column, {' or '.join(COMPARE)}, value), "
+                "such as [('age', '>=', 18)]"
             )
         for _, _, value in given:
             if _kind(value) is None or is_missing(value):
-                raise ValueError(f"where: {value!r} cannot be compared with; give a number, text, a date or a time")
+                raise ValueError(
+                    f"where: {shown(value)} cannot be compared with; give a number, text, a date or a time"
+                )
         return cls(tuple(Condition(*one) for one in given))
 
     def __str__(self) -> str:
@@ -150,7 +154,9 @@ def read_from_text(value: Any) -> Any:
     kinds = {"truth": pa.bool_(), "number": pa.float64(), "text": pa.string()}
     kind = kinds.get(_kind(value) or "")
     if kind is None:
-        raise ValueError(f"where: a CSV file has numbers, text, true and false, and no {value!r}; compare with text")
+        raise ValueError(
+            f"where: a CSV file has numbers, text, true and false, and no {shown(value)}; compare with text"
+        )
     return kind
 
 
@@ -180,5 +186,7 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         scalar = None
     if scalar is None or not scalar.as_py() == value:
-        raise ValueError(f"where: {value!r} is no value of column {column!r}, which is {kind}; give one of that type")
+        raise ValueError(
+            f"where: {shown(value)} is no value of column {column!r}, which is {kind}; give one of that type"
+        )
     return scalar

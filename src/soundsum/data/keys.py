@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from soundsum import native
 from soundsum.data.moments import is_exact
 from soundsum.data.spellings import read_number, read_truth, read_whole
+from soundsum.shown import say_type, shown
 
 Codes = NDArray[np.int32]
 
@@ -25,16 +26,22 @@ class Groups:
 
     def __init__(self, groups: Any) -> None:
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
-            raise TypeError(f"groups={groups!r} is not a list; give the groups to release, such as groups=['a', 'b']")
+            raise TypeError(
+                f"groups={shown(groups)} is not a list; give the groups to release, such as groups=['a', 'b']"
+            )
         self.names = plain_list(groups)
         if not self.names:
             raise ValueError("groups is empty; list at least one group")
+        for name in self.names:
+            if not isinstance(name, Hashable):
+                raise TypeError(f"groups has {say_type(name)} in it, which is not a value of a column; leave it out")
         if None in self.names:
             raise ValueError("groups has None in it; rows without a group are left out, so leave it out too")
         self._places = {name: place for place, name in enumerate(self.names)}
         if len(self._places) != len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise ValueError(f"groups names {twice!r} twice; name each group once")
+            said = shown(twice) if isinstance(groups, list | tuple) else f"the same group, in {shown(groups)},"
+            raise ValueError(f"groups names {said} twice; name each group once")
         self._spelled = self.names
         self._encoders: dict[Any, Callable[[Any], Codes]] = {}
 
@@ -208,6 +215,8 @@ def plain_list(groups: Any) -> list[Any]:
     """A list of Python objects, whatever it was given as."""
     import pyarrow as pa
 
+    if hasattr(groups, "columns"):
+        raise TypeError(f"groups={shown(groups)} is a table, not a list; give the groups to release, as a list")
     if is_arrow(groups) or (getattr(groups, "dtype", None) is not None and groups.dtype.kind == "M"):
         array = pa.chunked_array(groups) if hasattr(groups, "__arrow_c_stream__") else pa.array(groups)
         return list(array.to_pylist())

@@ -16,6 +16,7 @@ from soundsum.data.clocks import show
 from soundsum.data.keys import Codes, Groups, bits_of, plain_list, stored_numbers
 from soundsum.data.moments import Wanted, second_of, seconds_of_text, units_of
 from soundsum.data.periods import Period, is_aware
+from soundsum.shown import shown
 
 INT64 = np.iinfo(np.int64)
 STRETCH = 1 << 15
@@ -48,7 +49,9 @@ class Periods(Groups):
     @staticmethod
     def _require_list(groups: Any, period: Period) -> list[Any]:
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
-            raise TypeError(f"groups={groups!r} is not a list; list the {period.kind}s to release, or give a range")
+            raise TypeError(
+                f"groups={shown(groups)} is not a list; list the {period.kind}s to release, or give a range"
+            )
         given = plain_list(groups)
         if not given:
             raise ValueError("groups is empty; list at least one group")

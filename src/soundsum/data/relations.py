@@ -17,6 +17,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum.shown import shown
+
 Codes: TypeAlias = NDArray[np.int64]
 
 LONG, MOST_EDITS = 1000, 32
@@ -43,8 +45,13 @@ class Relation(enum.StrEnum):
     HAMMING = "hamming"
 
     @classmethod
+    def read(cls, given: object) -> Relation:
+        """The relation of this name; what is not even text is refused by its type."""
+        return cls(given) if isinstance(given, str) else cls._missing_(given)
+
+    @classmethod
     def _missing_(cls, value: object) -> Relation:
-        raise ValueError(f"relation={value!r} is not one of {', '.join(cls)}")
+        raise ValueError(f"relation={shown(value)} is not one of {', '.join(cls)}")
 
     @property
     def ordered(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from soundsum.data.columns import say_column
 from soundsum.data.filters import Condition
 from soundsum.data.keys import Groups
 from soundsum.data.records import Column, Records
+from soundsum.shown import shown
 
 
 class Batch(Protocol):
@@ -62,6 +63,12 @@ def require(names: list[Any], where: Schema, *columns: str | None) -> None:
             raise ValueError(f"{say_column(name)} is not in the table; {list_names(where, names)}")
         if names.count(name) > 1:
             require_unique([name] * names.count(name))
+
+
+def require_name(option: str, given: Any) -> None:
+    """Refuses a column's values where its name is asked for."""
+    if not isinstance(given, Hashable) or (hasattr(given, "__len__") and not isinstance(given, str | bytes | tuple)):
+        raise TypeError(f"{option}={shown(given)}: give the name of a column of the table, such as {option}='pay'")
 
 
 def list_names(where: Schema, names: list[Any]) -> str:

@@ -15,6 +15,7 @@ from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
 from soundsum.arithmetic.rationals import Value, exact, is_special
 from soundsum.data.records import Column, Missing, Records, records
 from soundsum.data.runs import Runs
+from soundsum.shown import shown
 
 RECORDS_PER_THREAD = 1 << 18
 """Below this many records a thread costs more than it saves."""
@@ -73,7 +74,7 @@ def bounds_of(lower: Any, upper: Any, kind: NumberType) -> tuple[Value, Value]:
 
 def drops_missing(missing: Missing) -> bool:
     if missing not in ("zero", "drop"):
-        raise ValueError(f'missing={missing!r} is neither "zero" nor "drop"')
+        raise ValueError(f'missing={shown(missing)} is neither "zero" nor "drop"')
     return missing == "drop"
 
 
@@ -81,7 +82,7 @@ def threads_for(threads: int | None, size: int) -> int:
     if threads is None:
         return max(1, min(len(os.sched_getaffinity(0)), size // RECORDS_PER_THREAD))
     if not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads={threads!r}: at least 1 thread is needed, or None to choose")
+        raise ValueError(f"threads={shown(threads)}: at least 1 thread is needed, or None to choose")
     return min(threads, max(1, size))
 
 

@@ -20,6 +20,7 @@ from soundsum.kernels.arguments import (
     integer_arguments,
     raw_records,
 )
+from soundsum.shown import shown
 
 Sums: TypeAlias = NDArray[np.uint64]
 """One sum of 128 bits for each group, as rows of two words."""
@@ -97,7 +98,7 @@ def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: Grid, **options: 
 def no_sums(groups: int) -> Sums:
     """Sums of zero for so many groups, to be added to."""
     if not isinstance(groups, int) or groups < 0:
-        raise ValueError(f"groups={groups!r}: the number of groups is a whole number, 0 or more")
+        raise ValueError(f"groups={shown(groups)}: the number of groups is a whole number, 0 or more")
     return np.zeros((groups, 2), np.uint64)
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from soundsum.data.relations import Relation
+from soundsum.shown import shown
 
 N = TypeVar("N", int, Fraction)  # in steps, or in the data's units
 
@@ -49,7 +50,7 @@ class Unit:
         for name in ("groups", "max_rows", "max_groups"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
-                raise ValueError(f"{name}={value!r}: give a whole number, 1 or more")
+                raise ValueError(f"{name}={shown(value)}: give a whole number, 1 or more")
             object.__setattr__(self, name, None if value is None else int(value))
         object.__setattr__(self, "is_plain", self.groups is None and self.max_rows is None)
 

@@ -81,7 +81,7 @@ def release(
     names, asked = name_statistics(statistics)
     promised = guarantee(epsilon, delta, rho, noise)
     setting = Setting(
-        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     opened = open_within(data, asked, setting, promised, budget)
     return Several(carry_out(*opened, promised, budget, setting.binding), names)
@@ -198,7 +198,7 @@ def sum(
     """
     statistic = Sum(column, lower, upper, dtype, size, max_size, method)
     setting = Setting(
-        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     return release_one(data, statistic, setting, guarantee(epsilon, delta, rho, noise), budget)
 
@@ -272,7 +272,7 @@ def mean(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     setting = Setting(
-        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Mean(column, lower, upper, dtype, size), setting, promised, budget)
@@ -347,7 +347,7 @@ def variance(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     setting = Setting(
-        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     promised = guarantee(epsilon, delta, rho, noise)
     return release_one(data, Variance(column, lower, upper, dtype, size), setting, promised, budget)

@@ -78,7 +78,7 @@ def count(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     setting = Setting(
-        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     return release_one(data, Count(column), setting, guarantee(epsilon, delta, rho, noise), budget)
 
@@ -148,7 +148,7 @@ def histogram(
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """
     setting = Setting(
-        Relation(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
+        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     promised = guarantee(epsilon, delta, rho, noise)
     asked = Histogram(column, edges, categories, dtype, bins=bins, lower=lower, upper=upper)

@@ -21,6 +21,7 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.outcome import Facts, Origin, Release
 from soundsum.releases.several import Releases
+from soundsum.shown import shown
 from soundsum.statistics import Task, describe
 from soundsum.statistics.task import describe_task
 
@@ -41,7 +42,9 @@ def carry_out(
 ) -> list[Release | Releases]:
     """Every task's release, for one charge; those that need noise share the guarantee by weight."""
     if budget is not None and not isinstance(budget, Budget):
-        raise TypeError(f"budget={budget!r} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file")
+        raise TypeError(
+            f"budget={shown(budget)} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file"
+        )
     asked = describe(tasks, rows)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)

@@ -32,6 +32,7 @@ from soundsum.releases.planning import Plan
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
 from soundsum.releases.several import Releases, Several
+from soundsum.shown import shown
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,7 +110,7 @@ class Private:
         engine: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
-            raise TypeError(f"budget={budget!r}: a private table has a budget; give ss.Budget(epsilon=...)")
+            raise TypeError(f"budget={shown(budget)}: a private table has a budget; give ss.Budget(epsilon=...)")
         if privacy_unit is not None and not isinstance(privacy_unit, str):
             raise TypeError("privacy_unit= names the column of ids; an owner's table has one for every query")
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
@@ -119,9 +120,9 @@ class Private:
         types = {column: said.type for column, said in self._schema.items() if said.type is not None}
         caps = max_rows, max_groups
         where_it_is = {"table": table, "engine": engine, "source": "a private table", "types": types}
-        self._setting = Setting(Relation(relation), None, None, None, privacy_unit, *caps, name, **where_it_is)
+        self._setting = Setting(Relation.read(relation), None, None, None, privacy_unit, *caps, name, **where_it_is)
         self._setting.unit(None)  # refuses caps that are none
-        self._binding = Binding(privacy_unit, Relation(relation), name)
+        self._binding = Binding(privacy_unit, Relation.read(relation), name)
         if budget.binding not in (None, self._binding):
             raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
         budget.bind(self._binding)
@@ -334,5 +335,5 @@ class _InTime:
 def _seconds(pad: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", pad) if isinstance(pad, str) else None
     if found is None or not Fraction(found[1]):
-        raise ValueError(f"pad={pad!r} is not a time; give one such as '0.5s' or '200ms'")
+        raise ValueError(f"pad={shown(pad)} is not a time; give one such as '0.5s' or '200ms'")
     return float(Fraction(found[1]) / (1000 if found[2] == "ms" else 1))

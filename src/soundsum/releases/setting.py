@@ -23,7 +23,7 @@ from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
 from soundsum.data.scanned import Scanned
-from soundsum.data.schemas import Schema, list_names, require
+from soundsum.data.schemas import Schema, list_names, require, require_name
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.planner import choose
@@ -33,6 +33,7 @@ from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import make_claim
 from soundsum.releases.several import Releases
+from soundsum.shown import shown
 from soundsum.statistics import Statistic, Task
 
 WHY_GROUPS = (
@@ -65,14 +66,17 @@ class Setting:
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
     def __post_init__(self) -> None:
-        if self.missing not in (None, "zero", "drop"):
-            raise ValueError(f'missing={self.missing!r} is neither "zero" nor "drop"')
+        if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
+            raise ValueError(f'missing={shown(self.missing)} is neither "zero" nor "drop"')
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in")
         if self.max_rows is None or self.max_groups is None:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
+        for name in ("max_rows", "max_groups"):
+            if not hasattr(getattr(self, name), "__index__") or not isinstance(getattr(self, name), Hashable):
+                raise ValueError(f"{name}={shown(getattr(self, name))}: give a whole number, 1 or more")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
         column, ids = self.privacy_unit, None
@@ -121,7 +125,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     tasks, is_public = [], sized and unit.is_plain  # the number of rows
     for statistic in statistics:
         missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
-        weight = Fraction(1) if statistic.weight == 1 else _weight(statistic)
+        weight = _weight(statistic)
         problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
         own = unit if statistic.cells is None else statistic.unit(unit)
         claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
@@ -164,6 +168,7 @@ def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
         raise TypeError(WHAT_STATISTICS)
     names: list[str] = []
     for one in statistics:
+        require_name("column", one.column)
         name = one.name if one.column is None else f"{one.name} of {one.column}"
         same = sum(other == name or other.startswith(f"{name} (") for other in names)
         names.append(f"{name} ({same + 1})" if same else name)
@@ -171,6 +176,8 @@ def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
 
 
 def _weight(statistic: Statistic) -> Fraction:
+    if type(statistic.weight) is int and statistic.weight == 1:  # as most are
+        return Fraction(1)
     weight = decimal(statistic.weight, "weight")
     if is_special(weight) or weight <= 0:
         raise ValueError(f"weight={statistic.weight}: a share of the cost is a number above 0, such as 2")
@@ -180,6 +187,8 @@ def _weight(statistic: Statistic) -> Fraction:
 def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
     if not all(isinstance(one, Statistic) for one in statistics):
         raise TypeError(WHAT_STATISTICS)
+    for one in statistics:
+        require_name("column", one.column)
     if not statistics:
         raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
     if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):
@@ -252,5 +261,5 @@ def _as_column(name: str, values: Any) -> Any:
     if is_arrow(values) or hasattr(values, "__len__"):
         return values
     if not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}={values!r} is neither the name of a column nor its values")
+        raise TypeError(f"{name}={shown(values)} is neither the name of a column nor its values")
     return list(values)

@@ -19,6 +19,7 @@ from soundsum.kernels.preparation import as_doubles_array
 from soundsum.planner import Scheme
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
+from soundsum.shown import shown
 from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import STATISTICS
 
@@ -115,7 +116,9 @@ class Edges:
 def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     """The edges of so many cells of one width, as NumPy has them: each the float nearest to where it belongs."""
     if isinstance(bins, bool) or not hasattr(bins, "__index__") or not 1 <= int(bins) <= MOST:
-        raise ValueError(f"bins={bins!r}: give the number of cells, 1 or more; or edges, such as edges=[0, 10, 20]")
+        raise ValueError(
+            f"bins={shown(bins)}: give the number of cells, 1 or more; or edges, such as edges=[0, 10, 20]"
+        )
     if lower is None or upper is None:
         raise ValueError(f"bins={bins} needs lower= and upper=, where the cells begin and end, from public knowledge")
     low, high = exact(lower, "lower"), exact(upper, "upper")
@@ -130,10 +133,10 @@ def _check_edges(edges: Sequence[Any]) -> list[int | float]:
         points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"edges={edges!r} are not a list of numbers; give them going up, such as [0, 10, 20]"
+            f"edges={shown(edges)} are not a list of numbers; give them going up, such as [0, 10, 20]"
         ) from None
     if any(not a < b for a, b in pairwise(points)):
-        raise ValueError(f"edges={points}: edges go up, without repeats")
+        raise ValueError(f"edges={shown(edges)}: edges go up, without repeats")
     if len(points) < 2:
         raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
     return points

@@ -1,0 +1,54 @@
+"""What somebody gave, said back in an error: in one short line, and never a table's data."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+LONGEST = 60
+"""Characters of what somebody gave that an error says back."""
+
+PLAIN = int | float | Decimal | Fraction | datetime.date | datetime.time | datetime.timedelta | type | np.dtype
+"""What is said back as it is: a single value or a type, and never a table."""
+
+
+def shown(given: object, depth: int = 3) -> str:
+    """What somebody gave, in one short line for an error; of what may hold data only the type.
+
+    >>> shown("a"), shown([("age", ">", np.arange(3))]), shown({"age": [41]}), shown(np.float32(0.5))
+    ("'a'", "[('age', '>', a numpy ndarray)]", 'a dict', '0.5')
+    >>> shown(list(range(100)))
+    '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16...'
+    """
+    if isinstance(given, np.bool_ | np.integer | np.floating):
+        given = given.item()
+    if type(given) in (list, tuple) and depth:
+        several: Any = given
+        inner = ", ".join(shown(one, depth - 1) for one in several[:LONGEST])
+        whole = f"[{inner}]" if isinstance(given, list) else f"({inner},)" if len(several) == 1 else f"({inner})"
+    elif isinstance(given, str | bytes):
+        whole = repr(given[: 2 * LONGEST])
+    elif given is None or isinstance(given, PLAIN):
+        try:
+            whole = " ".join(repr(given).split())
+        except ValueError:  # an int of more digits than Python writes
+            whole = say_type(given)
+    else:
+        whole = say_type(given)
+    return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 3]}..."
+
+
+def say_type(given: object) -> str:
+    """What kind of thing it is, and whose.
+
+    >>> say_type(np.arange(3)), say_type([1]), say_type(1)
+    ('a numpy ndarray', 'a list', 'an int')
+    """
+    kind = type(given)
+    package = kind.__module__.partition(".")[0]
+    named = kind.__name__ if package in ("builtins", "__main__") else f"{package} {kind.__name__}"
+    return f"{'an' if named[0] in 'aeiouAEIO' else 'a'} {named}"

@@ -1,0 +1,68 @@
+"""A column or a table given where something else belongs: one line that says its type, and none of its data."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import soundsum as ss
+
+P = pd.DataFrame({name: np.arange(300) * 1.25 + 7000 for name in ("amount", "age", "cid")})
+
+
+def total(**options):
+    ss.sum(P, **{"lower": 0, "upper": 500, "epsilon": 1, "column": "amount", **options})
+
+
+CALLS = {
+    "where": lambda x: total(where=x),
+    "where's value": lambda x: total(where=[("age", ">", x)]),
+    "where's column": lambda x: total(where=[(x, ">", 3)]),
+    "where's sign": lambda x: total(where=("age", x, 3)),
+    "lower": lambda x: total(lower=x),
+    "upper": lambda x: total(upper=x),
+    "budget": lambda x: total(budget=x),
+    "epsilon": lambda x: total(epsilon=x),
+    "delta": lambda x: total(delta=x, noise="gaussian"),
+    "rho": lambda x: total(epsilon=None, rho=x, noise="gaussian"),
+    "max_rows": lambda x: total(max_rows=x),
+    "max_rows of persons": lambda x: total(max_rows=x, privacy_unit="cid"),
+    "max_groups": lambda x: total(max_groups=x, privacy_unit="cid", by="age", groups=[1]),
+    "noise": lambda x: total(noise=x),
+    "column": lambda x: total(column=x),
+    "column of several": lambda x: ss.release(P, [ss.Sum(x, 0, 500)], epsilon=1),
+    "missing": lambda x: total(missing=x),
+    "relation": lambda x: total(relation=x),
+    "method": lambda x: total(method=x),
+    "size": lambda x: total(size=x, relation="change_one"),
+    "name": lambda x: total(name=x),
+    "by": lambda x: total(by=x, groups=[1]),
+    "privacy_unit": lambda x: total(privacy_unit=x),
+    "groups": lambda x: total(by="age", groups=pd.concat([x, x])),
+    "edges": lambda x: ss.histogram(P, x[::-1], 1, column="age"),
+    "bins": lambda x: ss.histogram(P, bins=x, lower=0, upper=9, epsilon=1, column="age"),
+    "categories": lambda x: ss.histogram(P, categories=pd.concat([x, x]), epsilon=1, column="age"),
+    "weight": lambda x: ss.release(P, [ss.Sum("amount", 0, 500, weight=x)], epsilon=1),
+    "an owner's budget": lambda x: ss.Private(P, budget=x),
+    "a budget's epsilon": lambda x: ss.Budget(epsilon=x),
+    "a budget's relation": lambda x: ss.Budget(epsilon=1, relation=x),
+    "a problem's relation": lambda x: ss.Problem("float64", 0, 1, x),
+    "a problem's size": lambda x: ss.Problem("float64", 0, 1, "change_one", x),
+}
+
+
+@pytest.mark.parametrize("given", [P["amount"], P["age"] > 18, P], ids=["numbers", "truths", "table"])
+@pytest.mark.parametrize("argument", CALLS)
+def test_an_error_says_the_type_and_no_data(argument, given):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        CALLS[argument](given)
+    said = str(raised.value)
+    assert "\n" not in said
+    assert not re.search(r"7\d{3}|True|Length:|ambiguous|unhashable", said), said
+
+
+def test_arrays_too():
+    for argument in ("where", "lower", "epsilon", "noise", "column", "missing", "relation", "edges", "max_rows"):
+        with pytest.raises((TypeError, ValueError), match="a numpy ndarray"):
+            CALLS[argument](P["amount"].to_numpy())
