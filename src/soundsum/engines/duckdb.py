@@ -63,12 +63,11 @@ def _find(connection: Any, table: Any) -> Any:
     """A table of a connection's, by name, schema.name or catalog.schema.name, or by these apart."""
     if not table or not (isinstance(table, str) or all(isinstance(part, str) for part in table)):
         raise ValueError("table= is missing: which table of the connection, such as table='visits' or 'clinic.visits'")
-    parts = table.split(".") if isinstance(table, str) else table
+    parts: list[str] = table.split(".") if isinstance(table, str) else list(table)
     import duckdb
 
-    name, schema, database, *more = [*reversed(parts), None, None]
-    known = connection.execute(TABLES, [name, schema, database]).fetchall()
-    if not known or any(more):  # a file of that name must not be read in its place
+    known = connection.execute(TABLES, [*parts[::-1], None, None][:3]).fetchall()
+    if not known or len(parts) > 3:  # a file of that name must not be read in its place
         raise ValueError(f"there is no table {table!r} in the connection; check table=")
     try:
         return connection.sql(f"SELECT * FROM {'.'.join(map(quote, parts))}")
