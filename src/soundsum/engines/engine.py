@@ -38,6 +38,7 @@ class Engine(ABC):
     has_tables: ClassVar[bool] = False  # whether table= names one of several
     adds_any_method: ClassVar[bool] = False  # whether it runs methods other than the exact sums of integers
     schema: Schema  # what is public about the table
+    seconds: float | None = None  # after which nobody waits any more
 
     @abstractmethod
     def __init__(self, data: Any, beside: Mapping[str, Any], table: Any = None) -> None:
@@ -59,6 +60,10 @@ class Engine(ABC):
                 raise ValueError(f"method={claim.plan.method!r} is not one that {self.name} can run; leave method out")
             if any(part.weights[2] for part in claim.parts) and max(-steps.low, steps.high) > 1 << 31:
                 raise ValueError(f"squares are exact for integers within 2^31 in {self.name}; give tighter bounds")
+
+    def limit(self, seconds: float) -> None:
+        """Says after how long nobody waits for an answer any more; an engine elsewhere then stops working on it."""
+        self.seconds = max(0.001, seconds)
 
     @abstractmethod
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:

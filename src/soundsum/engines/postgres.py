@@ -61,16 +61,29 @@ class Postgres(Engine):
         super().require(tasks, rows)
         for column in Query(tasks, rows).columns():
             self.schema.arrow_type(column)
+        _, text, values = self._select(tasks, rows)
+        try:  # planned, with all rights looked at, and not run
+            with self._session() as cursor:
+                cursor.execute(f"EXPLAIN {text}", values)
+        except import_extra("psycopg", "postgres").Error:
+            raise PermissionError(
+                f"PostgreSQL refuses to read {self._table_name!r}; check what the user, and a view's owner, may read"
+            ) from None
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        sql = PostgresDialect()
-        asked = Selection(Query(tasks, rows), self.schema.kinds, sql)
-        text = asked.text(f"{sql.quote(self._schema_name)}.{sql.quote(self._table_name)}")
+        asked, text, values = self._select(tasks, rows)
         with self._session() as cursor:
             if self._read_columns(cursor) != self._columns:
                 raise RuntimeError("the table's columns have changed since they were looked at")
-            cursor.execute(text, sql.values)
+            if self.seconds is not None:
+                cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(1000 * self.seconds))}")
+            cursor.execute(text, values)
             return asked.totals(cursor)
+
+    def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, str, dict[str, Any]]:
+        sql = PostgresDialect()
+        asked = Selection(Query(tasks, rows), self.schema.kinds, sql)
+        return asked, asked.text(f"{sql.quote(self._schema_name)}.{sql.quote(self._table_name)}"), sql.values
 
     @contextmanager
     def _session(self) -> Iterator[Any]:

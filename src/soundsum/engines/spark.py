@@ -8,13 +8,14 @@ on overflow in ANSI mode or wrap around without, so integers are added in limbs 
 from __future__ import annotations
 
 import datetime
-import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from importlib import import_module
+from threading import Timer
 from typing import Any
+from uuid import uuid4
 
 from soundsum.data.boundary import read_within
 from soundsum.data.paths import Watched, find_files, is_path
@@ -44,7 +45,7 @@ class Spark(Engine):
         inside = data.data if isinstance(data, Watched) else data
         self._frame = _read_files(inside) if is_path(inside) else inside
         self._asked: tuple[Sequence[Task], Rows, Selection, Any] | None = None
-        fields = read_within(lambda: list(self._frame.schema.fields))
+        fields = _unless_refused(lambda: list(self._frame.schema.fields))
         kinds = {field.name: _arrow_kind(field.dataType) for field in fields}
         words = {field.name: field.dataType.simpleString() for field in fields}
         self.schema = Catalog(kinds, words, lambda: read_within(lambda: int(self._frame.count())))
@@ -75,8 +76,25 @@ class Spark(Engine):
         if known is None or known[0] is not tasks or known[1] is not rows:
             known = (tasks, rows, *self._select(tasks, rows))
         asked, answer = known[2:]
-        with _in_silence():
+        with _in_silence(), self._in_time():
             return asked.totals(answer.collect())
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Cancels the job once nobody waits for it any more."""
+        if self.seconds is None:
+            yield
+            return
+        context, group = self._frame.sparkSession.sparkContext, f"soundsum-{uuid4().hex}"
+        before = context.getLocalProperty("spark.jobGroup.id")
+        timer = Timer(self.seconds, context.cancelJobGroup, [group])
+        context.setJobGroup(group, "soundsum", interruptOnCancel=True)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            context.setLocalProperty("spark.jobGroup.id", before)
 
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, Any]:
         """The query, and the answer it will have once a job has run."""
@@ -214,12 +232,22 @@ class SparkDialect(Dialect):
 @contextmanager
 def _in_silence() -> Iterator[None]:
     """PySpark writes what failed, with the record it failed on, to stderr, which the analyst may see."""
-    logger = logging.getLogger("SQLQueryContextLogger")
+    logger = import_module("pyspark.logger").PySparkLogger.getLogger("SQLQueryContextLogger")
     before, logger.disabled = logger.disabled, True
     try:
         yield
     finally:
         logger.disabled = before
+
+
+def _unless_refused(look: Callable[[], Any]) -> Any:
+    """What is seen of a schema; what Spark cannot read at all, such as times in nanoseconds, is refused by type."""
+    try:
+        return look()
+    except import_extra("pyspark.errors", "spark").AnalysisException:
+        raise ValueError(
+            "Spark cannot read this table: a column is of a type it does not have; leave engine out"
+        ) from None
 
 
 def _read_files(path: Any) -> Any:
@@ -236,8 +264,8 @@ def _read_files(path: Any) -> Any:
         raise OSError("Spark could not be started; it needs Java 17 or 21: install it, or set JAVA_HOME") from None
     names = [re.sub(r"([*?{}\[\]\\])", r"\\\1", file) for file in found.files]  # which Spark would read as patterns
     if not found.keys:
-        return read_within(lambda: session.read.parquet(*names))
-    own = read_within(lambda: session.read.parquet(names[0]).schema)
+        return _unless_refused(lambda: session.read.parquet(*names))
+    own = _unless_refused(lambda: session.read.parquet(names[0]).schema)
     for key in found.keys:
         own = own.add(key, "string")
     return session.read.schema(own).option("basePath", found.folder).parquet(*names)

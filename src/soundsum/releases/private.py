@@ -326,6 +326,8 @@ class _InTime:
         self.name, self._engine, self._until = engine.name, engine, _UNTIL.get()
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
+        if self._until is not None:
+            self._engine.limit(self._until - time.monotonic())
         added = self._engine.add_up(tasks, rows)
         if self._until is not None and time.monotonic() > self._until:
             raise TimeoutError("the read took longer than the pad")

@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from tests.engines.databases.servers import find_java
 
@@ -36,6 +38,26 @@ def test_a_job_that_is_cancelled(spark):
     assert failed.value.__cause__ is None
     assert budget.spent.epsilon == 1
     assert not status.getActiveJobsIds()
+
+
+@pytest.mark.xdist_group("spark")
+def test_no_job_goes_on_once_nobody_waits(spark):
+    slow = spark.range(0, 400, 1, 40).selectExpr(SLOW)
+    owner = ss.Private(slow, budget=ss.Budget(epsilon=1), pad="3s")
+    with pytest.raises(ss.ReadFailed):
+        owner.sum("x", 0, 400, epsilon=1)
+    time.sleep(2)
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+@pytest.mark.xdist_group("spark")
+def test_times_that_spark_does_not_have(spark, tmp_path):
+    table = pa.table({"x": [1.0], "at": pa.array([0], pa.timestamp("ns"))})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet", version="2.6")
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ValueError, match="a column is of a type it does not have"):
+        ss.sum(tmp_path / "t.parquet", 0, 1, 1, column="x", engine="spark", budget=budget)
+    assert budget.spent.epsilon == 0
 
 
 @pytest.mark.xdist_group("spark")

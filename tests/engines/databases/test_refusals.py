@@ -185,6 +185,28 @@ def test_a_session_writes_nothing_and_finds_no_functions_but_postgres_own(addres
             connection.execute("ALTER ROLE owner RESET search_path; DROP OPERATOR public.* (float8, float8)")
 
 
+def test_a_view_whose_owner_may_not_read_its_table(address):
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE ROLE careless; GRANT CREATE ON SCHEMA public TO careless")
+        connection.execute("CREATE VIEW broken AS SELECT cost FROM visits; ALTER VIEW broken OWNER TO careless")
+        connection.execute("GRANT SELECT ON broken TO owner")
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(PermissionError, match="PostgreSQL refuses to read 'broken'"):
+        ss.sum(address, 0, 1, 1, table="broken", column="cost", budget=budget)
+    assert budget.spent.epsilon == 0
+
+
+def test_nothing_goes_on_in_the_server_once_nobody_waits(address):
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE VIEW sleepy AS SELECT cost + (pg_sleep(20) IS NULL)::int AS cost FROM visits")
+        owner = ss.Private(address, table="sleepy", budget=ss.Budget(epsilon=1), pad="1s")
+        with pytest.raises(ss.ReadFailed):
+            owner.sum("cost", 0, 10, epsilon=1)
+        time.sleep(1)
+        asked = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'soundsum'"
+        assert connection.execute(asked).fetchone() == (0,)
+
+
 class TestAServerThatDies:
     """In the middle of a query: ReadFailed, the charge stays and is counted, no session is left behind."""
 
