@@ -55,6 +55,10 @@ REFUSED = [
     ([*SUM, "--by", "dept", "--groups", ""], "--groups '' has an empty name in it; list names with commas"),
     ([*SUM, "--by", "dept", "--groups", "a,"], "--groups 'a,' has an empty name in it"),
     ([*SUM, "--by", "dept"], "list the groups to release from public knowledge, such as --groups a,b"),
+    (
+        [*SUM, "--by", "month(dept)"],
+        "list the groups to release from public knowledge, such as --groups 2024-01..2024-12",
+    ),
     ([*SUM, "--groups", "a"], "--groups is given without --by"),
     (
         ["sum", "t.csv", "--column", "pay", "--bounds", "0", "--epsilon", "1"],

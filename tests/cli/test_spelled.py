@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.spelled import list_groups, read_condition
+from soundsum.cli.spelled import RANGES, list_groups, read_by, read_condition, read_groups
 
 
 @pytest.fixture(autouse=True)
@@ -115,3 +115,11 @@ def test_blanks_after_commas_release_the_same_groups():
     for option in (["--by", "k", "--groups", "a, b"], ["--by", "k", "--groups", "a,b"]):
         ran = CliRunner().invoke(app, ["count", "t.csv", "--epsilon", "1000", *option, "--json"])
         assert [(one["group"], one["value"]) for one in json.loads(ran.stdout)] == [("a", 1), ("b", 1)]
+
+
+@pytest.mark.parametrize("kind", RANGES)
+def test_periods_without_groups_are_told_of_a_range(kind):
+    with pytest.raises(ValueError, match="groups= is missing") as refused:
+        read_groups([f"{kind}(day)"], [], "t.csv")
+    assert str(refused.value).endswith(f"from public knowledge, such as --groups {RANGES[kind]}")
+    assert len(list_groups(RANGES[kind], "t.csv", read_by(f"{kind}(day)", "t.csv", None))) > 1

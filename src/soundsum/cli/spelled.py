@@ -14,12 +14,20 @@ from soundsum.data.periods import Period
 from soundsum.data.scanned import Scanned
 from soundsum.data.schemas import require
 from soundsum.engines import open_engine
+from soundsum.releases.setting import WHY_GROUPS
 
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
 NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"|((?!")[^,]*?))\s*(?:,|\Z)')
+RANGES = {
+    "year": "2020..2024",
+    "month": "2024-01..2024-12",
+    "week": "2024-W01..2024-W52",
+    "day": "2024-01-01..2024-01-31",
+    "hour": "2024-01-31T00..2024-01-31T23",
+}
 SIGNS = "the signs are == != < <= > >=; give --where again for a second condition, and put text in quotes"
 
 
@@ -110,6 +118,8 @@ def read_groups(by: list[str], groups: list[str], file: str, within: str | None 
     if len(groups) > 1 and len(by) != len(groups):
         raise ValueError(f"--groups is given {len(groups)} times and --by {len(by)}; give it once for each --by")
     columns = [read_by(text, file, within) for text in by]
+    if not groups and by and isinstance(columns[0], Period):
+        raise ValueError(WHY_GROUPS.replace("groups=['a', 'b']", f"--groups {RANGES[columns[0].kind]}"))
     listed = [list_groups(text, file, columns[i] if by else None, within=within) for i, text in enumerate(groups)]
     if len(by) > 1:
         return columns, listed
