@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from importlib import import_module
-from threading import Timer
+from threading import Event, Timer
 from typing import Any
 from uuid import uuid4
 
@@ -87,12 +87,20 @@ class Spark(Engine):
             return
         context, group = self._frame.sparkSession.sparkContext, f"soundsum-{uuid4().hex}"
         before = context.getLocalProperty("spark.jobGroup.id")
-        timer = Timer(self.seconds, context.cancelJobGroup, [group])
+        done = Event()
+
+        def stop() -> None:
+            while not done.is_set():  # a job may begin only now
+                context.cancelJobGroup(group)
+                done.wait(0.5)
+
+        timer = Timer(self.seconds, stop)
         context.setJobGroup(group, "soundsum", interruptOnCancel=True)
         timer.start()
         try:
             yield
         finally:
+            done.set()
             timer.cancel()
             context.setLocalProperty("spark.jobGroup.id", before)
 

@@ -26,6 +26,7 @@ ROWS = {
 @pytest.fixture(scope="module")
 def address(postgres):
     with psycopg.connect(postgres.address()) as connection:
+        connection.execute("DROP TABLE IF EXISTS visits CASCADE")
         connection.execute("CREATE SCHEMA clinic; CREATE TABLE clinic.visits (cost float8, ward text)")
         connection.execute("INSERT INTO clinic.visits VALUES (1, 'a'), (2, 'b')")
         columns = f'cost float8, ward text, who int, "{HOSTILE.replace(chr(34), chr(34) * 2)}" float8'.replace(
