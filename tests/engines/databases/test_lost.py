@@ -84,7 +84,8 @@ def test_what_is_refused_before_a_job_runs(spark):
 
 
 CLUSTER = """
-import json, os, signal, subprocess, sys, threading, time
+import json, os, signal, sys, threading, time
+from pathlib import Path
 from pyspark.sql import SparkSession
 import soundsum as ss
 
@@ -101,8 +102,15 @@ application, status = session.sparkContext.applicationId, session.sparkContext.s
 killed, done = set(), threading.Event()
 
 def executors():
-    listed = subprocess.run(["ps", "-ww", "-eo", "pid,args"], capture_output=True, text=True).stdout.splitlines()
-    return [int(line.split()[0]) for line in listed if "CoarseGrainedExecutorBackend" in line and application in line]
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            said = (folder / "cmdline").read_text(errors="replace")
+        except OSError:  # it has ended
+            continue
+        if "CoarseGrainedExecutorBackend" in said and application in said:
+            found.append(int(folder.name))
+    return found
 
 def kill():
     while not any(info and info.numActiveTasks for info in map(status.getStageInfo, status.getActiveStageIds())):

@@ -85,7 +85,7 @@ class TestRefusedBeforeAnythingIsCharged:
         "table, column, options, words",
         [
             (None, "cost", {}, "table= is missing"),
-            ("nothing", "cost", {}, "no table 'nothing' in the schema 'public'"),
+            ("absent", "cost", {}, "no table 'absent' in the schema 'public'"),
             ("visits; --", "cost", {}, "no table"),
             ("visits", "price", {}, "column 'price' is not in the table"),
             ("visits", "ward", {}, "column 'ward' is string, not numbers"),
