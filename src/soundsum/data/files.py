@@ -70,16 +70,20 @@ def key_names(opened: Any) -> list[str]:
 
 
 def _parse_keys(batch: Any, kinds: Mapping[str, Any]) -> Any:
-    """With text of keys as numbers, just as cells of CSV are read; what is no number is missing."""
     for name, kind in kinds.items():
         encoded = batch.column(name).dictionary_encode()  # there are few
-        spelled = [text.encode() for text in encoded.dictionary.to_pylist()]
-        lengths = np.array([len(text) for text in spelled], np.uint32)
-        begins = np.cumsum(lengths, dtype=np.uint32) - lengths
-        block = np.frombuffer(b"".join(spelled) + bytes(SPARE), np.uint8)
-        numbers = parse_cells(Cells(block, np.stack([begins, lengths], axis=1)), kind)
+        numbers = parse_texts(encoded.dictionary.to_pylist(), kind)
         batch = batch.set_column(batch.schema.get_field_index(name), name, numbers.take(encoded.indices))
     return batch
+
+
+def parse_texts(texts: list[str], kind: Any) -> Any:
+    """Texts as numbers, just as cells of CSV are read; what is no number is missing."""
+    spelled = [text.encode() for text in texts]
+    lengths = np.array([len(text) for text in spelled], np.uint32)
+    begins = np.cumsum(lengths, dtype=np.uint32) - lengths
+    block = np.frombuffer(b"".join(spelled) + bytes(SPARE), np.uint8)
+    return parse_cells(Cells(block, np.stack([begins, lengths], axis=1)), kind)
 
 
 def _is_parquet(opened: Any) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from soundsum.arithmetic.numbers import NumberType
 from soundsum.data.columns import say_column
@@ -46,6 +46,13 @@ class Schema(Protocol):
 
     def rows(self) -> int:
         """How many there are, without reading them."""
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A table that may have columns in the names of its folders, which are text unless an owner says otherwise."""
+
+    def type_keys(self, types: Mapping[str, str]) -> None: ...
 
 
 class Table(Schema, Protocol):

@@ -8,23 +8,26 @@ on overflow in ANSI mode or wrap around without, so integers are added in limbs 
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from importlib import import_module
 from threading import Event, Timer
 from typing import Any
 from uuid import uuid4
 
+from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data.boundary import read_within
-from soundsum.data.paths import Watched, find_files, is_path
+from soundsum.data.files import number_type_of
+from soundsum.data.paths import Watched, is_path
 from soundsum.data.rows import Rows
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
 from soundsum.engines.persons import bound_part
 from soundsum.engines.query import LIMB, Catalog, Query, limbs
 from soundsum.engines.select import Selection
+from soundsum.engines.spark_files import SparkFiles
 from soundsum.statistics import Task
 
 MOST_PERSONS = 1 << 46
@@ -39,21 +42,21 @@ class Spark(Engine):
     classes = ("DataFrame",)
     reads_files = True
 
-    schema: Catalog
+    schema: SparkTable
 
     def __init__(self, data: Any, beside: Mapping[str, Any], table: Any = None) -> None:
         inside = data.data if isinstance(data, Watched) else data
-        self._frame = _read_files(inside) if is_path(inside) else inside
+        self.schema = SparkTable(SparkFiles(inside) if is_path(inside) else None, inside)
         self._asked: tuple[Sequence[Task], Rows, Selection, Any] | None = None
-        fields = _unless_refused(lambda: list(self._frame.schema.fields))
-        kinds = {field.name: _arrow_kind(field.dataType) for field in fields}
-        words = {field.name: field.dataType.simpleString() for field in fields}
-        self.schema = Catalog(kinds, words, lambda: read_within(lambda: int(self._frame.count())))
+
+    @property
+    def _frame(self) -> Any:
+        return self.schema.frame
 
     def require(self, tasks: Sequence[Task], rows: Rows) -> None:
         super().require(tasks, rows)
         for column in Query(tasks, rows).columns():
-            self.schema.arrow_type(column)
+            self.schema.require_one_type(column)
         for task in tasks:
             edges = getattr(task.statistic.cells, "edges", ())
             if any(isinstance(edge, int) and abs(edge) >= MOST_DIGITS for edge in edges):
@@ -117,6 +120,43 @@ class Spark(Engine):
         kind = self.schema.kinds[column]
         if pa.types.is_decimal(kind) and kind.scale > MOST_DECIMALS:
             raise TypeError(f"column {column!r} has {kind.scale} decimal places; cast it to {MOST_DECIMALS} or fewer")
+
+
+class SparkTable(Catalog):
+    """A frame, perhaps of files in folders that are named by keys."""
+
+    def __init__(self, source: SparkFiles | None, frame: Any = None) -> None:
+        self._source = source
+        self.frame = _unless_refused(source.frame) if source is not None else frame
+        fields = _unless_refused(lambda: list(self.frame.schema.fields))
+        kinds = {field.name: _arrow_kind(field.dataType) for field in fields}
+        words = {field.name: field.dataType.simpleString() for field in fields}
+        super().__init__(kinds, words, lambda: read_within(lambda: int(self.frame.count())))
+        self._text_keys = set(source.keys) if source is not None else set()
+
+    def type_keys(self, types: Mapping[str, str]) -> None:
+        for key in sorted(self._text_keys & set(types)):
+            self._read_as(key, number_type(types[key]))
+
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        if column in self._text_keys:
+            if dtype is None:
+                said = f"column {column!r} is in the names of folders, which are text"
+                raise TypeError(f"{said}; give dtype= to read numbers")
+            self._read_as(column, number_type(dtype))
+        return super().type(column, dtype)
+
+    def require_one_type(self, column: str) -> None:
+        self.arrow_type(column)
+        if self._source is not None:
+            self._source.require_one_type(column)
+
+    def _read_as(self, key: str, wanted: NumberType) -> None:
+        assert self._source is not None
+        kind = number_type_of(wanted)
+        self.frame = self._source.with_key(self.frame, key, kind)
+        self.kinds[key] = kind
+        self._text_keys.discard(key)
 
 
 class SparkDialect(Dialect):
@@ -256,27 +296,6 @@ def _unless_refused(look: Callable[[], Any]) -> Any:
         raise ValueError(
             "Spark cannot read this table: a column is of a type it does not have; leave engine out"
         ) from None
-
-
-def _read_files(path: Any) -> Any:
-    """Parquet files as Spark reads them, in the session there is, or one on this machine."""
-    sql = import_extra("pyspark.sql", "spark")
-    found = find_files(path)
-    if found.format != "parquet":
-        raise ValueError(
-            f"{found.given}: engine='spark' is for Parquet; other files are read in memory, so leave it out"
-        )
-    try:
-        session = sql.SparkSession.builder.appName("soundsum").getOrCreate()
-    except Exception:  # of Spark's launcher, which has printed what is wrong
-        raise OSError("Spark could not be started; it needs Java 17 or 21: install it, or set JAVA_HOME") from None
-    names = [re.sub(r"([*?{}\[\]\\])", r"\\\1", file) for file in found.files]  # which Spark would read as patterns
-    if not found.keys:
-        return _unless_refused(lambda: session.read.parquet(*names))
-    own = _unless_refused(lambda: session.read.parquet(names[0]).schema)
-    for key in found.keys:
-        own = own.add(key, "string")
-    return session.read.schema(own).option("basePath", found.folder).parquet(*names)
 
 
 def _arrow_kind(kind: Any) -> Any:

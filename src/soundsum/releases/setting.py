@@ -22,8 +22,7 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
-from soundsum.data.scanned import Scanned
-from soundsum.data.schemas import Schema, list_names, require, require_name
+from soundsum.data.schemas import Keyed, Schema, list_names, require, require_name
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.planner import choose
@@ -102,7 +101,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     schema = engine.schema
     if isinstance(by, list | tuple):
         _require_columns(by, schema)
-    if setting.types and isinstance(schema, Scanned):
+    if isinstance(schema, Keyed):
         schema.type_keys(setting.types)
     require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None

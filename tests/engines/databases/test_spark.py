@@ -1,9 +1,15 @@
 """Spark, a real one with two workers' threads: the very integers that memory gives, in ANSI mode and without."""
 
+import json
+import os
+import subprocess
+import sys
+
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+from tests.engines.databases.servers import find_java
 
 import soundsum as ss
 
@@ -94,6 +100,73 @@ def test_files_and_an_owner(spark, tmp_path):
         spark.read.parquet(str(tmp_path)), privacy_unit="who", budget=ss.Budget(epsilon=10**7, privacy_unit="who")
     )
     assert owner.sum("x", 0, 10, epsilon=10**6).value == pytest.approx(11, abs=0.01)
+
+
+KEYS = {"2020": 1.0, "+02021": 2.0, "abc": 4.0, "__HIVE_DEFAULT_PARTITION__": 8.0, "9" * 20: 0.5, "7%2E5": 0.25}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Folders whose keys are numbers, or spelled in another way, or no numbers, or missing."""
+    for key, value in KEYS.items():
+        (tmp_path / f"year={key}").mkdir()
+        pyarrow.parquet.write_table(pa.table({"x": [value, value]}), tmp_path / f"year={key}" / "t.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize("engine", ["memory", "spark"])
+def test_keys_of_folders_have_the_types_an_owner_gives_them(spark, mode, folder, engine):
+    owner = ss.Private(folder, budget=ss.Budget(epsilon=10**9), schema={"year": "int64"}, engine=engine)
+    by_year = owner.sum("x", 0, 10, 10**6, by="year", groups=[2020, 2021, 7])
+    assert [round(one.value, 2) for one in by_year.values()] == [2, 4, 0]
+    assert round(owner.sum("x", 0, 10, 10**6, where=[("year", ">", 2020)]).value, 2) == 4
+    assert owner.sum("year", 0, 3000, 10**6).value == 2 * (2020 + 2021)
+    decimal = ss.Private(folder, budget=ss.Budget(epsilon=10**9), schema={"year": "float64"}, engine=engine)
+    assert round(decimal.sum("year", 0, 3000, 10**6).value, 1) == 2 * (2020 + 2021 + 3000 + 7.5)
+    one = ss.sum(folder, 0, 3000, 10**6, column="year", dtype="int64", engine=engine)
+    assert one.value == 2 * (2020 + 2021)
+
+
+def test_keys_of_folders_are_text_otherwise(spark, folder):
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(TypeError, match="column 'year' is in the names of folders, which are text; give dtype="):
+        ss.sum(folder, 0, 3000, 1, column="year", budget=budget, engine="spark")
+    with pytest.raises(ValueError, match="cannot be looked up in a column of string"):
+        ss.count(folder, 1, by="year", groups=[2020], budget=budget, engine="spark")
+    pyarrow.parquet.write_table(pa.table({"x": [1.0], "year": [1]}), folder / "year=abc" / "t.parquet")
+    with pytest.raises(ValueError, match="its files have a column 'year', and its folders are named by it too"):
+        ss.sum(folder, 0, 10, 1, column="x", budget=budget, engine="spark")
+    assert budget.entries() == []
+
+
+def test_files_that_are_not_alike_are_refused_uncharged(spark, tmp_path):
+    for name, column in {"a": [1.0], "b": ["one"]}.items():
+        pyarrow.parquet.write_table(pa.table({"x": column}), tmp_path / f"{name}.parquet")
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ValueError, match="column 'x' is string in one of the files and double in the first"):
+        ss.sum(tmp_path, 0, 10, 1, column="x", budget=budget, engine="spark")
+    assert budget.entries() == []
+
+
+def test_on_the_command_line_spark_is_started_and_says_nothing(tmp_path):
+    pyarrow.parquet.write_table(pa.table({"x": [1.0, 20.0]}), tmp_path / "rows.parquet")
+    asked = "sum rows.parquet --column x --bounds 0 10 --epsilon 1000000 --engine spark --json".split()
+    environment = {**os.environ, "JAVA_HOME": find_java()}
+    command = [sys.executable, "-m", "soundsum", *asked]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    made = json.loads(done.stdout)
+    assert (made["value"], made["certificate"]["engine"]) == (pytest.approx(11, abs=0.01), "spark")
+
+
+def test_without_java_one_line_says_what_spark_needs(tmp_path):
+    pyarrow.parquet.write_table(pa.table({"x": [1.0]}), tmp_path / "rows.parquet")
+    asked = "sum rows.parquet --column x --bounds 0 10 --epsilon 1 --engine spark".split()
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "soundsum", *asked]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1 and "it needs Java 17 or 21" in done.stderr
 
 
 @pytest.mark.parametrize("question", HEAVY_QUESTIONS)
