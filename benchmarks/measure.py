@@ -34,6 +34,8 @@ class Row:
     """How far the two answers may be apart, relatively; None where the peer's is another number."""
     fewest: int = FEWEST
     """Repetitions at least; fewer for what takes many seconds."""
+    warm: int = 0
+    """Rounds before those that count, besides the first two: for what Java compiles while it runs."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,9 @@ def measure(group: Group, row: Row, data: Any, records: int, tick: Callable[[flo
     if row.tolerance is not None and not math.isclose(answers["ours"], answers["peer"], rel_tol=row.tolerance):
         fault = f"ours gives {answers['ours']}, the peer {answers['peer']}"
     answers.clear()
+    for _ in range(row.warm):
+        for run in runners.values():
+            run()
 
     once = sum(seconds(run) for run in runners.values())
     repetitions = max(row.fewest, min(MOST, round(SECONDS_PER_ROW / once)))

@@ -1,14 +1,32 @@
-// A hash table with linear probing, at most half full. Where a key is looked for is fetched a few keys ahead, as the table
-// of a million groups is larger than the caches near the core.
+// Keys that lie close together, as the numbers of groups often do, have a table of their own range: one word each, at its
+// distance from the least. All others have a hash table with linear probing, at most half full. Where a key is looked for is
+// fetched a few keys ahead, as the table of a million groups is larger than the caches near the core.
 #include "keys.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "parallel.hpp"
 
 namespace soundsum {
 
+namespace {
+
+constexpr std::size_t most_per_key = 4;  // words of the table by distance; the other one takes four to eight times as many
+
+}  // namespace
+
 Places::Places(const std::int64_t* listed, std::size_t count) : none(static_cast<std::int32_t>(count)) {
+    if (count) {
+        const auto [least, most] = std::minmax_element(listed, listed + count);
+        first = static_cast<std::uint64_t>(*least);
+        const std::uint64_t span = static_cast<std::uint64_t>(*most) - first;
+        if (span < most_per_key * count) {
+            by_distance.assign(span + 2, none);  // the last for all that are further
+            for (std::size_t place = count; place-- > 0;) by_distance[distance(listed[place])] = static_cast<std::int32_t>(place);
+            return;
+        }
+    }
     const unsigned bits = std::bit_width(2 * count | 1);
     shift = 64 - bits;
     slots.assign(std::size_t{1} << bits, Slot{0, none});
@@ -20,6 +38,20 @@ Places::Places(const std::int64_t* listed, std::size_t count) : none(static_cast
 }
 
 void Places::find(const std::int64_t* keys, const Validity& validity, std::size_t size, std::int32_t* out, unsigned threads) const {
+    if (by_distance.empty())
+        find_with(keys, validity, size, out, threads, [&](std::int64_t key) { return &slots[home(key)]; }, [&](std::int64_t key) {
+            std::size_t at = home(key);
+            while (slots[at].place != none && slots[at].key != key) at = (at + 1) & (slots.size() - 1);
+            return slots[at].place;
+        });
+    else
+        find_with(keys, validity, size, out, threads, [&](std::int64_t key) { return &by_distance[distance(key)]; },
+                  [&](std::int64_t key) { return by_distance[distance(key)]; });
+}
+
+template <class Where, class Find>
+void Places::find_with(const std::int64_t* keys, const Validity& validity, std::size_t size, std::int32_t* out, unsigned threads,
+                       const Where& where, const Find& found) const {
     constexpr std::size_t ahead = 16, block = 1024;
     in_parallel(size, threads, [&](unsigned, std::size_t begin, std::size_t end) {
         std::array<std::uint8_t, block> flags;
@@ -27,10 +59,9 @@ void Places::find(const std::int64_t* keys, const Validity& validity, std::size_
             const std::size_t stop = std::min(end, start + block);
             validity.expand(start, stop - start, flags.data());
             for (std::size_t i = start; i < stop; ++i) {
-                if (i + ahead < end) __builtin_prefetch(&slots[home(keys[i + ahead])]);
-                std::size_t at = home(keys[i]);
-                while (slots[at].place != none && slots[at].key != keys[i]) at = (at + 1) & (slots.size() - 1);
-                out[i] = flags[i - start] ? slots[at].place : none;
+                if (i + ahead < end) __builtin_prefetch(where(keys[i + ahead]));
+                const std::int32_t place = found(keys[i]);
+                out[i] = flags[i - start] ? place : none;
             }
         }
     });

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -32,12 +32,15 @@ class Groups:
         self.names = plain_list(groups)
         if not self.names:
             raise ValueError("groups is empty; list at least one group")
-        for name in self.names:
-            if not isinstance(name, Hashable):
-                raise TypeError(f"groups has {say_type(name)} in it, which is not a value of a column; leave it out")
-        if None in self.names:
+        try:
+            self._places = {name: place for place, name in enumerate(self.names)}
+        except TypeError:
+            odd = next(name for name in self.names if _has_no_hash(name))
+            raise TypeError(
+                f"groups has {say_type(odd)} in it, which is not a value of a column; leave it out"
+            ) from None
+        if None in self._places:
             raise ValueError("groups has None in it; rows without a group are left out, so leave it out too")
-        self._places = {name: place for place, name in enumerate(self.names)}
         if len(self._places) != len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             said = shown(twice) if isinstance(groups, list | tuple) else f"the same group, in {shown(groups)},"
@@ -226,6 +229,15 @@ def plain_list(groups: Any) -> list[Any]:
 def as_int64(keys: Any) -> NDArray[np.int64]:
     """Arrow integers as 64 bits, those of uint64 as their bits."""
     return stored_numbers(keys).astype(np.int64, copy=False)
+
+
+def _has_no_hash(name: Any) -> bool:
+    """Whether it is, for instance, a tuple with a list in it."""
+    try:
+        hash(name)
+    except TypeError:
+        return True
+    return False
 
 
 def _few(names: list[Any]) -> str:

@@ -61,13 +61,13 @@ def _values(found: Files, key: str) -> set[str]:
 
 
 def _session() -> Any:
-    sql = import_extra("pyspark.sql", "spark")
-    active = sql.SparkSession.getActiveSession()
-    if active is not None:
-        return active
+    pyspark, sql = import_extra("pyspark", "spark"), import_extra("pyspark.sql", "spark")
+    builder = sql.SparkSession.builder.appName("soundsum")
+    if getattr(pyspark.SparkContext, "_active_spark_context", None) is not None:  # somebody's own, left as it is
+        return builder.getOrCreate()
     try:
         with _nothing_on_stderr():
-            session = sql.SparkSession.builder.appName("soundsum").getOrCreate()
+            session = builder.getOrCreate()
             session.sparkContext.setLogLevel("OFF")
             return session
     except Exception:  # of Spark's launcher

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any, overload
 
@@ -20,9 +21,14 @@ class Releases(Framed, Mapping[Any, Release]):
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], noisy: Sequence[Sequence[int]], facts: Facts) -> None:
         """Entries are called by the one column there is, or by the tuple of several; `noisy` has every part's sums."""
-        names = next(iter(columns.values())) if len(columns) == 1 else zip(*columns.values(), strict=True)
         self._columns, self._noisy, self._facts = columns, noisy, facts
-        self._places = {name: place for place, name in enumerate(names)}
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        names = (
+            next(iter(self._columns.values())) if len(self._columns) == 1 else zip(*self._columns.values(), strict=True)
+        )
+        return {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, group: Any) -> Release:
         place = self._places[group]
@@ -32,7 +38,7 @@ class Releases(Framed, Mapping[Any, Release]):
         return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._noisy[0])
 
     def label(self, group: Any) -> str:
         """A group to read; a cell of a histogram by its edges."""

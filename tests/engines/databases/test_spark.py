@@ -148,25 +148,28 @@ def test_files_that_are_not_alike_are_refused_uncharged(spark, tmp_path):
     assert budget.entries() == []
 
 
+ASKED = ["sum", "rows.parquet", "--column", "x", "--bounds", "0", "10", "--epsilon", "1000000", "--engine", "spark"]
+
+
+def command_line(folder, java, *options):
+    """What `soundsum` says in a process of its own."""
+    pyarrow.parquet.write_table(pa.table({"x": [1.0, 20.0]}), folder / "rows.parquet")
+    command = [sys.executable, "-m", "soundsum", *ASKED, *options]
+    return subprocess.run(command, cwd=folder, env={**os.environ, "JAVA_HOME": java}, capture_output=True, text=True)
+
+
 def test_on_the_command_line_spark_is_started_and_says_nothing(tmp_path):
-    pyarrow.parquet.write_table(pa.table({"x": [1.0, 20.0]}), tmp_path / "rows.parquet")
-    asked = "sum rows.parquet --column x --bounds 0 10 --epsilon 1000000 --engine spark --json".split()
-    environment = {**os.environ, "JAVA_HOME": find_java()}
-    command = [sys.executable, "-m", "soundsum", *asked]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = command_line(tmp_path, find_java(), "--json")
     assert (done.returncode, done.stderr) == (0, "")
     made = json.loads(done.stdout)
     assert (made["value"], made["certificate"]["engine"]) == (pytest.approx(11, abs=0.01), "spark")
 
 
 def test_without_java_one_line_says_what_spark_needs(tmp_path):
-    pyarrow.parquet.write_table(pa.table({"x": [1.0]}), tmp_path / "rows.parquet")
-    asked = "sum rows.parquet --column x --bounds 0 10 --epsilon 1 --engine spark".split()
-    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "soundsum", *asked]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = command_line(tmp_path, str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 and "it needs Java 17 or 21" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "it needs Java 17 or 21" in done.stderr
 
 
 @pytest.mark.parametrize("question", HEAVY_QUESTIONS)
