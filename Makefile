@@ -68,11 +68,9 @@ coq:
 mutants: build
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ARGS)
 
-# Sums in PostgreSQL and Spark, which are installed for it; both are started by the tests and stopped. What kills executors of
-# a small cluster needs a machine with little else to do, and is run by its name: pytest tests/engines/databases/test_lost.py.
+# Sums in PostgreSQL and Spark, which are installed for it; both are started by the tests and stopped.
 engines: build databases
-	@$(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet tests/engines/databases \
-	  --deselect tests/engines/databases/test_lost.py::test_an_executor_that_is_lost $(ARGS)
+	@$(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet tests/engines/databases $(ARGS)
 
 SERVERS := $(APT) install --yes --no-install-recommends postgresql openjdk-17-jre-headless
 databases: build

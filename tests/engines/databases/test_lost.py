@@ -119,7 +119,7 @@ def kill():
         for pid in executors()[: None if for_good else 1]:
             os.kill(pid, signal.SIGKILL)
             killed.add(pid)
-        if not for_good:
+        if killed and not for_good:
             return
         time.sleep(0.2)
 
@@ -136,7 +136,7 @@ print(json.dumps({"made": made, "killed": len(killed)}))
 
 
 @pytest.mark.parametrize("how, expected", [("once", 190.0), ("for good", "ReadFailed")])
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("cluster")
 def test_an_executor_that_is_lost(how, expected):
     """Two executors as processes of their own; one is killed in mid-job and Spark tries again, or all are, always."""
     environment = os.environ | {"JAVA_HOME": find_java()}
