@@ -17,10 +17,11 @@ import numpy as np
 
 from soundsum import notebook
 from soundsum.arithmetic.rationals import Value, exact, is_special
-from soundsum.arithmetic.words import binary, times
+from soundsum.arithmetic.words import binary, layout, times
 from soundsum.attacks.ordinary import our_sum, total_by_name
-from soundsum.attacks.words import dataset, layout
+from soundsum.attacks.words import dataset
 from soundsum.data.runs import Runs
+from soundsum.paper import place
 from soundsum.problem import Problem
 
 Total: TypeAlias = str | Callable[[Any], Any]
@@ -235,7 +236,7 @@ class Attack:
             ("ideal", f"one record may move the sum by {binary(self.ideal)}{order}"),
             ("computed", moves),
             ("to tell", f"it was left if {self.event.description}"),
-            ("paper", self.reference),
+            ("paper", place(self.reference)),
         ]
 
     def to_json(self) -> dict[str, Any]:
