@@ -20,6 +20,14 @@ GONE = (
     r"by so many ideals",
     r"works: does not",
     r"rounding II?\b",
+    r"is no (number|double|float|date|value|condition|setting|power)\b",
+    r"lets out|that (is|was|are|were) let out",
+    r"(added|clipped|taken|bounded|truncated) apart\b",
+    r"beside data that is|fulfil all|[Nn]umbers that go up|as many cells of one",
+    r"Gaps? mended|holding never increases|sums? (is|are) held",
+    r"most telling|gravest|as machines do unasked",
+    r"(holds|applies) as it stands|(writes|makes|made) (it )?anew",
+    r"what is none is in no group",
 )
 
 LABEL = re.compile(r"\b(thrm|thm|prop|sec|rem|lemma|cor|ea|al):")
