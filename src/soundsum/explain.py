@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol
 
-from soundsum.arithmetic.words import number, ratio
+from soundsum.arithmetic.words import layout, number, ratio
 from soundsum.methods import Method, Theorem
+from soundsum.paper import place
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 
@@ -47,34 +48,36 @@ def explain(plan: Explainable, every: Sequence[Explainable]) -> str:
         return "\n".join(
             [f"{plan.method} does not apply to {plan.problem}:", *(f"  - {reason}" for reason in plan.unmet)]
         )
-    lines = [
-        f"{plan.problem}",
-        f"  method       {plan.method}: {' -> '.join(plan.steps)}",
-        f"  promise      {plan.unit} moves the sum{_vector(plan)} by at most {number(plan.sensitivity)}{_modulo(plan)}",
-        f"  ideal        {number(plan.ideal)}; the ratio is {ratio(plan.ratio)}",
-        f"  theorem      {plan.theorem.statement}",
-        f"               (docs/theorems/{plan.theorem.name}.md; the paper's {plan.theorem.reference})",
+    place_of_proof = f"docs/theorems/{plan.theorem.name}.md; in the paper: {place(plan.theorem.reference)}"
+    promise = f"{plan.unit} moves the sum{_vector(plan)} by at most {number(plan.sensitivity)}{_modulo(plan)}"
+    rows = [
+        ("method", f"{plan.method}: {' -> '.join(plan.steps)}"),
+        ("promise", promise),
+        ("ideal", f"{number(plan.ideal)} for exact addition; the ratio is {ratio(plan.ratio)}"),
+        ("theorem", plan.theorem.statement),
+        ("", f"({place_of_proof})"),
+        *_under("conditions", plan.adder.facts(plan.problem)),
     ]
-    lines += [f"  {'conditions' if i == 0 else '':<12} {fact}" for i, fact in enumerate(plan.adder.facts(plan.problem))]
     if plan.randomised:
-        lines.append(
-            "  note         randomised: two separate sums of the same data may differ by more than the promise"
-        )
+        rows.append(("note", "randomised: two separate sums of the same data may differ by more than the promise"))
     if not plan.sensitivity:
-        lines.append("  note         no record can move this sum, so no noise is needed")
-    lines += [f"  {'otherwise' if i == 0 else '':<12} {text}" for i, text in enumerate(_alternatives(plan, every))]
-    return "\n".join(lines)
+        rows.append(("note", "no record can move this sum, so no noise is needed"))
+    return layout(str(plan.problem), [*rows, *_under("otherwise", _alternatives(plan, every))])
+
+
+def _under(heading: str, facts: Sequence[str]) -> list[tuple[str, str]]:
+    return [("" if i else heading, fact) for i, fact in enumerate(facts)]
 
 
 def _vector(plan: Explainable) -> str:
-    return "" if plan.unit.groups is None else "s, their changes added up,"
+    return "" if plan.unit.groups is None else "s, all groups together,"
 
 
 def _modulo(plan: Explainable) -> str:
-    return "" if plan.modulus is None else f" modulo {plan.modulus:,}; only integer noise added modulo it may be used"
+    return "" if plan.modulus is None else f" modulo {plan.modulus:,}, and noise is added modulo that too"
 
 
 def _alternatives(plan: Explainable, every: Sequence[Explainable]) -> list[str]:
     others = [p for p in every if p.method != plan.method and not p.unmet]
-    shown = [f"{p.method} would cost a ratio of {ratio(p.ratio)}" for p in others[:4]]
-    return shown + ([f"and {len(others) - 4} more: soundsum plan lists them"] if len(others) > 4 else [])
+    shown = [f"{p.method}, with a ratio of {ratio(p.ratio)}" for p in others[:4]]
+    return shown + ([f"and {len(others) - 4} more, listed by soundsum plan"] if len(others) > 4 else [])

@@ -190,7 +190,7 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
         (["sum", "none.csv", *PAY, "--epsilon", "1"], "none.csv: no such file; check the path"),
         (["sum", "empty.csv", *PAY, "--epsilon", "1"], "empty.csv cannot be read as csv"),
         (["histogram", "t.csv", "--column", "pay", "--edges", "0,x", "--epsilon", "1"], "'x' is not a number"),
-        ([*SUM, "--where", "pay"], "--where 'pay' is no condition; give a column, a sign and a value"),
+        ([*SUM, "--where", "pay"], "--where 'pay' is not a condition; give a column, a sign and a value"),
         ([*SUM, "--where", "floor > 2"], "column 'floor' is not in the table"),
         (["check", "t.csv"], "t.csv is not JSON"),
         (["budget", "show", "t.csv"], "t.csv"),
@@ -319,7 +319,7 @@ def test_groups_by_month_and_hour(soundsum):
     for wrong, message in {
         ("--by", "month(day)", "--groups", "2024-01-05"): "'2024-01-05' is not where a month begins; give months",
         ("--by", "month(day)", "--groups", "2024-03..2024-01"): "last is before first",
-        ("--by", "month(day, Wien)", "--groups", "2024-03"): "zone='Wien' is no time zone known here",
+        ("--by", "month(day, Wien)", "--groups", "2024-03"): "zone='Wien' is not a time zone known here",
         ("--by", "month(dya)", "--groups", "2024-03"): "column 'dya' is not in the table",
         ("--by", "month(day)"): "which groups there are is itself private",
     }.items():

@@ -90,7 +90,7 @@ def test_the_example_that_the_help_prints_runs(folder):
         (b"", "r.toml asks for nothing; add [statistics.total]"),
         (
             b"epsilon = 1\nlimit = 3\n[statistics.n]\nstatistic = 'count'",
-            "r.toml: 'limit' is no setting; there are",
+            "r.toml: 'limit' is not a setting; there are",
         ),
         (b"[statistics.n]\ncolumn = 'pay'", "[statistics.n]: statistic is missing; give one of sum, count"),
         (b"[statistics.n]\nstatistic = 'median'", "[statistics.n]: statistic='median' is not one of sum"),

@@ -39,10 +39,10 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_no_value_is_refused(file, condition, value):
-    with pytest.raises(ValueError, match="is no value") as refused:
+    with pytest.raises(ValueError, match="is not a value") as refused:
         read_condition(condition, file)
     assert str(refused.value) == (
-        f"--where {condition!r}: {value!r} is no value; the signs are == != < <= > >=; "
+        f"--where {condition!r}: {value!r} is not a value; the signs are == != < <= > >=; "
         "give --where again for a second condition, and put text in quotes"
     )
 
@@ -50,7 +50,7 @@ def test_what_is_no_value_is_refused(file, condition, value):
 def test_a_request_is_read_as_strictly():
     Path("r.toml").write_text("epsilon = 1\nwhere = ['age <> 18']\n[statistics.n]\nstatistic = 'count'")
     ran = CliRunner().invoke(app, ["release", "t.csv", "r.toml"])
-    assert "--where 'age <> 18': '> 18' is no value" in str(ran.exception)
+    assert "--where 'age <> 18': '> 18' is not a value" in str(ran.exception)
 
 
 @pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])

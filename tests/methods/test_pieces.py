@@ -76,19 +76,19 @@ def test_facts_say_which_case_it_is():
         )
 
     assert facts("saturating", "int8", -1, 1, "symmetric") == ["the permutation is uniform and stays secret"]
-    assert facts("saturating", "int8", 0, 1, "symmetric") == ["bounds of one sign, so order does not matter"]
+    assert facts("saturating", "int8", 0, 1, "symmetric") == ["the bounds have one sign, so order does not matter"]
     assert facts("saturating", "int8", -1, 1, "insert_delete") == ["the order of records is public"]
     order, sign, held = facts("toward_zero", "float64", -1, 1, "symmetric")
     assert order == "the permutation is uniform and secret"
-    assert sign == "two sums, joined by one addition to nearest"
-    assert held.startswith("each sum is held at 1.79769e+308")
+    assert sign == "the sums of positive and negative records are joined by one addition, rounded to nearest"
+    assert held.startswith("each sum stops at 1.79769e+308")
     order, sign, _ = facts("toward_zero", "float64", 0, 1, "hamming")
     assert order == "the order of records is public"
-    assert sign == "bounds of one sign: no last rounding"
+    assert sign == "the bounds have one sign, so the last addition does not round"
     assert "n is at most 4" in facts("kahan", "float64", 0, 1, "hamming")[0]
     assert facts("checked", "int8", -1, 2, "hamming") == [
         "n U = 8 is at most 127, the largest int8",
-        "n L = -4 is at least -128, the least",
+        "n L = -4 is at least -128, the smallest",
     ]
 
 

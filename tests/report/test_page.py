@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from soundsum.arithmetic.words import chance, text
+from soundsum.paper import place
 from soundsum.report import write_page
-from soundsum.report.wording import place, raise_powers
+from soundsum.report.wording import raise_powers
 from soundsum.reproduce import Cell, Plot, Reproduction, Section
 from soundsum.reproduce.plots import Line
 

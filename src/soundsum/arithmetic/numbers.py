@@ -62,7 +62,7 @@ class IntType:
         return isinstance(x, int | Fraction) and x == int(x) and self.min <= x <= self.max
 
     def values(self) -> Iterator[int]:
-        """Every value, from the least up."""
+        """Every value, from the smallest up."""
         return iter(range(self.min, self.max + 1))
 
     def round(self, x: Fraction | int, mode: Rounding = Rounding.NEAREST) -> int:
@@ -207,7 +207,7 @@ class FloatType:
         return self.round(Fraction(a) + Fraction(b), mode)
 
     def next_up(self, x: Fraction | int | float) -> Fraction | float:
-        """The least float above x; above the largest finite one is infinity, which is its own successor."""
+        """The smallest float above x; above the largest finite one it is infinity, and above infinity too."""
         if is_special(x):
             return self.min if x == -math.inf else x
         x = self._member(x)
@@ -219,7 +219,7 @@ class FloatType:
         return -self.next_up(-x)
 
     def round_up(self, x: Fraction | int) -> Fraction | float:
-        """The least float at or above x."""
+        """The smallest float at or above x."""
         lower = self._truncate(x)
         return lower if lower >= x else self.next_up(lower)
 
@@ -228,7 +228,7 @@ class FloatType:
         return -self.round_up(-x)
 
     def values(self) -> Iterator[Fraction]:
-        """Every finite value once, from the least up."""
+        """Every finite value once, from the smallest up."""
         patterns = range(self.to_bits(self.max) + 1)
         yield from (-self._magnitude(p) for p in reversed(patterns) if p)
         yield from map(self._magnitude, patterns)

@@ -1,4 +1,4 @@
-"""Numbers to read: everything that turns an exact number into words for a person is here.
+"""Numbers to read: everything that turns an exact number into words for a person, and one layout for such words.
 
 None of it decides anything. What programs read is `str(Fraction)`, exact.
 """
@@ -6,7 +6,8 @@ None of it decides anything. What programs read is `str(Fraction)`, exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -267,3 +268,18 @@ def floor_log10(x: Fraction) -> int:
     x = abs(x)
     e = math.floor(floor_log2(x) * math.log10(2))  # or one less than it is
     return e + 1 if x >= Fraction(10) ** (e + 1) else e
+
+
+def layout(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """A title and what is to be said under headings, as lines for a terminal of 80 columns.
+
+    >>> print(layout("a sum", [("method", "grid"), ("promise", "one record moves it by at most 1")]))
+    a sum
+      method      grid
+      promise     one record moves it by at most 1
+    """
+    lines = [title]
+    for heading, said in rows:
+        first, rest = f"  {heading:<11} ", " " * 14
+        lines += textwrap.wrap(said, 80, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return "\n".join(lines)

@@ -17,10 +17,11 @@ import numpy as np
 
 from soundsum import notebook
 from soundsum.arithmetic.rationals import Value, exact, is_special
-from soundsum.arithmetic.words import binary, times
+from soundsum.arithmetic.words import binary, layout, times
 from soundsum.attacks.ordinary import our_sum, total_by_name
-from soundsum.attacks.words import dataset, layout
+from soundsum.attacks.words import dataset
 from soundsum.data.runs import Runs
+from soundsum.paper import place
 from soundsum.problem import Problem
 
 Total: TypeAlias = str | Callable[[Any], Any]
@@ -141,7 +142,7 @@ class Attack:
 
     @property
     def ideal(self) -> Fraction:
-        """What one record may move the sum over the real numbers."""
+        """How far one record may move the sum over the real numbers."""
         return self.problem.ideal
 
     @property
@@ -152,7 +153,7 @@ class Attack:
 
     @property
     def ratio(self) -> Fraction | float:
-        """The predicted difference over the ideal one; infinite where a sum is not a number."""
+        """The predicted difference divided by the ideal one; infinite if a sum is not a number."""
         return math.inf if self.predicted is None else self.predicted / self.ideal
 
     @property
@@ -166,7 +167,7 @@ class Attack:
         return Event.between(*self.totals)
 
     def sums(self, total: Total | None = None) -> tuple[Value, Value]:
-        """What `total` makes of left and of right; by default the arithmetic this attack is aimed at.
+        """The sums of left and right by `total`; by default by the arithmetic this attack is aimed at.
 
         A name is one of ours ("iterated", "kahan", "pairwise", "rounded", "grid"; "modular", "saturating", "wide"),
         added by the kernels over the runs. A function gets an array; or the Runs themselves where the type has no
@@ -195,7 +196,7 @@ class Attack:
         return difference(*self.sums(total))
 
     def measured(self) -> dict[str, Fraction | float | None]:
-        """How far apart left and right are as attacked, by other ordinary sums (of up to 2^26 records), and by ours.
+        """How far apart left and right are by the attacked sum, by others (up to 2^26 records), and by ours.
 
         None: more records than can be added one by one.
         """
@@ -235,7 +236,7 @@ class Attack:
             ("ideal", f"one record may move the sum by {binary(self.ideal)}{order}"),
             ("computed", moves),
             ("to tell", f"it was left if {self.event.description}"),
-            ("paper", self.reference),
+            ("paper", place(self.reference)),
         ]
 
     def to_json(self) -> dict[str, Any]:

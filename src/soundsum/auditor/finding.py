@@ -70,7 +70,7 @@ class Sampled:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What became of one family of attacks on one target: the most telling of its attacks, and what it showed."""
+    """What became of one family of attacks on one target: the strongest of its attacks, and what it showed."""
 
     target: Target
     rule: str
@@ -92,19 +92,19 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """What a finding is known by from one audit to the next."""
+        """What identifies a finding from one audit to the next."""
         return f"{self.target.name}: {self.rule}"
 
     @property
     def allowed(self) -> Fraction | None:
-        """How far the claimed sensitivity lets the two sums be apart."""
+        """How far apart the two sums may be by the claimed sensitivity."""
         if self.claimed is None or self.attack is None:
             return None
         return self.claimed * max(1, int(self.attack.distance))
 
     @property
     def ratio(self) -> Fraction | float | None:
-        """How many times the sensitivity used the sum moves; infinite where a sum is not a number."""
+        """By how many times the sensitivity used the sum moves; infinite if a sum is not a number."""
         if self.measured is None or self.claimed is None:
             return None
         if is_special(self.measured):
@@ -125,7 +125,7 @@ class Finding:
 
     @property
     def breaks_delta(self) -> bool:
-        """Whether the sums alone, with Gaussian noise of the size that is used, show (epsilon, delta) broken."""
+        """Whether the sums alone, with the Gaussian noise that is used, show that (epsilon, delta) is broken."""
         return self.delta_shown is not None and self.delta_shown > self.target.delta
 
     @property

@@ -93,7 +93,7 @@ def _target(method: str, kind: NumberType, relation: Relation) -> Target | None:
         library="soundsum",
         version=__version__,
         source=f"soundsum.methods: {method}",
-        claim_quote=f"plan.sensitivity; {example.theorem.reference}",
+        claim_quote=f"plan.sensitivity (docs/theorems/{example.theorem.name}.md)",
         relation_quote=f"relation={relation}",
         repro="\n".join(
             [

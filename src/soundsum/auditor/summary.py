@@ -22,7 +22,7 @@ def _platform() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """All findings, and what they rest on.
+    """All findings, and the settings they were made with.
 
     `alpha` is the probability, for each target, of a statistical verdict against one that keeps its promise.
     """
@@ -47,7 +47,7 @@ class Audit:
         return tuple(f for f in self.findings if f.target is target)
 
     def verdict_of(self, target: Target) -> Verdict:
-        """The gravest of a target's verdicts; refused or unsupported only if nothing else was seen."""
+        """The most serious of a target's verdicts; refused or unsupported only if there is no other."""
         order = (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL, Verdict.NOT_REFUTED, Verdict.REFUSED)
         seen = {f.verdict for f in self.of(target)}
         return next((verdict for verdict in order if verdict in seen), Verdict.UNSUPPORTED)
@@ -65,7 +65,7 @@ class Audit:
 
     @property
     def exit_code(self) -> int:
-        """1 if there is a violation; 2 if nothing could be audited, which is not to pass for an audit; else 0."""
+        """1 if there is a violation; 2 if nothing could be audited, so that this does not look like a success; else 0."""
         return 1 if self.violations else 2 if len(self.unasked) == len(self.targets) else 0
 
     def to_json(self) -> dict[str, Any]:

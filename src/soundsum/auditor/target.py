@@ -50,23 +50,23 @@ class Raised(Exception):
 class Target:
     """A mechanism, its promise, and the quotations that back it.
 
-    release: draws one noisy output (or `runs` of them, where the signature names it).
-    noiseless: the mechanism's own sum before noise, by its own code.
+    release: draws one noisy output (or `runs` of them, if its signature names `runs`).
+    noiseless: the mechanism's own sum before noise, computed by its own code.
     claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
-    name: what it is known by in reports and baselines; by default where the function lies and what it promises.
-    dtype, relation, bounds, epsilon, delta: what is promised of which records; without `bounds` attacks choose them.
-    size_known: whether the mechanism knows how many records there are; by default as the relation says.
-    ordered: whether the documented relation looks at the order of records; by default as the relation does.
-    modulus: for sums that wrap around on purpose, with noise that does too.
-    deterministic: whether `noiseless` gives the same for the same records each time.
-    noise_multiplier: for Gaussian noise, its standard deviation over the sensitivity used; with it, a finding says
+    name: what it is called in reports and baselines; by default where the function is and what it promises.
+    dtype, relation, bounds, epsilon, delta: what is promised, for which records; without `bounds` attacks choose them.
+    size_known: whether the mechanism knows the number of records; by default if the relation makes it public.
+    ordered: whether the order of records matters in the documented relation; by default as `relation` says.
+    modulus: for sums that wrap around on purpose, with noise added modulo the same number.
+    deterministic: whether `noiseless` always gives the same sum for the same records.
+    noise_multiplier: for Gaussian noise, its standard deviation divided by the sensitivity used; with it, a finding says
         which delta the sums show at the promised epsilon.
     specials, specials_quote: whether NaN and infinities are among the records the documentation allows, and where.
     accepts_runs: whether data is taken as Runs, whatever its size, instead of an array.
     streams: whether memory does not grow with the number of records; by default as `accepts_runs`.
     refuses: the exceptions by which the library declines parameters.
-    fresh: `noiseless` in a process of its own; what is certified is confirmed there.
-    repro: lines that import the library and define noiseless(data) or release(data), for a program that stands alone;
+    fresh: `noiseless` in a new process, where certified violations are confirmed.
+    repro: lines that import the library and define noiseless(data) or release(data), for a standalone program;
         they may use lower, upper, epsilon and size, and get a NumPy array (bfloat16 values as float32).
 
     >>> import numpy as np

@@ -42,7 +42,7 @@ class Store(Protocol):
 class Budget:
     """A limit on the total privacy loss of all releases: an epsilon, an epsilon with a delta, or a rho (zCDP).
 
-    In memory for this process, or with `path` in a file that any number of processes share and that outlives them.
+    It is kept in memory for this process, or with `path` in a file, the ledger, that any number of processes share.
     `Budget(path=...)` opens an existing ledger.
 
     epsilon, delta, rho: the total. A float means the decimal it prints as: 0.1 is 1/10.
@@ -52,8 +52,8 @@ class Budget:
     data: what the data is called, if it has a name; releases then give the same name=.
     max_failures: after this many failed reads the budget is closed until `reopen`; 1 by default, fixed at creation.
 
-    A ledger is bound to unit, relation and data when it is made; a budget in memory, unless they are given, by its
-    first charge. A charge for others is refused with BudgetMismatch: costs for other neighbours do not add up.
+    A ledger is bound to unit, relation and data when it is created; a budget in memory is bound by its first charge,
+    unless they are given. Any other charge is refused with BudgetMismatch: costs for other neighbours do not add up.
 
     >>> budget = Budget(epsilon=1)
     >>> for _ in range(10):
@@ -94,13 +94,13 @@ class Budget:
             self._store = Ledger(self.path, terms, said, max_failures)
 
     def bind(self, binding: Binding) -> None:
-        """Bind a budget in memory that is not bound yet; another is refused."""
+        """Bind a budget in memory that is not bound yet; one that is bound otherwise refuses."""
         if self._store.binding not in (None, binding):
             raise BudgetMismatch(f"the budget is for {self._store.binding}, and not for {binding}; give its own")
         self._store.binding = binding
 
     def charge(self, cost: Cost, what: str, binding: Binding | None = None) -> int:
-        """Charge a cost for good, before any data is read; the number of the charge.
+        """Charge a cost, before any data is read, and give the number of the charge.
 
         Raises BudgetExceeded if it does not fit, BudgetMismatch if `binding` is not the budget's, and then charges
         nothing. Without a binding, the charge is about whatever the budget is bound to.
@@ -108,19 +108,19 @@ class Budget:
         return self._store.charge(cost, what, binding or self._store.binding or Binding())
 
     def settle(self, number: int) -> None:
-        """Note that the release a charge paid for goes out; from here on it can neither fail nor be given back."""
+        """Note that the release of a charge goes ahead; from here on the charge can neither fail nor be refunded."""
         self._store.note("release", number, "released")
 
     def fail(self, number: int) -> None:
-        """Note that the read a charge paid for went wrong, so that nothing was let out for it."""
+        """Note that the read for a charge failed, so that nothing was released for it."""
         self._store.note("failure", number, "the read failed")
 
     def withdraw(self, number: int) -> None:
-        """Take a charge back whose release was refused for reasons that are public, before anything was let out."""
+        """Take back a charge whose release was refused for a public reason, before anything was released."""
         self._store.note("withdrawal", number, "refused, and taken back")
 
     def refund(self, number: int) -> None:
-        """Give a failed charge back; for the owner, who knows why it failed."""
+        """Refund a failed charge; for the owner, who knows why it failed."""
         self._store.note("refund", number, "given back")
 
     def reopen(self) -> None:
@@ -146,7 +146,7 @@ class Budget:
 
     @property
     def spent(self) -> Cost:
-        """All charges together: an epsilon and a delta, or a rho, or the first two and the rho of what came after."""
+        """All charges together: an epsilon and a delta, or a rho, or the first two and the rho of later charges."""
         return self._store.spent()
 
     @property
@@ -161,7 +161,7 @@ class Budget:
 
     @property
     def no_cost(self) -> Cost:
-        """What a release that needs no noise is written down with."""
+        """The cost that is recorded for a release that needs no noise."""
         return self._store.limit.nothing
 
     def entries(self) -> list[Entry]:

@@ -71,7 +71,9 @@ def show_attack(
     upper: Annotated[str | None, typer.Option(help="U, where it is a parameter.")] = None,
     place: Annotated[int | None, typer.Option(help="tree_rounding: which record is changed.")] = None,
     form: Annotated[str | None, typer.Option(help="special_values: nan, inf or overflow.")] = None,
-    drop_last: Annotated[bool | None, typer.Option(help="reordering: 1 apart instead of 0.")] = None,
+    drop_last: Annotated[
+        bool | None, typer.Option(help="reordering: drop the last record, so that the distance is 1, not 0.")
+    ] = None,
     others: Annotated[
         list[str] | None, typer.Option("--with", help="Any other parameter of the family.", metavar="NAME=VALUE")
     ] = None,

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from soundsum.arithmetic.rationals import is_special
-from soundsum.arithmetic.words import binary, number
-from soundsum.attacks.words import dataset, layout
+from soundsum.arithmetic.words import binary, layout, number
+from soundsum.attacks.words import dataset
 from soundsum.auditor.auditing import audit
 from soundsum.auditor.counts import show_p_value
 from soundsum.auditor.finding import Finding, Verdict

@@ -1,4 +1,4 @@
-"""The command that shows what every way to add would cost."""
+"""The command that shows the sensitivity of every method of adding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show_plans(
     method: Annotated[str | None, typer.Option(help="Explain this method alone; auto and float choose one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What every way to add these records would cost: the proved sensitivity beside the ideal one.
+    """List every method of adding these records, with its proved sensitivity and the ideal one.
 
     Examples:
 

@@ -23,8 +23,8 @@ from soundsum.releases.certificates import compare_release, compare_with_ledger
 Missing = StrEnum("Missing", ["zero", "drop"])
 
 Column = Annotated[str, typer.Option(help="The column to read.")]
-Bounds = Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")]
-Size = Annotated[int | None, typer.Option(help="The number of rows, where it is public; checked.")]
+Bounds = Annotated[tuple[str, str], typer.Option(help="The lower and the upper bound of a record.", metavar="L U")]
+Size = Annotated[int | None, typer.Option(help="The number of rows, if it is public; it is checked.")]
 Dtype = Annotated[str | None, typer.Option(help="For CSV, which has no types: float64 or int64.")]
 
 
@@ -39,36 +39,38 @@ def _common(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Release by group: the column the groups are in; again for more columns. Of dates and times also "
-            "year(C), month(C), week(C), day(C) or hour(C), or with a zone such as month(C, Europe/Vienna)."
+            help="Release by group: the column of the groups; may be repeated for more columns. For dates and times "
+            "also year(C), month(C), week(C), day(C) or hour(C), or with a time zone: month(C, Europe/Vienna)."
         ),
     ] = None,
     groups: Annotated[
         list[str] | None,
         typer.Option(
-            help="The groups, with commas: a,b,c; or @FILE, one to a line. Public. Once for each --by. Blanks around a "
-            'name do not count; double quotes keep blanks and commas: "Smith, Ann",b. Years, months and so on also '
-            "as a range: 2024-01..2024-12."
+            help="The groups, separated by commas: a,b,c; or @FILE with one on each line. They are public. Once for "
+            'each --by. Spaces around a name are ignored; double quotes keep spaces and commas: "Smith, Ann",b. Periods '
+            "also as a range: 2024-01..2024-12."
         ),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(help="Only rows such as: age >= 18. May be given several times.", metavar="COND")
     ] = None,
     privacy_unit: Annotated[str | None, typer.Option(help="Protect persons: the column of their ids.")] = None,
-    max_rows: Annotated[int, typer.Option(help="With --privacy-unit: rows of a person that count, per group.")] = 1,
-    max_groups: Annotated[int, typer.Option(help="With --privacy-unit and --by: groups a person counts in.")] = 1,
+    max_rows: Annotated[int, typer.Option(help="With --privacy-unit: how many rows of a person count in a group.")] = 1,
+    max_groups: Annotated[
+        int, typer.Option(help="With --privacy-unit and --by: in how many groups a person counts.")
+    ] = 1,
     missing: Annotated[
         Missing | None,
         typer.Option(
-            help="A missing record counts as the value nearest 0, or is left out (drop); by default means and "
-            "variances leave it out where the number of rows is private."
+            help="A missing record counts as the value nearest to 0 (zero) or is left out (drop). By default means and "
+            "variances leave it out if the number of rows is private."
         ),
     ] = None,
     table: Annotated[
-        str | None, typer.Option(help="Of a database: which table, such as visits or clinic.visits.")
+        str | None, typer.Option(help="With a database: which table, such as visits or clinic.visits.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="Who adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
+        str | None, typer.Option(help="What adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
     ] = None,
     budget: Ledger = None,
     data: Data = None,
@@ -169,12 +171,12 @@ def private_count(
 def private_histogram(
     file: File,
     column: Column,
-    edges: Annotated[str | None, typer.Option(help="Numbers that go up, with commas: 0,10,20.")] = None,
-    bins: Annotated[int | None, typer.Option(help="As many cells of one width, between --bounds.")] = None,
+    edges: Annotated[str | None, typer.Option(help="Increasing numbers, separated by commas: 0,10,20.")] = None,
+    bins: Annotated[int | None, typer.Option(help="The number of cells of equal width, between --bounds.")] = None,
     bounds: Annotated[
         tuple[str, str] | None, typer.Option(help="With --bins: where the cells begin and end.", metavar="L U")
     ] = None,
-    categories: Annotated[str | None, typer.Option(help="Categories, with commas: a,b,c; or @FILE.")] = None,
+    categories: Annotated[str | None, typer.Option(help="Categories, separated by commas: a,b,c; or @FILE.")] = None,
     dtype: Dtype = None,
 ) -> Any:
     """Private counts over given edges, bins or categories, empty ones too.

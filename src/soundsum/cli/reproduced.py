@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from soundsum.arithmetic.words import chance, rough, text
+from soundsum.paper import place
 from soundsum.reproduce import reproduce
 from soundsum.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Verdict
 
@@ -97,7 +98,7 @@ def _tables(section: Section) -> list[Table]:
         table = _table("verdict", "what", "statement", "computed")
         for e in section.errata:
             table.add_row(_verdict(e.verdict), e.what, Text(f"printed: {e.printed}"), Text(str(e.as_printed)))
-            table.add_row("", Text(e.reference, "dim"), Text(f"holds: {e.works}"), Text(str(e.corrected)))
+            table.add_row("", Text(place(e.reference), "dim"), Text(f"holds: {e.works}"), Text(str(e.corrected)))
             table.add_row("", "", Text(e.command, "dim"), "")
         tables.append(table)
     for experiment in section.experiments:
@@ -127,7 +128,7 @@ def _cells(cells: tuple[Cell, ...]) -> Table:
     for cell in cells:
         sign = "" if cell.sign == "=" else f"{cell.sign} "
         extra = [f"{name}: {text(value)}" for name, value in cell.also]
-        detail = "; ".join(part for part in (cell.reference, cell.at, *extra, cell.note) if part)
+        detail = "; ".join(part for part in (place(cell.reference), cell.at, *extra, cell.note) if part)
         what = Text.assemble(cell.what, "\n", (detail, "dim"))
         stated = Text(f"{sign}{text(cell.printed)}", "dim" if cell.ours else "")
         table.add_row(_verdict(cell.verdict), what, stated, Text(text(cell.found)))

@@ -102,7 +102,9 @@ def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
         raise ValueError(f"{path} asks for nothing; add [statistics.total] with statistic, column and bounds")
     for name in written:
         if name not in SETTINGS:
-            raise ValueError(f"{path}: {name!r} is no setting; there are {', '.join(SETTINGS)}, and [statistics.NAME]")
+            raise ValueError(
+                f"{path}: {name!r} is not a setting; there are {', '.join(SETTINGS)}, and [statistics.NAME]"
+            )
     where = written.get("where", [])
     if not isinstance(where, list) or not all(isinstance(one, str) for one in where):
         raise ValueError(f'{path}: where is a list of conditions, such as where = ["age >= 18"]')

@@ -133,11 +133,11 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
     """
     found = CONDITION.fullmatch(text)
     if found is None:
-        raise ValueError(f"--where {text!r} is no condition; give a column, a sign and a value, such as 'age >= 18'")
+        raise ValueError(f"--where {text!r} is not a condition; give a column, a sign and a value, such as 'age >= 18'")
     column, sign, spelled = found[1], "==" if found[2] == "=" else found[2], found[3]
     inside = _unquote(spelled)
     if inside is None and NO_VALUE.fullmatch(spelled):
-        raise ValueError(f"--where {text!r}: {spelled!r} is no value; {SIGNS}")
+        raise ValueError(f"--where {text!r}: {spelled!r} is not a value; {SIGNS}")
     table = _open(file, column, within)
     if not table.has_no_types:
         typed = [spelled if inside is None else inside]

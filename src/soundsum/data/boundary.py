@@ -25,7 +25,7 @@ OPERATOR.propagate = False  # an unconfigured logger would print to the screen, 
 
 
 class ReadFailed(RuntimeError):
-    """Reading or adding up went wrong. Nothing was let out; the charge stays, and is counted as failed."""
+    """Reading or adding up failed. Nothing was released; the charge stays, and is counted as failed."""
 
 
 def read_within(read: Callable[[], T], on_failure: Callable[[], None] = lambda: None) -> T:

@@ -187,6 +187,6 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
         scalar = None
     if scalar is None or not scalar.as_py() == value:
         raise ValueError(
-            f"where: {shown(value)} is no value of column {column!r}, which is {kind}; give one of that type"
+            f"where: {shown(value)} is not a value of column {column!r}, which is {kind}; give one of that type"
         )
     return scalar

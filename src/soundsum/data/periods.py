@@ -210,7 +210,7 @@ def year(column: str, first: Any = None, last: Any = None, zone: Any = None) -> 
 def month(column: str, first: Any = None, last: Any = None, zone: Any = None) -> Period:
     """Groups by month of a column of dates or times, for `by=`; all from first to last are released, empty ones too.
 
-    column: the column of dates or times (in CSV, ISO 8601 text; what is no date there is in no group).
+    column: the column of dates or times (in CSV, ISO 8601 text; a cell that is not a date is in no group).
     first, last: the range, both included: "2024-01", or the first day. Public: take it from what everybody knows.
         Without them, list the months in groups=.
     zone: for times with a zone, where months begin, such as "Europe/Vienna"; without it in UTC. Times without a zone

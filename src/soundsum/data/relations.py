@@ -65,7 +65,7 @@ class Relation(enum.StrEnum):
 
     @property
     def unordered(self) -> Relation:
-        """The relation that forgets the order: what a uniform secret permutation turns an ordered bound into."""
+        """The relation that ignores the order: a uniform secret permutation turns an ordered bound into one for it."""
         return {Relation.INSERT_DELETE: Relation.SYMMETRIC, Relation.HAMMING: Relation.CHANGE_ONE}.get(self, self)
 
     def distance(self, left: Any, right: Any) -> int | float:

@@ -154,7 +154,7 @@ class PostgresDialect(Dialect):
 
     def quote(self, name: str) -> str:
         if "\x00" in name:
-            raise ValueError(f"{name!r} is no name in PostgreSQL: it has a NUL in it")
+            raise ValueError(f"{name!r} is not a name in PostgreSQL: it contains a NUL")
         return '"' + name.replace('"', '""').replace("%", "%%") + '"'
 
     def key(self, own: Own) -> str:

@@ -70,7 +70,7 @@ class FromAccuracy(Method):
         if not kind.holds(cast(FloatType, problem.dtype)):
             reasons.append(f"accumulator={kind} does not hold every {problem.dtype}; use a wider float type")
         if self.split and (problem.relation.sized or problem.one_sign):
-            reasons.append(f"splits for unknown sizes and bounds of both signs; otherwise use {self.name}")
+            reasons.append(f"is for unknown sizes and bounds of both signs; here use {self.name}")
         return reasons or self._within_limits(problem) + permutable(problem, problem.relation == Relation.SYMMETRIC)
 
     def _within_limits(self, problem: Problem) -> list[str]:
@@ -112,9 +112,9 @@ class FromAccuracy(Method):
         n, kind = cast(int, problem.limit), self.arithmetic(problem)
         error = self.error(n, problem.magnitude, kind)
         return [
-            f"n is at most {n:,}, each addition is rounded to {kind}: a sum is off by at most {number(error)}",
-            f"no partial sum is above {number(self.reach(n, problem.magnitude, kind))}, and {number(kind.max)} is the "
-            f"largest {kind}: no overflow",
+            f"n is at most {n:,} and each addition is rounded to {kind}, so a sum is off by at most {number(error)}",
+            f"no partial sum is above {number(self.reach(n, problem.magnitude, kind))}, so none exceeds "
+            f"{number(kind.max)}, the largest {kind}",
         ]
 
     def model(self, problem: Problem) -> Fold | Tree:

@@ -34,7 +34,8 @@ class Checked(Method):
     theorem = Theorem(
         "checked",
         "thrm:checked-arith-known",
-        "U - L for a public size with n U and n L in the type; truncated to n records, max(|L|, |U|, U - L)",
+        "the sensitivity is U - L if the size n is public and n L and n U fit the type; truncated to n records, it is "
+        "max(|L|, |U|, U - L)",
     )
     takes = IntType
     adds_floats = False
@@ -59,7 +60,7 @@ class Checked(Method):
         n, kind = cast(int, problem.limit), problem.dtype
         return [
             f"n U = {n * int(problem.upper):,} is at most {kind.max:,}, the largest {kind}",
-            f"n L = {n * int(problem.lower):,} is at least {kind.min:,}, the least",
+            f"n L = {n * int(problem.lower):,} is at least {kind.min:,}, the smallest",
         ]
 
     def model(self, problem: Problem) -> Fold:

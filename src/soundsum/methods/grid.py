@@ -37,7 +37,8 @@ class OnGrid(Method):
     theorem = Theorem(
         "grid",
         "thrm:sens-f2i",
-        "in steps of the grid, max(|J|, |K|), or K - J for a public size; at most the ideal with bounds rounded inward",
+        "for integers from J to K on the grid, the sensitivity is max(|J|, |K|) steps, or K - J steps if the size is "
+        "public; bounds are rounded inward, so it is at most the ideal",
     )
     takes = FloatType
     adds_floats = False

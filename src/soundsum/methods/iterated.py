@@ -16,7 +16,8 @@ class Iterated(FromAccuracy):
     theorem = Theorem(
         "iterated",
         "thrm:sens-upper-bounds",
-        "the ideal sensitivity (of the truncated sum) plus n (n-1) max(|L|, |U|) / 2^k",
+        "the ideal sensitivity (of the sum that is truncated, where n is private) plus "
+        "n (n-1) max(|L|, |U|) / 2^k, with k mantissa bits",
     )
 
     def error(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:

@@ -20,8 +20,9 @@ class Kahan(FromAccuracy):
     theorem = Theorem(
         "kahan",
         "thrm:sens-upper-bounds",
-        "the ideal sensitivity (of the truncated sum) plus 9/4 n max(|L|, |U|) / 2^k, for k at least 7 and n at most "
-        "2^(k-5); 3 in place of 9/4 for others, and n at most 2^(k-1)",
+        "the ideal sensitivity (of the sum that is truncated, where n is private) plus "
+        "9/4 n max(|L|, |U|) / 2^k, with k mantissa bits, if k is at least 7 and n at most 2^(k-5); otherwise with "
+        "3 in place of 9/4, if n is at most 2^(k-1)",
     )
 
     def error(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:

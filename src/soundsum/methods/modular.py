@@ -23,7 +23,8 @@ class Modular(Method):
     theorem = Theorem(
         "modular",
         "thrm:modular-arith-known",
-        "the modular distance is at most min(2^(w-1), max(|L|, |U|)), or min(2^(w-1), U - L) for a public size",
+        "measured modulo 2^w, the sensitivity is at most min(2^(w-1), max(|L|, |U|)), or min(2^(w-1), U - L) if the "
+        "size is public",
     )
     takes = IntType
     adds_floats = False

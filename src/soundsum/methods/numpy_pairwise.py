@@ -47,7 +47,8 @@ class NumpyPairwise(FromAccuracy):
     theorem = Theorem(
         "numpy_pairwise",
         "thrm:sens-upper-bounds",
-        "the ideal sensitivity (of the truncated sum) plus 2 h u / (1 - h u) n max(|L|, |U|), for NumPy's height h",
+        "the ideal sensitivity (of the sum that is truncated, where n is private) plus "
+        "2 h u / (1 - h u) n max(|L|, |U|), with the height h of NumPy's tree and the unit roundoff u",
     )
 
     def unmet(self, problem: Problem) -> list[str]:

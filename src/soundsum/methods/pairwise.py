@@ -34,7 +34,8 @@ class Pairwise(FromAccuracy):
     theorem = Theorem(
         "pairwise",
         "thrm:sens-upper-bounds",
-        "the ideal sensitivity (of the truncated sum) plus 2 h u / (1 - h u) n max(|L|, |U|), h = ceil(log2 n)",
+        "the ideal sensitivity (of the sum that is truncated, where n is private) plus "
+        "2 h u / (1 - h u) n max(|L|, |U|), with the tree's height h = ceil(log2 n) and the unit roundoff u",
     )
 
     def error(self, n: int, magnitude: Fraction, kind: FloatType) -> Fraction:

@@ -25,7 +25,8 @@ class Saturating(Method):
     theorem = Theorem(
         "saturating",
         "thrm:ord-dist-saturation-sens",
-        "in order, max(|L|, |U|), or U - L for a public size; unordered too for one sign or after a random permutation",
+        "under ordered relations the sensitivity is max(|L|, |U|), or U - L if the size is public; the same holds "
+        "under unordered ones for records of one sign, or after a random permutation",
     )
     takes = IntType
     adds_floats = False
@@ -48,7 +49,9 @@ class Saturating(Method):
         if self._permutes(problem):
             return ["the permutation is uniform and stays secret"]
         return (
-            ["bounds of one sign, so order does not matter"] if problem.one_sign else ["the order of records is public"]
+            ["the bounds have one sign, so order does not matter"]
+            if problem.one_sign
+            else ["the order of records is public"]
         )
 
     def model(self, problem: Problem) -> Fold:

@@ -32,7 +32,7 @@ class Shifted(Method):
     theorem = Theorem(
         "shifted",
         "sec:shift-bounds",
-        "the inner method's sensitivity for bounds 0 and U' = fl(U - L), for a public size",
+        "if the size is public, the sensitivity of the inner method for records between 0 and U - L rounded to a float",
     )
     takes = FloatType
     adds_floats = True

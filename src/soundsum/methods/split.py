@@ -36,7 +36,11 @@ class Split(Method):
     halves: Literal["saturating", "modular", "checked"] = "saturating"
 
     name = "split"
-    theorem = Theorem("split", "thrm:splitsummation", "max(|L|, |U|), or U - L for a public size, under every relation")
+    theorem = Theorem(
+        "split",
+        "thrm:splitsummation",
+        "the sensitivity is max(|L|, |U|), or U - L if the size is public, under every relation",
+    )
     takes = IntType
     adds_floats = False
 
@@ -51,7 +55,7 @@ class Split(Method):
         if self.halves != "checked":
             return reasons
         if problem.relation.sized or problem.one_sign:
-            return ["halves are truncated apart for unknown sizes and bounds of both signs; otherwise use checked"]
+            return ["is for unknown sizes and bounds of both signs; here use checked"]
         return reasons + limit_known(problem) or fits(problem) + permutable(problem, self._permutes(problem))
 
     def sensitivity(self, problem: Problem) -> Fraction:

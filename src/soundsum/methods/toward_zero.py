@@ -26,7 +26,9 @@ class TowardZero(Method):
     theorem = Theorem(
         "toward_zero",
         "thrm:ord-toward-zero-known",
-        "at most 3 max(|L|, |U|) in order for unknown sizes, 5 for public ones; 2 for one sign",
+        "the sensitivity is at most 3 max(|L|, |U|) under insert_delete and 5 max(|L|, |U|) under hamming, and for "
+        "records of one sign at most 2 max(|L|, |U|); after a random permutation the same "
+        "holds under symmetric and change_one",
     )
     takes = FloatType
     adds_floats = True
@@ -71,11 +73,11 @@ class TowardZero(Method):
             "the order of records is public" if problem.relation.ordered else "the permutation is uniform and secret"
         )
         sign = (
-            "bounds of one sign: no last rounding"
+            "the bounds have one sign, so the last addition does not round"
             if problem.one_sign
-            else "two sums, joined by one addition to nearest"
+            else "the sums of positive and negative records are joined by one addition, rounded to nearest"
         )
-        return [order, sign, f"each sum is held at {float(problem.dtype.max):g}, the largest finite {problem.dtype}"]
+        return [order, sign, f"each sum stops at {float(problem.dtype.max):g}, the largest finite {problem.dtype}"]
 
     def model(self, problem: Problem) -> Fold:
         return toward_zero(cast(FloatType, problem.dtype))

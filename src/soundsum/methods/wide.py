@@ -22,7 +22,7 @@ from soundsum.problem import Problem
 class Wide(Method):
     name = "wide"
     theorem = Theorem(
-        "wide", "thrm:reals-sens", "the exact sum has sensitivity max(|L|, |U|), or U - L for a public size"
+        "wide", "thrm:reals-sens", "the exact sum has sensitivity max(|L|, |U|), or U - L if the size is public"
     )
     takes = IntType
     adds_floats = False

@@ -38,35 +38,35 @@ def release(
     table: Any = None,
     engine: str | None = None,
 ) -> Several:
-    """Several statistics of a table for one charge, read in one pass; they share epsilon by weight, else equally.
+    """Several statistics of a table for one charge, read in one pass; they share epsilon by weight, or equally.
 
     data: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict of columns, a path to Parquet, CSV or Arrow files,
         or the address of a database with table=.
     statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`, or a dict of them by name. With weight=2
-        one gets twice the share of epsilon that one without gets.
+        a statistic gets twice the share of epsilon that one without a weight gets.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
-    by: one result for each group: the column the groups are in, or its values beside data that is one column.
-        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
+    by: one result for each group: the column of the groups, or its values if data is a single column.
+        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. How many rows do is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
-        column. Rows without an id are left out.
+    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. The number of rows that meet them is then private, under every relation.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
+        Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
-        means and variances leave it out where the number of rows is private, and everything else counts it. Infinities
-        are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
+        By default means and variances leave it out if the number of rows is private, and everything else counts it.
+        Infinities are clamped.
+    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
     name: what the data is called, if the budget is for data with a name.
-    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
+    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
 
     >>> table = {"pay": [100.0, 250.0], "age": [41, 29]}
     >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
@@ -76,7 +76,7 @@ def release(
     >>> named["total"].epsilon, named["mean age"].epsilon
     (Fraction(3, 4), Fraction(1, 4))
 
-    Returns a Several: a tuple of a Release, or with by= Releases, for each statistic, which knows their names.
+    Returns a Several: a tuple with a Release, or with by= Releases, for each statistic; it also knows their names.
     """
     names, asked = name_statistics(statistics)
     promised = guarantee(epsilon, delta, rho, noise)
@@ -156,39 +156,39 @@ def sum(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private sum: each record clamped to [lower, upper], exact noise for what one record or person can move.
+    """A private sum: records clamped to [lower, upper], and exact noise for the most that one record or person can change.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
         of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
         such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    column: the column to add up, where the data is a table.
-    by: one sum for each group: the column the groups are in, or its values beside data that is one column.
-        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
+    column: the column to add up, if the data is a table.
+    by: one sum for each group: the column of the groups, or its values if data is a single column.
+        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. How many rows do is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
-        column. Rows without an id are left out.
+    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. The number of rows that meet them is then private, under every relation.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
+        Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
-    size: under change_one and hamming, the number of rows; checked, and by default that of the data.
-    max_size: for methods that need a limit: how many rows count; those beyond are left out.
-    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
+    max_size: for methods that need a limit: how many rows count; any beyond it are left out.
+    dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.
     method: how to add. "auto" reaches the ideal sensitivity; `plans` lists the others with what they cost.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). Infinities
-        are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
+        Infinities are clamped.
+    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
     name: what the data is called, if the budget is for data with a name.
-    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
+    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
 
@@ -236,38 +236,38 @@ def mean(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private mean, within the bounds; epsilon is shared equally by the sum and, where it is private, the count.
+    """A private mean, within the bounds; epsilon is shared equally by the sum and, if it is private, the count.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
         of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
         such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    column: the column to average, where the data is a table.
-    by: one mean for each group: the column the groups are in, or its values beside data that is one column.
-        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
+    column: the column to average, if the data is a table.
+    by: one mean for each group: the column of the groups, or its values if data is a single column.
+        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. How many rows do is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
-        column. Rows without an id are left out.
+    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. The number of rows that meet them is then private, under every relation.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
+        Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
-    size: under change_one and hamming, the number of rows; checked, and by default that of the data.
-    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
+    dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
-        it does not where the number of rows is private. Under change_one and hamming it counts: "drop" makes the number
-        of rows private there too, and spends a part of epsilon on it. Infinities are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
+        "drop" is the default if the number of rows is private. Under change_one and hamming "zero" is the default, and
+        "drop" makes the number of rows private there too, for a part of epsilon. Infinities are clamped.
+    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
     name: what the data is called, if the budget is for data with a name.
-    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
+    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
@@ -311,38 +311,38 @@ def variance(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private population variance; epsilon is shared equally by two sums and, where it is private, the count.
+    """A private population variance; epsilon is shared equally by two sums and, if it is private, the count.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
         of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
         such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    column: the column to look at, where the data is a table.
-    by: one variance for each group: the column the groups are in, or its values beside data that is one column.
-        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
+    column: the column to look at, if the data is a table.
+    by: one variance for each group: the column of the groups, or its values if data is a single column.
+        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. How many rows do is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
-        column. Rows without an id are left out.
+    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. The number of rows that meet them is then private, under every relation.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
+        Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
-    size: under change_one and hamming, the number of rows; checked, and by default that of the data.
-    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
+    dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value in the bounds nearest zero ("zero"), or not at all ("drop"). By default
-        it does not where the number of rows is private. Under change_one and hamming it counts: "drop" makes the number
-        of rows private there too, and spends a part of epsilon on it. Infinities are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
+        "drop" is the default if the number of rows is private. Under change_one and hamming "zero" is the default, and
+        "drop" makes the number of rows private there too, for a part of epsilon. Infinities are clamped.
+    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
     name: what the data is called, if the budget is for data with a name.
-    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
+    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """

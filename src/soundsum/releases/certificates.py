@@ -73,7 +73,7 @@ def _describe(claim: Claim) -> dict[str, Any]:
 
 
 class Unreadable(ValueError):
-    """What was given is no certificate."""
+    """What was given is not a certificate."""
 
 
 def check(certificate: dict[str, Any]) -> list[str]:
@@ -207,7 +207,7 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
     if entry is None:
         return [*problems, f"the ledger has no charge {number}"]
     if entry.state not in ("charged", "released"):
-        problems.append(f"charge {number} is {entry.state}, so nothing was let out for it")
+        problems.append(f"charge {number} is {entry.state}, so nothing was released for it")
     problems += _compare_query(release, what, cost)
     if entry.what != what:
         problems.append(f"charge {number} was for {entry.what!r}, the release says {what!r}")

@@ -53,15 +53,15 @@ def count(
         of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
         such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    column: with missing="drop", the column to look at, where the data is a table.
-    by: one count for each group: the column the groups are in, or its values beside data that is one column.
-        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
+    column: with missing="drop", the column to look at, if the data is a table.
+    by: one count for each group: the column of the groups, or its values if data is a single column.
+        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. How many rows do is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
-        column. Rows without an id are left out.
+    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. The number of rows that meet them is then private, under every relation.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
+        Rows without an id are left out.
     max_rows: with privacy_unit=, this many rows of a person count in a group.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
@@ -70,10 +70,10 @@ def count(
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: "zero" counts every row, "drop" only those with a value in the column.
-    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
     name: what the data is called, if the budget is for data with a name.
-    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
+    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
@@ -117,33 +117,33 @@ def histogram(
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
         of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
         such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
-    edges: numbers that go up; or else give bins or categories.
+    edges: increasing numbers; or give bins or categories instead.
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     categories: the categories to count. They are public: list them from what everybody knows.
-    bins: as many cells of one width between lower and upper, instead of edges.
+    bins: the number of cells of equal width between lower and upper, instead of edges.
     lower, upper: with bins, where the first cell begins and the last one ends. They are public.
-    column: the column to look at, where the data is a table.
-    by: one histogram for each group: the column the groups are in, or its values beside data that is one column.
-        Of dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
+    column: the column to look at, if the data is a table.
+    by: one histogram for each group: the column of the groups, or its values if data is a single column.
+        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that fulfil all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. How many rows do is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values beside data that is one
-        column. Rows without an id are left out.
+    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
+        own type. The number of rows that meet them is then private, under every relation.
+    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
+        Rows without an id are left out.
     max_rows: with privacy_unit=, this many rows of a person count in a cell.
     max_groups: with privacy_unit=, how many cells a person counts in: those with most of their rows.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
-    dtype: the column's type, where it has none of its own, as in CSV; it is never taken from the values.
+    dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
     missing: makes no difference here, as a missing value is in no cell.
-    budget: a `Budget` that is charged before any data is read, and refuses what it cannot pay.
+    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
     name: what the data is called, if the budget is for data with a name.
-    table: which table, where the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: who adds up Parquet files: "memory", "duckdb", "polars" or "spark"; a database's data is added up there.
+    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
+    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
 
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """

@@ -107,7 +107,7 @@ class Release(Framed):
 
     @property
     def certificate(self) -> dict[str, Any]:
-        """Everything the release claims, as plain data; `soundsum.check` follows it up."""
+        """Everything the release claims, as plain data; `soundsum.check` checks it."""
         return self.facts.certificate
 
     @property
@@ -120,12 +120,12 @@ class Release(Framed):
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """What records were really clamped to: the bounds given, rounded inward to what can be added exactly."""
+        """The bounds that records were really clamped to: those given, rounded inward to what can be added exactly."""
         return self.claim.bounds
 
     @property
     def value(self) -> int | float:
-        """The number as an int or a float; an infinity where it is beyond every float, and then the release says so."""
+        """The number as an int or a float; infinity if it is beyond every float, and then the release says so."""
         return self.exact if isinstance(self.exact, int) else nearest_float(self.exact)
 
     @property
@@ -135,28 +135,28 @@ class Release(Framed):
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Where the method's own sum lies, with this confidence, by the exact distribution of the noise.
 
-        It covers the noise alone; what the method itself may be off per record is `plan.accuracy`'s business. For a
-        variance, and a mean where the number of rows is private, it holds more often than the confidence says, as each
-        of several noises has its share of the rest.
+        It covers only the noise; how far off the method itself may be is `plan.accuracy`. For a
+        variance, and a mean with a private number of rows, it covers more often than the confidence says, because
+        several noises share the chance of failure.
         """
         low, high = self._exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
 
     @property
     def sensitivity(self) -> str:
-        """How far one record or person can move each number that was let out, to read."""
+        """How far one record or person can move each number that was released, in words."""
         moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
         return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
 
     @property
     def missing(self) -> str:
-        """How records without a value counted, to read; how many there were is not said anywhere."""
+        """How records without a value were counted, in words; how many there were is never said."""
         return self.claim.kind.say_missing(self.origin.missing, self.claim.given_bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it.
 
-        What is beyond every float is null, and is in `exact` all the same.
+        A value beyond every float is null; `exact` has it.
         """
         origin, unit = self.origin, self.plan.unit
         group = as_plain(self.group)
@@ -222,7 +222,7 @@ class Release(Framed):
         return f"<{self.statistic} {value} ({noise}; {how})>"
 
     def shown(self) -> tuple[str, str]:
-        """The value and its 95% interval, to read."""
+        """The value and its 95% interval, in words."""
         low, high = self._exact_interval(0.95)
         beyond = "" if math.isfinite(nearest_float(self.exact)) else f" ({BEYOND})"
         return words.estimate(self.exact, low, high) + beyond, words.interval(low, high)

@@ -68,7 +68,7 @@ class Plan(Scheme):
         rows = {
             "method": f"{self.method}: {' -> '.join(self.steps)}",
             "sensitivity": number(self.sensitivity),
-            "ideal": f"{number(self.ideal)}; the ratio is {ratio(self.ratio)}",
+            "ideal": f"{number(self.ideal)} for exact addition; the ratio is {ratio(self.ratio)}",
             "protects": self.unit,
             "theorem": self.theorem.statement,
         }

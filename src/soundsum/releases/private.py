@@ -80,9 +80,9 @@ class Private:
     schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
         of type, categories, lower and upper. What is not given comes from the data's own types, never from values. A
         type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`.
-    table, engine: where the data is a database, which of its tables; and who adds up files, as for `soundsum.sum`.
-    pad: a time, such as "0.5s": every answer, refusals too, then comes just so late; one that would take longer is
-        ReadFailed.
+    table, engine: if the data is a database, which of its tables; and what adds up files, as for `soundsum.sum`.
+    pad: a time, such as "0.5s": every answer, refusals too, then takes exactly that long; one that would take longer
+        is ReadFailed.
 
     >>> visits = {"cost": [12.5, 80.0, 41.0], "ward": ["a", "b", "a"], "patient": [1, 1, 2]}
     >>> budget = Budget(epsilon=1, privacy_unit="patient", data="visits")
@@ -158,7 +158,7 @@ class Private:
         method: str | Method = "auto",
         **options: Any,
     ) -> Release | Releases:
-        """A private sum; bounds come from the schema where it has them. Options: those of `release`."""
+        """A private sum; bounds come from the schema if it has them. Options: those of `release`."""
         low, high = self._bounds(column, lower, upper)
         return self._one(Sum(column, low, high, self._type(column), method=method), epsilon, options)
 
@@ -166,14 +166,14 @@ class Private:
     def mean(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
-        """A private mean; bounds come from the schema where it has them. Options: those of `release`."""
+        """A private mean; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Mean(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
 
     @_padded
     def variance(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
-        """A private variance; bounds come from the schema where it has them. Options: those of `release`."""
+        """A private variance; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Variance(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
 
     @_padded
@@ -221,12 +221,12 @@ class Private:
         rho: Any = None,
         missing: Missing | None = None,
     ) -> Several:
-        """Several statistics for one charge; they share epsilon by weight, else equally.
+        """Several statistics for one charge; they share epsilon by weight, or equally.
 
         statistics: a list of `Sum`, `Mean`, ..., or a dict of them by name.
         by: one result for each group in this column or these; groups: which, by default those the schema lists. By
             periods (`soundsum.month`), by default those between the column's bounds in the schema, which are dates.
-        where: only rows that fulfil all of these conditions, such as [("age", ">=", 18)].
+        where: only rows that meet all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
         """

@@ -101,7 +101,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     schema = engine.schema
     if isinstance(by, list | tuple):
         _require_columns(by, schema)
-    if isinstance(schema, Keyed):
+    if setting.types and isinstance(schema, Keyed):
         schema.type_keys(setting.types)
     require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None

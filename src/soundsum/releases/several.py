@@ -41,7 +41,7 @@ class Releases(Framed, Mapping[Any, Release]):
         return len(self._noisy[0])
 
     def label(self, group: Any) -> str:
-        """A group to read; a cell of a histogram by its edges."""
+        """The name of a group, in words; a cell of a histogram is named by its edges."""
         parts = (group,) if len(self._columns) == 1 else group
         return ", ".join(
             " to ".join(map(edge, part)) if column == "cell" else str(part)
@@ -49,7 +49,7 @@ class Releases(Framed, Mapping[Any, Release]):
         )
 
     def to_arrow(self, confidence: float = 0.95) -> Any:
-        """A table of group, value and the interval; cells of a histogram between edges by the two."""
+        """A table of group, value and interval; cells of a histogram have two edges in place of the group."""
         import pyarrow as pa
 
         columns: dict[str, Any] = {}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from soundsum._version import __version__
 from soundsum.arithmetic.words import text
+from soundsum.paper import place
 from soundsum.reproduce import Reproduction
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def page(result: Reproduction) -> str:
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
         version=__version__,
         tables=tables,
-        place=wording.place,
+        place=place,
         text=text,
     )
     return wording.raise_powers_in(made)
