@@ -15,7 +15,7 @@ from rich.markup import escape
 import soundsum as ss
 from soundsum.budget.ledger import read
 from soundsum.cli.opened import on_disk, watch
-from soundsum.cli.options import AsJson, Data, Epsilon, File, Ledger, Rho
+from soundsum.cli.options import AsJson, Data, Engine, Epsilon, File, Ledger, Rho, Table
 from soundsum.cli.released import show
 from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
 from soundsum.releases.certificates import compare_release, compare_with_ledger
@@ -64,12 +64,8 @@ def _common(
             "variances leave it out where the number of rows is private."
         ),
     ] = None,
-    table: Annotated[
-        str | None, typer.Option(help="Of a database: which table, such as visits or clinic.visits.")
-    ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="Who adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
-    ] = None,
+    table: Table = None,
+    engine: Engine = None,
     budget: Ledger = None,
     data: Data = None,
     as_json: AsJson = False,
