@@ -60,11 +60,11 @@ class Problem:
         if self.size is not None and not self.relation.sized:
             raise ValueError(
                 f"size={self.size}: under {self.relation} the number of records is private; leave size out, "
-                "or use change_one or hamming if it is public"
+                "or give relation='change_one' if it is public"
             )
         if self.max_size is not None and self.relation.sized:
             raise ValueError(
-                f"max_size={self.max_size}: under {self.relation} the number of records is public; give it as size"
+                f"max_size={self.max_size}: under {self.relation} the number of records is public; give it as size="
             )
 
     @property

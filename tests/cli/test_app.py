@@ -17,7 +17,7 @@ def soundsum(*arguments, **environment):
 
 
 def test_plan_prints_every_method_cheapest_first():
-    done = soundsum("plan", "--dtype", "float32", "--bounds", "0", "1", "--size", "1000000")
+    done = soundsum("plan", "--dtype", "float32", "--bounds", "0", "1", "--relation", "change_one", "--size", "1000000")
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
     assert "change_one" in done.stdout
@@ -56,7 +56,11 @@ def test_one_method_is_explained():
     [
         (["--dtype", "float64", "--bounds", "2", "1"], "--bounds 2 1: the lower bound is above the upper; swap them"),
         (["--dtype", "flot", "--bounds", "0", "1"], "--dtype flot is not a number type"),
-        (["--dtype", "float64", "--bounds", "0", "1", "--size", "5", "--relation", "symmetric"], "leave size out"),
+        (
+            ["--dtype", "float64", "--bounds", "0", "1", "--size", "5"],
+            "leave --size out, or give --relation change_one",
+        ),
+        (["--dtype", "float64", "--bounds", "0", "1", "--relation", "hamming", "--max-size", "5"], "give it as --size"),
         (["--dtype", "float64", "--bounds", "0", "1", "--method", "kahan"], "give --max-size"),
         (["--dtype", "float64", "--bounds", "0", "x"], "--bounds x is not a number"),
     ],
@@ -181,8 +185,8 @@ class TestAttacks:
     @pytest.mark.parametrize(
         "arguments, message",
         [
-            (["nonsense"], "name='nonsense' is not an attack; use one of overflow"),
-            (["rounding", "--j", "70"], "j=70: the condition is 1 < j < k = 52; the nearest that works is j=51"),
+            (["nonsense"], "nonsense is not an attack; use one of overflow"),
+            (["rounding", "--j", "70"], "--j 70: the condition is 1 < j < k = 52; the nearest that works is --j 51"),
             (["rounding", "--dtype", "int8"], "rounding does not apply to int8"),
             (["overflow", "--upper", "many"], "--upper many is not a number"),
         ],
@@ -203,4 +207,4 @@ class TestAttacks:
         assert len(as_json["secrets"]) == 3
         refused = soundsum("attack", "deliver", "post")
         assert refused.returncode == 2
-        assert "name='post' is not a delivery; use one of microquery" in refused.stderr
+        assert "post is not a delivery; use one of microquery" in refused.stderr

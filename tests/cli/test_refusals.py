@@ -1,6 +1,8 @@
 """What a command says when it is refused: one line with the value and the remedy, and exit code 2."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from typer.main import get_command
 
 import soundsum as ss
-from soundsum.cli.refusals import read_bounds, say
+from soundsum.cli.app import app
+from soundsum.cli.refusals import find_options, read_bounds, say
+from soundsum.engines import ENGINES
+from soundsum.privacy.noise import NOISES
+from soundsum.statistics import STATISTICS
 
 COMMAND = Path(sys.executable).with_name("soundsum")
 PAY = ["--column", "pay", "--bounds", "0", "9"]
@@ -25,6 +32,7 @@ def folder(tmp_path_factory):
     (folder / "broken.csv").write_bytes(b"pay,dept\n1,\xff\n\xfe,a\n3,a\n")
     (folder / "latin.txt").write_bytes("größe\n".encode("latin-1"))
     (folder / "blank.txt").write_text("\n")
+    (folder / "open.txt").write_text('b\n"a\n')
     (folder / "empty").mkdir()
     (folder / "noname").write_text("pay\n1\n")
     pyarrow.parquet.write_table(pa.table({"x": [1.0]}), folder / "x.parquet")
@@ -103,6 +111,40 @@ REFUSED = [
     ([*SUM, "--max-rows", "3"], "--max-rows and --max-groups are about persons; give --privacy-unit"),
     ([*SUM, "--noise", "gaussian"], "delta is missing; give a number above 0, such as --delta 1e-6"),
     ([*SUM, "--method", "kahan"], "give --max-size"),
+    (
+        [*SUM, "--size", "2"],
+        "--size 2: under symmetric the number of records is private; leave --size out, or give --rel",
+    ),
+    (
+        ["plan", "--dtype", "int8", "--bounds", "0", "1", "--size", "2"],
+        "--size 2: under symmetric the number of records is private; leave --size out, or give --relation change_one",
+    ),
+    ([*SUM, "--relation", "hamming", "--max-size", "2"], "--max-size 2: under hamming the number of records is public"),
+    ([*SUM, "--max-rows", "x"], "--max-rows: x is not a whole number; give one such as 10"),
+    ([*SUM, "--size", "1.5"], "--size: 1.5 is not a whole number; give one such as 10"),
+    (["audit", "numpy", "--time", "x"], "--time: x is not a number; give one such as 10 or 0.5"),
+    (["audit", "nope"], "nope is not known; did you mean opendp?"),
+    (["attack", "show", "nope"], "nope is not an attack; use one of overflow"),
+    (["attack", "deliver", "nope"], "nope is not a delivery; use one of microquery"),
+    (["attack", "show", "rounding", "--ratio", "0"], "--ratio 0: how many times the ideal is a finite number above 0"),
+    (
+        ["sum", "t.csv", "--column", "pay", "--bounds", "0", "x", "--epsilon", "1"],
+        "--bounds x is not a number; give one",
+    ),
+    ([*SUM, "--engine", "duckdb"], "t.csv: --engine is for Parquet; other files are read in memory, so leave it out"),
+    ([*SUM, "--engine", "nope"], "--engine nope is not one of memory"),
+    ([*SUM, "--table", "x"], "--table x is for databases, and this data is a table itself; leave it out"),
+    ([*SUM, "--by", "month(dept, Mars)", "--groups", "2024-01"], "zone Mars is not a time zone known here"),
+    (
+        [*SUM, "--by", "months(dept)", "--groups", "2024-01"],
+        "--by months(dept): there is no such column or period; periods of a column C are year(C), month(C), week(C)",
+    ),
+    ([*SUM, "--where", "pay > nan"], "--where 'pay > nan': no row compares with NaN, and rows without a value fulfil"),
+    (
+        ["sum", "x.parquet", "--column", "x", "--bounds", "0", "1", "--epsilon", "1", "--where", "x > nan"],
+        "--where 'x > nan': no row compares with NaN",
+    ),
+    ([*SUM, "--by", "dept", "--groups", "@open.txt"], "--groups @open.txt: a quote of '\"a' is not closed; write"),
 ]
 
 
@@ -143,12 +185,62 @@ def test_no_arguments_show_the_help(folder):
     assert "Ledgers" in done.stdout + done.stderr
 
 
-def test_what_is_not_about_options_stays_as_it_is():
-    assert say("name='nonsense' is not an attack", "attack") == "name='nonsense' is not an attack"
-    assert say("budget=3 is not a budget; give ss.Budget(epsilon=...), or with path= one in a file", "sum") == (
+def test_options_are_said_as_the_command_spells_them():
+    options = find_options(get_command(app), ["sum", "t.csv"])
+    assert say("budget=3 is not a budget; give ss.Budget(epsilon=...), or with path= one in a file", options) == (
         "--budget 3 is not a budget; give a ledger, which soundsum budget create makes"
     )
-    assert say("such as where=[('age', '>=', 18)]", "sum") == "such as --where 'age >= 18'"
+    assert say("such as where=[('age', '>=', 18)]", options) == "such as --where 'age >= 18'"
+    assert say("such as by=['ward', 'year']", options) == "such as --by ward --by year"
+    assert say("--groups 'size=1,' has an empty name in it", options) == "--groups 'size=1,' has an empty name in it"
+    bounds = say("bounds=(1, 0) are not two finite numbers", find_options(get_command(app), ["attack", "show"]))
+    assert bounds == "--bounds 1 0 are not two finite numbers"
+
+
+def commands(command, path=()):
+    """Every command there is, by the words that call it."""
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, (*path, name))
+    if not hasattr(command, "commands"):
+        yield path, command
+
+
+def texts_of_the_library():
+    """Every text in the library that is not a docstring, with {} for what is put into it."""
+    for module in Path(ss.__file__).parent.rglob("*.py"):
+        tree = ast.parse(module.read_text())
+        holders = ast.Module | ast.ClassDef | ast.FunctionDef
+        docs = {id(one.body[0].value) for one in ast.walk(tree) if isinstance(one, holders)
+                and one.body and isinstance(one.body[0], ast.Expr)}  # fmt: skip
+        for one in ast.walk(tree):
+            if isinstance(one, ast.JoinedStr):
+                yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in one.values)
+            elif isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in docs:
+                yield one.value
+
+
+def test_every_option_that_a_message_names_is_said_in_the_words_of_every_command():
+    """By the names in the library's own texts, with a value and without, and by the options of the commands."""
+    named = {name for text in texts_of_the_library() for name in re.findall(r"(?<![\w.-])([a-z]\w*)=(?!=)", text)}
+    assert named > {"engine", "table", "zone", "dtype", "weight", "max_size", "groups", "seconds"}
+    named |= {registry.what for registry in (STATISTICS, ENGINES, NOISES)}  # whose texts begin with {}=
+    for path, command in commands(get_command(app)):
+        options = find_options(get_command(app), [*path, "file", "--json"])
+        own = {one.name: one.opts for one in command.params}
+        assert own.keys() <= options.keys()
+        for name in {*named, *own}:
+            for message in (f"{name}= is missing", f"{name}='x' is wrong; leave {name} out", f"such as {name}=3: no"):
+                said = say(message, options)
+                assert "=" not in said, (path, said)
+                if options.get(name, "").startswith("-"):
+                    assert options[name] in said, (path, said)
+                    assert f"leave {name} " not in said
+        for name, (*_, spelled) in own.items():
+            assert options[name] == (spelled if spelled.startswith("-") else "")
+        if "bounds" in own:
+            assert {"--bounds"} >= {options[name] for name in ("lower", "upper") if name not in own}
+        if "data" in own:
+            assert options["name"] == "--data"
 
 
 def test_python_m_soundsum_is_the_command(folder):

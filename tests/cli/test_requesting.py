@@ -6,12 +6,15 @@ import tomllib
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app, requesting
 
+COUNT = b"\n[statistics.n]\nstatistic = 'count'"
 REQUEST = """
 epsilon = 1000
 by = "dept"
@@ -93,7 +96,7 @@ def test_the_example_that_the_help_prints_runs(folder):
             "r.toml: 'limit' is not a setting; there are",
         ),
         (b"[statistics.n]\ncolumn = 'pay'", "[statistics.n]: statistic is missing; give one of sum, count"),
-        (b"[statistics.n]\nstatistic = 'median'", "[statistics.n]: statistic='median' is not one of sum"),
+        (b"[statistics.n]\nstatistic = 'median'", "[statistics.n]: statistic = 'median' is not one of sum"),
         (b"[statistics.n]\nstatistic = 'sum'\nbounds = [0, 1]", "[statistics.n]: column is missing"),
         (b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'", "[statistics.n]: bounds are missing"),
         (b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = 5", "bounds = 5: give two numbers"),
@@ -102,7 +105,23 @@ def test_the_example_that_the_help_prints_runs(folder):
             "'bounds' does not belong to a count; it takes",
         ),
         (b"where = 'pay > 5'\n[statistics.n]\nstatistic = 'count'", "where is a list of conditions"),
-        (b"[statistics.n]\nstatistic = 'count'", "epsilon is missing"),
+        (
+            b"[statistics.n]\nstatistic = 'count'",
+            "r.toml: epsilon is missing; give a number above 0, such as epsilon = 1",
+        ),
+        (b"epsilon = 0" + COUNT, "r.toml: epsilon = 0: a privacy parameter"),
+        (b"epsilon = 1\nby = 'dept'" + COUNT, "r.toml: groups is missing: which"),
+        (b"epsilon = 1\nby = 'dept'" + COUNT, "such as groups = ['a', 'b']"),
+        (b"epsilon = 1\nby = 'month(dept)'" + COUNT, "such as groups = ['2024-01..2024-12']"),
+        (b"epsilon = 1\nby = 'months(dept)'\ngroups = ['a']" + COUNT, "r.toml: by = months(dept): there is no such"),
+        (b"epsilon = 1\nwhere = ['pay > nan']" + COUNT, "r.toml: where = 'pay > nan': no row compares"),
+        (b"epsilon = 1\nmax_rows = 'x'" + COUNT, "r.toml: max_rows = 'x': give a whole number"),
+        (
+            b"epsilon = 1\n[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = [9, 0]",
+            "r.toml: bounds = [9, 0]: the",
+        ),
+        (b"epsilon = 1\n[statistics.n]\nstatistic = 'count'\nweight = 0", "r.toml: weight = 0: a share of the cost"),
+        (b"epsilon = 1\nengine = 'duckdb'" + COUNT, "t.csv: engine is for Parquet"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_name_of_the_file(folder, request_, message):
@@ -117,8 +136,54 @@ def test_a_request_that_is_not_there(folder):
     assert str(ask().exception) == "r.toml: no such file; check the path"
 
 
-def test_epsilon_is_given_once(folder):
-    assert "give it once" in str(ask("--epsilon", "1").exception)
+@pytest.mark.parametrize("option", ["epsilon", "table", "engine"])
+def test_what_the_command_can_say_too_is_given_once(folder, option):
+    Path("r.toml").write_bytes(f"{option} = '1'".encode() + COUNT)
+    assert str(ask(f"--{option}", "2").exception) == (f"{option} is given in r.toml and as --{option} 2; give it once")
+
+
+def test_options_of_the_command_are_said_as_it_spells_them(folder):
+    """The file's name is said of what stands in the file alone; `main` spells the rest."""
+    Path("r.toml").write_bytes(COUNT)
+    assert str(ask("--epsilon", "0").exception).startswith("epsilon=0: a privacy parameter")
+    assert str(ask("--epsilon", "1", "--table", "x").exception).startswith("table='x' is for databases")
+    ss.Budget(epsilon=1, path="l.db", data="pay of 2024")
+    assert "r.toml" not in str(ask("--epsilon", "1", "--budget", "l.db").exception)
+    ss.Budget(epsilon="1/2", path="small.db")
+    assert isinstance(ask("--epsilon", "1", "--budget", "small.db").exception, ss.BudgetExceeded)
+
+
+def test_an_engine_and_a_table(folder):
+    pyarrow.parquet.write_table(pa.table({"pay": [10.0, 20.0]}), "t.parquet")
+    Path("r.toml").write_bytes(COUNT)
+    ran = CliRunner().invoke(
+        app, ["release", "t.parquet", "r.toml", "--epsilon", "100", "--engine", "duckdb", "--json"]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(ran.stdout)["releases"][0]["certificate"]["engine"] == "duckdb"
+
+
+DAYS = "pay,dept,day\n10,a,2024-01-05\n20,b,2024-02-29\n30,a,2024-02-01\n40,a,2025-01-01\n"
+
+
+@pytest.mark.parametrize(
+    "by, groups, expected",
+    [
+        ('"month(day)"', '["2024-01..2024-03"]', [("2024-01-01", 10), ("2024-02-01", 50), ("2024-03-01", 0)]),
+        ('"month(day)"', '"2024-01..2024-02"', [("2024-01-01", 10), ("2024-02-01", 50)]),
+        ('["month(day)"]', '["2024-02", 2025-01-01]', [("2024-02-01", 50), ("2025-01-01", 40)]),
+        ('"year(day)"', '["2024"]', [("2024-01-01", 60)]),
+        ('["dept", "month(day)"]', '[["a", "b"], ["2024-01..2024-02"]]',
+         [(["a", "2024-01-01"], 10), (["a", "2024-02-01"], 30), (["b", "2024-01-01"], 0), (["b", "2024-02-01"], 20)]),
+    ],
+)  # fmt: skip
+def test_periods_are_spelled_as_on_the_command_line(folder, by, groups, expected):
+    Path("t.csv").write_text(DAYS)
+    total = "[statistics.total]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = [0, 50]"
+    Path("r.toml").write_text(f"epsilon = 10000\nby = {by}\ngroups = {groups}\n{total}")
+    ran = ask("--json")
+    assert ran.exit_code == 0, ran.exception
+    assert [(one["group"], round(one["value"])) for one in json.loads(ran.stdout)["releases"]] == expected
 
 
 def test_the_page_about_it_runs(folder):

@@ -50,7 +50,7 @@ def test_what_is_no_value_is_refused(file, condition, value):
 def test_a_request_is_read_as_strictly():
     Path("r.toml").write_text("epsilon = 1\nwhere = ['age <> 18']\n[statistics.n]\nstatistic = 'count'")
     ran = CliRunner().invoke(app, ["release", "t.csv", "r.toml"])
-    assert "--where 'age <> 18': '> 18' is not a value" in str(ran.exception)
+    assert "r.toml: where = 'age <> 18': '> 18' is not a value" in str(ran.exception)
 
 
 @pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
@@ -123,3 +123,14 @@ def test_periods_without_groups_are_told_of_a_range(kind):
         read_groups([f"{kind}(day)"], [], "t.csv")
     assert str(refused.value).endswith(f"from public knowledge, such as --groups {RANGES[kind]}")
     assert len(list_groups(RANGES[kind], "t.csv", read_by(f"{kind}(day)", "t.csv", None))) > 1
+
+
+def test_a_file_of_groups_has_names_in_quotes_too():
+    Path("names.txt").write_text('plain, with a comma\n"Smith, Ann"\n  " kept "  \n"say ""hi"""\n\n5" pipe\n')
+    names = list_groups("@names.txt", "t.csv", "k")
+    assert names == ["plain, with a comma", "Smith, Ann", " kept ", 'say "hi"', '5" pipe']
+
+
+def test_a_column_that_is_called_like_a_period_is_a_column():
+    Path("odd.csv").write_text("months(day),k\n1,a\n")
+    assert read_by("months(day)", "odd.csv", None) == "months(day)"

@@ -380,7 +380,7 @@ class TestTables:
             (lambda: ss.variance(ss.Runs("float64", [(1, 3)]), 0, 1, 1, by=[1] * 3, groups=[1]), TypeError, "Runs"),
             (lambda: ss.histogram([1.0], [0], 1), ValueError, "at least one cell"),
             (lambda: ss.count([1.0], 1, size=3), TypeError, "size"),
-            (lambda: ss.sum({"x": ["a"], "y": [1, 2]}, 0, 1, 1, column="x"), ss.ReadFailed, "could not be read"),
+            (lambda: ss.sum({"x": ["a"], "y": [1, 2]}, 0, 1, 1, column="x"), ValueError, "not of the same length"),
             (lambda: ss.sum(np.array(["a"]), 0, 1, 1), TypeError, "data is text"),
             (lambda: ss.sum([1.0], 0, 1, 1, budget="ledger.db"), TypeError, "give ss.Budget"),
             (

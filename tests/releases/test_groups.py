@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -134,17 +135,25 @@ class TestGroups:
         data, keys, ids = np.array([1.0, 2.0, 3.0]), ["a", "b", "a"], [1, 1, 1]
         assert values(ss.sum(data, 0, 9, 1, by=keys, groups=["a", "b"])) == {"a": 4, "b": 2}
         assert ss.sum(data, 0, 4, 1, privacy_unit=ids).value == 4
-        with pytest.raises(ss.ReadFailed):  # the reason would tell how many records there are
-            ss.sum(data, 0, 9, 1, by=keys[:2], groups=["a"])
+        budget = ss.Budget(epsilon=9, max_failures=2)
+        for few in (keys[:2], iter(keys[:2])):  # at no cost, lists of every length would tell how many rows there are
+            with pytest.raises(ss.ReadFailed):
+                ss.sum(data, 0, 9, 1, by=few, groups=["a"], budget=budget)
+        assert [entry.state for entry in budget.entries()] == ["failed", "failed"]
 
     @pytest.mark.parametrize(
         "options, error, message",
         [
             ({"groups": None}, ValueError, "which groups there are is itself private"),
             ({"by": None}, ValueError, "without by="),
-            ({"groups": []}, ValueError, "at least one group"),
+            ({"groups": []}, ValueError, "groups is empty; list at least one"),
             ({"groups": ["a", "a"]}, ValueError, "names 'a' twice"),
-            ({"groups": ["a", None]}, ValueError, "None"),
+            ({"groups": ["a", None]}, ValueError, "groups has None in it"),
+            ({"groups": ["a", math.nan]}, ValueError, "groups has NaN in it"),
+            ({"groups": ["a", pd.NA]}, ValueError, "groups has NaN in it"),
+            ({"groups": ["a", pd.NaT]}, ValueError, "groups has NaN in it"),
+            ({"groups": pa.array(["a", None])}, ValueError, "groups has None in it"),
+            ({"by": ["dept", "pay"], "groups": [("a", math.nan)]}, ValueError, "groups has NaN in it"),
             ({"groups": "ab"}, TypeError, "not a list"),
             ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of string"),
             ({"by": "nothing"}, ValueError, "column 'nothing' is not in the table"),
@@ -169,6 +178,15 @@ class TestGroups:
             ss.sum(STAFF, 0, 200, 1, budget=budget, **{**BY_DEPT, **options})
         assert budget.left.epsilon == 1
         assert not budget.is_closed
+
+    @pytest.mark.parametrize(
+        "categories, message",
+        [("ab", "categories='ab' is not a list"), (["a", None], "categories has None"), ([], "categories is empty"),
+         ([1.0, math.nan], "categories has NaN"), (["a", "a"], "categories names 'a' twice")],
+    )  # fmt: skip
+    def test_categories_are_called_so(self, categories, message):
+        with pytest.raises((ValueError, TypeError), match=message):
+            ss.histogram(STAFF, categories=categories, epsilon=1, column="dept")
 
 
 class TestPersons:

@@ -80,6 +80,8 @@ def test_sums_by_month_from_every_table(silent, kind, column, tmp_path):
     listed = ss.sum(table, 0, 10, 1, column="x", by=ss.month(column), groups=["2024-02", MONTHS[0]])
     assert list(listed) == [MONTHS[2], MONTHS[0]]
     assert values(listed) == [BY_MONTH[2], BY_MONTH[0]]
+    both = ss.sum(table, 0, 10, 1, column="x", by=ss.month(column, FIRST, LAST), groups=["2024-02", MONTHS[0]])
+    assert values(both) == values(listed)  # groups= lists some of the range
 
 
 @pytest.mark.parametrize("kind", ["arrow", "dict", "csv"])
@@ -275,7 +277,9 @@ def test_an_owner_says_between_which_dates(silent):
         (["ward", ss.month("seen", FIRST, LAST)], [None, None], "lists to combine"),
         (ss.month("saen", FIRST, LAST), None, "column 'saen' is not in the table"),
         (ss.month("ward", FIRST, LAST), ["2025-01"], "not from first to last"),
+        (["ward", ss.month("seen", FIRST, LAST)], [["a"], ["2025-01"]], "not from first to last"),
         (["ward", ss.month("seen")], [("a", "2024-01-05")], "not where a month begins"),
+        (ss.month("seen"), ["2024-01", float("nan")], "nan is not where a month begins"),
         (["ward", ss.month("seen")], [("a", "2024-01"), ("a", "2024-01")], "twice"),
         (["ward", ss.month("seen")], [("a", "2024-01"), ("a", MONTHS[1])], "twice"),
     ],

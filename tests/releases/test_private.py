@@ -91,7 +91,7 @@ def test_the_budget_is_bound_to_the_same():
 
 
 def test_it_shows_schema_and_budget_and_none_of_the_data():
-    shown = repr(own(pa.table({"secret": ["HIV positive"], "patient": ["Jane Doe"]})))
+    shown = repr(own(VISITS.append_column("secret", [["Jane Doe"] * 4])))
     assert "ward: 3 categories" in shown
     assert "epsilon = 10 left" in shown
     assert "secret" not in shown
@@ -205,3 +205,52 @@ def test_a_plan_that_says_how_many_rows_there_are_is_noted_at_no_cost():
     (entry,) = budget.entries()
     assert entry.what == "plan of a sum of cost, with the number of rows"
     assert (entry.cost, budget.left.epsilon) == (budget.no_cost, 1)
+
+
+REFUSED_SCHEMAS = [
+    ({"cost": ("float64", 50, 0)}, "schema: column 'cost': lower=50 is above upper=0; swap them"),
+    ({"cost": {"lower": 0, "upper": float("nan")}}, "upper=nan: bounds are finite"),
+    ({"cost": {"lower": "low"}}, "lower='low' is not a number"),
+    ({"ward": {"lower": "2024-12-31", "upper": "2024-01-01"}}, "lower='2024-12-31' is after upper='2024-01-01'; swap"),
+    ({"cots": ("float64", 0, 50)}, "column 'cots' is not in the table; it has cost, age, ward, patient"),
+    ({"ward": ["a", "a"]}, "schema: column 'ward': categories names 'a' twice"),
+    ({"ward": {"categories": "ab"}}, "schema: column 'ward': categories='ab' is not a list"),
+    ({"ward": [1, 2]}, "categories 1, 2 cannot be looked up in a column of string"),
+    ({"cost": "int64"}, "dtype=int64 but column 'cost' is float64"),
+    ({"cost": "flaot64"}, "schema: column 'cost': "),
+    ({"cost": 7}, "schema: column 'cost': "),
+    (["cost"], "is not a dict"),
+]
+
+
+@pytest.mark.parametrize("schema, message", REFUSED_SCHEMAS)
+def test_a_schema_that_is_not_the_table_s_is_refused_at_once(schema, message):
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises((ValueError, TypeError)) as refused:
+        ss.Private(VISITS, budget=budget, schema=schema)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not budget.entries()
+
+
+def test_a_unit_or_a_file_that_is_not_there_is_refused_at_once_and_csv_says_no_names(tmp_path):
+    with pytest.raises(ValueError, match="column 'person' is not in the table"):
+        own(privacy_unit="person")
+    with pytest.raises(OSError, match=r"absent\.parquet"):
+        ss.Private(tmp_path / "absent.parquet", budget=ss.Budget(epsilon=1))
+    (tmp_path / "visits.csv").write_text("cost,ward\n1,a\n")
+    with pytest.raises(ValueError, match=r"'cots' is not in the table; its names are the cells of the first line$"):
+        ss.Private(tmp_path / "visits.csv", budget=ss.Budget(epsilon=1), schema={"cots": "float64"})
+
+
+def test_a_table_that_cannot_be_opened_counts_as_a_failed_read():
+    class Lost:
+        columns = ("cost",)
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise ConnectionError("Jane Doe")
+
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ss.ReadFailed):
+        ss.Private(Lost(), budget=budget)
+    assert [(entry.state, entry.cost.epsilon) for entry in budget.entries()] == [("failed", 0)]

@@ -191,3 +191,35 @@ def test_what_is_not_there_is_named():
         ss.sum(TABLE, 0, 1, 1, column="pay", dtype="float32")
     with pytest.raises(ValueError, match="shows only at its end"):
         ss.sum(TABLE.to_reader(), 0, 1, 1, column="pay", relation="change_one", method="kahan")
+
+
+UNEQUAL = {
+    "lists": {"x": [1.0, 2.0], "g": ["a"]},
+    "not asked for": {"x": [1.0, 2.0], "g": ["a", "b"], "other": [1]},
+    "arrays": {"x": np.ones(2), "g": np.array(["a", "b", "a"])},
+    "Arrow": {"x": pa.array([1.0]), "g": pa.chunked_array([["a"], ["b"]])},
+    "series": {"x": pd.Series([1.0]), "g": pl.Series(["a", "b"])},
+    "empty": {"x": [], "g": ["a"]},
+}
+
+
+@pytest.mark.parametrize("table", UNEQUAL.values(), ids=UNEQUAL)
+def test_columns_of_unequal_length_are_refused_uncharged_and_without_their_lengths(table):
+    budget = ss.Budget(epsilon=9, max_failures=1)
+    with pytest.raises(ValueError, match="are not of the same length; give each an entry for every row") as refused:
+        ss.sum(table, 0, 1, 1, column="x", by="g", groups=["a"], budget=budget)
+    more = {name: [*column, None] for name, column in table.items()}  # a row more is refused in the same words
+    with pytest.raises(ValueError, match="are not of the same length") as neighbour:
+        ss.sum(more, 0, 1, 1, column="x", by="g", groups=["a"], budget=budget)
+    assert str(refused.value) == str(neighbour.value)
+    assert not any(character.isdigit() for character in str(refused.value))
+    with pytest.raises(ValueError, match="are not of the same length"):
+        ss.Private(table, budget=budget)
+    assert not budget.entries()
+
+
+def test_columns_that_can_be_read_once_show_their_lengths_when_they_are_read():
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ss.ReadFailed):
+        ss.count({"x": iter([1.0, 2.0]), "g": ["a"]}, 1, budget=budget)
+    assert [entry.state for entry in budget.entries()] == ["failed"]

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.main import get_command
 
 from soundsum import ReadFailed, __version__
 from soundsum.cli import attacking, auditing, ledgers, planning, releasing, reproducing, requesting, verifying
-from soundsum.cli.refusals import WrongUsage, read_bounds, say, say_os_error, say_usage
+from soundsum.cli.refusals import WrongUsage, find_options, read_bounds, say, say_os_error, say_usage
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -45,7 +46,6 @@ for _group in (planning, verifying, releasing, requesting, ledgers, attacking, a
 
 def main() -> None:
     """The entry point: errors a person can mend are one line and exit code 2, others 3."""
-    command = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), None)
     try:
         ended = app(read_bounds(sys.argv[1:]), standalone_mode=False)
         sys.exit(ended if isinstance(ended, int) else 0)
@@ -55,15 +55,19 @@ def main() -> None:
             sys.exit(2)
         _refuse(say_usage(error))
     except (ValueError, TypeError, ImportError, ReadFailed) as error:
-        _refuse(say(str(error), command))
+        _refuse(_say(str(error)))
     except OSError as error:
-        _refuse(say(say_os_error(error), command))
+        _refuse(_say(say_os_error(error)))
     except (KeyboardInterrupt, typer.Abort):
         Console(stderr=True).print("stopped", highlight=False)
         sys.exit(130)
     except Exception:
         Console(stderr=True).print_exception()
         sys.exit(3)
+
+
+def _say(message: str) -> str:
+    return say(message, find_options(get_command(app), sys.argv[1:]))
 
 
 def _refuse(reason: str) -> None:

@@ -33,7 +33,7 @@ STYLE = {
 def watch(console: Console, target: Any, attacks: Any, options: dict[str, Any]) -> Audit:
     """The audit, with a bar that says which attack is under way."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None)
         return audit(
             target,

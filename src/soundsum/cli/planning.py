@@ -20,11 +20,11 @@ from soundsum.cli.options import AsJson
 def show_plans(
     dtype: Annotated[str, typer.Option(help="The records' type: float32, int64, bfloat16, ...")],
     bounds: Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")],
-    size: Annotated[int | None, typer.Option(help="The number of records, if it is public.")] = None,
-    max_size: Annotated[int | None, typer.Option(help="Where to truncate, for methods that need a limit.")] = None,
-    relation: Annotated[
-        str | None, typer.Option(help=f"{', '.join(Relation)}. Default: change_one with --size, else symmetric.")
+    size: Annotated[
+        int | None, typer.Option(help="The number of records, where it is public: under change_one and hamming.")
     ] = None,
+    max_size: Annotated[int | None, typer.Option(help="Where to truncate, for methods that need a limit.")] = None,
+    relation: Annotated[Relation, typer.Option(help="When two datasets are neighbours.")] = Relation.SYMMETRIC,
     method: Annotated[str | None, typer.Option(help="Explain this method alone; auto and float choose one.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -32,13 +32,12 @@ def show_plans(
 
     Examples:
 
-        soundsum plan --dtype float32 --bounds 0 1 --size 1000000
+        soundsum plan --dtype float32 --bounds 0 1 --relation change_one --size 1000000
 
         soundsum plan --dtype int32 --bounds -5 10 --relation insert_delete --max-size 1000
 
         soundsum plan --dtype float64 --bounds 0 1000 --method auto
     """
-    relation = relation or (Relation.SYMMETRIC if size is None else Relation.CHANGE_ONE)
     problem = Problem(dtype, bounds[0], bounds[1], relation, size, max_size)
     if method is not None:
         chosen = plan(problem, method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -11,56 +11,86 @@ import typer
 WrongUsage: type[Exception] = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
 """What typer raises of wrong usage; it has click's classes inside, or uses click, by its version."""
 
-IN_OPTIONS = ("sum", "mean", "variance", "count", "histogram", "release", "plan", "budget")
-"""Commands whose refusals come from functions with the same options."""
+ALSO = {"lower": "bounds", "upper": "bounds", "name": "data", "seconds": "time"}
+"""What functions take under other names than commands."""
 
-OPTIONS = {
-    **{
-        name: f"--{name.replace('_', '-')}"
-        for name in (
-            *("epsilon", "delta", "rho", "noise", "relation", "by", "groups", "where", "privacy_unit", "max_rows"),
-            *("max_groups", "missing", "column", "dtype", "size", "max_size", "method", "edges", "bins", "categories"),
-            *("budget", "max_failures", "data"),
-        )
-    },
-    "lower": "--bounds",
-    "upper": "--bounds",
-    "name": "--data",
-    "path": "the path",
-}
-NAMED = rf"\b(?P<name>{'|'.join(OPTIONS)})="
-LISTED = re.compile(NAMED + r"\[(?P<items>(?:'[^']*'|[-\w.]+)(?:, (?:'[^']*'|[-\w.]+))*)\]")
-WHERE = re.compile(r"\bwhere=\[?\('(?P<column>[^']*)', '(?P<sign>[^']*)', (?P<value>[^)]*)\)\]?")
-GIVEN = re.compile(NAMED + r"(?P<value>'[^']*'|\"[^\"]*\"|[^\s;,:()]+)?")
+VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|[^\s;,:()]+"
+GIVEN = re.compile(rf"(?<![-\w.?&/])(?P<name>[a-z]\w*)=(?!=)(?P<value>{VALUE})?|(?<!\w)(?:'[^']*'|\"[^\"]*\")")
+"""An option of a function, perhaps with a value; or else something in quotes, which is left as it is."""
+
 ABOVE = re.compile(r"lower=(\S+) is above upper=(\S+); swap them")
 BUDGET = re.compile(r"ss\.Budget\([^)]*\)(, or with path= one in a file)?")
+CONDITION = re.compile(r"\[?\('(?P<column>[^']*)', '(?P<sign>[^']*)', (?P<value>[^)]*)\)\]?")
+OUT = re.compile(r"\bleave (\w+) out\b")
+WHOLE = re.compile(r"(?:'[^']*' is not a|Input should be a) valid integer.*")
+NUMBER = re.compile(r"(?:'[^']*' is not a|Input should be a) valid (?:number|float).*")
+NAMED = r"'([^']*)' is not a valid"
+"""What typer says of numbers that are none: as click does, or pydantic."""
+
+NUMBERS = {"give an int, a float, a Fraction or a string": "give one such as 5, 0.5 or 1/3"}
 
 
-def say(message: str, command: str | None) -> str:
-    """A message of the library in the words of the command line, where the command has the same options.
+def find_options(command: Any, arguments: Sequence[str]) -> dict[str, str]:
+    """How the command that these arguments call spells the options of functions; its arguments have no name there."""
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    own = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else "" for one in command.params}
+    return {name: own[same] for name, same in ALSO.items() if same in own} | own
 
-    >>> say("groups= is missing; list them, such as groups=['a', 'b']", "sum")
+
+def say(message: str, options: Mapping[str, str]) -> str:
+    """A message of the library in the words of a command, by how that spells the options of functions.
+
+    >>> say("groups= is missing; list them, such as groups=['a', 'b']", {"groups": "--groups"})
     '--groups is missing; list them, such as --groups a,b'
-    >>> say("epsilon=0: a privacy parameter is a finite number above 0", "sum")
-    '--epsilon 0: a privacy parameter is a finite number above 0'
+    >>> say("name='x' is not an attack, nor is zone='a=b'", {"name": ""})
+    'x is not an attack, nor is zone a=b'
     """
-    if command not in IN_OPTIONS:
-        return message
-    message = ABOVE.sub(r"--bounds \1 \2: the lower bound is above the upper; swap them", message)
-    message = message.replace("lower= and upper=", "--bounds").replace("lower and upper", "--bounds")
+    for words, other in NUMBERS.items():
+        message = message.replace(words, other)
+    if options.get("lower") == "--bounds":
+        message = ABOVE.sub(r"--bounds \1 \2: the lower bound is above the upper; swap them", message)
+        message = message.replace("lower= and upper=", "--bounds").replace("lower and upper", "--bounds")
     message = BUDGET.sub("a ledger, which soundsum budget create makes", message)
-    message = WHERE.sub(lambda m: f"--where '{m['column']} {m['sign']} {m['value']}'", message)
-    message = LISTED.sub(
-        lambda m: f"{OPTIONS[m['name']]} {m['items'].replace(', ', ',').replace(chr(39), '')}", message
-    )
-    message = GIVEN.sub(
-        lambda m: f"{OPTIONS[m['name']]} {(m['value'] or '').strip(chr(39) + chr(34))}".rstrip(), message
-    )
+    message = OUT.sub(lambda found: f"leave {options.get(found[1]) or found[1]} out", message)
+    message = GIVEN.sub(lambda found: _say_option(found, options), message)
     return message.replace("use ss.sum", "use soundsum sum")
 
 
-def _plain(value: str) -> str:
-    return value.replace("'", "").replace('"', "")
+def _say_option(found: re.Match[str], options: Mapping[str, str]) -> str:
+    name, value = found["name"], found["value"]
+    if name is None:
+        return found[0]
+    spelled = options.get(name, name)
+    if value is None:
+        return spelled or name
+    if name == "where" and (condition := CONDITION.fullmatch(value)):
+        return f"{spelled} '{condition['column']} {condition['sign']} {condition['value']}'"
+    items = [item.strip("'\"") for item in value.strip("[]()").split(", ")]
+    listed = " --by ".join(items) if name == "by" else (" " if value.startswith("(") else ",").join(items)
+    return f"{spelled} {listed}".strip()
+
+
+def say_in_request(message: str, on_the_command_line: Container[str] = ()) -> str:
+    """The same for what stands in a request file, as that spells it; not for what was given on the command line.
+
+    >>> say_in_request("groups= is missing; list them, such as groups=['a', 'b']")
+    "groups is missing; list them, such as groups = ['a', 'b']"
+    """
+    message = ABOVE.sub(r"bounds = [\1, \2]: the lower bound is above the upper; swap them", message)
+    message = message.replace("lower= and upper=", "bounds").replace("lower and upper", "bounds")
+    message = re.sub(r"--(by|where) ", r"\1 = ", message)
+
+    def spell(found: re.Match[str]) -> str:
+        name, value = found["name"], found["value"]
+        if name is None or name in on_the_command_line:
+            return found[0]
+        name = "bounds" if name in ("lower", "upper") else name
+        if name == "where" and value and (condition := CONDITION.fullmatch(value)):
+            value = f'["{condition["column"]} {condition["sign"]} {condition["value"]}"]'
+        return name if value is None else f"{name} = {value}"
+
+    return GIVEN.sub(spell, message)
 
 
 def say_os_error(error: OSError) -> str:
@@ -76,8 +106,17 @@ def say_usage(error: Any) -> str:
     command = "soundsum" if place is None else place.command_path
     reason = error.format_message().replace("\n", " ").replace("Value error, ", "").rstrip(".")
     reason = re.sub(r"^Invalid value for '?([-\w]+)'?", r"\1", reason)
+    reason = WHOLE.sub(f"{_given(error)} is not a whole number; give one such as 10", reason)
+    reason = NUMBER.sub(f"{_given(error)} is not a number; give one such as 10 or 0.5", reason)
     reason = reason if reason.startswith("-") else f"{reason[:1].lower()}{reason[1:]}"
     return reason if ";" in reason else f"{reason}; {command} --help shows what it takes"
+
+
+def _given(error: Any) -> str:
+    """The value that could not be read, where whoever read it says so: pydantic, which newer versions of typer use."""
+    reader = error.__cause__
+    given = [one["input"] for one in reader.errors()] if hasattr(reader, "errors") else re.findall(NAMED, str(error))
+    return str(given[0]) if given else "this"
 
 
 def read_bounds(arguments: Sequence[str]) -> list[str]:

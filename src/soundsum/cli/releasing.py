@@ -15,7 +15,7 @@ from rich.markup import escape
 import soundsum as ss
 from soundsum.budget.ledger import read
 from soundsum.cli.opened import on_disk, watch
-from soundsum.cli.options import AsJson, Data, Epsilon, File, Ledger, Rho
+from soundsum.cli.options import AsJson, Data, Engine, Epsilon, File, Ledger, Rho, Table
 from soundsum.cli.released import show
 from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
 from soundsum.releases.certificates import compare_release, compare_with_ledger
@@ -47,8 +47,8 @@ def _common(
         list[str] | None,
         typer.Option(
             help="The groups, separated by commas: a,b,c; or @FILE with one on each line. They are public. Once for "
-            'each --by. Spaces around a name are ignored; double quotes keep spaces and commas: "Smith, Ann",b. Periods '
-            "also as a range: 2024-01..2024-12."
+            'each --by. Spaces around a name are ignored; double quotes keep spaces and commas: "Smith, Ann",b. '
+            "Periods also as a range: 2024-01..2024-12."
         ),
     ] = None,
     where: Annotated[
@@ -66,12 +66,8 @@ def _common(
             "variances leave it out if the number of rows is private."
         ),
     ] = None,
-    table: Annotated[
-        str | None, typer.Option(help="With a database: which table, such as visits or clinic.visits.")
-    ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="What adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
-    ] = None,
+    table: Table = None,
+    engine: Engine = None,
     budget: Ledger = None,
     data: Data = None,
     as_json: AsJson = False,

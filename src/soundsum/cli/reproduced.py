@@ -25,7 +25,7 @@ STYLE = {
 def watch(console: Console, full: bool, only: list[str] | None) -> Reproduction:
     """The reproduction, with a bar while it runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None)
         return reproduce(
             full, only, lambda name, done, total: bar.update(task, description=name, completed=done, total=total)

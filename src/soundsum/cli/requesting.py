@@ -17,6 +17,8 @@ statistic = "count"
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -24,9 +26,10 @@ import typer
 
 import soundsum as ss
 from soundsum.cli.opened import on_disk, watch
-from soundsum.cli.options import AsJson, Data, Epsilon, File, Ledger
+from soundsum.cli.options import AsJson, Data, Engine, Epsilon, File, Ledger, Table
+from soundsum.cli.refusals import say_in_request
 from soundsum.cli.released import show
-from soundsum.cli.spelled import read_condition, read_file
+from soundsum.cli.spelled import read_condition, read_file, read_periods
 from soundsum.statistics import STATISTICS, Statistic
 
 SETTINGS = (
@@ -51,6 +54,8 @@ def release_several(
     file: File,
     request: Annotated[str, typer.Argument(help="What to release, as TOML; see the example.")],
     epsilon: Epsilon = None,
+    table: Table = None,
+    engine: Engine = None,
     budget: Ledger = None,
     data: Data = None,
     as_json: AsJson = False,
@@ -78,17 +83,37 @@ def release_several(
         statistic = "count"
     """
     settings, statistics = read_request(request)
-    if epsilon is not None:
-        if "epsilon" in settings:
-            raise ValueError(f"epsilon is given in {request} and as --epsilon {epsilon}; give it once")
-        settings["epsilon"] = epsilon
-    with on_disk(file) as path:
-        within, where = settings.get("table"), settings.get("where", ())
-        settings["where"] = [read_condition(text, path, within) for text in where] or None
-        settings["budget"] = None if budget is None else ss.Budget(path=budget)
-        with watch(path) as table:
-            outcome = ss.release(table, statistics, name=data, **settings)
+    given = {"epsilon": epsilon, "table": table, "engine": engine}
+    options = {name: value for name, value in given.items() if value is not None}
+    for name, value in options.items():
+        if name in settings:
+            raise ValueError(f"{name} is given in {request} and as --{name} {value}; give it once")
+    ledger = None if budget is None else ss.Budget(path=budget)
+    with on_disk(file) as path, _naming(request, path, {*options, "name", "budget"}), watch(path) as opened:
+        settings = _read_spelled(settings | options, path)
+        outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
     show(outcome, as_json)
+
+
+def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:
+    """The settings, with conditions, and periods and their groups, read as on the command line."""
+    within = settings.get("table")
+    by, groups = read_periods(settings.get("by"), settings.get("groups"), file, within)
+    where = [read_condition(text, file, within) for text in settings.get("where", ())]
+    return settings | {"by": by, "groups": groups, "where": where or None}
+
+
+@contextmanager
+def _naming(request: str, file: str, on_the_command_line: set[str]) -> Iterator[None]:
+    """What is refused of a request is said with the name of its file, and as the file spells it."""
+    try:
+        yield
+    except ss.BudgetExceeded:
+        raise
+    except (ValueError, TypeError) as error:
+        said = say_in_request(str(error), on_the_command_line)
+        is_its_own = file not in said and not any(f"{name}=" in said for name in on_the_command_line)
+        raise ValueError(f"{request}: {said}" if is_its_own else said) from None
 
 
 def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
@@ -130,7 +155,7 @@ def _statistic(place: str, given: dict[str, Any]) -> Statistic:
             raise ValueError("bounds are missing, from public knowledge, such as bounds = [0, 100]")
         return kind(**wanted)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{place}: {error}") from None
+        raise ValueError(f"{place}: {say_in_request(str(error))}") from None
 
 
 def _pair(bounds: Any) -> tuple[Any, Any]:

@@ -9,18 +9,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from soundsum.data.keys import is_missing
 from soundsum.data.paths import expand, is_address, is_table
 from soundsum.data.periods import Period
 from soundsum.data.scanned import Scanned
 from soundsum.data.schemas import require
 from soundsum.engines import open_engine
 from soundsum.releases.setting import WHY_GROUPS
+from soundsum.shown import shown
 
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
 NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"|((?!")[^,]*?))\s*(?:,|\Z)')
+IN_QUOTES = re.compile(r'"((?:[^"]|"")*)"')
+CALL = re.compile(r"(\w+)\(.*\)")
 RANGES = {
     "year": "2020..2024",
     "month": "2024-01..2024-12",
@@ -84,10 +88,20 @@ def _split(text: str, option: str) -> list[str]:
 def _lines(path: str, option: str) -> list[str]:
     if is_table(path):
         raise ValueError(f"{option} @{path}: that is a table; give a text file with one name to a line")
-    names = [line.strip() for line in read_file(path, "a text file").splitlines() if line.strip()]
-    if not names:
+    lines = [line.strip() for line in read_file(path, "a text file").splitlines() if line.strip()]
+    if not lines:
         raise ValueError(f"{option} @{path}: the file is empty; write one name to a line")
-    return names
+    return [_line(line, f"{option} @{path}") for line in lines]
+
+
+def _line(line: str, place: str) -> str:
+    """A name on a line of its own: what is in double quotes, as in a line of CSV, or else all of it."""
+    if not line.startswith('"'):
+        return line
+    found = IN_QUOTES.fullmatch(line)
+    if found is None:
+        raise ValueError(f'{place}: a quote of {shown(line)} is not closed; write "a, b", with "" for a quote in it')
+    return found[1].replace('""', '"')
 
 
 def _list_periods(text: str, period: Period) -> list[Any]:
@@ -101,9 +115,14 @@ def _list_periods(text: str, period: Period) -> list[Any]:
 def read_by(text: str, file: str, within: str | None) -> str | Period:
     """A column, or a period of one, such as month(admitted) or month(admitted, Europe/Vienna)."""
     found = PERIOD.fullmatch(text)
-    if found is None:
+    if found is None and CALL.fullmatch(text) is None:
         return text
     names = _schema(file, within).names
+    if found is None and text not in names:
+        kinds = ", ".join(f"{kind}(C)" for kind in RANGES)
+        raise ValueError(f"--by {text}: there is no such column or period; periods of a column C are {kinds}")
+    if found is None:
+        return text
     if text not in names:
         return Period(found[2], found[1], zone=found[3])
     if found[2] in names:
@@ -126,6 +145,32 @@ def read_groups(by: list[str], groups: list[str], file: str, within: str | None 
     return columns[0] if by else None, listed[0] if listed else None
 
 
+def read_periods(by: Any, groups: Any, file: str, within: str | None = None) -> tuple[Any, Any]:
+    """The column or columns of a request file, with periods spelled as in --by, and their groups as in --groups."""
+    if not isinstance(by, str | list) or not by:
+        return by, groups
+    columns = [
+        read_by(one, file, within) if isinstance(one, str) else one for one in ([by] if isinstance(by, str) else by)
+    ]
+    if len(columns) == 1:
+        return columns[0], _spread(columns[0], groups)
+    if not isinstance(groups, list) or len(groups) != len(columns):
+        return columns, groups
+    return columns, [_spread(column, own) for column, own in zip(columns, groups, strict=True)]
+
+
+def _spread(column: Any, groups: Any) -> Any:
+    """The groups of a column; of periods, with every one of a range such as 2024-01..2024-12."""
+    if not isinstance(column, Period):
+        return groups
+    if groups is None:
+        raise ValueError(WHY_GROUPS.replace("['a', 'b']", f"['{RANGES[column.kind]}']"))
+    listed = [groups] if isinstance(groups, str) else groups
+    if not isinstance(listed, list):
+        return groups
+    return [one for own in listed for one in (_list_periods(own, column) if isinstance(own, str) else [own])]
+
+
 def read_condition(text: str, file: str, within: str | None = None) -> tuple[str, str, Any]:
     """A column, a sign and a value. In CSV, which has no types, a value is a number where it is spelled like one.
 
@@ -142,16 +187,26 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
     if not table.has_no_types:
         typed = [spelled if inside is None else inside]
         (value,) = _typed(typed, table, column, f"give a value of that type in --where {text!r}")
+        _require_comparable(value, text)
         return column, sign, value
     if inside is not None:
         return column, sign, inside
     plain = _number_or_text(spelled)
+    _require_comparable(plain, text)
     if sign not in ("==", "!=") and isinstance(plain, str) and not _is_date(plain):
         raise ValueError(
             f"--where {text!r}: {spelled!r} is neither a number nor a date such as 2024-01-31; "
             "put it in quotes to compare text"
         )
     return column, sign, plain
+
+
+def _require_comparable(value: Any, text: str) -> None:
+    if is_missing(value):
+        raise ValueError(
+            f"--where {text!r}: no row compares with NaN, and rows without a value fulfil no condition; give a number, "
+            "or text in quotes"
+        )
 
 
 def _unquote(spelled: str) -> str | None:

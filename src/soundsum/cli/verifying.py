@@ -43,7 +43,7 @@ def verify_methods(
 def watch(console: Console, quick: bool, only: list[str] | None = None) -> Verification:
     """The verification, with a bar while it runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("theorem against model", total=None)
         return verify(quick, only, lambda finished, total: bar.update(task, completed=finished, total=total))
 

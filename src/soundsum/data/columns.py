@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
-from soundsum.data.keys import is_arrow, plain_keys
+from soundsum.data.keys import is_arrow, is_missing, plain_keys
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
 from soundsum.data.spellings import read_number
@@ -200,16 +200,6 @@ def _as_float(x: Any) -> float:
         return math.inf if x > 0 else -math.inf
     except (TypeError, ValueError, ArithmeticError):
         return math.nan
-
-
-def is_missing(x: Any) -> bool:
-    """Whether an object stands for nothing."""
-    try:
-        return x is None or x is np.ma.masked or bool(x != x)
-    except (TypeError, ArithmeticError):  # pandas.NA, a signalling NaN
-        return True
-    except ValueError:
-        return False
 
 
 def say_column(column: Any) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from soundsum.data.keys import MOST, Codes, Groups, plain_list
 from soundsum.data.period_groups import Periods
 from soundsum.data.periods import Period
+from soundsum.shown import shown
 
 
 class CrossedGroups:
@@ -39,7 +40,7 @@ class CrossedGroups:
         if len(set(zip(*map(np.ndarray.tolist, self._listed), strict=True))) != len(given):
             names = self.names
             twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"groups names {twice!r} twice; name each group once")
+            raise ValueError(f"groups names {shown(twice)} twice; name each once")
         self._levels: list[NDArray[np.int64]] = []
         joined = np.zeros(len(given), np.int64)
         for part, codes in zip(self.parts, self._listed, strict=True):

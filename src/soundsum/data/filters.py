@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.data.columns import is_missing
+from soundsum.data.keys import is_missing
 from soundsum.data.spellings import read_number, read_truth
 from soundsum.shown import shown
 

@@ -24,27 +24,33 @@ MOST = (1 << 31) - 2
 class Groups:
     """A public list of groups, in order, without repeats."""
 
-    def __init__(self, groups: Any) -> None:
+    def __init__(self, groups: Any, option: str = "groups") -> None:
+        """`option` is what the list was given as, for errors."""
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
             raise TypeError(
-                f"groups={shown(groups)} is not a list; give the groups to release, such as groups=['a', 'b']"
+                f"{option}={shown(groups)} is not a list; give the {option} to release, such as {option}=['a', 'b']"
             )
         self.names = plain_list(groups)
         if not self.names:
-            raise ValueError("groups is empty; list at least one group")
+            raise ValueError(f"{option} is empty; list at least one")
         try:
             self._places = {name: place for place, name in enumerate(self.names)}
         except TypeError:
             odd = next(name for name in self.names if _has_no_hash(name))
             raise TypeError(
-                f"groups has {say_type(odd)} in it, which is not a value of a column; leave it out"
+                f"{option} has {say_type(odd)} in it, which is not a value of a column; leave it out"
             ) from None
-        if None in self._places:
-            raise ValueError("groups has None in it; rows without a group are left out, so leave it out too")
+        for name in self.names:
+            if type(name) not in (int, str) and is_missing(name):
+                raise ValueError(
+                    f"{option} has {'None' if name is None else 'NaN'} in it; rows without a value are left out, "
+                    "so leave it out too"
+                )
         if len(self._places) != len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            said = shown(twice) if isinstance(groups, list | tuple) else f"the same group, in {shown(groups)},"
-            raise ValueError(f"groups names {said} twice; name each group once")
+            said = shown(twice) if isinstance(groups, list | tuple) else f"the same value, in {shown(groups)},"
+            raise ValueError(f"{option} names {said} twice; name each once")
+        self._option = option
         self._spelled = self.names
         self._encoders: dict[Any, Callable[[Any], Codes]] = {}
 
@@ -112,7 +118,7 @@ class Groups:
             pc.index_in(listed[:0], value_set=listed)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise ValueError(
-                f"groups {_few(self.names)} cannot be looked up in a column of {kind}; give them as that type"
+                f"{self._option} {_few(self.names)} cannot be looked up in a column of {kind}; give them as that type"
             ) from None
 
         def any_keys(keys: Any) -> Codes:
@@ -155,6 +161,16 @@ def cross_codes(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes
         return cell
     pairs = groups * np.int32(count) + cell
     return np.where((groups == of) | (cell == count), np.int32(of * count), pairs)
+
+
+def is_missing(x: Any) -> bool:
+    """Whether an object stands for nothing."""
+    try:
+        return x is None or x is np.ma.masked or bool(x != x)
+    except (TypeError, ArithmeticError):  # pandas.NA, a signalling NaN
+        return True
+    except ValueError:
+        return False
 
 
 def is_arrow(data: Any) -> bool:
@@ -241,4 +257,4 @@ def _has_no_hash(name: Any) -> bool:
 
 
 def _few(names: list[Any]) -> str:
-    return ", ".join(repr(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")
+    return ", ".join(shown(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")

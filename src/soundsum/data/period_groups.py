@@ -36,10 +36,10 @@ class Periods(Groups):
             listed = set(period.every())
             outside = [one for one, start in zip(given, self._starts, strict=True) if start not in listed]
             if outside:
-                raise ValueError(f"groups names {outside[0]!r}, which is not from first to last; widen the range")
+                raise ValueError(f"groups names {shown(outside[0])}, which is not from first to last; widen the range")
         if len(set(self._starts)) < len(self._starts):
             twice = next(start for start in self._starts if self._starts.count(start) > 1)
-            raise ValueError(f"groups names {period.name(twice)!s} twice; name each group once")
+            raise ValueError(f"groups names {period.name(twice)!s} twice; name each once")
         self._aware = period.zone is not None  # or the column is, which its type says
         self._wanted = Wanted(instants=self._aware, times=period.kind == "hour")
         self._spans = [period.span(start) for start in self._starts]
@@ -54,7 +54,7 @@ class Periods(Groups):
             )
         given = plain_list(groups)
         if not given:
-            raise ValueError("groups is empty; list at least one group")
+            raise ValueError("groups is empty; list at least one")
         return given
 
     def __len__(self) -> int:

@@ -212,7 +212,7 @@ def month(column: str, first: Any = None, last: Any = None, zone: Any = None) ->
 
     column: the column of dates or times (in CSV, ISO 8601 text; a cell that is not a date is in no group).
     first, last: the range, both included: "2024-01", or the first day. Public: take it from what everybody knows.
-        Without them, list the months in groups=.
+        Without them, list the months in groups=; with both, groups= lists some of the range.
     zone: for times with a zone, where months begin, such as "Europe/Vienna"; without it in UTC. Times without a zone
         are taken as they are.
 

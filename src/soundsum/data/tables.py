@@ -73,20 +73,13 @@ class Columns:
         return self._columns[column]
 
     def rows(self) -> int:
-        return self._count(read_within(self._sizes))
+        return _require_one_length(read_within(self._sizes))
 
     def _sizes(self) -> dict[Any, int]:
         return {name: _size(self._read(name)) for name in self._columns}
 
-    def _count(self, sizes: dict[Any, int]) -> int:
-        most = max(sizes.values(), default=0)
-        for name, size in sizes.items():
-            if size != most:
-                raise ValueError(f"{say_column(name)} has {size:,} entries and others {most:,}; give one for each row")
-        return most
-
     def batches(self, *columns: str | None) -> Iterator[Batch]:
-        yield _Whole(self._count(self._sizes()), self)  # within the boundary of whoever reads
+        yield _Whole(_require_one_length(self._sizes()), self)  # within the boundary of whoever reads
 
 
 @dataclass(frozen=True)
@@ -112,7 +105,9 @@ def open_table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | 
     if is_column(data):
         return Columns({None: data, **(beside or {})})
     if isinstance(data, Mapping):
-        return Columns(data)
+        columns = Columns(data)
+        _require_one_length({name: _size(column) for name, column in data.items() if _has_length(column)})
+        return columns
     # Of a frame, the other columns and the index need not be of types Arrow knows.
     if hasattr(data, "loc"):
         require_unique(list(data.columns))
@@ -148,7 +143,7 @@ def is_column(data: Any) -> bool:
 
 
 def _can_be_read_twice(column: Any) -> bool:
-    return isinstance(column, Runs | Column) or is_arrow(column) or hasattr(column, "__len__")
+    return is_arrow(column) or _has_length(column)
 
 
 def _require_column(column: Any) -> Any:
@@ -185,6 +180,26 @@ def _refuse_by_type(data: Any) -> None:
         raise TypeError(
             f"an open file ({type(data).__name__}) is not data; give its path, whose suffix says what it is"
         )
+
+
+def _require_one_length(sizes: Mapping[Any, int]) -> int:
+    """The length of all columns; refuses those of which one is longer than another, and says no length.
+
+    Of a table this is public: a row more or less is an entry more or less in every column, so that of two neighbouring
+    tables both are refused, or neither. Of columns that a query gives beside the data it is not: tried with lists of
+    every length it would tell how many records there are, so those are compared once they are charged for.
+    """
+    first, length = next(iter(sizes.items()), (None, 0))
+    for name, size in sizes.items():
+        if size != length:
+            both = f"{say_column(first)} and {say_column(name)}"
+            raise ValueError(f"{both} are not of the same length; give each an entry for every row")
+    return length
+
+
+def _has_length(column: Any) -> bool:
+    """Whether a column says how long it is before it is read."""
+    return isinstance(column, Runs | Column) or hasattr(column, "__len__")
 
 
 def _size(column: Any) -> int:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.data.columns import is_missing
-from soundsum.data.keys import as_int64, bits_of, stored_numbers
+from soundsum.data.keys import as_int64, bits_of, is_missing, stored_numbers
 from soundsum.kernels.persons import TextWords
 
 

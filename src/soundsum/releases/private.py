@@ -23,13 +23,14 @@ from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
-from soundsum.engines import Engine, Totals
+from soundsum.data.schemas import require
+from soundsum.engines import Engine, Totals, open_engine
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import Plan
-from soundsum.releases.schema import ColumnSchema, find_groups
+from soundsum.releases.schema import ColumnSchema, find_groups, require_schema
 from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
 from soundsum.releases.several import Releases, Several
 from soundsum.shown import shown
@@ -79,7 +80,8 @@ class Private:
     budget: what everything together may cost. It is bound to the same unit, relation and name.
     schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
         of type, categories, lower and upper. What is not given comes from the data's own types, never from values. A
-        type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`.
+        type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`. What
+        does not fit the table is refused at once.
     table, engine: if the data is a database, which of its tables; and what adds up files, as for `soundsum.sum`.
     pad: a time, such as "0.5s": every answer, refusals too, then takes exactly that long; one that would take longer
         is ReadFailed.
@@ -115,6 +117,8 @@ class Private:
             raise TypeError("privacy_unit= names the column of ids; an owner's table has one for every query")
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
+        if schema is not None and not isinstance(schema, Mapping):
+            raise TypeError(f"schema={shown(schema)} is not a dict; give one by column, such as {{'age': 'int64'}}")
         self._data = data
         self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         types = {column: said.type for column, said in self._schema.items() if said.type is not None}
@@ -128,6 +132,7 @@ class Private:
         budget.bind(self._binding)
         self._budget = budget
         self._pad = None if pad is None else _seconds(pad)
+        self._require_columns()
 
     @property
     def budget(self) -> Budget:
@@ -263,6 +268,18 @@ class Private:
         return plan
 
     # How
+
+    def _require_columns(self) -> None:
+        """Refuses terms that are not about the table: columns that are not there, or of other types."""
+        own = self._setting
+        try:
+            table = open_engine(self._data, {}, own.table, own.engine).schema
+            if own.privacy_unit is not None:
+                require(table.names, table, own.privacy_unit)
+            require_schema(table, self._schema, own.types)
+        except ReadFailed:
+            make_charge(self._budget, None, "a table that could not be opened", self._binding).fail()
+            raise
 
     def _one(self, statistic: Statistic, epsilon: Any, options: dict[str, Any]) -> Release | Releases:
         (made,) = self.release([statistic], epsilon, **options)

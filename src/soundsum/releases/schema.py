@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from soundsum.arithmetic.numbers import number_type
-from soundsum.data.periods import Period
+from soundsum.data.keys import Groups
+from soundsum.data.moments import second_of
+from soundsum.data.periods import ANY, Period, is_aware
+from soundsum.data.schemas import Keyed, Schema, require
+from soundsum.problem import Problem
+from soundsum.shown import shown
 
 By = str | Period
 
@@ -24,27 +29,59 @@ class ColumnSchema:
     @classmethod
     def of(cls, column: str, said: Any) -> ColumnSchema:
         """As the owner writes it: "float64", ["a", "b"], ("float64", 0, 100), or a dict of these by name."""
-        if isinstance(said, Mapping):
-            unknown = said.keys() - {"type", "categories", "lower", "upper"}
-            if unknown:
-                raise ValueError(f"schema: {column!r} has {min(unknown)!r}; give type, categories, lower and upper")
-            made = cls(said.get("type"), said.get("categories"), said.get("lower"), said.get("upper"))
-            made = replace(made, categories=None if made.categories is None else tuple(made.categories))
-        elif isinstance(said, tuple) and len(said) == 3 and isinstance(said[0], str):
-            made = cls(said[0], None, said[1], said[2])
+        try:
+            made = cls._read(said)
+            made._require_bounds()
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"schema: column {shown(column)}: {error}") from None
+        return made
+
+    @classmethod
+    def _read(cls, said: Any) -> ColumnSchema:
+        if isinstance(said, tuple) and len(said) == 3 and isinstance(said[0], str):
+            said = {"type": said[0], "lower": said[1], "upper": said[2]}
         elif isinstance(said, list):
-            made = cls(categories=tuple(said))
-        else:
-            made = cls(said)
+            said = {"categories": said}
+        elif not isinstance(said, Mapping):
+            said = {"type": said}
+        for name in said:
+            if name not in ("type", "categories", "lower", "upper"):
+                raise ValueError(f"{shown(name)} is not known; give type, categories, lower and upper")
+        made = cls(said.get("type"), said.get("categories"), said.get("lower"), said.get("upper"))
         if made.type is not None:
             number_type(made.type)  # refuses what is none
-        return made
+        if made.categories is None:
+            return made
+        return replace(
+            made, categories=tuple(Groups(made.categories, "categories").names)
+        )  # refuses what cannot be groups
+
+    def _require_bounds(self) -> None:
+        """Refuses bounds that are neither numbers nor dates, or of which the lower is above the upper."""
+        given = [bound for bound in (self.lower, self.upper) if bound is not None]
+        seconds = [second for bound in given if (second := second_of(bound, ANY)) is not None]
+        if len(seconds) < len(given):
+            Problem("float64", given[0], given[-1])  # refuses what are none
+        elif seconds and seconds[0] > seconds[-1] and is_aware(given[0]) == is_aware(given[-1]):
+            raise ValueError(f"lower={shown(self.lower)} is after upper={shown(self.upper)}; swap them")
 
     def __str__(self) -> str:
         if self.categories is not None:
             return f"{len(self.categories):,} categories"
         bounds = "" if self.lower is None else f" in [{self.lower}, {self.upper}]"
         return f"{self.type or 'as in the data'}{bounds}"
+
+
+def require_schema(table: Schema, schema: Mapping[str, ColumnSchema], types: Mapping[str, str]) -> None:
+    """Refuses columns that are not in the table, or are of another type than the owner says."""
+    if isinstance(table, Keyed):
+        table.type_keys(types)
+    require(table.names, table, *schema)
+    for column, said in schema.items():
+        if said.categories is not None:
+            table.expect_groups(column, Groups(said.categories, "categories"))
+        elif said.type is not None:
+            table.type(column, said.type)
 
 
 def find_groups(by: By | list[By], schema: Mapping[str, ColumnSchema]) -> tuple[By | list[By], Any]:

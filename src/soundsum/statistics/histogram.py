@@ -50,7 +50,9 @@ class Histogram(Counted):
         if self.bins is None and (self.lower is not None or self.upper is not None):
             raise ValueError("lower and upper go with bins=; edges and categories say themselves what they reach")
         edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
-        cells = Categories(Groups(self.categories)) if edges is None else Edges(tuple(_check_edges(edges)))
+        cells = (
+            Categories(Groups(self.categories, "categories")) if edges is None else Edges(tuple(_check_edges(edges)))
+        )
         object.__setattr__(self, "cells", cells)
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
