@@ -35,7 +35,7 @@ COMMANDS = {
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
-    "release": {"file", "request", "--epsilon", "--budget", "--data", "--json"},
+    "release": {"file", "request", "--epsilon", "--table", "--engine", "--budget", "--data", "--json"},
     "check": {"file", "--budget"},
     "budget create": {"ledger", "--epsilon", "--delta", "--rho", *WHOM},
     "budget show": {"ledger", "--json"},
