@@ -304,9 +304,16 @@ def test_it_is_shown(tmp_path):
     shown = console.export_text()
     assert "left of epsilon = 1, delta = 1e-06" in " ".join(shown.split())
     assert "sum of [red]pay[/red] <b>" in shown
+    spend(budget, Cost(epsilon="1/3"), "sum of age")
+    with (console := Console(width=120)).capture() as capture:
+        console.print(ledger_table(path))
+    rows = [line.split() for line in capture.get().splitlines()]
+    assert [row[0] for row in rows if row and row[0].isdigit()] == ["1", "3"]  # what is between is explained
+    assert any(row and row[0] == "line" for row in rows)
+    assert "Lines between these say what became of a charge." in capture.get()
     shown = json.loads(json.dumps(ledger_to_json(path)))
     assert shown["promised"] == {"epsilon": "1", "delta": "1/1000000", "rho": None}
-    assert shown["spent"] == {"epsilon": "1/3", "delta": "0", "rho": None}
+    assert shown["spent"] == {"epsilon": "2/3", "delta": "0", "rho": None}
     assert shown["charges"][0]["what"] == "sum of [red]pay[/red] <b>"
     assert shown["path"] == str(path)
 

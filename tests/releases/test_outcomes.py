@@ -7,6 +7,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -130,6 +131,13 @@ class TestFrames:
         said = json.loads(several.to_json())["releases"]
         assert [one["name"] for one in said] == ["total", "staff", "ages", "ages"]
         assert all(compare_release(one) == [] for one in said)
+        everything = (several, several.to_dict(), several.to_json(), several["total"], several["ages"], said, said[0])
+        for one in (*everything, several["ages"].to_json(), several["total"].certificate):
+            assert ss.check(one) == []
+        wrong = [said[0], {**said[1], "exact": "1/2"}, {**said[2], "certificate": {}}]
+        found = ss.check({"releases": wrong})
+        assert [problem.partition(":")[0] for problem in found] == ["release 2", "release 3"]
+        assert "value: 0.5 follows" in ss.check(wrong[1])[0]
         whole = ss.release(TABLE, [ss.Count(), ss.Count("age")], epsilon=1, **BY).to_arrow()
         assert whole.schema.field("value").type == "int64"
         assert whole.column("group").to_pylist() == ["a", "b", "a", "b"]
@@ -266,3 +274,11 @@ class TestBins:
     def test_refused(self, options, message):
         with pytest.raises(ValueError, match=message):
             ss.histogram([1.0], epsilon=1, **options)
+
+
+@pytest.mark.parametrize("given", ["release.json", "[1, 2]", "3", 5, [], None, Path("release.json"), {"releases": []}])
+def test_what_cannot_be_checked_is_refused_with_the_way(given):
+    with pytest.raises((ValueError, TypeError)) as refused:
+        ss.check(given)
+    assert "give a release, its certificate, or what to_dict() or to_json() wrote" in str(refused.value)
+    assert str(refused.value).endswith("of a file, soundsum check FILE")

@@ -75,7 +75,7 @@ def bind_budget(
 @budget_app.command("refund")
 def refund_charge(
     ledger: LedgerFile,
-    number: Annotated[int, typer.Argument(help="The number of the charge, as show lists it.")],
+    number: Annotated[int, typer.Argument(help="The line of the charge, as show lists it.")],
 ) -> None:
     """Refund a charge whose read failed, so that nothing was released for it. For the owner of the data."""
     budget = Budget(path=ledger)
@@ -97,8 +97,9 @@ def ledger_table(path: str | os.PathLike[str]) -> Table:
     limit = found.terms.limit
     closed = "; closed after failed reads" if found.failures >= found.terms.max_failures else ""
     title = f"{limit.left(found.spent)} left of {limit}{closed}\nfor {escape(str(found.terms.binding))}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("", justify="right", no_wrap=True)
+    caption = "Lines between these say what became of a charge." if found.entries else None
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD)
+    table.add_column("line", justify="right", no_wrap=True)
     table.add_column("when (UTC)", no_wrap=True)
     table.add_column("what")
     table.add_column("cost", justify="right")

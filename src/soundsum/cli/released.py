@@ -37,4 +37,4 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     console = Console()
     console.print(table)
     facts = f"{first.guarantee} for {first.plan.unit}; {first.plan.method}, sensitivity {first.sensitivity}"
-    console.print(f"[dim]{facts}; {first.missing}[/dim]", highlight=False)
+    console.print(f"[dim]{facts}; {first.counted}[/dim]", highlight=False)

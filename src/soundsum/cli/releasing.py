@@ -18,7 +18,7 @@ from soundsum.cli.opened import on_disk, watch
 from soundsum.cli.options import AsJson, Data, Engine, Epsilon, File, Ledger, Rho, Table
 from soundsum.cli.released import show
 from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
-from soundsum.releases.certificates import compare_release, compare_with_ledger
+from soundsum.releases.certificates import compare_release, compare_with_ledger, list_releases
 
 Missing = StrEnum("Missing", ["zero", "drop"])
 
@@ -217,11 +217,10 @@ def check_certificate(
         written = json.loads(text)
     except ValueError as error:
         raise ValueError(f"{file} is not JSON: {error}; give what --json printed") from None
-    if isinstance(written, dict) and isinstance(written.get("releases"), list):
-        written = written["releases"]
-    outcomes = written if isinstance(written, list) else [written]
-    if not outcomes or not all(isinstance(one, dict) for one in outcomes):
-        raise ValueError(f"{file} holds no certificate; give what --json printed")
+    try:
+        outcomes = list_releases(written)
+    except (ValueError, TypeError):
+        raise ValueError(f"{file} holds no certificate; give what --json printed") from None
     problems = [problem for one in outcomes for problem in compare_release(one)]
     if budget is not None:
         problems += [problem for one in outcomes for problem in compare_with_ledger(one, read(budget))]

@@ -69,6 +69,17 @@ class Unit:
             return Norms(widest, widest**2)
         return Norms(2 * most, max(2 * most**2, (high - low) ** 2), 2)  # or goes from one group to another
 
+    @property
+    def caps(self) -> str:
+        """How much of a person counts, to read, and never whom that cuts off; empty where records are protected."""
+        if self.max_rows is None:
+            return ""
+        rows = f"nobody counts with more than {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
+        if self.groups is None:
+            return rows
+        most = min(self.max_groups, self.groups)
+        return f"{rows} in a group, or in more than {most:,} group{'s' * (most > 1)}"
+
     def __str__(self) -> str:
         groups = "" if self.groups is None else f"{self.groups:,} group{'s' * (self.groups > 1)}"
         if self.max_rows is None:

@@ -24,6 +24,7 @@ from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
+from soundsum.shown import shown
 from soundsum.statistics import STATISTICS, Claim
 from soundsum.statistics.task import describe_task
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.ledger import Reading
 
 FORMAT = 1
+
+WHAT_IS_CHECKED = (
+    "give a release, its certificate, or what to_dict() or to_json() wrote; of a file, soundsum check FILE"
+)
 
 
 def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str) -> dict[str, Any]:
@@ -76,16 +81,39 @@ class Unreadable(ValueError):
     """What was given is not a certificate."""
 
 
-def check(certificate: dict[str, Any]) -> list[str]:
-    """What does not follow from the rest of the certificate; empty if all of it does.
+def check(release: Any) -> list[str]:
+    """What of a release does not follow from its certificate, or in that from the rest; empty if all of it does.
 
-    Everything in it is made again from the little it rests on (statistic, problem, unit, method, privacy, worth),
-    without any data, and compared to the last digit and type. Nothing may be missing and nothing be there besides.
+    release: a certificate, a `Release`, or several by group or name; also as to_dict() or to_json() write them.
+
+    Everything in a certificate is made again from the little it rests on (statistic, problem, unit, method, privacy,
+    worth), without any data, and compared to the last digit and type. Nothing may be missing and nothing be there
+    besides.
     """
-    try:
-        return compare(certificate)
-    except Unreadable as error:
-        return [str(error)]
+    outcomes, problems = list_releases(release), []
+    for place, outcome in enumerate(outcomes, 1):
+        try:
+            found = compare_release(outcome)
+        except Unreadable as error:
+            found = [str(error)]
+        problems += found if len(outcomes) == 1 else [f"release {place:,}: {problem}" for problem in found]
+    return problems
+
+
+def list_releases(given: Any) -> list[dict[str, Any]]:
+    """Every release, or certificate, in what somebody gave, as plain data."""
+    plain = given.to_dict() if hasattr(given, "to_dict") else given
+    if isinstance(plain, str):
+        try:
+            plain = json.loads(plain)
+        except ValueError:
+            raise ValueError(f"{shown(given)} is not JSON; {WHAT_IS_CHECKED}") from None
+    if isinstance(plain, dict) and isinstance(plain.get("releases"), list):
+        plain = plain["releases"]
+    outcomes = plain if isinstance(plain, list) else [plain]
+    if not outcomes or not all(isinstance(one, dict) for one in outcomes):
+        raise TypeError(f"{shown(given)} is no release and no certificate; {WHAT_IS_CHECKED}")
+    return outcomes
 
 
 def compare(certificate: Any) -> list[str]:

@@ -153,6 +153,11 @@ class Release(Framed):
         """How records without a value were counted, in words; how many there were is never said."""
         return self.claim.kind.say_missing(self.origin.missing, self.claim.given_bounds)
 
+    @property
+    def counted(self) -> str:
+        """How records without a value counted, and how much of a person, to read."""
+        return "; ".join(filter(None, (self.missing, self.plan.unit.caps)))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it.
 
@@ -218,7 +223,7 @@ class Release(Framed):
     def __repr__(self) -> str:
         value, interval = self.shown()
         noise = f"95% within {interval}" if self._is_noisy else "no noise needed"
-        how = f"{self.guarantee}, {self.plan.method}; {self.missing}"
+        how = f"{self.guarantee}, {self.plan.method}; {self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
 
     def shown(self) -> tuple[str, str]:
@@ -233,6 +238,7 @@ class Release(Framed):
             "value": value,
             "95% interval": interval,
             "missing": self.missing,
+            **({"persons": self.plan.unit.caps} if self.plan.unit.caps else {}),
             "promise": f"{self.guarantee}, for {self.plan.unit}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",

@@ -72,14 +72,14 @@ class Releases(Framed, Mapping[Any, Release]):
         entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
         entries = f"{len(self):,} {entry if len(self) == 1 else PLURALS.get(entry, f'{entry}s')}"
         first = self[next(iter(self))]
-        facts = f"{first.statistic}, {entries}; {first.guarantee}; {first.missing}"
+        facts = f"{first.statistic}, {entries}; {first.guarantee}; {first.counted}"
         return "\n".join([f"<{facts}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
 
     def _repr_html_(self) -> str:
         rows = [(self.label(group), *self[group].shown()) for group in islice(self, 100)]
         more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
         first = self[next(iter(self))]
-        caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit}; {first.missing}"
+        caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit}; {first.counted}"
         return notebook.table(rows, ("group", "value", "95% interval"), caption) + more
 
 
@@ -143,7 +143,7 @@ class Several(Framed, tuple[Release | Releases, ...]):
     def _repr_html_(self) -> str:
         singles = [(name, one) for name, one in zip(self.names, self, strict=True) if isinstance(one, Release)]
         groups = [(name, many) for name, many in zip(self.names, self, strict=True) if isinstance(many, Releases)]
-        rows = [(name, *one.shown(), one.guarantee, one.missing) for name, one in singles]
-        head = ("", "value", "95% interval", "promise", "missing")
+        rows = [(name, *one.shown(), one.guarantee, one.counted) for name, one in singles]
+        head = ("", "value", "95% interval", "promise", "what counted")
         tables = [notebook.table(rows, head)] if singles else []
         return "".join([*tables, *(notebook.table([], [name]) + many._repr_html_() for name, many in groups)])
