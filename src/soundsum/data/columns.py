@@ -21,6 +21,7 @@ from soundsum.data.spellings import read_number
 from soundsum.shown import shown
 
 INT64 = np.iinfo(np.int64)
+ONE = Fraction(1)
 
 
 class Numbers(NamedTuple):
@@ -63,17 +64,17 @@ def as_numbers(data: Any, dtype: object = None) -> Numbers:
     """The column as records of its own type, or of `dtype` where that is the same."""
     data = write_out_categories(data)
     if isinstance(data, Runs | Column):
-        return Numbers(records(data, dtype), Fraction(1))
+        return Numbers(records(data, dtype), ONE)
     if is_untyped(data):
-        return Numbers(records(np.array([_as_float(x) for x in data], np.float64), dtype), Fraction(1))
+        return Numbers(records(np.array([_as_float(x) for x in data], np.float64), dtype), ONE)
     if is_arrow(data):
         array = as_arrow(data)
         return Numbers(records(in_storage(array), dtype), arrow_type(array.type)[1])
     if data.dtype.kind in "US":
         raise TypeError("data is text; convert it with astype(float), or pass a list, which is read item by item")
     if data.dtype == np.dtype(bool):
-        return Numbers(records(data.astype(np.uint8), dtype), Fraction(1))
-    return Numbers(records(data, dtype), Fraction(1))
+        return Numbers(records(data.astype(np.uint8), dtype), ONE)
+    return Numbers(records(data, dtype), ONE)
 
 
 def as_keys(data: Any) -> Any:

@@ -80,7 +80,8 @@ def drops_missing(missing: Missing) -> bool:
 
 def threads_for(threads: int | None, size: int) -> int:
     if threads is None:
-        return max(1, min(len(os.sched_getaffinity(0)), size // RECORDS_PER_THREAD))
+        wanted = size // RECORDS_PER_THREAD
+        return min(len(os.sched_getaffinity(0)), wanted) if wanted > 1 else 1
     if not isinstance(threads, int) or threads < 1:
         raise ValueError(f"threads={shown(threads)}: at least 1 thread is needed, or None to choose")
     return min(threads, max(1, size))

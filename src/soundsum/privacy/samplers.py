@@ -27,6 +27,9 @@ Integers: TypeAlias = NDArray[np.int64] | list[int]
 CHUNK = 1 << 16
 """Random bytes asked for at a time, at most."""
 
+SPARE = 80
+"""Bytes beyond what samples take on average: a single one then seldom needs the slow reference to finish it."""
+
 
 def discrete_laplace(scale: Fraction) -> int:
     """One draw of discrete Laplace noise with any positive rational scale."""
@@ -149,7 +152,7 @@ def _many(
     """
     done, left = 0, b""
     while done < len(out):
-        data = left or randomness.random_bytes(min(CHUNK, guess * (len(out) - done) + 16))
+        data = left or randomness.random_bytes(min(CHUNK, guess * (len(out) - done) + SPARE))
         drawn, used = kernel(data, out[done:])
         done += drawn
         if done == len(out):

@@ -23,7 +23,9 @@ class Additive:
 
     def exact(self, noisy: tuple[int, ...]) -> int | Fraction:
         total = noisy[0] if self.wraps is None else self.wraps.wrap(noisy[0])
-        value = total * self.step + self.offset
+        value = total * self.step
+        if self.offset:
+            value += self.offset
         return int(value) if self.is_whole else value
 
     def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:

@@ -155,11 +155,11 @@ class Bounded(Statistic):
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
         kind, worth = schema.type(self.column, dtype)
-        low = lower if is_special(lower) else Fraction(lower) / worth
-        high = upper if is_special(upper) else Fraction(upper) / worth
+        if worth != 1:  # of decimals: bounds are counted in last digits, as records are
+            lower, upper = (x if is_special(x) else Fraction(x) / worth for x in (lower, upper))
         size = self.size
         if relation.sized and size is None and self.method != "auto":  # which may depend on it
             size = schema.rows()
         if size is not None and not isinstance(size, Hashable):
             raise ValueError(f"size={shown(size)}: a number of records is a whole number, 0 or more")
-        return make_problem(kind, low, high, relation, size, getattr(self, "max_size", None)), worth
+        return make_problem(kind, lower, upper, relation, size, getattr(self, "max_size", None)), worth

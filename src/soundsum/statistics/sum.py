@@ -13,6 +13,8 @@ from soundsum.privacy.noise import Noise
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import STATISTICS, SUM, Bounded, Part
 
+ZERO = Fraction(0)
+
 
 @STATISTICS.register
 @dataclass(frozen=True)
@@ -39,6 +41,10 @@ class Sum(Bounded):
         cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Additive:
         kind, modulus = plan.problem.dtype, plan.modulus
-        public = plan.adder.public_part(plan.problem, n) if plan.unit.is_plain and n is not None else Fraction(0)
+        step, public = plan.step, ZERO
+        if plan.unit.is_plain and n is not None:
+            public = plan.adder.public_part(plan.problem, n)
+        if worth != 1:  # of decimals
+            step, public = step * worth, public * worth
         wraps = None if modulus is None else IntType(modulus.bit_length() - 1, getattr(kind, "signed", True))
-        return Additive(noises[0], plan.step * worth, kind.is_integer and worth == 1, public * worth, wraps)
+        return Additive(noises[0], step, kind.is_integer and worth == 1, public, wraps)
