@@ -7,6 +7,7 @@ statistics and options; `answers` gives the integers that are let out before any
 import datetime
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -133,11 +134,17 @@ FLOAT_BOUNDS = [
     *((0, 1000), (-1, 1), (-1e308, 1e308), (0, 1e-300), (-3.7, 1000.1), (1, 1 + 2.0**-50), (1e6, 1e6 + 1), (-5, -1)),
     *((2, 2), (0, 0), (0, 1e-320), (1e300, 1e305), (-1e305, 0.5), (0, 3), (0.1, 0.3), (-1e-5, 1e12)),
 ]
+BETWEEN_DOUBLES = [(2**53 + 1, 2**53 + 101), (-(2**60) - 3000, -(2**60) - 1), (10**6 + Fraction(1, 2**40), 10**6 + 1)]
 INTEGER_BOUNDS = [(0, 1000), (-(2**63), 2**63 - 1), (-5, 7), (3, 3), (10, 20), (-(2**40), -1)]
 
 QUESTIONS = {
     "sums of doubles": ([ss.Sum("x", *bounds) for bounds in FLOAT_BOUNDS], {}),
     "sums of doubles, size public": ([ss.Sum("x", *bounds) for bounds in FLOAT_BOUNDS], {"relation": "change_one"}),
+    "offsets that are no doubles": ([ss.Sum("x", *bounds) for bounds in BETWEEN_DOUBLES], {"relation": "change_one"}),
+    "a sum and histograms, size public": (
+        [ss.Histogram("h", [0, 5, 10]), ss.Sum("x", -1, 1), ss.Histogram("word", categories=["a", "b"])],
+        {"relation": "change_one"},
+    ),
     "sums of floats": ([ss.Sum("f", *bounds) for bounds in FLOAT_BOUNDS[:8]], {}),
     "means and variances": (
         [kind("x", *bounds) for kind in (ss.Mean, ss.Variance) for bounds in FLOAT_BOUNDS[:9]]

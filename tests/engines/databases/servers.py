@@ -31,7 +31,9 @@ class PostgresServer:
         if os.geteuid() == 0:  # which PostgreSQL does not run as
             shutil.chown(self._folder, "nobody")
             self._user = {"user": "nobody"}
-        self._run("initdb", "--username=owner", "--auth=trust", "--encoding=UTF8", "--no-sync", "--pgdata", self._data)
+        order = ["--locale-provider=icu", "--icu-locale=en-US"]  # as dictionaries have it, and not of bytes
+        how = ["--username=owner", "--auth=trust", "--encoding=UTF8", "--no-sync", *order]
+        self._run("initdb", *how, "--pgdata", self._data)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
