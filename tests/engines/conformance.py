@@ -202,6 +202,7 @@ QUESTIONS = {
     "by integers": ([ss.Sum("i", -5, 2**60)], {"by": "h", "groups": [5, 0, -7, 2**31 - 1, 99]}),
     "by doubles": ([ss.Sum("h", -5, 50)], {"by": "x", "groups": [0.0, 1.5, math.inf, 5e-324, 4.25]}),
     "by floats": ([ss.Sum("h", -5, 50)], {"by": "f", "groups": [0.0, FLOATS[9], 1.5]}),
+    "by floats that are one": ([ss.Sum("h", -5, 50)], {"by": "f", "groups": [1.5, 1.5 + 2.0**-40, 0.0]}),
     "by truth": ([ss.Mean("h", -5, 50)], {"by": "flag", "groups": [True, False]}),
     "by decimals": (
         [ss.Sum("h", -5, 50)],

@@ -76,8 +76,11 @@ class TestNames:
     def test_numeric_that_is_not_a_number(self, address):
         assert total(address, "notes", "x", 1, 10) == pytest.approx(1 + 3 + 1 + 4, abs=0.02)
         assert total(address, "notes", "y", 1, 10) == pytest.approx(1 + 1 + 10 + 5, abs=0.02)
-        counted = ss.count(address, 10**6, table="notes", column="x", missing="drop")
-        assert counted.value == 2
+        for options in ({"column": "x", "missing": "drop"}, {"where": [("x", ">", 0)]}, {"privacy_unit": "x"}):
+            assert ss.count(address, 10**6, table="notes", **options).value == 2
+        for column, expected in (("x", [1, 1]), ("y", [0, 1])):
+            cells = ss.histogram(address, [0, 3.5, 1e30], 10**6, table="notes", column=column)
+            assert [one.value for one in cells.values()] == expected
 
 
 class TestRefusedBeforeAnythingIsCharged:
