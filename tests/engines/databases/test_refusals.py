@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
+from soundsum.releases.setting import Setting, prepare
 
 pytestmark = pytest.mark.xdist_group("postgres")
 
@@ -175,7 +176,7 @@ def test_the_ledger_names_the_table_and_not_the_address(address, tmp_path):
     assert ss.check(released.certificate) == []
 
 
-def test_a_session_writes_nothing_and_finds_no_functions_but_postgres_own(address):
+def test_a_session_finds_no_functions_but_postgres_own(address):
     with psycopg.connect(address) as connection:
         connection.execute(
             "CREATE FUNCTION public.greatest_of(float8, float8) RETURNS float8 LANGUAGE sql AS 'SELECT 0.0'"
@@ -187,6 +188,30 @@ def test_a_session_writes_nothing_and_finds_no_functions_but_postgres_own(addres
     finally:
         with psycopg.connect(address) as connection:
             connection.execute("ALTER ROLE owner RESET search_path; DROP OPERATOR public.* (float8, float8)")
+
+
+SETTINGS = {"transaction_isolation": "repeatable read", "transaction_read_only": "on", "search_path": "pg_catalog"}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_session_sees_one_state_and_writes_nothing(address, setting):
+    """A view tells in what kind of transaction it is read."""
+    with psycopg.connect(address) as connection:
+        is_so = f"current_setting('{setting}') = '{SETTINGS[setting]}'"
+        connection.execute(f"CREATE VIEW told_{setting} AS SELECT CASE WHEN {is_so} THEN 1.0 ELSE 0.0 END::float8 AS x")
+    assert total(address, f"told_{setting}", "x") == pytest.approx(1, abs=0.01)
+
+
+def test_a_table_that_changes_between_a_look_and_the_sum_is_not_added_up(address):
+    """What was planned for one type would not be the proof for another."""
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE shifting (x real); INSERT INTO shifting VALUES (1), (2)")
+    engine, tasks, rows = prepare(address, [ss.Sum("x", 0, 10)], Setting(ss.Relation("symmetric"), table="shifting"))
+    assert engine.add_up(tasks, rows)[0][0][0] != [0]
+    with psycopg.connect(address) as connection:
+        connection.execute("ALTER TABLE shifting ALTER COLUMN x TYPE float8")
+    with pytest.raises(RuntimeError, match="columns have changed"):
+        engine.add_up(tasks, rows)
 
 
 def test_a_view_whose_owner_may_not_read_its_table(address):
