@@ -319,7 +319,7 @@ def test_groups_by_month_and_hour(soundsum):
     for wrong, message in {
         ("--by", "month(day)", "--groups", "2024-01-05"): "'2024-01-05' is not where a month begins; give months",
         ("--by", "month(day)", "--groups", "2024-03..2024-01"): "last is before first",
-        ("--by", "month(day, Wien)", "--groups", "2024-03"): "zone='Wien' is not a time zone known here",
+        ("--by", "month(day, Wien)", "--groups", "2024-03"): "zone='Wien' is no time zone known here",
         ("--by", "month(dya)", "--groups", "2024-03"): "column 'dya' is not in the table",
         ("--by", "month(day)"): "which groups there are is itself private",
     }.items():

@@ -67,10 +67,10 @@ def _common(
         ),
     ] = None,
     table: Annotated[
-        str | None, typer.Option(help="With a database: which table, such as visits or clinic.visits.")
+        str | None, typer.Option(help="Of a database: which table, such as visits or clinic.visits.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="What adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
+        str | None, typer.Option(help="Who adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
     ] = None,
     budget: Ledger = None,
     data: Data = None,
