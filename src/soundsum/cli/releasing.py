@@ -47,8 +47,8 @@ def _common(
         list[str] | None,
         typer.Option(
             help="The groups, separated by commas: a,b,c; or @FILE with one on each line. They are public. Once for "
-            'each --by. Spaces around a name are ignored; double quotes keep spaces and commas: "Smith, Ann",b. Periods '
-            "also as a range: 2024-01..2024-12."
+            'each --by. Spaces around a name are ignored; double quotes keep spaces and commas: "Smith, Ann",b. '
+            "Periods also as a range: 2024-01..2024-12."
         ),
     ] = None,
     where: Annotated[
