@@ -50,6 +50,30 @@ def test_every_kind_of_cost_comes_back_as_it_was(tmp_path):
     assert (again.spent, again.left) == (memory.spent, memory.left)
 
 
+def test_a_charge_takes_no_more_work_in_a_long_ledger(tmp_path, monkeypatch):
+    """Counted in the steps of SQLite's machine: no line is looked at that need not be."""
+    steps, connect = [0], sqlite3.connect
+
+    def connect_and_count(*arguments, **options):
+        db = connect(*arguments, **options)
+        db.set_progress_handler(lambda: steps.append(steps.pop() + 1), 1)
+        return db
+
+    budget = Budget(epsilon=1000, path=tmp_path / "ledger.db")
+    monkeypatch.setattr(ledger.sqlite3, "connect", connect_and_count)
+
+    def count_steps():
+        steps[0] = 0
+        budget.settle(spend(budget, Cost(epsilon=1)))
+        return steps[0]
+
+    count_steps()
+    first = count_steps()
+    for _ in range(60):
+        count_steps()
+    assert 0 < count_steps() < 1.1 * first
+
+
 @pytest.mark.parametrize("kept", [False, True])
 def test_threads_never_overspend(tmp_path, monkeypatch, kept):
     after = Limit.after

@@ -65,7 +65,7 @@ class Audit:
 
     @property
     def exit_code(self) -> int:
-        """1 if there is a violation; 2 if nothing could be audited, which must not look like success; else 0."""
+        """1 if there is a violation; 2 if nothing could be audited, so that it does not pass for a success; else 0."""
         return 1 if self.violations else 2 if len(self.unasked) == len(self.targets) else 0
 
     def to_json(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Target:
     ordered: whether the order of records matters in the documented relation; by default as `relation` says.
     modulus: for sums that wrap around on purpose, with noise added modulo the same number.
     deterministic: whether `noiseless` always gives the same sum for the same records.
-    noise_multiplier: for Gaussian noise, its standard deviation divided by the sensitivity used; with it, a finding
+    noise_multiplier: for Gaussian noise, its standard deviation divided by the sensitivity used; a finding then
         says which delta the sums show at the promised epsilon.
     specials, specials_quote: whether NaN and infinities are among the records the documentation allows, and where.
     accepts_runs: whether data is taken as Runs, whatever its size, instead of an array.

@@ -41,6 +41,8 @@ CREATE TABLE lines (
     epsilon TEXT, delta TEXT, rho TEXT,
     total_epsilon TEXT, total_delta TEXT NOT NULL, total_rho TEXT  -- spent after this line
 );
+CREATE INDEX failures ON lines (number) WHERE kind = 'failure';
+CREATE INDEX reopenings ON lines (number) WHERE kind = 'reopen';
 """
 
 
@@ -272,8 +274,9 @@ def _spent(db: sqlite3.Connection, limit: Limit) -> Cost:
 
 def _is_fresh(db: sqlite3.Connection, number: int) -> bool:
     """Whether this is a charge of which nothing has become yet, asked without reading every line."""
-    query = "SELECT (SELECT kind FROM lines WHERE number = ?), (SELECT count(*) FROM lines WHERE about = ?)"
-    return bool(db.execute(query, (number, number)).fetchone() == ("charge", 0))
+    after = "SELECT count(*) FROM lines WHERE number > ? AND about = ?"  # as every line about it is
+    query = f"SELECT (SELECT kind FROM lines WHERE number = ?), ({after})"
+    return bool(db.execute(query, (number, number, number)).fetchone() == ("charge", 0))
 
 
 def _failures(db: sqlite3.Connection) -> int:

@@ -30,7 +30,7 @@ def run(console: Console) -> None:
     people = _people(100_000)
     console.print(
         "\n[bold]2. A plan.[/bold] A made-up table of 100,000 people with department and pay. We want to publish the\n"
-        "total without giving away anybody's pay. How far can one person move it, by each way to add float32?\n"
+        "total without giving away anybody's pay. How far can one person move it, with each method of adding float32?\n"
     )
     console.print(_ways(Problem("float32", 0, 200_000, max_size=100_000)))
     chosen = plan(Problem("float32", 0, 200_000))

@@ -21,7 +21,7 @@ def find_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (OSError, TypeError, ValueError, LookupError):  # a folder, no text, ../, or no such zone
-        raise ValueError(f"zone={name!r} is not a time zone known here; give one such as 'Europe/Vienna'") from None
+        raise ValueError(f"zone={name!r} is no time zone known here; give one such as 'Europe/Vienna'") from None
 
 
 def shown(moment: datetime) -> int:

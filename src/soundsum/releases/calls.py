@@ -156,7 +156,7 @@ def sum(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private sum: records clamped to [lower, upper], plus exact noise for the most one record or person can change.
+    """A private sum: records clamped to [lower, upper], with exact noise for the most one record or person can change.
 
     data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
         of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
