@@ -97,7 +97,7 @@ class Filter:
                 "such as [('age', '>=', 18)]"
             )
         for _, _, value in given:
-            if _kind(value) is None or is_missing(value):
+            if _kind(value) is None or is_missing(value) or _is_endless(value):
                 raise ValueError(
                     f"where: {shown(value)} cannot be compared with; give a number, text, a date or a time"
                 )
@@ -118,6 +118,11 @@ def _is_condition(given: Any) -> bool:
     if not isinstance(given, list | tuple) or len(given) != 3:
         return False
     return isinstance(given[0], str) and isinstance(given[1], str) and given[1] in COMPARE
+
+
+def _is_endless(value: Any) -> bool:
+    """Whether it is an integer of more digits than a ledger writes down, and far beyond every column's type."""
+    return isinstance(value, int) and value.bit_length() > 4096
 
 
 def _kind(value: Any) -> str | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from soundsum import notebook
@@ -21,6 +22,7 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
+from soundsum.shown import shown
 from soundsum.statistics import Claim
 from soundsum.statistics.statistic import Estimator
 from soundsum.statistics.task import describe_task
@@ -250,8 +252,8 @@ class Release(Framed):
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
     def _exact_interval(self, confidence: float) -> tuple[Fraction, Fraction]:
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.95")
+        if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
+            raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
         return self.estimator.interval(self.noisy, confidence)
 
 
