@@ -172,3 +172,14 @@ def test_a_filter_on_the_very_column_in_csv(silent, tmp_path):
 def test_words():
     assert str(Filter.of([("age", ">=", 18), ("k", "==", "it's")])) == 'age >= 18 and k == "it\'s"'
     assert str(ss.count({"x": [1]}, 1, where=("x", "==", 1)).plan.unit) == "one record"
+
+
+def test_an_empty_cell_of_csv_is_missing_and_that_nothing_is_equal_to_it_is_said(tmp_path, silent):
+    (tmp_path / "t.csv").write_text('x,note\n1,\n2,""\n3,"ok, thanks"\n4,"said ""hi"""\n')
+    budget = ss.Budget(epsilon=9)
+    with pytest.raises(ValueError, match="an empty cell in CSV is missing, and fulfils no condition"):
+        ss.count(tmp_path / "t.csv", 1, where=[("note", "==", "")], budget=budget)
+    assert not budget.entries()
+    assert ss.count(tmp_path / "t.csv", 1, where=[("note", "!=", "")]).value == 2
+    assert ss.count(tmp_path / "t.csv", 1, where=[("note", "==", 'said "hi"')]).value == 1
+    assert ss.count({"note": ["", "a", None]}, 1, where=[("note", "==", "")]).value == 1  # text that is empty

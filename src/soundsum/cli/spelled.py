@@ -189,6 +189,11 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
         (value,) = _typed(typed, table, column, f"give a value of that type in --where {text!r}")
         _require_comparable(value, text)
         return column, sign, value
+    if inside == "" and sign == "==":
+        raise ValueError(
+            f"--where {text!r}: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those "
+            f"with --where '{column} != \"\"'"
+        )
     if inside is not None:
         return column, sign, inside
     plain = _number_or_text(spelled)
@@ -245,7 +250,8 @@ def _typed(texts: Sequence[str], table: Any, column: str, remedy: str) -> list[A
     try:
         return list(pa.array(texts).cast(plain).to_pylist())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ValueError(f"column {column!r} is {plain}; {remedy}") from None
+        example = ", such as 2024-01-31" if pa.types.is_date(plain) or pa.types.is_timestamp(plain) else ""
+        raise ValueError(f"column {column!r} is {plain}; {remedy}{example}") from None
 
 
 def _number_or_text(spelled: str) -> float | str:

@@ -29,6 +29,9 @@ from soundsum.statistics.task import describe_task
 
 BEYOND = "beyond a float, so .value is inf: use .exact"
 
+PARTS = {"sum of c": "sum about the middle of the bounds", "sum of c^2": "sum of squares about it"}
+"""Parts whose names in a certificate are those of the proof, to read."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -148,7 +151,9 @@ class Release(Framed):
     def sensitivity(self) -> str:
         """How far one record or person can move each number that was let out, to read."""
         moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
-        return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
+        return ", ".join(
+            number(most) if len(moved) == 1 else f"{number(most)} ({PARTS.get(what, what)})" for what, most in moved
+        )
 
     @property
     def missing(self) -> str:
@@ -241,7 +246,7 @@ class Release(Framed):
             "95% interval": interval,
             "missing": self.missing,
             **({"persons": self.plan.unit.caps} if self.plan.unit.caps else {}),
-            "promise": f"{self.guarantee}, for {self.plan.unit}",
+            "promise": f"{self.guarantee}, for {self.plan.unit.protected}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }

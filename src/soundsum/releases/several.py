@@ -73,7 +73,7 @@ class Releases(Framed, Mapping[Any, Release]):
         rows = [(self.label(group), *self[group].shown()) for group in islice(self, 100)]
         more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
         first = self[next(iter(self))]
-        caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit}; {first.counted}"
+        caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit.protected}; {first.counted}"
         return notebook.table(rows, ("group", "value", "95% interval"), caption) + more
 
 
