@@ -160,9 +160,22 @@ def read_from_text(value: Any) -> Any:
     kind = kinds.get(_kind(value) or "")
     if kind is None:
         raise ValueError(
-            f"where: a CSV file has numbers, text, true and false, and no {shown(value)}; compare with text"
+            f"where: a CSV file has numbers, text, true and false, and no {shown(value)}; compare with text, such as "
+            "'2024-01-31'"
         )
     return kind
+
+
+def _example(kind: Any) -> str:
+    """What a date or time of an Arrow type looks like in Python, as these are easily confused."""
+    import pyarrow as pa
+
+    if pa.types.is_date(kind):
+        return ", such as datetime.date(2024, 1, 31)"
+    if pa.types.is_timestamp(kind):
+        zone = "" if kind.tz is None else ", tzinfo=datetime.UTC"
+        return f", such as datetime.datetime(2024, 1, 31{zone})"
+    return ""
 
 
 def as_scalar(value: Any, kind: Any, column: str) -> Any:
@@ -193,5 +206,6 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
     if scalar is None or not scalar.as_py() == value:
         raise ValueError(
             f"where: {shown(value)} is no value of column {column!r}, which is {kind}; give one of that type"
+            f"{_example(kind)}"
         )
     return scalar
