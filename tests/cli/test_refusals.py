@@ -163,6 +163,12 @@ REFUSED = [
     ),
     ([*SUM, "--budget", "orders.db", "--data", "x"], "Ask with the budget's --data orders of 2024, or give a budget"),
     ([*SUM, "--budget", "plain.db", "--data", "x"], "Ask without --data, or give a budget of its own"),
+    (
+        [*SUM, "--by", "dept", "--groups", "a,'b'"],
+        "--groups: put 'b' in double quotes, or none; with its own quotes it is",
+    ),
+    (["verify", "--only", "nope"], "--only nope: there is no such method; there are wide, grid"),
+    (["plan", "--dtype", "float65", "--bounds", "0", "1"], "float64, or one such as int5 or float(4,4)"),
     ([*SUM, "--by", "dept", "--groups", "@open.txt"], "--groups @open.txt: a quote of '\"a' is not closed; write"),
 ]
 

@@ -79,10 +79,17 @@ def _split(text: str, option: str) -> list[str]:
         found = NAME.match(text, place)
         if found is None:
             raise ValueError(f'{option} {text!r}: a quote is not closed before the next comma; write "a, b",c')
-        names.append(found[2] if found[1] is None else found[1].replace('""', '"'))
+        names.append(_unquoted(found[2], option) if found[1] is None else found[1].replace('""', '"'))
         if not found[0].endswith(","):
             return names
         place = found.end()
+
+
+def _unquoted(name: str, place: str) -> str:
+    """A name without double quotes; single ones on both sides are hardly a part of it, and would find no row."""
+    if len(name) > 1 and name[0] == name[-1] == "'":
+        raise ValueError(f'{place}: put {name} in double quotes, or none; with its own quotes it is "{name}"')
+    return name
 
 
 def _lines(path: str, option: str) -> list[str]:
@@ -97,7 +104,7 @@ def _lines(path: str, option: str) -> list[str]:
 def _line(line: str, place: str) -> str:
     """A name on a line of its own: what is in double quotes, as in a line of CSV, or else all of it."""
     if not line.startswith('"'):
-        return line
+        return _unquoted(line, place)
     found = IN_QUOTES.fullmatch(line)
     if found is None:
         raise ValueError(f'{place}: a quote of {shown(line)} is not closed; write "a, b", with "" for a quote in it')
