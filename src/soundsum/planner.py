@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Self, TypeVar
 
 from soundsum.arithmetic.numbers import IntType
@@ -136,7 +138,7 @@ class Scheme:
         """
         allowed = exact(error, "error")
         if isinstance(allowed, float) or allowed <= 0:
-            raise ValueError(f"error={error}: give how far the noise may move the sum, a number above 0")
+            raise ValueError(f"error={shown(error)}: give how far the noise may move the sum, a number above 0")
         if not self.sensitivity:
             return Fraction(0)
 
@@ -155,6 +157,8 @@ class Scheme:
         return high
 
     def _error(self, promised: Guarantee, confidence: float) -> Fraction:
+        if not isinstance(confidence, Real | Decimal | str):
+            raise TypeError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
         return promised.noise_for(self.step_norms).half_width(confidence) * self.step
 
     def of_size(self, n: int) -> Self:

@@ -59,12 +59,13 @@ class Problem:
             raise ValueError(f"lower={bound(self.lower)} is above upper={bound(self.upper)}; swap them")
         if self.size is not None and not self.relation.sized:
             raise ValueError(
-                f"size={self.size}: under {self.relation} the number of records is private; leave size out, "
+                f"size={shown(self.size)}: under {self.relation} the number of records is private; leave size out, "
                 "or give relation='change_one' if it is public"
             )
         if self.max_size is not None and self.relation.sized:
             raise ValueError(
-                f"max_size={self.max_size}: under {self.relation} the number of records is public; give it as size="
+                f"max_size={shown(self.max_size)}: under {self.relation} the number of records is public; "
+                "give it as size="
             )
 
     @property

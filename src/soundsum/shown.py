@@ -21,6 +21,8 @@ def shown(given: object, depth: int = 3) -> str:
 
     >>> shown("a"), shown([("age", ">", np.arange(3))]), shown({"age": [41]}), shown(np.float32(0.5))
     ("'a'", "[('age', '>', a numpy ndarray)]", 'a dict', '0.5')
+    >>> shown(Fraction(1, 3)), shown(10**5000)
+    ('1/3', 'a number of thousands of digits')
     >>> shown(list(range(100)))
     '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16...'
     """
@@ -34,9 +36,9 @@ def shown(given: object, depth: int = 3) -> str:
         whole = repr(given[: 2 * LONGEST])
     elif given is None or isinstance(given, PLAIN):
         try:
-            whole = " ".join(repr(given).split())
-        except ValueError:  # an int of more digits than Python writes
-            whole = say_type(given)
+            whole = " ".join((str(given) if isinstance(given, Fraction) else repr(given)).split())
+        except ValueError:  # of more digits than Python writes
+            whole = "a number of thousands of digits"
     else:
         whole = say_type(given)
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 3]}..."

@@ -328,6 +328,7 @@ def test_it_is_shown(tmp_path):
     shown = console.export_text()
     assert "left of epsilon = 1, delta = 1e-06" in " ".join(shown.split())
     assert "sum of [red]pay[/red] <b>" in shown
+    budget.settle(1)
     spend(budget, Cost(epsilon="1/3"), "sum of age")
     with (console := Console(width=120)).capture() as capture:
         console.print(ledger_table(path))

@@ -37,6 +37,10 @@ def folder(tmp_path_factory):
     (folder / "noname").write_text("pay\n1\n")
     pyarrow.parquet.write_table(pa.table({"x": [1.0]}), folder / "x.parquet")
     pyarrow.parquet.write_table(pa.table({}), folder / "nothing.parquet")
+    day = pa.array([20000], pa.int32()).cast(pa.date32())
+    pyarrow.parquet.write_table(pa.table({"pay": [1.0], "day": day}), folder / "d.parquet")
+    ss.Budget(epsilon=1, path=folder / "orders.db", data="orders of 2024")
+    ss.Budget(epsilon=1, path=folder / "plain.db")
     return folder
 
 
@@ -144,6 +148,27 @@ REFUSED = [
         ["sum", "x.parquet", "--column", "x", "--bounds", "0", "1", "--epsilon", "1", "--where", "x > nan"],
         "--where 'x > nan': no row compares with NaN",
     ),
+    ([*SUM, "--where", "dept == ''"], "an empty cell in CSV is missing, and fulfils no condition; count all rows, and"),
+    (
+        ["sum", "d.parquet", *PAY, "--epsilon", "1", "--where", "day > 2024"],
+        "column 'day' is date32[day]; give a value of",
+    ),
+    (
+        ["sum", "d.parquet", *PAY, "--epsilon", "1", "--where", "day > 2024"],
+        "in --where 'day > 2024', such as 2024-01-31",
+    ),
+    (
+        [*SUM, "--budget", "orders.db"],
+        "costs for other data do not add up; nothing was charged. Ask with the budget's --data",
+    ),
+    ([*SUM, "--budget", "orders.db", "--data", "x"], "Ask with the budget's --data orders of 2024, or give a budget"),
+    ([*SUM, "--budget", "plain.db", "--data", "x"], "Ask without --data, or give a budget of its own"),
+    (
+        [*SUM, "--by", "dept", "--groups", "a,'b'"],
+        "--groups: put 'b' in double quotes, or none; with its own quotes it is",
+    ),
+    (["verify", "--only", "nope"], "--only nope: there is no such method; there are wide, grid"),
+    (["plan", "--dtype", "float65", "--bounds", "0", "1"], "float64, or one such as int5 or float(4,4)"),
     ([*SUM, "--by", "dept", "--groups", "@open.txt"], "--groups @open.txt: a quote of '\"a' is not closed; write"),
 ]
 
@@ -156,7 +181,7 @@ def test_refused_in_one_line(folder, arguments, message):
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Errno" not in done.stderr
-    assert "=" not in done.stderr.replace("==", "").replace(">=", "").replace("<=", "")  # no Python
+    assert "=" not in re.sub("[=<>!]=", "", done.stderr)  # no Python
 
 
 def test_stdin_has_no_temporary_name(folder):

@@ -93,7 +93,7 @@ def test_persons(soundsum):
     assert release["certificate"]["unit"] == {"groups": None, "max_rows": 3, "max_groups": 1}
     assert release["certificate"]["sensitivity"] == "18"
     shown = " ".join(soundsum(*SUM, "--privacy-unit", "person", "--max-rows", "3").stdout.split())
-    assert "one person (with at most 3 rows)" in shown
+    assert "for one person; " in shown
     assert "nobody counts with more than 3 rows" in shown
     by_default = soundsum(*SUM, "--privacy-unit", "person", "--by", "dept", "--groups", "a,b").stdout
     assert "nobody counts with more than 1 row in a group, or in more than 1 group" in " ".join(by_default.split())

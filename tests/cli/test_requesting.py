@@ -145,7 +145,7 @@ def test_what_the_command_can_say_too_is_given_once(folder, option):
 def test_options_of_the_command_are_said_as_it_spells_them(folder):
     """The file's name is said of what stands in the file alone; `main` spells the rest."""
     Path("r.toml").write_bytes(COUNT)
-    assert str(ask("--epsilon", "0").exception).startswith("epsilon=0: a privacy parameter")
+    assert str(ask("--epsilon", "0").exception).startswith("epsilon='0': a privacy parameter")
     assert str(ask("--epsilon", "1", "--table", "x").exception).startswith("table='x' is for databases")
     ss.Budget(epsilon=1, path="l.db", data="pay of 2024")
     assert "r.toml" not in str(ask("--epsilon", "1", "--budget", "l.db").exception)

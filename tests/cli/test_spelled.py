@@ -66,7 +66,8 @@ def test_text_without_quotes_is_not_ordered_in_a_file_without_types(sign):
 @pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
 @pytest.mark.parametrize("text", ["", "> 18", "a, b", "a and b", "a == b", "!", "O'Brien", " a "])
 def test_text_in_quotes_is_whatever_it_holds(file, text):
-    assert read_condition(f'k == "{text}"', file) == ("k", "==", text)
+    sign = "==" if text or file != "t.csv" else ">="  # no cell of CSV is equal to nothing: it is missing
+    assert read_condition(f'k {sign} "{text}"', file) == ("k", sign, text)
     assert read_condition(f"k != '{text}'", file) == ("k", "!=", text)
 
 
@@ -129,6 +130,9 @@ def test_a_file_of_groups_has_names_in_quotes_too():
     Path("names.txt").write_text('plain, with a comma\n"Smith, Ann"\n  " kept "  \n"say ""hi"""\n\n5" pipe\n')
     names = list_groups("@names.txt", "t.csv", "k")
     assert names == ["plain, with a comma", "Smith, Ann", " kept ", 'say "hi"', '5" pipe']
+    assert list_groups("'s-Hertogenbosch,rock 'n',\"'quoted'\"", "t.csv", "k") == [
+        "'s-Hertogenbosch", "rock 'n'", "'quoted'",
+    ]  # fmt: skip
 
 
 def test_a_column_that_is_called_like_a_period_is_a_column():

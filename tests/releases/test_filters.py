@@ -172,3 +172,36 @@ def test_a_filter_on_the_very_column_in_csv(silent, tmp_path):
 def test_words():
     assert str(Filter.of([("age", ">=", 18), ("k", "==", "it's")])) == 'age >= 18 and k == "it\'s"'
     assert str(ss.count({"x": [1]}, 1, where=("x", "==", 1)).plan.unit) == "one record"
+
+
+def test_an_empty_cell_of_csv_is_missing_and_that_nothing_is_equal_to_it_is_said(tmp_path, silent):
+    (tmp_path / "t.csv").write_text('x,note\n1,\n2,""\n3,"ok, thanks"\n4,"said ""hi"""\n')
+    budget = ss.Budget(epsilon=9)
+    with pytest.raises(ValueError, match="an empty cell in CSV is missing, and fulfils no condition"):
+        ss.count(tmp_path / "t.csv", 1, where=[("note", "==", "")], budget=budget)
+    assert not budget.entries()
+    assert ss.count(tmp_path / "t.csv", 1, where=[("note", "!=", "")]).value == 2
+    assert ss.count(tmp_path / "t.csv", 1, where=[("note", "==", 'said "hi"')]).value == 1
+    assert ss.count({"note": ["", "a", None]}, 1, where=[("note", "==", "")]).value == 1  # text that is empty
+
+
+@pytest.mark.parametrize(
+    "kind, value, example",
+    [
+        (pa.timestamp("us"), datetime.date(2024, 6, 1), "datetime.datetime(2024, 1, 31)"),
+        (
+            pa.timestamp("us", "UTC"),
+            datetime.datetime(2024, 6, 1),
+            "datetime.datetime(2024, 1, 31, tzinfo=datetime.UTC)",
+        ),
+        (pa.date32(), datetime.datetime(2024, 6, 1), "datetime.date(2024, 1, 31)"),
+        (pa.date32(), "2024-06-01", "datetime.date(2024, 1, 31)"),
+    ],
+)
+def test_dates_and_times_that_are_confused_are_told_apart_with_an_example(kind, value, example):
+    table = pa.table({"day": pa.array([None], kind)})
+    with pytest.raises(ValueError, match="give one of that type") as refused:
+        ss.count(table, 1, where=[("day", ">=", value)])
+    assert str(refused.value).endswith(f"such as {example}")
+    own = eval(example, {"datetime": datetime})
+    assert ss.count(table, 1, where=[("day", ">=", own)]).plan  # and what it shows is taken

@@ -49,7 +49,21 @@ CALLS = {
     "a budget's relation": lambda x: ss.Budget(epsilon=1, relation=x),
     "a problem's relation": lambda x: ss.Problem("float64", 0, 1, x),
     "a problem's size": lambda x: ss.Problem("float64", 0, 1, "change_one", x),
+    "a period's column": lambda x: ss.month(x),
+    "a period's first": lambda x: ss.month("day", x, "2024-01"),
+    "a period's zone": lambda x: ss.month("day", zone=x),
+    "a schema": lambda x: ss.Private(P, budget=ss.Budget(epsilon=1), schema=[x]),
+    "a schema's column": lambda x: ss.Private(P, budget=ss.Budget(epsilon=1), schema={"age": x}),
+    "a schema's bound": lambda x: ss.Private(P, budget=ss.Budget(epsilon=1), schema={"age": ("int64", x, 0)}),
+    "confidence": lambda x: RELEASE.interval(x),
+    "a limit's confidence": lambda x: ss.private_max_size(P, 1, confidence=x),
+    "a plan's confidence": lambda x: RELEASE.plan.error(1, confidence=x),
+    "an attack's bounds": lambda x: ss.attack("rounding", bounds=x),
+    "an attack's ratio": lambda x: ss.attack("rounding", ratio=x),
+    "an attack's max_records": lambda x: ss.attack("rounding", max_records=x),
+    "an attack's j": lambda x: ss.attack("rounding", j=x),
 }
+RELEASE = ss.sum(P, 0, 1, 1, column="amount")
 
 
 @pytest.mark.parametrize("given", [P["amount"], P["age"] > 18, P], ids=["numbers", "truths", "table"])
@@ -66,3 +80,22 @@ def test_arrays_too():
     for argument in ("where", "lower", "epsilon", "noise", "column", "missing", "relation", "edges", "max_rows"):
         with pytest.raises((TypeError, ValueError), match="a numpy ndarray"):
             CALLS[argument](P["amount"].to_numpy())
+
+
+LONG = {"a number": -(10**6000), "text": "x" * 10**5, "a list": [10**6000] * 1000}
+LISTS = ("groups", "edges", "categories")
+NAMES = {"name": "text", "a period's column": "text", "column of several": "a number", "privacy_unit": "a number"}
+MEANT = {"lower": "a number", "a schema's column": "a list", **NAMES}  # what may be meant so
+
+
+@pytest.mark.parametrize(
+    "argument, given",
+    [(one, given) for one in CALLS if one not in LISTS for given in LONG if MEANT.get(one) != given],
+)
+def test_what_is_long_is_said_back_in_short_and_in_our_own_words(argument, given):
+    """Python itself refuses to write a number of thousands of digits."""
+    with pytest.raises((TypeError, ValueError)) as raised:
+        CALLS[argument](LONG[given])
+    said = str(raised.value)
+    assert len(said) < 600, said[:1000]
+    assert not re.search(r"Exceeds the limit|not supported|has no attribute|\n", said), said

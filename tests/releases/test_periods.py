@@ -338,3 +338,11 @@ def test_what_a_type_cannot_hold_is_refused_and_not_cut_off(kind):
     for group in [*wrong, "2024-01-01", 5]:
         with pytest.raises(ValueError, match="cannot be looked up in a column of"):
             ss.count(table, 1, by="t", groups=[group])
+
+
+def test_a_group_that_is_not_there_is_said_beside_some_that_are(silent):
+    by_month = ss.count(TABLE, 1, by=ss.month("seen", "2024-01", "2024-02"))
+    with pytest.raises(KeyError, match=r"there is no group '2024-01'; there are \[datetime.date\(2024, 1, 1\), "):
+        by_month["2024-01"]
+    assert by_month.get("2024-01") is None
+    assert "2024-01" not in by_month

@@ -254,3 +254,10 @@ def test_a_table_that_cannot_be_opened_counts_as_a_failed_read():
     with pytest.raises(ss.ReadFailed):
         ss.Private(Lost(), budget=budget)
     assert [(entry.state, entry.cost.epsilon) for entry in budget.entries()] == [("failed", 0)]
+
+
+def test_a_misspelt_column_is_said_to_be_absent_and_not_to_have_no_bounds(visits):
+    for ask in (visits.sum, visits.mean, visits.variance, visits.plan):
+        with pytest.raises(ValueError, match="column 'cots' is not in the table; it has cost, age, ward, patient"):
+            ask("cots")
+    assert not visits.budget.entries()

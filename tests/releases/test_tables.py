@@ -223,3 +223,13 @@ def test_columns_that_can_be_read_once_show_their_lengths_when_they_are_read():
     with pytest.raises(ss.ReadFailed):
         ss.count({"x": iter([1.0, 2.0]), "g": ["a"]}, 1, budget=budget)
     assert [entry.state for entry in budget.entries()] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    "grouped",
+    [pd.DataFrame({"x": [1.0], "g": ["a"]}).groupby("g"), pd.DataFrame({"x": [1.0], "g": ["a"]}).groupby("g")["x"],
+     pl.DataFrame({"x": [1.0], "g": ["a"]}).group_by("g")],
+)  # fmt: skip
+def test_a_frame_in_groups_is_no_column_of_missing_values(grouped):
+    with pytest.raises(TypeError, match="GroupBy is neither a table nor a column; pass the data frame, with by="):
+        ss.sum(grouped, 0, 1, 1)

@@ -37,7 +37,7 @@ class IntType:
 
     def __post_init__(self) -> None:
         if not isinstance(self.bits, int) or self.bits < 1:
-            raise ValueError(f"bits={self.bits!r}: an integer type has at least 1 bit")
+            raise ValueError(f"bits={shown(self.bits)}: an integer type has at least 1 bit")
 
     @cached_property
     def name(self) -> str:
@@ -123,9 +123,9 @@ class FloatType:
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(f"k={self.k!r}: a float type has at least 1 mantissa bit")
+            raise ValueError(f"k={shown(self.k)}: a float type has at least 1 mantissa bit")
         if not isinstance(self.l, int) or self.l < 2:
-            raise ValueError(f"l={self.l!r}: a float type has at least 2 exponent bits")
+            raise ValueError(f"l={shown(self.l)}: a float type has at least 2 exponent bits")
 
     @cached_property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from soundsum.arithmetic.rationals import Value, floor_log2, is_special, nearest_float, power_of_two
+from soundsum.shown import shown
 
 Number: TypeAlias = int | Fraction | Decimal | bool | str
 """What can stand in a cell of a table; a string is a statement."""
@@ -53,8 +54,8 @@ def shorten(given: object) -> str:
     >>> shorten("1e400"), shorten(10**400), shorten(Fraction(1, 3))
     ('1e400', '100000000000000000...', '1/3')
     """
-    text = str(given)
-    return text if len(text) <= 24 else f"{text[:18]}..."
+    text = given if isinstance(given, str) else shown(given)
+    return text if len(text) <= 24 or " " in text else f"{text[:18]}..."
 
 
 def ratio_from_below(x: Fraction | None) -> str:
@@ -112,7 +113,7 @@ def bound(x: Fraction) -> str:
     if x.denominator == 1 and abs(x) < 10**15:
         return f"{int(x):,}"
     near = nearest_float(x)
-    return repr(near) if math.isfinite(near) and Fraction(near) == x else str(x)
+    return repr(near) if math.isfinite(near) and Fraction(near) == x else shown(x)
 
 
 def edge(x: int | float) -> str:

@@ -25,6 +25,7 @@ from soundsum.data.relations import Relation
 from soundsum.data.runs import Runs
 from soundsum.problem import Problem
 from soundsum.registry import Registry
+from soundsum.shown import shown
 
 ORDERED_SIZED = (Relation.HAMMING, Relation.CHANGE_ONE)
 UNORDERED = (Relation.SYMMETRIC, Relation.CHANGE_ONE)
@@ -120,7 +121,7 @@ class Unmet(ValueError):
 
 def show_parameter(x: int | Fraction) -> str:
     """A parameter as it can be given again, but for large powers of two, which are written as such."""
-    return str(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else words.binary(x)
+    return shown(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else words.binary(x)
 
 
 def index(name: str, given: Any) -> int:
@@ -130,7 +131,7 @@ def index(name: str, given: Any) -> int:
             raise TypeError
         return operator.index(given)
     except TypeError:
-        raise ValueError(f"{name}={given!r} is not a whole number; give one") from None
+        raise ValueError(f"{name}={shown(given)} is not a whole number; give one") from None
 
 
 def whole(name: str, given: Any, low: int, high: int, condition: str) -> int:

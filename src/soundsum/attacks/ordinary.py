@@ -17,13 +17,14 @@ from soundsum.arithmetic.numbers import FloatType, IntType
 from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.data.runs import Runs
 from soundsum.problem import Problem
+from soundsum.shown import shown
 
 
 def total_by_name(name: str, data: Runs, problem: Problem) -> Value:
     """The sum of `data` by one of the ways to add listed in `INTEGER_SUMS` or `FLOAT_SUMS`."""
     ways = INTEGER_SUMS if isinstance(problem.dtype, IntType) else FLOAT_SUMS
     if name not in ways:
-        raise ValueError(f"total={name!r} is not a way to add {problem.dtype}; use one of {', '.join(ways)}")
+        raise ValueError(f"total={shown(name)} is not a way to add {problem.dtype}; use one of {', '.join(ways)}")
     return ways[name](data, problem)
 
 

@@ -54,17 +54,19 @@ class Binding:
 
     def require(self, asked: Binding, what: str) -> None:
         """Refuses a charge for anything else, naming both and the remedy."""
-        for name, theirs, ours, option in (
-            ("unit", (asked.unit, asked.ids), (self.unit, self.ids), "privacy_unit="),
-            ("relation", asked.relation, self.relation, "relation="),
-            ("data", asked.data_name, self.data_name, "name="),
+        for name, theirs, ours, option, own in (
+            ("another unit", (asked.unit, asked.ids), (self.unit, self.ids), "privacy_unit", self.privacy_unit),
+            ("another relation", asked.relation, self.relation, "relation", str(self.relation)),
+            ("other data", asked.data_name, self.data_name, "name", self.data),
         ):
             if theirs != ours:
                 theirs, ours = (said[0] if isinstance(said, tuple) else said for said in (theirs, ours))
                 ours = f"other {ours}" if theirs == ours else ours
+                remedy = f"without {option}=" if own is None else f"with the budget's {option}"
+                remedy += "=" if own == VALUES else "" if own is None else f"={own!r}"
                 raise BudgetMismatch(
-                    f"{what}: it is about {theirs}, and the budget about {ours}: costs for another {name} do not add "
-                    f"up; nothing was charged. Ask with the budget's {option}, or give a budget of its own"
+                    f"{what}: it is about {theirs}, and the budget about {ours}: costs for {name} do not add "
+                    f"up; nothing was charged. Ask {remedy}, or give a budget of its own"
                 )
 
     @property

@@ -15,6 +15,7 @@ from typing import Any
 from soundsum.arithmetic import words
 from soundsum.privacy.cost import LONGEST, Cost, exact_text, parse_amount
 from soundsum.privacy.zcdp import zcdp_rho
+from soundsum.shown import shown
 
 
 class BudgetExceeded(ValueError):
@@ -47,7 +48,9 @@ class Limit:
         if limit.delta and rho is not None:
             raise ValueError("a rho needs no delta; leave delta out, or give epsilon= and delta=")
         if limit.delta >= 1:
-            raise ValueError(f"delta={delta}: it is below 1, and far below 1/(number of persons) to mean anything")
+            raise ValueError(
+                f"delta={shown(delta)}: it is below 1, and far below 1/(number of persons) to mean anything"
+            )
         return limit
 
     @property

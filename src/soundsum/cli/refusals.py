@@ -27,7 +27,12 @@ NUMBER = re.compile(r"(?:'[^']*' is not a|Input should be a) valid (?:number|flo
 NAMED = r"'([^']*)' is not a valid"
 """What typer says of numbers that are none: as click does, or pydantic."""
 
-NUMBERS = {"give an int, a float, a Fraction or a string": "give one such as 5, 0.5 or 1/3"}
+WORDS = {
+    "give an int, a float, a Fraction or a string": "give one such as 5, 0.5 or 1/3",
+    ", or Budget with its total and the path": "",
+    "or IntType(bits, signed), or FloatType(k, l)": "or one such as int5 or float(4,4)",
+}
+"""Advice in Python, and the same for a command."""
 
 
 def find_options(command: Any, arguments: Sequence[str]) -> dict[str, str]:
@@ -46,7 +51,7 @@ def say(message: str, options: Mapping[str, str]) -> str:
     >>> say("name='x' is not an attack, nor is zone='a=b'", {"name": ""})
     'x is not an attack, nor is zone a=b'
     """
-    for words, other in NUMBERS.items():
+    for words, other in WORDS.items():
         message = message.replace(words, other)
     if options.get("lower") == "--bounds":
         message = ABOVE.sub(r"--bounds \1 \2: the lower bound is above the upper; swap them", message)

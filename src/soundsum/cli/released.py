@@ -36,5 +36,5 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
         table.add_row(*([escape(outcome.label(group))] if isinstance(outcome, Releases) else []), *release.shown())
     console = Console()
     console.print(table)
-    facts = f"{first.guarantee} for {first.plan.unit}; {first.plan.method}, sensitivity {first.sensitivity}"
+    facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
     console.print(f"[dim]{facts}; {first.counted}[/dim]", highlight=False)

@@ -25,7 +25,10 @@ Missing = StrEnum("Missing", ["zero", "drop"])
 Column = Annotated[str, typer.Option(help="The column to read.")]
 Bounds = Annotated[tuple[str, str], typer.Option(help="The lower and the upper bound of a record.", metavar="L U")]
 Size = Annotated[int | None, typer.Option(help="The number of rows, if it is public; it is checked.")]
-Dtype = Annotated[str | None, typer.Option(help="For CSV, which has no types: float64 or int64.")]
+Dtype = Annotated[
+    str | None,
+    typer.Option(help="For CSV, which has no types: float64, or int64, in which cells with decimals are missing."),
+]
 
 
 def _common(

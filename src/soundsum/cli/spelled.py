@@ -79,10 +79,17 @@ def _split(text: str, option: str) -> list[str]:
         found = NAME.match(text, place)
         if found is None:
             raise ValueError(f'{option} {text!r}: a quote is not closed before the next comma; write "a, b",c')
-        names.append(found[2] if found[1] is None else found[1].replace('""', '"'))
+        names.append(_unquoted(found[2], option) if found[1] is None else found[1].replace('""', '"'))
         if not found[0].endswith(","):
             return names
         place = found.end()
+
+
+def _unquoted(name: str, place: str) -> str:
+    """A name without double quotes; single ones on both sides are hardly a part of it, and would find no row."""
+    if len(name) > 1 and name[0] == name[-1] == "'":
+        raise ValueError(f'{place}: put {name} in double quotes, or none; with its own quotes it is "{name}"')
+    return name
 
 
 def _lines(path: str, option: str) -> list[str]:
@@ -97,7 +104,7 @@ def _lines(path: str, option: str) -> list[str]:
 def _line(line: str, place: str) -> str:
     """A name on a line of its own: what is in double quotes, as in a line of CSV, or else all of it."""
     if not line.startswith('"'):
-        return line
+        return _unquoted(line, place)
     found = IN_QUOTES.fullmatch(line)
     if found is None:
         raise ValueError(f'{place}: a quote of {shown(line)} is not closed; write "a, b", with "" for a quote in it')
@@ -189,6 +196,11 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
         (value,) = _typed(typed, table, column, f"give a value of that type in --where {text!r}")
         _require_comparable(value, text)
         return column, sign, value
+    if inside == "" and sign == "==":
+        raise ValueError(
+            f"--where {text!r}: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those "
+            f"with --where '{column} != \"\"'"
+        )
     if inside is not None:
         return column, sign, inside
     plain = _number_or_text(spelled)
@@ -245,7 +257,8 @@ def _typed(texts: Sequence[str], table: Any, column: str, remedy: str) -> list[A
     try:
         return list(pa.array(texts).cast(plain).to_pylist())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ValueError(f"column {column!r} is {plain}; {remedy}") from None
+        example = ", such as 2024-01-31" if pa.types.is_date(plain) or pa.types.is_timestamp(plain) else ""
+        raise ValueError(f"column {column!r} is {plain}; {remedy}{example}") from None
 
 
 def _number_or_text(spelled: str) -> float | str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
+from soundsum.shown import shown as say_back
+
 HOUR, DAY = 3600, 86400
 EPOCH = date(1970, 1, 1).toordinal()
 START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,7 +23,9 @@ def find_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (OSError, TypeError, ValueError, LookupError):  # a folder, no text, ../, or no such zone
-        raise ValueError(f"zone={name!r} is no time zone known here; give one such as 'Europe/Vienna'") from None
+        raise ValueError(
+            f"zone={say_back(name)} is not a time zone known here; give one such as 'Europe/Vienna'"
+        ) from None
 
 
 def shown(moment: datetime) -> int:

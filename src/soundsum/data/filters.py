@@ -97,7 +97,7 @@ class Filter:
                 "such as [('age', '>=', 18)]"
             )
         for _, _, value in given:
-            if _kind(value) is None or is_missing(value):
+            if _kind(value) is None or is_missing(value) or _is_endless(value):
                 raise ValueError(
                     f"where: {shown(value)} cannot be compared with; give a number, text, a date or a time"
                 )
@@ -118,6 +118,11 @@ def _is_condition(given: Any) -> bool:
     if not isinstance(given, list | tuple) or len(given) != 3:
         return False
     return isinstance(given[0], str) and isinstance(given[1], str) and given[1] in COMPARE
+
+
+def _is_endless(value: Any) -> bool:
+    """Whether it is an integer of more digits than a ledger writes down, and far beyond every column's type."""
+    return isinstance(value, int) and value.bit_length() > 4096
 
 
 def _kind(value: Any) -> str | None:
@@ -155,9 +160,22 @@ def read_from_text(value: Any) -> Any:
     kind = kinds.get(_kind(value) or "")
     if kind is None:
         raise ValueError(
-            f"where: a CSV file has numbers, text, true and false, and no {shown(value)}; compare with text"
+            f"where: a CSV file has numbers, text, true and false, and no {shown(value)}; compare with text, such as "
+            "'2024-01-31'"
         )
     return kind
+
+
+def _example(kind: Any) -> str:
+    """What a date or time of an Arrow type looks like in Python, as these are easily confused."""
+    import pyarrow as pa
+
+    if pa.types.is_date(kind):
+        return ", such as datetime.date(2024, 1, 31)"
+    if pa.types.is_timestamp(kind):
+        zone = "" if kind.tz is None else ", tzinfo=datetime.UTC"
+        return f", such as datetime.datetime(2024, 1, 31{zone})"
+    return ""
 
 
 def as_scalar(value: Any, kind: Any, column: str) -> Any:
@@ -188,5 +206,6 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
     if scalar is None or not scalar.as_py() == value:
         raise ValueError(
             f"where: {shown(value)} is not a value of column {column!r}, which is {kind}; give one of that type"
+            f"{_example(kind)}"
         )
     return scalar

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -28,6 +28,7 @@ from soundsum.data.clocks import (
     show,
 )
 from soundsum.data.moments import PATTERN, Wanted, second_of
+from soundsum.shown import shown
 
 Start: TypeAlias = date | int
 """What a period is known by: its first day, or the second at which an hour begins."""
@@ -52,10 +53,12 @@ class Period:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
-            raise TypeError(f"{self.kind}({self.column!r}): name the column of dates or times, such as 'admitted'")
+            raise TypeError(f"{self.kind}({shown(self.column)}): name the column of dates or times, such as 'admitted'")
+        if not isinstance(self.zone, str | tzinfo | None):
+            raise TypeError(f"zone={shown(self.zone)}: give the name of a time zone, such as 'Europe/Vienna'")
         if self.zone is not None:
             object.__setattr__(self, "zone", str(self.zone))
-            find_zone(self.zone)
+            find_zone(str(self.zone))
         if (self.first is None) != (self.last is None):
             raise ValueError(f"{self}: give both first and last, or neither and list the {self.kind}s in groups=")
         if self.first is not None:
@@ -153,7 +156,7 @@ class Period:
             raise ValueError(self._no_start(given))
         if len(found) > 1 and role == "groups" and not getattr(given, "fold", False):
             both = " and ".join(show(one, self.clock).isoformat(timespec="minutes") for one in found)
-            raise ValueError(f"{self}: {given!s} comes twice, as clocks are put back; give {both}, or one of them")
+            raise ValueError(f"{self}: {shown(given)} comes twice, as clocks are put back; give {both}, or one of them")
         return found[0] if role == "first" else found[-1]
 
     def _second_of(self, given: Any, times: bool) -> int:
@@ -166,7 +169,9 @@ class Period:
     def _require_near(self, start: Start, given: Any) -> None:
         place = start.toordinal() if isinstance(start, date) else EPOCH + start // DAY
         if not EARLIEST.toordinal() <= place <= LATEST.toordinal():
-            raise ValueError(f"{self}: {given!r} is too far away; give years from {EARLIEST.year} to {LATEST.year}")
+            raise ValueError(
+                f"{self}: {shown(given)} is too far away; give years from {EARLIEST.year} to {LATEST.year}"
+            )
 
     def _instant(self, bound: Any, second: int) -> int:
         """The instant at which a clock shows an owner's bound, or of one that says how far it is from UTC."""
@@ -180,7 +185,7 @@ class Period:
 
     def _no_start(self, given: Any) -> str:
         article = "an" if self.kind == "hour" else "a"
-        begins = f"{self}: {given!r} is not where {article} {self.kind} begins"
+        begins = f"{self}: {shown(given)} is not where {article} {self.kind} begins"
         return f"{begins}; give {self.kind}s such as {SPELLED[self.kind]!r}"
 
     def _from(self, first: Start, last: Start) -> Iterator[Start]:

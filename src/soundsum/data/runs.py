@@ -32,6 +32,7 @@ from soundsum.data.patterns import (
     side_by_side,
 )
 from soundsum.data.relations import Relation, multiset_distance
+from soundsum.shown import shown
 
 MOST_BYTES = 1 << 33
 """An array takes at most this much: 2^30 doubles, the largest of the paper's datasets. More may kill the process."""
@@ -261,7 +262,7 @@ class Runs:
 
 def _checked_part(kind: NumberType, pattern: Any, count: Any) -> Part:
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
-        raise ValueError(f"count={count!r}: a run repeats a whole number of times, 0 or more")
+        raise ValueError(f"count={shown(count)}: a run repeats a whole number of times, 0 or more")
     values = tuple(exact(x) for x in (pattern if isinstance(pattern, tuple | list) else (pattern,)))
     if not values:
         raise ValueError("a pattern is empty; leave the part out instead")

@@ -18,6 +18,7 @@ from soundsum.data.keys import Groups, plain_keys, require_ids
 from soundsum.data.paths import is_path, name_source
 from soundsum.data.records import Column, Records, records
 from soundsum.data.schemas import Batch
+from soundsum.shown import shown
 
 
 class Scanned:
@@ -116,6 +117,11 @@ class Scanned:
         require_ids(self._no_keys(column))
 
     def expect_value(self, condition: Condition) -> None:
+        if self.has_no_types and condition.value == "" and condition.sign == "==":
+            raise ValueError(
+                "where: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those with "
+                f"({shown(condition.column)}, '!=', '')"
+            )
         if self.has_no_types and condition.column not in self._as:
             self.read_as(condition.column, read_from_text(condition.value))
         self._require_one_type(condition.column)

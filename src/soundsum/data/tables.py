@@ -176,6 +176,10 @@ def _refuse_by_type(data: Any) -> None:
     """Refuses what can be iterated over and is no column, whatever is in it."""
     if isinstance(data, set | frozenset):
         raise TypeError(f"a {type(data).__name__} holds each value once, and a column all of them; pass a list")
+    if type(data).__name__.endswith("GroupBy"):  # of pandas and Polars, which can be iterated over
+        raise TypeError(
+            f"a {type(data).__name__} is neither a table nor a column; pass the data frame, with by= and groups="
+        )
     if isinstance(data, io.IOBase) or (hasattr(data, "read") and hasattr(data, "readline")):
         raise TypeError(
             f"an open file ({type(data).__name__}) is not data; give its path, whose suffix says what it is"

@@ -16,6 +16,7 @@ from soundsum.data.scanned import Scanned
 from soundsum.engines.engine import ENGINES, import_extra
 from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy
+from soundsum.shown import shown
 
 TABLES = """
 SELECT 1 FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables()
@@ -39,7 +40,7 @@ class DuckDB(Memory):
             self.schema = RelationTable(_find(inside, table))
         elif type(inside).__name__ == "DuckDBPyRelation":
             if table is not None:
-                raise ValueError(f"table={table!r} goes with a connection; a relation is a table itself")
+                raise ValueError(f"table={shown(table)} goes with a connection; a relation is a table itself")
             self.schema = RelationTable(inside)
         else:
             import_extra("duckdb", "duckdb")
@@ -68,11 +69,11 @@ def _find(connection: Any, table: Any) -> Any:
 
     known = connection.execute(TABLES, [*parts[::-1], None, None][:3]).fetchall()
     if not known or len(parts) > 3:  # a file of that name must not be read in its place
-        raise ValueError(f"there is no table {table!r} in the connection; check table=")
+        raise ValueError(f"there is no table {shown(table)} in the connection; check table=")
     try:
         return connection.sql(f"SELECT * FROM {'.'.join(map(quote, parts))}")
     except duckdb.Error:
-        raise ValueError(f"table={table!r} cannot be read in this connection; check it there") from None
+        raise ValueError(f"table={shown(table)} cannot be read in this connection; check it there") from None
 
 
 def _read_files(files: list[str], keys: tuple[str, ...], wanted: list[str]) -> Iterator[Any]:

@@ -21,6 +21,7 @@ from soundsum.data.paths import Watched, is_address, is_path
 from soundsum.data.rows import Rows
 from soundsum.data.schemas import Schema
 from soundsum.registry import Registry
+from soundsum.shown import shown
 from soundsum.statistics import Task
 
 Totals: TypeAlias = list[list[int]]
@@ -85,7 +86,7 @@ def open_engine(
     if engine is not None:
         kind = _named(engine, kind, inside)
     if table is not None and not kind.has_tables:
-        raise ValueError(f"table={table!r} is for databases, and this data is a table itself; leave it out")
+        raise ValueError(f"table={shown(table)} is for databases, and this data is a table itself; leave it out")
     return kind(data, beside or {}) if table is None else kind(data, beside or {}, table)
 
 
@@ -93,7 +94,7 @@ def _named(name: str, holder: type[Engine], data: Any) -> type[Engine]:
     """The engine of this name, where the data is its own or files that it can read."""
     asked = ENGINES.find(name)
     if asked is not holder and not (is_path(data) and holder.name == "memory" and asked.reads_files):
-        raise ValueError(f"engine={name!r} cannot add up this data, which is for {holder.name}; leave engine out")
+        raise ValueError(f"engine={shown(name)} cannot add up this data, which is for {holder.name}; leave engine out")
     return asked
 
 

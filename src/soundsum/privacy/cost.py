@@ -9,6 +9,7 @@ from typing import Any
 
 from soundsum.arithmetic import words
 from soundsum.arithmetic.rationals import decimal, is_special
+from soundsum.shown import shown
 
 LARGEST = 10**30  # beyond this an epsilon, a delta or a rho is a mistake
 LONGEST = 1024  # bits of a denominator; longer ones are rounded up to a multiple of 2^-1024
@@ -62,7 +63,7 @@ def parse_amount(name: str, value: Any) -> Fraction:
     if not is_special(x) and x > LARGEST:
         raise ValueError(f"{name}={words.shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(x) or x < 0:
-        raise ValueError(f"{name}={value}: it is a number, 0 or more")
+        raise ValueError(f"{name}={shown(value)}: it is a number, 0 or more")
     return Fraction(x)
 
 

@@ -16,6 +16,7 @@ from soundsum.arithmetic.words import shorten
 from soundsum.privacy.cost import LARGEST
 from soundsum.privacy.units import Norms
 from soundsum.registry import Registry
+from soundsum.shown import shown
 
 
 @dataclass(frozen=True)
@@ -82,5 +83,5 @@ def positive(name: str, value: Any) -> Fraction:
     if not is_special(number) and number > LARGEST:
         raise ValueError(f"{name}={shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(number) or number <= 0:
-        raise ValueError(f"{name}={value}: a privacy parameter is a finite number above 0")
+        raise ValueError(f"{name}={shown(value)}: a privacy parameter is a finite number above 0")
     return Fraction(number)

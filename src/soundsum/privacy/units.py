@@ -80,6 +80,11 @@ class Unit:
         most = min(self.max_groups, self.groups)
         return f"{rows} in a group, or in more than {most:,} group{'s' * (most > 1)}"
 
+    @property
+    def protected(self) -> str:
+        """Who is, to read beside `caps`."""
+        return "one person" if self.caps else str(self)
+
     def __str__(self) -> str:
         groups = "" if self.groups is None else f"{self.groups:,} group{'s' * (self.groups > 1)}"
         if self.max_rows is None:

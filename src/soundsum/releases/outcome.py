@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from soundsum import notebook
@@ -21,11 +22,15 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
+from soundsum.shown import shown
 from soundsum.statistics import Claim
 from soundsum.statistics.statistic import Estimator
 from soundsum.statistics.task import describe_task
 
 BEYOND = "beyond a float, so .value is inf: use .exact"
+
+PARTS = {"sum of c": "sum about the middle of the bounds", "sum of c^2": "sum of squares about it"}
+"""Parts whose names in a certificate are those of the proof, to read."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +151,9 @@ class Release(Framed):
     def sensitivity(self) -> str:
         """How far one record or person can move each number that was released, in words."""
         moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
-        return ", ".join(number(most) if len(moved) == 1 else f"{number(most)} ({what})" for what, most in moved)
+        return ", ".join(
+            number(most) if len(moved) == 1 else f"{number(most)} ({PARTS.get(what, what)})" for what, most in moved
+        )
 
     @property
     def missing(self) -> str:
@@ -239,7 +246,7 @@ class Release(Framed):
             "95% interval": interval,
             "missing": self.missing,
             **({"persons": self.plan.unit.caps} if self.plan.unit.caps else {}),
-            "promise": f"{self.guarantee}, for {self.plan.unit}",
+            "promise": f"{self.guarantee}, for {self.plan.unit.protected}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }
@@ -250,8 +257,8 @@ class Release(Framed):
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
     def _exact_interval(self, confidence: float) -> tuple[Fraction, Fraction]:
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.95")
+        if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
+            raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
         return self.estimator.interval(self.noisy, confidence)
 
 

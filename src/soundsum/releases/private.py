@@ -269,14 +269,15 @@ class Private:
 
     # How
 
-    def _require_columns(self) -> None:
-        """Refuses terms that are not about the table: columns that are not there, or of other types."""
+    def _require_columns(self, *columns: str) -> None:
+        """Refuses these columns, and terms that are not about the table: what is not there, or of another type."""
         own = self._setting
         try:
             table = open_engine(self._data, {}, own.table, own.engine).schema
             if own.privacy_unit is not None:
                 require(table.names, table, own.privacy_unit)
             require_schema(table, self._schema, own.types)
+            require(table.names, table, *columns)
         except ReadFailed:
             make_charge(self._budget, None, "a table that could not be opened", self._binding).fail()
             raise
@@ -330,6 +331,7 @@ class Private:
         said = self._said(column)
         bounds = said.lower if lower is None else lower, said.upper if upper is None else upper
         if None in bounds:
+            self._require_columns(column)
             raise ValueError(
                 f"column {column!r} has no bounds in the schema; give lower and upper, from public knowledge"
             )

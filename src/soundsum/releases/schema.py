@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from soundsum.arithmetic.numbers import number_type
+import numpy as np
+
+from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data.keys import Groups
 from soundsum.data.moments import second_of
 from soundsum.data.periods import ANY, Period, is_aware
@@ -48,6 +50,8 @@ class ColumnSchema:
             if name not in ("type", "categories", "lower", "upper"):
                 raise ValueError(f"{shown(name)} is not known; give type, categories, lower and upper")
         made = cls(said.get("type"), said.get("categories"), said.get("lower"), said.get("upper"))
+        if not isinstance(made.type, str | NumberType | np.dtype | type | None):  # such as a column, which has a type
+            raise TypeError(f"type={shown(made.type)}: give the name of a type, such as 'float64'")
         if made.type is not None:
             number_type(made.type)  # refuses what is none
         if made.categories is None:

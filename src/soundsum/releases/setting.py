@@ -179,7 +179,7 @@ def _weight(statistic: Statistic) -> Fraction:
         return Fraction(1)
     weight = decimal(statistic.weight, "weight")
     if is_special(weight) or weight <= 0:
-        raise ValueError(f"weight={statistic.weight}: a share of the cost is a number above 0, such as 2")
+        raise ValueError(f"weight={shown(statistic.weight)}: a share of the cost is a number above 0, such as 2")
     return Fraction(weight)
 
 
@@ -193,7 +193,7 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
     if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):
         raise ValueError("size= is the number of all rows; how many pass where= is private, so leave size out")
     if setting.by is None and setting.max_groups != 1 and all(one.cells is None for one in statistics):
-        raise ValueError(f"max_groups={setting.max_groups} is about groups; give by=, the column they are in")
+        raise ValueError(f"max_groups={shown(setting.max_groups)} is about groups; give by=, the column they are in")
 
 
 def _has_ranges(by: Any) -> bool:
@@ -211,8 +211,8 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
         elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
             if len(set(key)) < len(key):
                 raise ValueError(
-                    f"by= names columns of the table, each once, and {str(_repeated(key))!r} is there twice; values "
-                    "go with data that is one column"
+                    f"by= names columns of the table, each once, and {shown(str(_repeated(key)))} is there twice; "
+                    "values go with data that is one column"
                 )
             names[name] = key if len(key) > 1 else key[0]
         elif not isinstance(key, Hashable):
@@ -226,12 +226,12 @@ def _require_columns(by: Sequence[Any], schema: Schema) -> None:
     """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
     names = schema.names
     if isinstance(by, tuple) and by not in names:
-        raise ValueError(f"by={by!r} is a tuple; give several columns as a list, such as by={list(by)!r}")
+        raise ValueError(f"by={shown(by)} is a tuple; give several columns as a list, such as by={shown(list(by))}")
     columns = [one.column if isinstance(one, Period) else one for one in by]
     absent = [one for one in columns if one not in names] if isinstance(by, list) else []
     if absent:
         raise ValueError(
-            f"by= names columns of the table, and {absent[0]!r} is none of them; {list_names(schema, names)} "
+            f"by= names columns of the table, and {shown(absent[0])} is none of them; {list_names(schema, names)} "
             "(values go with data that is one column)"
         )
 

@@ -12,6 +12,7 @@ from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import edge
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.outcome import Facts, Release
+from soundsum.shown import shown
 
 PLURALS = {"category": "categories"}
 
@@ -31,7 +32,9 @@ class Releases(Framed, Mapping[Any, Release]):
         return {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, group: Any) -> Release:
-        place = self._places[group]
+        place = self._places.get(group)
+        if place is None:
+            raise KeyError(f"there is no group {shown(group)}; there are {shown(list(islice(self, 5)))}")
         return Release(tuple(sums[place] for sums in self._noisy), self._facts, group)
 
     def __iter__(self) -> Iterator[Any]:
@@ -68,18 +71,18 @@ class Releases(Framed, Mapping[Any, Release]):
         return {"releases": [release.to_dict() for release in self.values()]}
 
     def __repr__(self) -> str:
-        shown = [f"  {group!r}: {self[group].shown()[0]}" for group in islice(self, 10)]
+        lines = [f"  {group!r}: {self[group].shown()[0]}" for group in islice(self, 10)]
         entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
         entries = f"{len(self):,} {entry if len(self) == 1 else PLURALS.get(entry, f'{entry}s')}"
         first = self[next(iter(self))]
         facts = f"{first.statistic}, {entries}; {first.guarantee}; {first.counted}"
-        return "\n".join([f"<{facts}", *shown, *(["  ..."] if len(self) > 10 else [])]) + ">"
+        return "\n".join([f"<{facts}", *lines, *(["  ..."] if len(self) > 10 else [])]) + ">"
 
     def _repr_html_(self) -> str:
         rows = [(self.label(group), *self[group].shown()) for group in islice(self, 100)]
         more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
         first = self[next(iter(self))]
-        caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit}; {first.counted}"
+        caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit.protected}; {first.counted}"
         return notebook.table(rows, ("group", "value", "95% interval"), caption) + more
 
 

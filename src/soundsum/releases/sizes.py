@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 from soundsum.budget import Binding, Budget
@@ -11,6 +13,7 @@ from soundsum.engines import open_engine
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
 from soundsum.releases.pipeline import make_charge
+from soundsum.shown import shown
 
 
 def private_max_size(
@@ -27,8 +30,8 @@ def private_max_size(
     the margin added on top is public. Spend the rest of the budget on the sum.
     """
     promised = guarantee(epsilon)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence}: give a number between 0 and 1, such as 0.999")
+    if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
+        raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.999")
     engine, whom = open_engine(data, table=table), Binding(data=name)
     charge = make_charge(budget, promised.cost, "private limit on the size", whom)
     _, size = read_within(lambda: engine.add_up([], Rows()), charge.fail)

@@ -122,10 +122,14 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
             f"bins={shown(bins)}: give the number of cells, 1 or more; or edges, such as edges=[0, 10, 20]"
         )
     if lower is None or upper is None:
-        raise ValueError(f"bins={bins} needs lower= and upper=, where the cells begin and end, from public knowledge")
+        raise ValueError(
+            f"bins={shown(bins)} needs lower= and upper=, where the cells begin and end, from public knowledge"
+        )
     low, high = exact(lower, "lower"), exact(upper, "upper")
     if is_special(low) or is_special(high) or not low < high:
-        raise ValueError(f"lower={lower}, upper={upper}: the bounds of cells are finite, the lower below the upper")
+        raise ValueError(
+            f"lower={shown(lower)}, upper={shown(upper)}: the bounds of cells are finite, the lower below the upper"
+        )
     points = [Fraction(low) + Fraction(high - low) * i / int(bins) for i in range(int(bins) + 1)]
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
 

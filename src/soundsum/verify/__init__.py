@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from multiprocessing import get_context
 
 from soundsum.methods import METHODS
+from soundsum.shown import shown
 from soundsum.verify import gradients, kahan
 from soundsum.verify.cases import Turn, turns
 from soundsum.verify.check import check
@@ -45,7 +46,8 @@ def verify(
     if wanted is None or gradients.LABEL in wanted:
         todo += gradients.turns(quick)
     if not todo:
-        raise ValueError(f"only={sorted(wanted or ())}: no such method; see soundsum.methods.METHODS")
+        names = ", ".join([*METHODS, gradients.LABEL])
+        raise ValueError(f"only={shown(sorted(wanted or ()))}: there is no such method; there are {names}")
     results: list[list[Result]] = [[] for _ in todo]
 
     def note(done: int) -> None:

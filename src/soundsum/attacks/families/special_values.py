@@ -17,6 +17,7 @@ from soundsum.arithmetic.numbers import float64
 from soundsum.arithmetic.rationals import Value
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Situation, Wish
+from soundsum.shown import shown
 
 FORMS = {
     "nan": "One NaN makes the sum NaN, through a clamp that compares.",
@@ -27,7 +28,7 @@ FORMS = {
 
 def build(situation: Situation, form: str = "nan") -> Attack:
     if form not in FORMS:
-        raise ValueError(f"form={form!r} is not one of {', '.join(FORMS)}")
+        raise ValueError(f"form={shown(form)} is not one of {', '.join(FORMS)}")
     kind = situation.floats
     lower, upper = situation.bounds or (Fraction(0), kind.max if form == "overflow" else Fraction(1))
     plain = max(lower, min(Fraction(0), upper))

@@ -16,6 +16,7 @@ from soundsum.privacy.distributions import gaussian_half_width, gaussian_sigma2
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.privacy.units import Norms
 from soundsum.privacy.zcdp import zcdp_rho
+from soundsum.shown import shown
 
 
 @NOISES.register
@@ -32,7 +33,7 @@ class Gaussian(Noise):
             return None, Fraction(0), positive("rho", rho)
         checked = positive("delta", delta)
         if checked >= 1:
-            raise ValueError(f"delta={delta}: a delta is below 1, and far below in practice")
+            raise ValueError(f"delta={shown(delta)}: a delta is below 1, and far below in practice")
         return positive("epsilon", epsilon), checked, None
 
     @classmethod
