@@ -9,6 +9,7 @@ import importlib.util
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 options = argparse.ArgumentParser(description=__doc__)
 options.add_argument("--module", type=Path, required=True, help="the folder of the sanitized _kernels")
@@ -28,8 +29,13 @@ from soundsum import kernels, native  # noqa: E402
 from soundsum.arithmetic import models  # noqa: E402
 from soundsum.arithmetic.grids import as_doubles  # noqa: E402
 from soundsum.arithmetic.rationals import is_special  # noqa: E402
+from soundsum.data.moments import Wanted, second_of  # noqa: E402
 from soundsum.data.records import Column  # noqa: E402
 from soundsum.data.runs import Runs  # noqa: E402
+from soundsum.gradients.adding import work_out  # noqa: E402
+from soundsum.gradients.factors import Measured  # noqa: E402
+from soundsum.gradients.model import Grid, clip_blocks  # noqa: E402
+from soundsum.gradients.normal import draw, kernel_table  # noqa: E402
 from soundsum.kernels.arguments import raw_records  # noqa: E402
 from soundsum.kernels.persons import BoundedPart, PairSums, TextWords  # noqa: E402
 from soundsum.kernels.preparation import clamped_integers  # noqa: E402
@@ -212,6 +218,101 @@ def check_cells():
     assert (are_floats <= flags).all()
 
 
+def moment():
+    """A date or time with numbers at the edge of what it can have."""
+
+    def clock():
+        return ":".join(f"{pick(0, 1, 23, 24, 59, 60):02}" for _ in range(rng.integers(1, 4)))
+
+    text = f"{pick(0, 1, 1900, 2000, 2023, 9999):04}-{pick(0, 1, 2, 4, 12, 13):02}-{pick(0, 1, 28, 29, 30, 31, 32):02}"
+    if pick(True, True, False):
+        text += pick("T", " ") + clock() + pick("", "", ".5", ",25") + pick("", "Z", f"+{clock()}", f"-{clock()}")
+    return bytearray(f"{pick('', ' ')}{text}{pick('', ' ')}".encode())
+
+
+def check_moments():
+    """Dates and times, perhaps with bytes changed, cut off or put in: the kernel and the model read the same."""
+    alphabet = np.frombuffer(b"0123456789-:.,+TZ \t\xc2\xa0\xff", np.uint8)
+    cells = []
+    for _ in range(min(length(), 300)):
+        cell = moment()
+        for _ in range(pick(0, 0, 1, 2)):
+            at = int(rng.integers(len(cell) + 1))
+            cell[at : at + pick(0, 1, 1, 1, 9)] = bytes(rng.choice(alphabet, pick(0, 1, 1, 1)))
+        cells.append(bytes(cell))
+    lengths = np.array([*map(len, cells)], np.uint32)
+    block = np.frombuffer(bytearray(b"".join(cells)), np.uint8).copy()
+    places = np.stack([np.cumsum(lengths, dtype=np.uint32) - lengths, lengths], axis=1)
+    wanted, seconds = Wanted(pick(False, True), pick(False, True)), np.zeros(len(cells), np.int64)
+    flags = np.zeros(len(cells), np.uint8)
+    native.parse_moments(block, places, wanted.instants, wanted.times, seconds, flags)
+    for cell, second, there in zip(cells, seconds.tolist(), flags.tolist(), strict=True):
+        assert second_of(cell.decode(errors="replace"), wanted) == (second if there else None), cell
+
+
+def matrix(kind, rows, columns):
+    """Random bits of floats, the last of them at the end of the allocation; rows of like magnitude among them."""
+    bits = rng.integers(0, 1 << kind.bits, rows * columns, dtype=f"u{kind.bits // 8}")
+    some = rng.random(bits.size) < pick(0, 0.001, 0.5)
+    bits[some] = rng.choice(np.array(telling(kind), dtype=bits.dtype), some.sum())
+    bits = bits.reshape(rows, columns)
+    one, sign = kind.to_bits(1), 1 << (kind.bits - 1)
+    for row in np.flatnonzero(rng.random(rows) < 0.7).tolist():  # the others are seldom finite
+        high = max(1, one + (pick(-30, -12, 0, 3) << kind.k))
+        bits[row] = rng.integers(0, high, columns, dtype=bits.dtype) | (sign * rng.integers(0, 2, columns, bits.dtype))
+    return bits
+
+
+def measure_matrices(tensors, rows, scale):
+    top, low, high = (np.zeros(len(rows), np.uint64) for _ in range(3))
+    arrays, names = zip(*tensors, strict=True)
+    native.measure_gradients(arrays, names, list(rows), np.array(scale), top, low, high, pick(0, 1, 2, 5))
+    return Measured(
+        top.view(np.float64).tolist(), [a + (b << 32) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    )
+
+
+def check_gradients():
+    rows, kinds = pick(0, 1, 5, 31, 33), [pick(*FLOATS) for _ in range(pick(1, 2, 3))]
+    columns = [pick(1, 7, 30) if pick(True, True, False) else pick(2047, 2049, 16383, 16385) for _ in kinds]
+    grid = Grid.of(pick(1.0, 0.1, 2.0**-100, 1000.0, 2.0**79))
+    tensors = [(matrix(kind, rows, d), kind.name) for kind, d in zip(kinds, columns, strict=True)]
+    blocks = pick([[i] for i in range(len(kinds))], [list(range(len(kinds)))])
+    share = grid.limit // len(blocks)
+    limits = [[pick(share, share, 0, 1) for _ in range(rows)] for _ in blocks]
+    totals = [np.zeros(d, np.int64) for d in columns]
+    found = work_out(tensors, blocks, limits, grid, SimpleNamespace(measure=measure_matrices))
+    for block, how in zip(blocks, found, strict=True):
+        arrays, names = zip(*(tensors[i] for i in block), strict=True)
+        largest, m = np.array(how.largest).view(np.uint64), np.array(how.m, np.int32)
+        native.add_gradients(
+            arrays, names, np.array(how.scale), largest, m, np.array(how.shift, np.int32),
+            [totals[i] for i in block], pick(0, 1, 2, 5),
+        )  # fmt: skip
+    for block, limit in zip(blocks, limits, strict=True):
+        assert all((abs(totals[i]) <= sum(limit)).all() for i in block)
+    if max(columns) <= SMALL:
+        values = [
+            [list(map(float, map(kind.from_bits, row))) for row in bits.tolist()]
+            for kind, (bits, _) in zip(kinds, tensors, strict=True)
+        ]
+        want = [[0] * sum(columns[i] for i in block) for block in blocks]
+        for row in range(rows):
+            parts = [[x for i in block for x in values[i][row]] for block in blocks]
+            clipped = clip_blocks(parts, grid, [limit[row] for limit in limits])
+            want = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(want, clipped, strict=True)]
+        assert [[q for i in block for q in totals[i].tolist()] for block in blocks] == want
+
+
+def check_noise_of_gradients():
+    key, first, n = rng.bytes(32), int(rng.integers(0, 1 << 60)), length()
+    sigma, into = pick(1, 3, 1 << 24, (1 << 56) - 1), np.zeros(n, np.int64)
+    left = native.add_rounded_normal(key, np.array(kernel_table(), np.uint64), sigma, first, into, pick(0, 1, 2, 5))
+    assert len(left) <= n // 100 + 2
+    for j in rng.integers(0, n, min(n, 20)).tolist():
+        assert first + j in left or into[j] == draw(key, first + j, sigma)
+
+
 def check_rows():
     """Random bytes, split where the scan says, have the rows that they have in one piece."""
     alphabet = np.frombuffer(b'aa1,,""\n\r\xff', np.uint8)
@@ -286,6 +387,14 @@ def check_refusals():
 
     def with_code(code, dtype=np.int64):
         return np.where(np.arange(n) == rng.integers(n), dtype(code), dtype(0)).astype(dtype)
+
+    def measured(array=bits.reshape(n, 1), name="float64", rows=(0,), scale=np.ones(1), high=np.zeros(1, np.uint64)):  # noqa: B008
+        native.measure_gradients(
+            [array], [name], list(rows), scale, np.zeros(1, np.uint64), np.zeros(1, np.uint64), high, 1
+        )
+
+    def added(m=np.zeros(n, np.int32), shift=np.full(n, 31, np.int32), into=np.zeros(1, np.int64)):  # noqa: B008
+        native.add_gradients([np.zeros((n, 1))], ["float64"], np.ones(n), np.zeros(n, np.uint64), m, shift, [into], 1)
 
     wrong = {
         "bitmap too short": lambda: of_array(bits, "int64", bitmap[:-1].copy(), 0),
@@ -370,6 +479,26 @@ def check_refusals():
         "a block without spare bytes": lambda: native.split_rows(np.zeros(70, np.uint8), 7, [0], 1, 9),
         "a column nowhere": lambda: native.split_rows(np.zeros(80, np.uint8), 7, [1], 1, 9),
         "no such state": lambda: native.scan_rows(bitmap, 5),
+        "moments beyond the data": lambda: native.parse_moments(
+            bitmap[:1], np.array([[0, 9]], np.uint32), False, False, np.empty(1, np.int64), np.empty(1, np.uint8)
+        ),
+        "too few seconds": lambda: native.parse_moments(
+            bitmap[:1], np.array([[0, 1]], np.uint32), False, False, np.empty(0, np.int64), np.empty(1, np.uint8)
+        ),
+        "a row nowhere": lambda: measured(rows=[pick(n, -1)]),
+        "too few scales": lambda: measured(scale=np.ones(0)),
+        "too little room for squares": lambda: measured(high=np.zeros(0, np.uint64)),
+        "gradients of another type": lambda: measured(name=pick("float32", "bfloat16", "int64", "")),
+        "gradients in one dimension": lambda: measured(array=bits),
+        "gradients unaligned": lambda: measured(array=unaligned.reshape(n, 1)),
+        "sums too short for gradients": lambda: added(into=np.zeros(0, np.int64)),
+        "sums of gradients that cannot be written": lambda: added(into=read_only.view(np.int64)[0, :1]),
+        "a factor for too few": lambda: added(m=np.zeros(n - 1, np.int32)),
+        "a negative factor": lambda: added(m=np.full(n, -1, np.int32)),
+        "a shift of nothing": lambda: added(shift=np.full(n, pick(30, 0, -1), np.int32)),
+        "a key too short": lambda: native.add_rounded_normal(bytes(31), np.zeros(12, np.uint64), 1, 0, codes, 1),
+        "a table too short": lambda: native.add_rounded_normal(bytes(32), np.zeros(11, np.uint64), 1, 0, codes, 1),
+        "too much noise": lambda: native.add_rounded_normal(bytes(32), np.zeros(12, np.uint64), 1 << 56, 0, codes, 1),
     }
     for name, call in wrong.items():
         try:

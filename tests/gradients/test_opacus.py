@@ -12,7 +12,6 @@ from opacus.schedulers import ExponentialNoise, StepGradClip
 from opacus.utils.batch_memory_manager import BatchMemoryManager as TheirManager
 from tests.gradients.training import data, model, private, train
 from torch import nn
-from torch.utils.data import DataLoader
 
 import soundsum as ss
 from soundsum.gradients.sampling import EMPTY
@@ -202,32 +201,6 @@ def test_a_checkpoint_keeps_what_cut_batches_take(tmp_path):
     opacus.PrivacyEngine.save_checkpoint(engine, path=tmp_path / "theirs.pt", module=net)
     with pytest.raises(ValueError, match="load one that this engine saved"):
         ss.gradients.opacus.PrivacyEngine().load_checkpoint(path=tmp_path / "theirs.pt", module=net)
-
-
-class Sentences:
-    """Examples of different lengths."""
-
-    def __len__(self):
-        return 40
-
-    def __getitem__(self, i):
-        return torch.ones(2 + i % 5), 0
-
-
-def to_the_longest(examples):
-    rows = nn.utils.rnn.pad_sequence([x for x, _ in examples], batch_first=True)
-    return rows, torch.tensor([y for _, y in examples])
-
-
-def test_padding_to_the_longest_is_refused():
-    net = nn.Linear(6, 2)
-    _, _, loader = ss.gradients.opacus.PrivacyEngine().make_private(
-        module=net, optimizer=torch.optim.SGD(net.parameters(), lr=1.0),
-        data_loader=DataLoader(Sentences(), collate_fn=to_the_longest), noise_multiplier=1.0, max_grad_norm=1.0,
-        sample_rate="1/2", expected_batch_size=20, max_size=40,
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="padded to the longest"):
-        list(loader)
 
 
 def test_a_dummy_is_made_of_zeros_or_given():

@@ -4,7 +4,10 @@ import copy
 import math
 import pickle
 import shutil
+import sys
+import threading
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,6 +58,71 @@ def test_a_release_works_once_and_hides_the_sum():
     for again in (s.release, lambda: s.add(batch()), lambda: s.merge(Sum(1.0, 1.0)), lambda: s.save("no")):
         with pytest.raises(ValueError, match="has been released; make a new Sum"):
             again()
+
+
+def at_once(*actions):
+    """What each action gave, or its error, all of them begun at the same moment in threads of their own."""
+    ready, found = threading.Barrier(len(actions)), []
+
+    def act(action):
+        ready.wait()
+        try:
+            found.append(action())
+        except ValueError as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=act, args=(action,), daemon=True) for action in actions]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+            assert not thread.is_alive()
+    finally:
+        sys.setswitchinterval(before)
+    return found
+
+
+def test_threads_that_release_one_sum_get_it_once(tmp_path):
+    for _ in range(40):
+        s, other = Sum(1.0, 1.0), Sum(1.0, 1.0)
+        s.add(batch())
+        found = at_once(s.release, s.release, partial(other.merge, s), partial(s.save, tmp_path / "s"))
+        errors = [str(x) for x in found if isinstance(x, ValueError)]
+        assert len(errors) == 3
+        assert len({error for error in errors if "make a new Sum" in error}) == 1
+
+
+def test_threads_that_add_to_one_sum_lose_nothing():
+    for _ in range(40):
+        s, g = Sum(1.0, 1.0), batch()
+        s.add(g)
+        once = flat(s.sum())
+        at_once(*[partial(s.add, g)] * 4)
+        assert s.examples == 25
+        assert torch.equal(flat(s.sum()), 5 * once)
+
+
+def test_threads_that_merge_crosswise_do_not_wait_for_each_other():
+    for _ in range(300):
+        s, t = Sum(1.0, 1.0), Sum(1.0, 1.0)
+        s.add(batch())
+        t.add(batch())
+        found = at_once(partial(s.merge, t), partial(t.merge, s))
+        assert sum(x is None for x in found) == 1
+        assert sorted((s.examples, t.examples)) == [5, 10]
+
+
+def test_what_was_read_of_a_running_sum_stays_as_it_was():
+    s, t = Sum(1.0, 1.0), Sum(1.0, 1.0)
+    s.add(batch())
+    t.add(batch(seed=1))
+    running, before = s.running(), s.sum()
+    s.merge(t)
+    assert torch.equal(flat(running), flat(before))
+    assert not torch.equal(flat(s.sum()), flat(before))
 
 
 def test_a_copy_cannot_be_released_too():

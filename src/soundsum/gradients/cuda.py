@@ -24,8 +24,8 @@ from soundsum.gradients.needs import torch
 
 SOURCE = Path(__file__).with_name("gradients.cu")
 OPTIONS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC")
-TYPES = {"float32": 0, "bfloat16": 1, "float16": 2}
-THREADS, PER_THREAD, PARTS = 256, 128, 120  # as in gradients.cu
+TYPES = {"torch.float32": 0, "torch.bfloat16": 1, "torch.float16": 2}
+THREADS, PER_THREAD, PARTS = 256, 256, 120  # as in gradients.cu
 FILLS = 1056
 """Thread blocks that fill a large GPU; with fewer columns the rows are split too."""
 
@@ -94,25 +94,33 @@ def add_batch(
     grid: Grid,
     into: Sequence[Any],
 ) -> None:
-    """Adds the clipped gradients of a batch on one GPU, in a few launches for all tensors."""
+    """Adds the clipped gradients of a batch on one GPU, in a few launches for all tensors.
+
+    What the first launch does not need is prepared after it, while the GPU reads.
+    """
     rows, device = len(limits[0]), tensors[0].device
-    cells = rows * len(blocks)
-    owner = {i: b for b, block in enumerate(blocks) for i in block}
-    with torch.cuda.device(device):
-        bounds = _limits(limits, device)
+    cells, a = rows * len(blocks), grid.exponent
+    by_type: dict[int, list[tuple[Any, Any, int]]] = {}
+    for b, block in enumerate(blocks):
+        for i in block:
+            by_type.setdefault(TYPES[str(tensors[i].dtype)], []).append((tensors[i], into[i], b))
+    with torch.cuda.device(device.index):
+        stream = _stream()
         sums = torch.zeros(4 * cells + (cells + 1) // 2, dtype=torch.int64, device=device)
-        low, high, top = sums[: 2 * cells], sums[2 * cells : 4 * cells], sums[4 * cells :]
+        low, high, top = (ctypes.c_void_p(sums.data_ptr() + 8 * start) for start in (0, 2 * cells, 4 * cells))
+        reads = []
+        for read in _launches(by_type, reading=True):
+            _call("measure", *read, _i64(rows), a, top, low, high, _i64(cells), 0, stream)
+            reads.append(read)
+        for read in reads:  # returns at once for rows that need no coarser step
+            _call("measure", *read, _i64(rows), a, top, low, high, _i64(cells), 1, stream)
+        bounds = _limits(limits, device)
         found = torch.empty((3, cells), dtype=torch.int32, device=device)
-        for again in (0, 1):  # the second returns at once for rows that need no coarser step
-            for kind, parts, thread_blocks in _launches(tensors, owner, into, reading=True):
-                _call(
-                    "measure", kind, parts, thread_blocks, _i64(rows), grid.exponent, top, low, high, _i64(cells), again
-                )
-        _call("factors", _i64(rows), len(blocks), grid.exponent, bounds, top, low, high, *found)
-        for kind, parts, thread_blocks in _launches(tensors, owner, into, reading=False):
+        _call("factors", _i64(rows), len(blocks), a, bounds, top, low, high, *found, stream)
+        for kind, parts, thread_blocks in _launches(by_type, reading=False):
             split = max(1, min(-(-rows // 32), FILLS // max(1, thread_blocks.value)))
             per_block = -(-rows // split)
-            _call("add", kind, parts, thread_blocks, _i64(rows), _i64(per_block), *found)
+            _call("add", kind, parts, thread_blocks, _i64(rows), _i64(per_block), *found, stream)
 
 
 def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: int) -> list[int]:
@@ -127,7 +135,7 @@ def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: i
         cells = (ctypes.c_uint64 * len(table))(*table)
         _call(
             "noise", words, cells, ctypes.c_uint64(sigma), ctypes.c_uint64(first), _i64(d), total, left[1:], left,
-            ctypes.c_uint32(room),
+            ctypes.c_uint32(room), _stream(),
         )  # fmt: skip
         count = int(left[0])
     if count > room:
@@ -136,20 +144,18 @@ def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: i
 
 
 def _launches(
-    tensors: Sequence[Any], owner: dict[int, int], into: Sequence[Any], reading: bool
+    by_type: dict[int, list[tuple[Any, Any, int]]], reading: bool
 ) -> Iterator[tuple[int, Any, ctypes.c_uint32]]:
     """Tables of up to PARTS tensors of one type, and how many thread blocks their columns take."""
-    for name, kind in TYPES.items():
-        chosen = [i for i in owner if str(tensors[i].dtype) == f"torch.{name}"]
+    for kind, chosen in by_type.items():
         for start in range(0, len(chosen), PARTS):
             table, first = Parts(), 0
-            for place, i in enumerate(chosen[start : start + PARTS]):
-                g = tensors[i]
-                columns = g.shape[1]
-                table.part[place] = Part(g.data_ptr(), into[i].data_ptr(), columns, first, owner[i])
+            for place, (g, total, block) in enumerate(chosen[start : start + PARTS]):
+                data, columns, size = g.data_ptr(), g.shape[1], g.element_size()
+                table.part[place] = Part(data, total.data_ptr(), columns, first, block)
                 table.count = place + 1
-                vectors = columns * g.element_size() % 16 == 0 and g.data_ptr() % 16 == 0
-                width = THREADS * (PER_THREAD if reading else 16 // g.element_size() if vectors else 1)
+                vectors = columns * size % 16 == 0 and data % 16 == 0
+                width = THREADS * (PER_THREAD if reading else 16 // size if vectors else 1)
                 first += -(-columns // width)
             yield kind, ctypes.byref(table), ctypes.c_uint32(first)
 
@@ -165,9 +171,12 @@ def _i64(n: int) -> ctypes.c_int64:
     return ctypes.c_int64(n)
 
 
+def _stream() -> ctypes.c_void_p:
+    return ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+
+
 def _call(name: str, *arguments: Any) -> None:
     pointers = [ctypes.c_void_p(x.data_ptr()) if isinstance(x, torch.Tensor) else x for x in arguments]
-    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-    code = getattr(library(), f"soundsum_{name}")(*pointers, stream)
+    code = getattr(library(), f"soundsum_{name}")(*pointers)
     if code:
         raise RuntimeError(f"CUDA error {code} in {name}")

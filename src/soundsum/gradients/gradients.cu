@@ -15,8 +15,8 @@
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
-constexpr int THREADS = 256, FLUSH = 32, ROUNDS = 4;  // a thread sees FLUSH * ROUNDS elements of one row
-constexpr int ROWS = 32;                              // |q| <= K < 2^26, so 32 fit 31 bits
+constexpr int THREADS = 256, FLUSH = 32, ROUNDS = 8;  // a thread sees FLUSH * ROUNDS elements of one row
+constexpr int ROWS = 32, ROWS_AT_ONCE = 8;            // |q| <= K < 2^26, so 32 fit 31 bits
 constexpr int PARTS = 120;                            // of 32 bytes: kernel parameters have 4096
 
 struct Part {
@@ -38,34 +38,34 @@ __device__ __forceinline__ int find(const Parts& parts, u32 block) {
     return low;
 }
 
+// Numbers are read in words of 32 bits: one float, or two of 16 bits. `open` gives a word's floats; `larger` keeps the larger
+// magnitude at each place of a word, as bits, and `largest` is the largest of them as a float's bits.
 template <class T> struct Of;
 template <> struct Of<float> {
-    static constexpr int V = 4, ROWS_AT_ONCE = 8;
-    static __device__ void open(const uint4& w, float* x) {
-        x[0] = __uint_as_float(w.x); x[1] = __uint_as_float(w.y); x[2] = __uint_as_float(w.z); x[3] = __uint_as_float(w.w);
-    }
-    static __device__ float one(float x) { return x; }
+    typedef u32 Bits;
+    static constexpr int PER_WORD = 1;
+    static __device__ __forceinline__ void open(u32 w, float* x) { x[0] = __uint_as_float(w); }
+    static __device__ __forceinline__ u32 larger(u32 most, u32 w) { return max(most, w & 0x7fffffffu); }
+    static __device__ __forceinline__ u32 largest(u32 most) { return most; }
 };
+__device__ __forceinline__ u32 larger_of_each(u32 most, u32 w) { return __vmaxu2(most, w & 0x7fff7fffu); }
+__device__ __forceinline__ u32 larger_half(u32 most) { return max(most & 0xffffu, most >> 16); }
 template <> struct Of<__nv_bfloat16> {
-    static constexpr int V = 8, ROWS_AT_ONCE = 8;
-    static __device__ void open(const uint4& w, float* x) {
-        const u32 v[4] = {w.x, w.y, w.z, w.w};
-#pragma unroll
-        for (int i = 0; i < 4; ++i) { x[2 * i] = __uint_as_float(v[i] << 16); x[2 * i + 1] = __uint_as_float(v[i] & 0xffff0000u); }
-    }
-    static __device__ float one(__nv_bfloat16 x) { return __bfloat162float(x); }
+    typedef unsigned short Bits;
+    static constexpr int PER_WORD = 2;
+    static __device__ __forceinline__ void open(u32 w, float* x) { x[0] = __uint_as_float(w << 16); x[1] = __uint_as_float(w & 0xffff0000u); }
+    static __device__ __forceinline__ u32 larger(u32 most, u32 w) { return larger_of_each(most, w); }
+    static __device__ __forceinline__ u32 largest(u32 most) { return larger_half(most) << 16; }
 };
 template <> struct Of<__half> {
-    static constexpr int V = 8, ROWS_AT_ONCE = 4;  // more need so many registers that fewer threads run
-    static __device__ void open(const uint4& w, float* x) {
-        const u32 v[4] = {w.x, w.y, w.z, w.w};
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            const float2 f = __half22float2(*reinterpret_cast<const __half2*>(&v[i]));
-            x[2 * i] = f.x; x[2 * i + 1] = f.y;
-        }
+    typedef unsigned short Bits;
+    static constexpr int PER_WORD = 2;
+    static __device__ __forceinline__ void open(u32 w, float* x) {
+        const float2 f = __half22float2(*reinterpret_cast<const __half2*>(&w));
+        x[0] = f.x; x[1] = f.y;
     }
-    static __device__ float one(__half x) { return __half2float(x); }
+    static __device__ __forceinline__ u32 larger(u32 most, u32 w) { return larger_of_each(most, w); }
+    static __device__ __forceinline__ u32 largest(u32 most) { return __float_as_uint(__half2float(__ushort_as_half((unsigned short)larger_half(most)))); }
 };
 // Rows that all start at a multiple of 16 bytes are read 16 bytes at a time.
 template <class T> __host__ __device__ inline bool in_vectors(const Part& p) {
@@ -81,43 +81,51 @@ __device__ inline int coarsening(u32 bits, int a) {
 __device__ inline float power(int n) { return __int_as_float((n + 127) << 23); }  // 2^n, -126 <= n <= 127
 
 // ---- the first read: the largest magnitude and the exact sum of squares; SECOND: once more for rows with a coarser step ----
-template <class T, bool VEC, bool SECOND>
+template <class T, bool VEC>
 __device__ __forceinline__ void measure_part(const T* x, int64_t d, int64_t first, float scale, u64& lows, u64& highs, u32& most) {
-    constexpr int V = Of<T>::V, U = FLUSH / V;
+    typedef typename Of<T>::Bits Bits;
+    constexpr int P = Of<T>::PER_WORD, WORDS = FLUSH / P;
     for (int round = 0; round < ROUNDS; ++round) {
         const int64_t from = first + (int64_t)round * THREADS * FLUSH;
         if (from >= d) break;
-        float f[U][V];
+        u32 w[WORDS];
         if (VEC && from + THREADS * FLUSH <= d) {
-            uint4 w[U];
 #pragma unroll
-            for (int u = 0; u < U; ++u) w[u] = __ldcs(reinterpret_cast<const uint4*>(x + from) + u * THREADS + threadIdx.x);
-#pragma unroll
-            for (int u = 0; u < U; ++u) Of<T>::open(w[u], f[u]);
-        } else {
-#pragma unroll
-            for (int u = 0; u < U; ++u)
-#pragma unroll
-                for (int v = 0; v < V; ++v) {
-                    const int64_t j = from + (int64_t)(u * V + v) * THREADS + threadIdx.x;
-                    f[u][v] = j < d ? Of<T>::one(x[j]) : 0.f;
-                }
-        }
-        u64 sum = 0;  // 32 squares of at most 2^58; where a coarser step is needed, garbage that nobody reads
-#pragma unroll
-        for (int u = 0; u < U; ++u)
-#pragma unroll
-            for (int v = 0; v < V; ++v) {
-                if (!SECOND) most = max(most, __float_as_uint(f[u][v]) & 0x7fffffffu);
-                const int r = __float2int_rn(f[u][v] * scale);
-                sum += (u64)((int64_t)r * r);
+            for (int i = 0; i < WORDS / 4; ++i) {
+                const uint4 four = __ldcs(reinterpret_cast<const uint4*>(x + from) + i * THREADS + threadIdx.x);
+                w[4 * i] = four.x; w[4 * i + 1] = four.y; w[4 * i + 2] = four.z; w[4 * i + 3] = four.w;
             }
-        lows += (u32)sum; highs += sum >> 32;
+        } else {
+            const Bits* bits = reinterpret_cast<const Bits*>(x) + from + threadIdx.x;
+            const int64_t room = d - from - threadIdx.x;
+#pragma unroll
+            for (int i = 0; i < WORDS; ++i) {
+                w[i] = 0;
+#pragma unroll
+                for (int p = 0; p < P; ++p)
+                    if ((i * P + p) * THREADS < room) w[i] |= (u32)bits[(i * P + p) * THREADS] << (16 * p);
+            }
+        }
+        u64 sum[2] = {0, 0};  // 16 squares of at most 2^58 each; where a coarser step is needed, garbage that nobody reads
+#pragma unroll
+        for (int i = 0; i < WORDS; ++i) {
+            float f[P];
+            Of<T>::open(w[i], f);
+            most = Of<T>::larger(most, w[i]);
+#pragma unroll
+            for (int p = 0; p < P; ++p) {
+                const int r = __float2int_rn(f[p] * scale);
+                sum[(i + p) % 2] += (u64)((int64_t)r * r);
+            }
+        }
+        const u64 both = sum[0] + sum[1];
+        lows += (u32)both; highs += both >> 32;
     }
 }
 
+// As many thread blocks run at once as the launch bounds say: they leave that many registers for each.
 template <class T, bool SECOND>
-__global__ void __launch_bounds__(THREADS) measure(const __grid_constant__ Parts parts, int64_t rows, int64_t from, int a, u32* top, u64* low, u64* high) {
+__global__ void __launch_bounds__(THREADS, sizeof(T) == 2 ? 6 : 3) measure(const __grid_constant__ Parts parts, int64_t rows, int64_t from, int a, u32* top, u64* low, u64* high) {
     const Part& p = parts.part[find(parts, blockIdx.x)];
     const int64_t row = from + blockIdx.y, at = p.block * rows + row;
     int e = 0;
@@ -130,8 +138,9 @@ __global__ void __launch_bounds__(THREADS) measure(const __grid_constant__ Parts
     const int64_t first = (int64_t)(blockIdx.x - p.first) * THREADS * FLUSH * ROUNDS;
     u64 lows = 0, highs = 0;
     u32 most = 0;
-    if (in_vectors<T>(p)) measure_part<T, true, SECOND>(x, p.columns, first, scale, lows, highs, most);
-    else measure_part<T, false, SECOND>(x, p.columns, first, scale, lows, highs, most);
+    if (in_vectors<T>(p)) measure_part<T, true>(x, p.columns, first, scale, lows, highs, most);
+    else measure_part<T, false>(x, p.columns, first, scale, lows, highs, most);
+    most = Of<T>::largest(most);
 #pragma unroll
     for (int s = 16; s; s >>= 1) {
         lows += __shfl_xor_sync(~0u, lows, s); highs += __shfl_xor_sync(~0u, highs, s);
@@ -203,18 +212,38 @@ __global__ void factors(int64_t rows, int blocks, int a, const u32* limits, cons
 
 // ---- the second read: each row's integers are added ----
 // Where |r| <= 2^22, x scale + 1.5 2^23 rounds to an integer, half to even, in its low bits.
-template <bool IS_SMALL, bool CLIP> __device__ inline void accumulate(int& part, float x, float scale, int m, int h) {
-    const int r = IS_SMALL ? __float_as_int(__fmaf_rn(x, scale, 12582912.f)) - 0x4B400000 : __float2int_rn(x * scale);
-    if constexpr (CLIP) part += (__mulhi(r << 1, m) >> h) + (int)((u32)r >> 31);
-    else part += r;
+template <class T, bool IS_SMALL, bool CLIP, int WORDS>
+__device__ __forceinline__ void accumulate(int* part, const u32* w, float scale, int m, int h) {
+    constexpr int P = Of<T>::PER_WORD;
+#pragma unroll
+    for (int i = 0; i < WORDS; ++i) {
+        float f[P];
+        Of<T>::open(w[i], f);
+#pragma unroll
+        for (int p = 0; p < P; ++p) {
+            const int r = IS_SMALL ? __float_as_int(__fmaf_rn(f[p], scale, 12582912.f)) - 0x4B400000 : __float2int_rn(f[p] * scale);
+            if constexpr (CLIP) part[P * i + p] += (__mulhi(r << 1, m) >> h) + (int)((u32)r >> 31);
+            else part[P * i + p] += r;
+        }
+    }
+}
+template <class T, int WORDS>
+__device__ __forceinline__ void add_row(int* part, const u32* w, float scale, int m, int h) {
+    if (scale == 0.f) return;   // the same for the whole thread block,
+    const int shift = h & 255;  // and so is which of the four it is
+    if (h & SMALL && m) accumulate<T, true, true, WORDS>(part, w, scale, m, shift);
+    else if (h & SMALL) accumulate<T, true, false, WORDS>(part, w, scale, m, shift);
+    else if (m) accumulate<T, false, true, WORDS>(part, w, scale, m, shift);
+    else accumulate<T, false, false, WORDS>(part, w, scale, m, shift);
 }
 
 template <class T, bool VEC>
 __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t begin, int64_t end, const float* scale, const int* m, const int* h,
                                          float* ss, int* sm, int* sh, bool alone) {
-    constexpr int V = VEC ? Of<T>::V : 1, U = Of<T>::ROWS_AT_ONCE;
-    const T* g = (const T*)p.data;
+    typedef typename Of<T>::Bits Bits;
+    constexpr int WORDS = VEC ? 4 : 1, V = VEC ? 4 * Of<T>::PER_WORD : 1, U = ROWS_AT_ONCE;
     const int64_t d = p.columns, j = (block * THREADS + threadIdx.x) * V;
+    const Bits* at = (const Bits*)p.data + begin * d + j;
     long long total[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) total[v] = 0;
@@ -224,33 +253,30 @@ __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t b
         if (threadIdx.x < count) { ss[threadIdx.x] = scale[from + threadIdx.x]; sm[threadIdx.x] = m[from + threadIdx.x]; sh[threadIdx.x] = h[from + threadIdx.x]; }
         __syncthreads();
         if (j >= d) continue;
-        int part[V];
+        int part[Of<T>::PER_WORD * WORDS];
 #pragma unroll
-        for (int v = 0; v < V; ++v) part[v] = 0;
-        for (int i0 = 0; i0 < count; i0 += U) {
-            float f[U][V];
-#pragma unroll
-            for (int u = 0; u < U; ++u) {
-                if constexpr (VEC) {
-                    uint4 w = {0, 0, 0, 0};
-                    if (i0 + u < count) w = __ldcs(reinterpret_cast<const uint4*>(g + (from + i0 + u) * d + j));
-                    Of<T>::open(w, f[u]);
-                } else {
-                    f[u][0] = i0 + u < count ? Of<T>::one(g[(from + i0 + u) * d + j]) : 0.f;
-                }
+        for (int v = 0; v < Of<T>::PER_WORD * WORDS; ++v) part[v] = 0;
+        auto read = [&](u32* w) {
+            if constexpr (VEC) {
+                const uint4 four = __ldcs(reinterpret_cast<const uint4*>(at));
+                w[0] = four.x; w[1] = four.y; w[2] = four.z; w[3] = four.w;
+            } else {
+                w[0] = *at;
             }
+            at += d;
+        };
+        int i = 0;
+        for (; i + U <= count; i += U) {
+            u32 w[U][WORDS];
 #pragma unroll
-            for (int u = 0; u < U; ++u) {
-                if (i0 + u >= count) break;
-                const float s = ss[i0 + u];
-                const int mm = sm[i0 + u], hh = sh[i0 + u];
-                if (s == 0.f) continue;      // the same for the whole thread block,
-                const int shift = hh & 255;  // and so is which of the four it is
-#define EACH(IS_SMALL, CLIP) { _Pragma("unroll") for (int v = 0; v < V; ++v) accumulate<IS_SMALL, CLIP>(part[v], f[u][v], s, mm, shift); }
-                if (hh & SMALL) { if (mm) EACH(true, true) else EACH(true, false) }
-                else { if (mm) EACH(false, true) else EACH(false, false) }
-#undef EACH
-            }
+            for (int u = 0; u < U; ++u) read(w[u]);
+#pragma unroll
+            for (int u = 0; u < U; ++u) add_row<T, WORDS>(part, w[u], ss[i + u], sm[i + u], sh[i + u]);
+        }
+        for (; i < count; ++i) {
+            u32 w[WORDS];
+            read(w);
+            add_row<T, WORDS>(part, w, ss[i], sm[i], sh[i]);
         }
 #pragma unroll
         for (int v = 0; v < V; ++v) total[v] += part[v];
@@ -264,7 +290,7 @@ __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t b
 }
 
 template <class T>
-__global__ void __launch_bounds__(THREADS) add(const __grid_constant__ Parts parts, int64_t rows, int64_t per_block, const float* scale, const int* m, const int* h) {
+__global__ void __launch_bounds__(THREADS, 3) add(const __grid_constant__ Parts parts, int64_t rows, int64_t per_block, const float* scale, const int* m, const int* h) {
     __shared__ float ss[ROWS];
     __shared__ int sm[ROWS], sh[ROWS];
     const Part& p = parts.part[find(parts, blockIdx.x)];

@@ -14,11 +14,14 @@ class Needed:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._package: Any = None
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):  # what Python asks of any object is no use of the package
             raise AttributeError(attribute)
-        return getattr(need(self._name), attribute)
+        if self._package is None:
+            self._package = need(self._name)
+        return getattr(self._package, attribute)
 
 
 def need(name: str) -> Any:

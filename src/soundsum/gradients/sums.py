@@ -24,6 +24,7 @@ from soundsum.gradients.noise import MOST_SIGMA, add_noise
 from soundsum.gradients.normal import fresh_key
 from soundsum.gradients.terms import exact_multiplier, layered, require_room
 from soundsum.gradients.totals import Shape, Totals
+from soundsum.gradients.turns import Turns, in_turn
 
 if TYPE_CHECKING:
     from soundsum.methods.method import Theorem
@@ -50,8 +51,8 @@ class Noisy:
         return Totals(pieces, self.totals.shapes).shaped()
 
 
-class Sum:
-    """The sum of per-example gradients, each clipped to an L2 norm.
+class Sum(Turns):
+    """The sum of per-example gradients, each clipped to an L2 norm. Threads that share one take turns.
 
     max_norm: the norm each example's whole gradient is clipped to; a list clips each tensor to a norm of its own.
     noise_multiplier: the noise's standard deviation over the sensitivity, as accountants of the Gaussian mechanism take
@@ -59,6 +60,7 @@ class Sum:
     """
 
     def __init__(self, max_norm: Any, noise_multiplier: Any) -> None:
+        super().__init__()
         self.layers: tuple[int, ...] | None = None
         if isinstance(max_norm, Sequence) and not isinstance(max_norm, str):
             self.grid, self.layers = layered(max_norm)
@@ -85,6 +87,7 @@ class Sum:
 
         return THEOREM
 
+    @in_turn
     def add(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
         """Adds a batch, or a microbatch of one: for each parameter a tensor with one row for each example.
 
@@ -136,6 +139,7 @@ class Sum:
         """The same without a copy, to be read alone; what is added later does not show in it."""
         return self._known().shaped()
 
+    @in_turn
     def release(self, group: Any = None) -> Noisy:
         """The sum with noise. It works once: a second draw of noise on the same sum would weaken the first.
 
@@ -167,6 +171,7 @@ class Sum:
             groups.add_up(noisy.pieces, group)
         return Noisy(noisy, self.grid.step, self.sigma)
 
+    @in_turn
     def merge(self, other: Sum) -> None:
         """Adds a sum over other examples to this one; the other cannot be used any more."""
         self._require_open()
@@ -183,13 +188,12 @@ class Sum:
         if self._terms() != other._terms():
             raise ValueError("merge(): the sums have other norms or noise; make both with the same")
         require_room(self.examples + other.examples)
-        if self._totals is None:
-            self._totals = theirs.emptied()
-        self._totals.add(theirs)
+        self._totals = theirs.clone() if self._totals is None else self._totals.plus(theirs)
         self.examples += other.examples
         self.parts |= other.parts
         other._closed = "has been merged into another"
 
+    @in_turn
     def all_reduce(self, group: Any = None) -> None:
         """Adds the integers of all ranks of a group (None: all ranks there are): each then has the whole sum."""
         self._require_open()
@@ -202,6 +206,7 @@ class Sum:
         groups.add_up(whole.pieces, group)
         self._totals, self.examples, self._reduced = whole, examples, ranks
 
+    @in_turn
     def save(self, path: Any) -> None:
         """Writes the integers to a file, for `Sum.load` and `merge` elsewhere; this sum cannot be used any more."""
         self._require_open()

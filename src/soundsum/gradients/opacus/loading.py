@@ -16,6 +16,7 @@ import torch
 from opacus.data_loader import wrap_collate_with_empty
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from soundsum.gradients.opacus.forms import form
 from soundsum.gradients.sampling import EMPTY, coins, place
 from soundsum.gradients.slots import Slots, Ticket
 
@@ -81,9 +82,19 @@ class SlotBatches(PoissonBatches):
         self.slots, self.physical, self.world = slots, physical, world
         self.tickets: deque[Ticket] = deque()
 
+    @property
+    def rows(self) -> int:
+        """Of a batch, on this rank."""
+        return self.slots.size // (1 if self.world is None else torch.distributed.get_world_size(self.world))
+
+    @property
+    def widths(self) -> list[int]:
+        """How many rows each part of a batch has."""
+        width = self.physical or self.rows
+        return [min(width, self.rows - first) for first in range(0, self.rows, width)]
+
     def __len__(self) -> int:
-        rows = self.slots.size // (1 if self.world is None else torch.distributed.get_world_size(self.world))
-        return self.steps * -(-rows // (self.physical or rows))
+        return self.steps * len(self.widths)
 
     def __iter__(self) -> Iterator[list[int]]:
         self.tickets = deque()
@@ -109,38 +120,44 @@ class SlotBatches(PoissonBatches):
 
 
 class SlotLoader(DataLoader):
-    """Gives the batches, and hands out a ticket for each, which the optimizer takes."""
+    """Gives the batches, and hands out a ticket for each, which the optimizer takes.
+
+    A batch has the form of one that holds dummies alone, which is public. `form` is that of a whole batch, found before
+    any example was collated: a collate_fn that has another one later remembers what it saw.
+    """
+
+    form: Any
 
     def __iter__(self) -> Iterator[Any]:
         batches: SlotBatches = self.batch_sampler
+        whole = self.form_of_dummies(batches.rows)
+        if whole != self.form:
+            raise ValueError(
+                "collate_fn gives dummies another shape than at first, so it remembers examples it saw (the longest?); "
+                "bring every example to one public shape"
+            )
+        expected = {rows: self.form_of_dummies(rows) for rows in set(batches.widths)}
         loaded = super().__iter__()
-        return self._checked(loaded, batches.tickets, batches.slots)
+        return self._checked(loaded, batches.tickets, batches.slots, expected)
 
-    def _checked(self, loaded: Iterator[Any], tickets: deque[Ticket], slots: Slots) -> Iterator[Any]:
-        expected: dict[int, Any] = {}
+    def form_of_dummies(self, rows: int) -> Any:
+        return form(self.collate_fn([self.dataset.dummy] * rows))
+
+    def _checked(
+        self, loaded: Iterator[Any], tickets: deque[Ticket], slots: Slots, expected: dict[int, Any]
+    ) -> Iterator[Any]:
         handed_out: list[Ticket] = []
         for batch in loaded:
             ticket = tickets.popleft()
-            rows = len(ticket.present)
-            if rows not in expected:
-                expected[rows] = shapes(self.collate_fn([self.dataset.dummy] * rows))
-            if shapes(batch) != expected[rows]:
+            if form(batch) != expected[len(ticket.present)]:
                 raise ValueError(
-                    "a batch's shape depends on its examples (padded to the longest?), which everybody in it can see; "
-                    "bring every example to one public shape, and the dummy too"
+                    "a batch's shape or type depends on its examples (padded to the longest?), which everybody in it "
+                    "can see; bring every example to one public shape and type, and the dummy too"
                 )
             slots.hand_out(ticket)
             handed_out.append(ticket)
             yield batch
         slots.withdraw(handed_out)  # those that were only looked at
-
-
-def shapes(batch: Any) -> Any:
-    if isinstance(batch, torch.Tensor):
-        return tuple(batch.shape)
-    if isinstance(batch, Mapping):
-        return {key: shapes(value) for key, value in batch.items()}
-    return [shapes(value) for value in batch] if isinstance(batch, tuple | list) else None
 
 
 def poisson_loader(loader: Any, q: Fraction) -> Any:
@@ -160,7 +177,9 @@ def poisson_loader(loader: Any, q: Fraction) -> Any:
 def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) -> SlotLoader:
     padded = Padded(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
     batches = SlotBatches(len(loader.dataset), q, slots, world=world)
-    return SlotLoader(padded, batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
+    private = SlotLoader(padded, batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
+    private.form = private.form_of_dummies(batches.rows)
+    return private
 
 
 def settings(loader: Any) -> dict[str, Any]:
@@ -187,9 +206,11 @@ class BatchMemoryManager:
     def __enter__(self) -> SlotLoader:
         whole: SlotBatches = self.loader.batch_sampler
         split = SlotBatches(whole.records, whole.q, whole.slots, self.physical, whole.world)
-        return SlotLoader(
+        parts = SlotLoader(
             self.loader.dataset, batch_sampler=split, collate_fn=self.loader.collate_fn, **settings(self.loader)
         )
+        parts.form = self.loader.form
+        return parts
 
     def __exit__(self, *_: object) -> None:
         return None
