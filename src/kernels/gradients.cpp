@@ -13,11 +13,14 @@ namespace soundsum {
 namespace {
 
 // Columns that are measured in one go: they stay in the first-level cache.
-constexpr std::size_t chunk = 2048;
+constexpr std::size_t chunk = 512;
 
 // Columns that are added in one go: their sums stay in the second-level cache, and a row is read in stretches long enough for
 // the processor to see them coming.
 constexpr std::size_t strip = 16384;
+
+// Columns between two requests for what is added next: a processor does not see by itself which row comes after this one.
+constexpr std::size_t piece = 256;
 
 // Rows that are added in 31 bits before they go to 64: |q| <= K < 2^25.
 constexpr std::size_t rows_in_31_bits = 32;
@@ -26,11 +29,12 @@ constexpr std::size_t rows_in_31_bits = 32;
 // 1.5 * 2^23 are the integer. Above, the same in doubles.
 constexpr double small = 0x1p22;
 
-// Magnitudes as bits, in order; infinities and NaN are the largest.
+// Magnitudes as bits of their own type, in order; infinities and NaN are the largest. Those of a double stand for any of them.
+SOUNDSUM_INLINE std::uint16_t magnitude_bits(Half x) { return x.bits & 0x7fffu; }
+SOUNDSUM_INLINE std::uint16_t magnitude_bits(Brain x) { return x.bits & 0x7fffu; }
 SOUNDSUM_INLINE std::uint32_t magnitude_bits(float x) { return std::bit_cast<std::uint32_t>(x) & 0x7fffffffu; }
 SOUNDSUM_INLINE std::uint64_t magnitude_bits(double x) { return std::bit_cast<std::uint64_t>(x) & 0x7fffffffffffffffu; }
-SOUNDSUM_INLINE std::uint64_t double_bits(std::uint32_t bits) { return std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(bits)}); }
-SOUNDSUM_INLINE std::uint64_t double_bits(std::uint64_t bits) { return bits; }
+template <class T, class Bits> SOUNDSUM_INLINE std::uint64_t double_bits(Bits bits) { return std::bit_cast<std::uint64_t>(double{load(std::bit_cast<T>(bits))}); }
 
 template <bool Small, class T> SOUNDSUM_INLINE std::int32_t rounded(T value, double scale) {
     const auto x = load(value);
@@ -43,12 +47,12 @@ template <bool Small, class T> SOUNDSUM_INLINE std::int32_t rounded(T value, dou
     }
 }
 
-// The squares of a chunk: below 2^11 * 2^44 where the integers are small, otherwise added as two halves.
+// The squares of a chunk: below 2^9 * 2^44 where the integers are small, otherwise added as two halves.
 template <class T> SOUNDSUM_INLINE void measure_chunk(const T* x, std::size_t n, double scale, std::uint64_t* top, std::uint64_t* low, std::uint64_t* high) {
-    decltype(magnitude_bits(load(T{}))) most = 0;
-    for (std::size_t i = 0; i < n; ++i) most = std::max(most, magnitude_bits(load(x[i])));
-    *top = std::max(*top, double_bits(most));
-    const double largest = std::bit_cast<double>(double_bits(most)) * scale;
+    decltype(magnitude_bits(T{})) most = 0;
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, magnitude_bits(x[i]));
+    *top = std::max(*top, double_bits<T>(most));
+    const double largest = std::bit_cast<double>(double_bits<T>(most)) * scale;
     if (largest < small) {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < n; ++i) {
@@ -78,12 +82,17 @@ SOUNDSUM_INLINE void add_row(const T* x, std::size_t n, double scale, std::int32
             sum[i] += r;
     }
 }
-template <class T> SOUNDSUM_INLINE void add_chunk(const T* x, std::size_t n, double scale, std::uint64_t top, std::int32_t m, int h, std::int32_t* sum) {
+template <class T>
+SOUNDSUM_INLINE void add_chunk(const T* x, const T* next, std::size_t n, double scale, std::uint64_t top, std::int32_t m, int h, std::int32_t* sum) {
     const bool is_small = std::bit_cast<double>(top) * scale < small;
-    if (is_small && m) add_row<true, true>(x, n, scale, m, h, sum);
-    else if (is_small) add_row<true, false>(x, n, scale, m, h, sum);
-    else if (m) add_row<false, true>(x, n, scale, m, h, sum);
-    else add_row<false, false>(x, n, scale, m, h, sum);
+    for (std::size_t from = 0; from < n; from += piece) {
+        const std::size_t size = std::min(piece, n - from);
+        for (std::size_t i = from; i < from + size; i += 64 / sizeof(T)) __builtin_prefetch(next + i, 0, 2);  // to the second level
+        if (is_small && m) add_row<true, true>(x + from, size, scale, m, h, sum + from);
+        else if (is_small) add_row<true, false>(x + from, size, scale, m, h, sum + from);
+        else if (m) add_row<false, true>(x + from, size, scale, m, h, sum + from);
+        else add_row<false, false>(x + from, size, scale, m, h, sum + from);
+    }
 }
 
 }  // namespace
@@ -93,9 +102,9 @@ template <class T> SOUNDSUM_INLINE void add_chunk(const T* x, std::size_t n, dou
                                          std::uint64_t* high) {                                                             \
         measure_chunk(x, n, scale, top, low, high);                                                                         \
     }                                                                                                                       \
-    SOUNDSUM_VERSIONS void add_block(const T* x, std::size_t n, double scale, std::uint64_t top, std::int32_t m, int h,     \
-                                     std::int32_t* sum) {                                                                   \
-        add_chunk(x, n, scale, top, m, h, sum);                                                                             \
+    SOUNDSUM_VERSIONS void add_block(const T* x, const T* next, std::size_t n, double scale, std::uint64_t top,             \
+                                     std::int32_t m, int h, std::int32_t* sum) {                                            \
+        add_chunk(x, next, n, scale, top, m, h, sum);                                                                       \
     }
 SOUNDSUM_GRADIENT_KERNELS(double)
 SOUNDSUM_GRADIENT_KERNELS(float)
@@ -141,7 +150,8 @@ void add_gradients(const std::vector<Gradients>& tensors, const Factors& factors
                         for (std::size_t i = first; i < std::min(g.rows, first + rows_in_31_bits); ++i) {
                             if (factors.scale[i] == 0) continue;
                             const T* row = static_cast<const T*>(g.data) + i * g.columns + from;
-                            add_block(row, n, factors.scale[i], factors.top[i], factors.m[i], std::min(factors.shift[i] - 31, 31), sum.data());
+                            const T* next = i + 1 < g.rows ? row + g.columns : row;
+                            add_block(row, next, n, factors.scale[i], factors.top[i], factors.m[i], std::min(factors.shift[i] - 31, 31), sum.data());
                         }
                         std::int64_t* total = out[t] + from;
                         for (std::size_t j = 0; j < n; ++j) total[j] += sum[j];

@@ -38,6 +38,21 @@ def test_an_accountant_whose_epsilon_is_no_bound_is_refused():
         ss.gradients.opacus.PrivacyEngine(accountant="gdp")
 
 
+@pytest.mark.parametrize("mode", ["functorch", "ew"])
+def test_other_ways_to_gradients_of_each_example_work_too(mode):
+    engine, net, optimizer, loader = private(grad_sample_mode=mode)
+    x, y = next(iter(loader))
+    nn.functional.cross_entropy(net(x), y).backward()
+    present = torch.tensor(engine.slots.waiting[-1].present)
+    rows = [p.grad_sample[present].clone() for p in net.parameters()]
+    optimizer.step()
+    _, peer, _, _ = private()
+    nn.functional.cross_entropy(peer(x), y).backward()
+    for ours, theirs in zip(rows, peer.parameters(), strict=True):
+        assert torch.allclose(ours, theirs.grad_sample[present], atol=1e-6)
+    assert sum(entry[-1] for entry in engine.accountant.history) == 1
+
+
 def test_a_private_model_learns():
     _, net, optimizer, loader = private(noise_multiplier=0.7)
     train(net, optimizer, loader, epochs=12)

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -80,6 +81,19 @@ def test_fill_and_the_dummies_count_as_zero(monkeypatch):
     with pytest.raises(ValueError, match="one for each row"):
         alone.add([g], present=[True])
     assert randomness.random_bytes(1)
+
+
+def test_a_rows_bits_change_with_the_number_of_rows_and_not_with_the_other_rows_values():
+    """Why there are slots: matrix products of many sizes are computed in another order where the batch is larger."""
+    torch.manual_seed(0)
+    changed = []
+    for width, out in product((10, 33, 64, 300, 784), (10, 64, 256)):
+        x, weight = torch.randn(65, width), torch.randn(width, out)
+        whole, zeros = x @ weight, torch.zeros_like(x)
+        for n in (1, 2, 7, 64):
+            changed.append(not torch.equal(x[:n] @ weight, whole[:n]))
+            assert torch.equal((torch.cat([x[:n], zeros[n:]]) @ weight)[:n], whole[:n])
+    assert sum(changed) > 5  # of 60
 
 
 class SeesOthers(nn.Module):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from opacus import PrivacyEngine
+from opacus import GradSampleModule, PrivacyEngine
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 from undisclosed.gradients.steps import ghost, hooks
@@ -22,6 +22,17 @@ def test_sums_in_half_precision(dtype, spacing):
     assert a.run(hooks, runs=200).succeeds
 
 
+def test_sums_in_float32():
+    """Beyond 2^24 C the sums are 2 C apart, so what one example moves is 0 or at least 2 C."""
+    gradient = 1 - 2.0**-19  # so little below C that it is not clipped
+    first = 2**24 + 64
+    sums = [
+        float(hooks(nn.Linear(1, 1, bias=False), torch.full((n, 1), gradient), "sum", 1.0, 0.0)[0]) for n in range(first, first + 5)
+    ]
+    moves = [after - before for before, after in zip(sums, sums[1:], strict=False)]
+    assert max(moves) >= 2
+
+
 def test_swallowed_noise():
     outcome = ss.gradients.attack("swallowed_noise").run(hooks)
     assert outcome.succeeds
@@ -31,6 +42,20 @@ def test_swallowed_noise():
 def test_mean_loss():
     a = ss.gradients.attack("mean_loss")
     assert a.run(hooks).succeeds
+
+
+def test_mean_loss_moves_an_exact_sum_too():
+    """The gradients themselves change with the number of examples, so no way to add them helps."""
+    a = ss.gradients.attack("mean_loss")
+
+    def exact_sum(batch):
+        model = GradSampleModule(a.model(), loss_reduction="mean")
+        model(batch).mean().backward()
+        total = ss.gradients.Sum(1.0, 1.0)
+        total.add([p.grad_sample for p in model.parameters()])
+        return float(int(total.sum()[0]) * total.grid.step)
+
+    assert exact_sum(a.left) - exact_sum(a.right) > 8
 
 
 def test_ghost():
