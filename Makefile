@@ -27,6 +27,7 @@ $(BIN)/python:
 
 demo: build
 	@$(BIN)/soundsum demo
+	@echo "These commands are in .venv: run '. .venv/bin/activate' first."
 
 # Tests of one xdist group share a worker, and so the reproduction and the browser they look at it with. Without a browser
 # the tests that need one fail, one line each, and all others run.

@@ -114,7 +114,7 @@ def test_the_example_that_the_help_prints_runs(folder):
         (b"epsilon = 1\nby = 'dept'" + COUNT, "such as groups = ['a', 'b']"),
         (b"epsilon = 1\nby = 'month(dept)'" + COUNT, "such as groups = ['2024-01..2024-12']"),
         (b"epsilon = 1\nby = 'months(dept)'\ngroups = ['a']" + COUNT, "r.toml: by = months(dept): there is no such"),
-        (b"epsilon = 1\nwhere = ['pay > nan']" + COUNT, "r.toml: where = 'pay > nan': no row compares"),
+        (b"epsilon = 1\nwhere = ['pay > nan']" + COUNT, "r.toml: where = ['pay > nan']: no row compares"),
         (b"epsilon = 1\nmax_rows = 'x'" + COUNT, "r.toml: max_rows = 'x': give a whole number"),
         (
             b"epsilon = 1\n[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = [9, 0]",

@@ -50,7 +50,7 @@ def test_what_is_no_value_is_refused(file, condition, value):
 def test_a_request_is_read_as_strictly():
     Path("r.toml").write_text("epsilon = 1\nwhere = ['age <> 18']\n[statistics.n]\nstatistic = 'count'")
     ran = CliRunner().invoke(app, ["release", "t.csv", "r.toml"])
-    assert "r.toml: where = 'age <> 18': '> 18' is not a value" in str(ran.exception)
+    assert "r.toml: where = ['age <> 18']: '> 18' is not a value" in str(ran.exception)
 
 
 @pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])

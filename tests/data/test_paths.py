@@ -247,3 +247,35 @@ def test_files_that_have_the_key_as_a_column_too(tmp_path, own, which):
         ss.sum(tmp_path, 0, 10, 1, column="x", budget=budget)
     assert budget.entries() == []
     assert total([tmp_path / "year=2020" / "t.parquet", tmp_path / "year=2021" / "t.parquet"]) == 2
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb", "polars"])
+def test_a_key_that_is_no_number_is_missing_whoever_reads(tmp_path, engine):
+    """One record's folder must not make the others' read fail."""
+    for key, value in {"1": 1.0, "x": 2.0, " 1": 4.0, "01": 8.0, "%31": 16.0, "K%C3%B6ln": 32.0}.items():
+        (tmp_path / f"year={key}").mkdir()
+        pq.write_table(pa.table({"x": [value]}), tmp_path / f"year={key}" / "t.parquet")
+    budget = ss.Budget(epsilon=10**9)
+    owner = ss.Private(tmp_path, budget=budget, schema={"year": "int64"}, engine=engine)
+    by_year = owner.sum("x", 0, 100, LITTLE_NOISE, by="year", groups=[1, 2])
+    assert [round(r.value, 1) for r in by_year.values()] == [29, 0]
+    assert ss.sum(tmp_path, 0, 9, LITTLE_NOISE, column="year", dtype="int64", engine=engine).value == 4
+    by_text = ss.sum(tmp_path, 0, 100, LITTLE_NOISE, column="x", by="year", groups=["Köln", " 1"], engine=engine)
+    assert [round(r.value, 1) for r in by_text.values()] == [32, 4]
+
+
+def test_a_key_is_asked_for_as_text_or_as_a_number(odd_folder):
+    budget = ss.Budget(epsilon=1)
+    with pytest.raises(ValueError, match="column 'year' is asked for as string and as int64; ask in two calls"):
+        ss.sum(odd_folder, 0, 9, 1, column="year", dtype="int64", by="year", groups=["2020"], budget=budget)
+    several = [ss.Histogram("year", categories=["2020"]), ss.Sum("year", 0, 9, dtype="int64")]
+    with pytest.raises(ValueError, match="column 'year' is asked for as string and as int64; ask in two calls"):
+        ss.release(odd_folder, several, 1, budget=budget)
+    assert budget.entries() == []
+
+
+def test_names_that_differ_in_case_alone(tmp_path):
+    pq.write_table(pa.table({"v": [1.0], "V": [2.0]}), tmp_path / "t.parquet")
+    for engine in ("memory", "duckdb", "polars"):
+        made = ss.sum(tmp_path / "t.parquet", 0, 10, LITTLE_NOISE, column="V", engine=engine)
+        assert round(made.value, 2) == 2

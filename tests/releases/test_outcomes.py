@@ -282,3 +282,24 @@ def test_what_cannot_be_checked_is_refused_with_the_way(given):
         ss.check(given)
     assert "give a release, its certificate, or what to_dict() or to_json() wrote" in str(refused.value)
     assert str(refused.value).endswith("of a file, soundsum check FILE")
+
+
+@pytest.mark.parametrize(
+    "claimed, found",
+    [
+        ({"privacy_unit": "patient"}, "privacy_unit"),
+        ({"exact": "1/3", "value": 1 / 3}, "exact"),
+        ({"exact": 5}, "exact"),
+        ({"releases": [], "exact": "77", "value": 77}, "releases"),
+    ],
+)
+def test_what_a_release_cannot_claim(claimed, found):
+    said = json.loads(ss.sum([1.0, 2.0], 0, 1, 1).to_json())
+    assert ss.check(said) == []
+    assert ss.check([ss.sum([1.0], 0, 1, 1), said]) == []
+    assert any(found in problem for problem in ss.check({**said, **claimed}))
+
+
+def test_nested_beyond_reading_is_not_json():
+    with pytest.raises(ValueError, match="is not JSON"):
+        ss.check("[" * 100_000)

@@ -215,7 +215,7 @@ REFUSED_SCHEMAS = [
     ({"cots": ("float64", 0, 50)}, "column 'cots' is not in the table; it has cost, age, ward, patient"),
     ({"ward": ["a", "a"]}, "schema: column 'ward': categories names 'a' twice"),
     ({"ward": {"categories": "ab"}}, "schema: column 'ward': categories='ab' is not a list"),
-    ({"ward": [1, 2]}, "categories 1, 2 cannot be looked up in a column of string"),
+    ({"ward": [1, 2]}, "categories of 'ward' 1, 2 cannot be looked up in a column of string"),
     ({"cost": "int64"}, "dtype=int64 but column 'cost' is float64"),
     ({"cost": "flaot64"}, "schema: column 'cost': "),
     ({"cost": 7}, "schema: column 'cost': "),
@@ -261,3 +261,12 @@ def test_a_misspelt_column_is_said_to_be_absent_and_not_to_have_no_bounds(visits
         with pytest.raises(ValueError, match="column 'cots' is not in the table; it has cost, age, ward, patient"):
             ask("cots")
     assert not visits.budget.entries()
+
+
+def test_a_budget_is_as_it_was_after_terms_that_are_refused():
+    table, budget = {"cost": [1.0, 2.0], "patient": [1, 2]}, ss.Budget(epsilon=1)
+    for wrong in ({"privacy_unit": "patientt"}, {"name": "visits", "schema": {"y": "float64"}}):
+        with pytest.raises(ValueError, match="is not in the table"):
+            ss.Private(table, budget=budget, **wrong)
+    assert budget.binding is None
+    assert ss.Private(table, budget=budget, privacy_unit="patient").budget.binding.privacy_unit == "patient"

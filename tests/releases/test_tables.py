@@ -233,3 +233,26 @@ def test_columns_that_can_be_read_once_show_their_lengths_when_they_are_read():
 def test_a_frame_in_groups_is_no_column_of_missing_values(grouped):
     with pytest.raises(TypeError, match="GroupBy is neither a table nor a column; pass the data frame, with by="):
         ss.sum(grouped, 0, 1, 1)
+
+
+class _Broken:
+    """A column whose length cannot be told without looking at a record."""
+
+    def __len__(self):
+        raise RuntimeError("record 42 of Alice is broken")
+
+    def __iter__(self):
+        return iter([1, 2])
+
+
+def test_a_column_whose_length_fails_is_a_failed_read():
+    budget = ss.Budget(epsilon=5)
+    with pytest.raises(ss.ReadFailed) as caught:
+        ss.sum({"a": _Broken()}, 0, 1, 1, column="a", budget=budget)
+    assert "Alice" not in str(caught.value)
+    assert budget.spent.epsilon == 1
+
+
+def test_an_array_without_dimensions_is_refused():
+    with pytest.raises(TypeError, match="an array without dimensions is a number and not a column"):
+        ss.sum({"a": [1, 2], "b": np.array(3)}, 0, 1, 1, column="a")

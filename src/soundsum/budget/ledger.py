@@ -80,7 +80,7 @@ class Ledger:
             raise _unwritable(self.path)  # now, rather than after the first sum
         if terms is not None and not _same(terms.limit, self.limit):
             raise ValueError(
-                f"{self.path} promises {self.limit}, not {terms.limit}; leave the total out to go on with it, "
+                f"{self.path} promises {self.limit}, not {terms.limit}; open it without a total to go on with it, "
                 "or give another path"
             )
         if binding is not None and binding != self.binding:

@@ -60,7 +60,11 @@ def _common(
     privacy_unit: Annotated[str | None, typer.Option(help="Protect persons: the column of their ids.")] = None,
     max_rows: Annotated[int, typer.Option(help="With --privacy-unit: how many rows of a person count in a group.")] = 1,
     max_groups: Annotated[
-        int, typer.Option(help="With --privacy-unit and --by: in how many groups a person counts.")
+        int,
+        typer.Option(
+            help="With --privacy-unit and --by: in how many groups a person counts. These are the groups with most of "
+            "their rows, and of equals those listed first."
+        ),
     ] = 1,
     missing: Annotated[
         Missing | None,

@@ -257,8 +257,12 @@ def _typed(texts: Sequence[str], table: Any, column: str, remedy: str) -> list[A
     try:
         return list(pa.array(texts).cast(plain).to_pylist())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        example = ", such as 2024-01-31" if pa.types.is_date(plain) or pa.types.is_timestamp(plain) else ""
-        raise ValueError(f"column {column!r} is {plain}; {remedy}{example}") from None
+        zoned = pa.types.is_timestamp(plain) and plain.tz is not None
+        example = (
+            ", such as 2024-01-31T00:00Z" if zoned else ", such as 2024-01-31" if pa.types.is_temporal(plain) else ""
+        )
+        said = f"times with the zone {plain.tz}" if zoned else str(plain)
+        raise ValueError(f"column {column!r} is {said}; {remedy}{example}") from None
 
 
 def _number_or_text(spelled: str) -> float | str:

@@ -104,6 +104,7 @@ class Scanned:
         assert column is not None
         if self.has_no_types:
             self.read_as(column, groups.read_from_text())
+        self._settle_key(column)
         self._require_one_type(column)
         groups.codes(self._no_keys(column))
 
@@ -113,6 +114,7 @@ class Scanned:
         assert column is not None
         if self.has_no_types:
             self.read_as(column, pa.string())  # as numbers, "7" and "07" would be one person
+        self._settle_key(column)
         self._require_one_type(column)
         require_ids(self._no_keys(column))
 
@@ -124,8 +126,14 @@ class Scanned:
             )
         if self.has_no_types and condition.column not in self._as:
             self.read_as(condition.column, read_from_text(condition.value))
+        self._settle_key(condition.column)
         self._require_one_type(condition.column)
         condition.require_type(self._no_keys(condition.column))
+
+    def _settle_key(self, column: str) -> None:
+        """A key of folders that is asked for by its text is text for all of the query."""
+        if column in self.key_names:
+            self.read_as(column, self.arrow_type(column))
 
     def _require_one_type(self, column: str) -> None:
         if self._is_file or is_dataset(self._data):

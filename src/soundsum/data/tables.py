@@ -106,7 +106,7 @@ def open_table(data: Any, beside: Mapping[str, Any] | None = None) -> Columns | 
         return Columns({None: data, **(beside or {})})
     if isinstance(data, Mapping):
         columns = Columns(data)
-        _require_one_length({name: _size(column) for name, column in data.items() if _has_length(column)})
+        _require_one_length(read_within(lambda: {name: _size(one) for name, one in data.items() if _has_length(one)}))
         return columns
     # Of a frame, the other columns and the index need not be of types Arrow knows.
     if hasattr(data, "loc"):
@@ -150,6 +150,8 @@ def _require_column(column: Any) -> Any:
     _refuse_by_type(column)
     if isinstance(column, str | bytes) or not (_can_be_read_twice(column) or isinstance(column, Iterable)):
         raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
+    if getattr(column, "ndim", 1) == 0:
+        raise TypeError("an array without dimensions is a number and not a column; pass a list of numbers")
     if getattr(getattr(column, "dtype", None), "kind", "") == "V":
         raise TypeError(f"a structured array of {column.dtype.names} is not a column; pass a dict of its fields")
     return column

@@ -29,7 +29,9 @@ class FilesReadBy(Scanned):
         import pyarrow as pa
 
         names = wanted or self.names[:1]
-        if any(_may_be_refused(self.arrow_type(name)) for name in names):
+        typed = any(name in self._found.keys and name in self._as for name in names)  # text that our parser reads
+        alike = len({name.lower() for name in self.names}) < len(self.names)  # to a reader that minds no case
+        if typed or alike or any(_may_be_refused(self.arrow_type(name)) for name in names):
             yield from super()._record_batches(names)
             return
         schema = pa.schema([(name, self.arrow_type(name)) for name in names])

@@ -133,18 +133,28 @@ class SparkTable(Catalog):
         words = {field.name: field.dataType.simpleString() for field in fields}
         super().__init__(kinds, words, lambda: read_within(lambda: int(self.frame.count())))
         self._text_keys = set(source.keys) if source is not None else set()
+        self._asked_as_text: set[str] = set()
+        if len({name.lower() for name in kinds}) < len(fields):
+            raise ValueError("Spark cannot tell columns apart whose names differ in case alone; rename one of them")
 
     def type_keys(self, types: Mapping[str, str]) -> None:
         for key in sorted(self._text_keys & set(types)):
             self._read_as(key, number_type(types[key]))
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        if column in self._text_keys and column in self._asked_as_text:
+            said = f"column {column!r} is asked for as string and as {number_type_of(number_type(dtype or 'float64'))}"
+            raise ValueError(f"{said}; ask in two calls")
         if column in self._text_keys:
             if dtype is None:
                 said = f"column {column!r} is in the names of folders, which are text"
                 raise TypeError(f"{said}; give dtype= to read numbers")
             self._read_as(column, number_type(dtype))
         return super().type(column, dtype)
+
+    def _no_keys(self, column: str | None, what: str) -> Any:
+        self._asked_as_text.add(str(column))
+        return super()._no_keys(column, what)
 
     def require_one_type(self, column: str) -> None:
         self.arrow_type(column)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote
 
 from soundsum.data import files
 from soundsum.data.paths import Files, find_files
 from soundsum.engines.engine import import_extra
+
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What a folder is named for a key without a value."""
 
 
 class SparkFiles:
@@ -26,16 +31,36 @@ class SparkFiles:
             )
         self._opened = files.dataset(path)  # as memory does, for what it refuses
         self.keys = self.found.keys
+        self._combinations = _combinations(self.found) if self.keys else {}
 
     def frame(self) -> Any:
-        names = [re.sub(r"([*?{}\[\]\\])", r"\\\1", file) for file in self.found.files]  # or they would be patterns
         session = _session()
         if not self.keys:
-            return session.read.parquet(*names)
-        own = session.read.parquet(names[0]).schema
+            return session.read.parquet(*map(_escape, self.found.files))
+        own = session.read.parquet(_escape(self.found.files[0])).schema
+        frames = [self._in_folders(session, own)] if any(map(all, self._combinations)) else []
+        for values, files_of_it in self._combinations.items():
+            if not all(values):  # an empty text, which Spark does not take for a key
+                frame = session.read.schema(own).parquet(*map(_escape, files_of_it))
+                for key, value in zip(self.keys, values, strict=True):
+                    frame = frame.withColumn(key, _literal(unquote(value)))
+                frames.append(frame)
+        return reduce(lambda one, other: one.unionByName(other), frames)
+
+    def _in_folders(self, session: Any, own: Any) -> Any:
+        """The files whose keys Spark reads itself, with each key as it is meant: Spark takes a byte for a character."""
         for key in self.keys:
             own = own.add(key, "string")
-        return session.read.schema(own).option("basePath", self.found.folder).parquet(*names)
+        files_of_it = [file for values, some in self._combinations.items() if all(values) for file in some]
+        frame = session.read.schema(own).option("basePath", self.found.folder).parquet(*map(_escape, files_of_it))
+        for place, key in enumerate(self.keys):
+            spelled = {values[place] for values in self._combinations if all(values)}
+            meant = {unquote(value, encoding="latin-1"): unquote(value) for value in spelled}
+            if len(meant) < len({unquote(value) for value in spelled}):
+                raise ValueError(f"{self.found.given}: Spark cannot tell two values of {key!r} apart; leave engine out")
+            if any(read != value for read, value in meant.items()):
+                frame = frame.withColumn(key, _look_up(key, meant, "string"))
+        return frame
 
     def require_one_type(self, column: str) -> None:
         if column not in self.keys:
@@ -43,42 +68,75 @@ class SparkFiles:
 
     def with_key(self, frame: Any, key: str, kind: Any) -> Any:
         """The frame with a key as numbers: each spelling is looked up, so that nothing is parsed by Spark."""
-        from pyspark.sql import functions as sql
-
-        spelled = sorted(_values(self.found, key))
+        place = self.keys.index(key)
+        spelled = sorted({unquote(values[place]) for values in self._combinations})
         numbers = files.parse_texts(spelled, kind).to_pylist()
         of_type = {"int64": "bigint", "double": "double"}[str(kind)]
-        pairs = [sql.lit(one) for pair in zip(spelled, numbers, strict=True) for one in pair]
-        quoted = "`" + key.replace("`", "``") + "`"
-        return frame.withColumn(key, sql.create_map(*pairs)[sql.col(quoted)].cast(of_type))
+        return frame.withColumn(key, _look_up(key, dict(zip(spelled, numbers, strict=True)), of_type))
 
 
-def _values(found: Files, key: str) -> set[str]:
-    """What the folders say a key is, as Spark will."""
+def _literal(value: str) -> Any:
+    from pyspark.sql import functions as sql
+
+    return sql.lit(None if value == NO_VALUE else value).cast("string")
+
+
+def _look_up(key: str, values: Mapping[str, Any], kind: str) -> Any:
+    """What a text in this column stands for."""
+    from pyspark.sql import functions as sql
+
+    pairs = [sql.lit(one) for pair in values.items() for one in pair]
+    quoted = "`" + key.replace("`", "``") + "`"
+    return sql.create_map(*pairs)[sql.col(quoted)].cast(kind)
+
+
+def _combinations(found: Files) -> dict[tuple[str, ...], list[str]]:
+    """The files of each combination of keys, as the names of folders spell them."""
     assert found.folder is not None
-    parts = {part for file in found.files for part in os.path.relpath(file, found.folder).split(os.sep)[:-1]}
-    return {unquote(value) for name, _, value in (part.partition("=") for part in parts) if name == key}
+    combinations: dict[tuple[str, ...], list[str]] = {}
+    for file in found.files:
+        parts = os.path.relpath(file, found.folder).split(os.sep)[:-1]
+        values = tuple(part.partition("=")[2] for part in parts if "=" in part)
+        combinations.setdefault(values, []).append(file)
+    return combinations
+
+
+def _escape(file: str) -> str:
+    """A name that Spark does not read as a pattern."""
+    return re.sub(r"([*?{}\[\]\\])", r"\\\1", file)
+
+
+_STARTING = Lock()
 
 
 def _session() -> Any:
     pyspark, sql = import_extra("pyspark", "spark"), import_extra("pyspark.sql", "spark")
     builder = sql.SparkSession.builder.appName("soundsum")
-    if getattr(pyspark.SparkContext, "_active_spark_context", None) is not None:  # somebody's own, left as it is
-        return builder.getOrCreate()
-    try:
+    with _STARTING:
+        if getattr(pyspark.SparkContext, "_active_spark_context", None) is not None:  # somebody's own, left as it is
+            return builder.getOrCreate()
         with _nothing_on_stderr():
-            session = builder.getOrCreate()
-            session.sparkContext.setLogLevel("OFF")
-            return session
-    except Exception:  # of Spark's launcher
-        raise OSError("Spark could not be started; it needs Java 17 or 21: install it, or set JAVA_HOME") from None
+            try:
+                session = builder.getOrCreate()
+            except Exception:  # of Spark's launcher
+                session = None
+    if session is None:
+        raise OSError("Spark could not be started; it needs Java 17 or 21: install it, or set JAVA_HOME")
+    session.sparkContext.setLogLevel("OFF")
+    return session
 
 
 @contextmanager
 def _nothing_on_stderr() -> Iterator[None]:
     """What is started here, Java and what it starts, has nowhere to write: not to greet, and not of a record."""
-    sys.stderr.flush()
-    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    try:
+        before = os.dup(2)
+    except OSError:  # it is closed already
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield

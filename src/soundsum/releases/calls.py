@@ -56,7 +56,8 @@ def release(
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
+        rows, and of equals those listed first.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
@@ -173,7 +174,8 @@ def sum(
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
+        rows, and of equals those listed first.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
@@ -253,7 +255,8 @@ def mean(
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
+        rows, and of equals those listed first.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
@@ -328,7 +331,8 @@ def variance(
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their rows.
+    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
+        rows, and of equals those listed first.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.

@@ -82,7 +82,7 @@ class Unreadable(ValueError):
 
 
 def check(release: Any) -> list[str]:
-    """What of a release does not follow from its certificate, or in that from the rest; empty if all of it does.
+    """What of a release contradicts its certificate, or in that the rest; an empty list if nothing does.
 
     release: a certificate, a `Release`, or several by group or name; also as to_dict() or to_json() write them.
 
@@ -106,11 +106,12 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
     if isinstance(plain, str):
         try:
             plain = json.loads(plain)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ValueError(f"{shown(given)} is not JSON; {WHAT_IS_CHECKED}") from None
-    if isinstance(plain, dict) and isinstance(plain.get("releases"), list):
+    if isinstance(plain, dict) and "certificate" not in plain and isinstance(plain.get("releases"), list):
         plain = plain["releases"]
-    outcomes = plain if isinstance(plain, list) else [plain]
+    listed = plain if isinstance(plain, list | tuple) else [plain]
+    outcomes = [one.to_dict() if hasattr(one, "to_dict") else one for one in listed]
     if not outcomes or not all(isinstance(one, dict) for one in outcomes):
         raise TypeError(f"{shown(given)} is no release and no certificate; {WHAT_IS_CHECKED}")
     return outcomes
@@ -174,6 +175,14 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "relation": certificate["problem"]["relation"],
         "version": certificate["versions"]["soundsum"],
     }
+    if (release.get("privacy_unit") is None) != (claim.plan.unit.max_rows is None):
+        return [
+            f"privacy_unit: {release.get('privacy_unit')!r} is claimed, and the certificate is for {claim.plan.unit}"
+        ]
+    if claim.kind.is_the_sum and not _is_on_steps(release.get("exact"), certificate["released"]):
+        return [
+            f"exact: {release.get('exact')!r} is not a number of steps, which are {certificate['released'][0]['step']}"
+        ]
     missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
     if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
         return [f"missing: {missing!r} does not follow from the unit and the relation"]
@@ -205,11 +214,22 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     ]
 
 
+def _is_on_steps(exact: Any, released: list[dict[str, Any]]) -> bool:
+    """Whether a sum is one of the numbers that can come out."""
+    try:
+        on_steps = isinstance(exact, str) and (Fraction(exact) / Fraction(released[0]["step"])).denominator == 1
+        return on_steps and str(Fraction(exact)) == exact
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
 def _value(exact: Any, given: Any) -> int | float | None:
     """What follows as the value; null where no float is large enough, and a float is what it would be."""
+    if not isinstance(exact, str):
+        return None
     try:
         number = Fraction(exact)
-    except (TypeError, ValueError, ZeroDivisionError):
+    except (ValueError, ZeroDivisionError):
         return None
     near = nearest_float(number)
     if given is None and not math.isfinite(near):

@@ -129,10 +129,10 @@ class Private:
         self._binding = Binding(privacy_unit, Relation.read(relation), name)
         if budget.binding not in (None, self._binding):
             raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
-        budget.bind(self._binding)
         self._budget = budget
         self._pad = None if pad is None else _seconds(pad)
         self._require_columns()
+        budget.bind(self._binding)
 
     @property
     def budget(self) -> Budget:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -127,6 +128,40 @@ def test_keys_of_folders_have_the_types_an_owner_gives_them(spark, mode, folder,
     assert one.value == 2 * (2020 + 2021)
 
 
+def test_keys_of_folders_as_other_programs_write_them(spark, tmp_path):
+    """Bytes of UTF-8 and an empty text, which Spark reads otherwise, or not at all."""
+    cities = {"K%C3%B6ln": 1.0, "": 2.0, "Bonn": 4.0, "__HIVE_DEFAULT_PARTITION__": 8.0}
+    for city, value in cities.items():
+        for year in ("2020", ""):
+            place = tmp_path / f"city={city}" / f"year={year}"
+            place.mkdir(parents=True)
+            pyarrow.parquet.write_table(pa.table({"x": [value]}), place / "t.parquet")
+    for groups in (["Köln", "", "Bonn", "KÃ¶ln"], ["Bonn"]):
+        made = [
+            [
+                one.value
+                for one in ss.sum(tmp_path, 0, 10, 10**6, column="x", by="city", groups=groups, engine=engine).values()
+            ]
+            for engine in ("memory", "spark")
+        ]
+        assert made[1] == pytest.approx(made[0], abs=0.01)
+    assert made[1] == pytest.approx([8], abs=0.01)
+    owner = ss.Private(tmp_path, budget=ss.Budget(epsilon=10**9), schema={"year": "int64"}, engine="spark")
+    assert owner.sum("year", 0, 3000, 10**6).value == 4 * 2020
+    assert ss.sum(tmp_path, 0, 10, 10**6, column="x", engine="spark").value == pytest.approx(30, abs=0.01)
+
+
+def test_names_that_spark_cannot_tell_apart_are_refused(spark, tmp_path):
+    pyarrow.parquet.write_table(pa.table({"v": [1.0], "V": [2.0]}), tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="Spark cannot"):
+        ss.sum(tmp_path / "t.parquet", 0, 1, 1, column="v", engine="spark")
+
+
+def test_a_key_is_asked_for_as_text_or_as_a_number(spark, folder):
+    with pytest.raises(ValueError, match="column 'year' is asked for as string and as int64; ask in two calls"):
+        ss.sum(folder, 0, 9, 1, column="year", dtype="int64", by="year", groups=["2020"], engine="spark")
+
+
 def test_keys_of_folders_are_text_otherwise(spark, folder):
     budget = ss.Budget(epsilon=1)
     with pytest.raises(TypeError, match="column 'year' is in the names of folders, which are text; give dtype="):
@@ -151,11 +186,12 @@ def test_files_that_are_not_alike_are_refused_uncharged(spark, tmp_path):
 ASKED = ["sum", "rows.parquet", "--column", "x", "--bounds", "0", "10", "--epsilon", "1000000", "--engine", "spark"]
 
 
-def command_line(folder, java, *options):
+def command_line(folder, java, *options, shell=""):
     """What `soundsum` says in a process of its own."""
     pyarrow.parquet.write_table(pa.table({"x": [1.0, 20.0]}), folder / "rows.parquet")
-    command = [sys.executable, "-m", "soundsum", *ASKED, *options]
-    return subprocess.run(command, cwd=folder, env={**os.environ, "JAVA_HOME": java}, capture_output=True, text=True)
+    command = shlex.join([sys.executable, "-m", "soundsum", *ASKED, *options]) + shell
+    environment = {**os.environ, "JAVA_HOME": java}
+    return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
 
 
 def test_on_the_command_line_spark_is_started_and_says_nothing(tmp_path):
@@ -163,6 +199,10 @@ def test_on_the_command_line_spark_is_started_and_says_nothing(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     made = json.loads(done.stdout)
     assert (made["value"], made["certificate"]["engine"]) == (pytest.approx(11, abs=0.01), "spark")
+
+
+def test_spark_is_started_where_stderr_is_closed(tmp_path):
+    assert json.loads(command_line(tmp_path, find_java(), "--json", shell=" 2>&-").stdout)["value"] > 10
 
 
 def test_without_java_one_line_says_what_spark_needs(tmp_path):
