@@ -35,7 +35,7 @@ LIMITS = {
     "python-dp": (20, 300),
     "smartnoise-sql": (20, 200),
     "tmlt-analytics": (60, 100),
-    "python-dp.sum.float64": (900, 20),
+    "python-dp.sum.float64": (240, 20),
 }
 """Seconds and pairs of runs for each target of a library, by what its calls take; the last once more, for the sizes at
 which 64 bits break.
