@@ -23,7 +23,7 @@ from audits.table import write_table
 from soundsum.auditor.adapters import environment_of, split_name
 
 RESULTS = Path("build/audits")
-AT_ONCE = 4  # programs
+AT_ONCE, PATIENCE = 2, 1800  # programs, and seconds for each
 
 LIMITS = {
     "diffprivlib": (8, 300),
@@ -35,7 +35,7 @@ LIMITS = {
     "python-dp": (20, 300),
     "smartnoise-sql": (20, 200),
     "tmlt-analytics": (60, 100),
-    "python-dp.sum.float64": (900, 20),
+    "python-dp.sum.float64": (240, 20),
 }
 """Seconds and pairs of runs for each target of a library, by what its calls take; the last once more, for the sizes at
 which 64 bits break.
@@ -113,7 +113,7 @@ def run(python: Path, program: str) -> int | None:
         path = Path(folder) / "repro.py"
         path.write_text(program)
         try:
-            return subprocess.run([python, path], capture_output=True, timeout=600, cwd=folder).returncode
+            return subprocess.run([python, path], capture_output=True, timeout=PATIENCE, cwd=folder).returncode
         except subprocess.TimeoutExpired:
             return None
 
