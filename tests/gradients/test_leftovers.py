@@ -151,8 +151,9 @@ def test_workers_that_persist_do_not_mix_up_tickets(settings):
 
 
 @BOTH
-def test_a_batch_that_was_dropped_does_not_get_into_the_next_step(settings):
-    engine, net, optimizer, loader = private(**settings)
+@pytest.mark.parametrize("net", [model, lambda: nn.Linear(6, 2)])
+def test_a_batch_that_was_dropped_does_not_get_into_the_next_step(settings, net):
+    engine, net, optimizer, loader = private(net(), **settings)
     batches = iter(loader)
     begun = net(next(batches)[0]).sum()
     optimizer.drop()

@@ -45,6 +45,16 @@ def test_what_it_promises():
     assert "docs/theorems/gradients.md" in s.explain()
 
 
+@pytest.mark.parametrize("norms", [[math.sqrt(2)] * 2, [1.0] * 4, [0.1] * 100, [math.nextafter(2.0, 0)], [1e-6, 1.0]])
+def test_several_norms_have_one_limit_of_at_most_two_to_the_25(norms):
+    s = Sum(norms, 1.0)
+    squares = sum(k * k for k in s.layers)
+    assert (s.grid.limit - 1) ** 2 < squares <= s.grid.limit**2
+    assert s.grid.limit <= 2**25
+    assert max(s.layers) < 2**25
+    assert (s.grid.limit == 2**25) == (norms == [math.sqrt(2)] * 2)
+
+
 def test_the_sum_is_that_of_the_clipped_integers():
     s = Sum(1.0, 1.0)
     s.add(batch())

@@ -70,7 +70,7 @@ class Slots(Tickets):
         if not isinstance(targets, torch.Tensor) or targets.ndim == 0 or len(targets) != self.size:
             raise ValueError(f"targets are a {type(targets).__name__}: give a tensor with one for each of the rows")
         model = self.model if _has_hooks(self.model) else _hooked(self.model)
-        first = per_example(model, inputs, targets, loss)
+        first = _seeded(model, inputs, targets, loss)
         changed, largest = 0, 0.0
         for trial in range(trials):
             kept = torch.arange(self.size) % 2 == trial % 2
@@ -81,7 +81,7 @@ class Slots(Tickets):
                 other[~kept] = 0
             aims = targets.clone()
             aims[~kept] = targets[trial * self.size // trials] if trial // 2 % 2 else torch.zeros_like(targets[0])
-            again = per_example(model, other, aims, loss)
+            again = _seeded(model, other, aims, loss)
             differences = [
                 (a[kept].double() - b[kept].double()).abs().nan_to_num(float("inf")).max().item()
                 for a, b in zip(first, again, strict=True)
@@ -108,6 +108,13 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any]
 
     rows = torch.func.vmap(torch.func.grad(of_one), in_dims=(None, 0, 0))(state, inputs, targets)
     return [rows[name] for name in state]
+
+
+def _seeded(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
+    """With the same randomness each time, and afterwards as if none had been used: dropout is no sight of others."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return per_example(model, inputs, targets, loss)
 
 
 def _has_hooks(model: Any) -> bool:

@@ -47,7 +47,7 @@ class Noisy:
         return self.totals.shaped()
 
     def floats(self, dtype: Any = None) -> list[Any]:
-        """The sum in the gradients' own units, as float32 or another float type: rounded once, as the step is 2^a."""
+        """The sum in the gradients' own units, as float32 or another float type; 16-bit types by way of float32."""
         dtype = dtype or torch.float32
         working = dtype if dtype == torch.float64 else torch.float32
         pieces = [piece.to(working).mul_(float(self.step)).to(dtype) for piece in self.totals.pieces]

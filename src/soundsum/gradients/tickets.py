@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 from soundsum.gradients.needs import torch
 
@@ -44,6 +44,8 @@ class Tickets:
         self.model = model
         for layer in _layers(model):
             layer.register_forward_hook(self._remember)
+            if hasattr(model, "hooks_enabled"):
+                layer.register_full_backward_pre_hook(self._require_activations)
 
     def hand_out(self, ticket: Ticket) -> None:
         """A loader says what it gives next."""
@@ -97,11 +99,19 @@ class Tickets:
 
     def _require_newest(self, moment: int, gradient: Any) -> None:
         if moment != self._moment:
-            self._forget()
-            raise ValueError(
-                "this backward pass goes through what the model computed for an earlier batch, which would get into "
-                "the step on another; call the model anew on each batch that is fetched"
-            )
+            self._refuse()
+
+    def _require_activations(self, layer: Any, gradients: Any) -> None:
+        """Opacus pairs passes by their number alone: where there are too many, some were paired with another's."""
+        if self.model.hooks_enabled and not getattr(layer, "activations", None):
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        self._forget()
+        raise ValueError(
+            "this backward pass goes through what the model computed for an earlier batch (or while it was not "
+            "training), which would get into the step on another; call the model anew on each batch that is fetched"
+        )
 
 
 def module_of(model: Any) -> Any:

@@ -59,7 +59,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         module: Any,
         optimizer: Any,
         data_loader: Any,
-        noise_multiplier: float,
+        noise_multiplier: Any,
         max_grad_norm: Any,
         sample_rate: Any = None,
         expected_batch_size: Any = None,
@@ -79,7 +79,8 @@ class PrivacyEngine(opacus.PrivacyEngine):
         """Opacus's make_private. These are new, or differ:
 
         sample_rate: the probability with which a record is in a batch ("1/256" too); never from the data's length.
-        expected_batch_size: what the noisy sum is divided by; a public number of your choice.
+        expected_batch_size: what the noisy sum is divided by; a public number of your choice. With loss_reduction="sum"
+            it is not divided.
         max_size: the most records the data can have, a public number; more are refused.
         slots: how many rows every batch has; by default so many that a batch is larger with probability below 2^-64.
             False: batches as they come, and the result assumes that rows do not see each other.
@@ -140,7 +141,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         )
         LIVE.add(private)
         private.attach_step_hook(self.accountant.get_optimizer_hook_fn(sample_rate=rate_from_above(q)))
-        self._promise = _promise(q, noise_multiplier, self.slots, self.overflow, self.assumptions)
+        self._promise = _promise(q, private.noise_multiplier, self.slots, self.overflow, self.assumptions)
         return prepared, private, loader
 
     def make_private_with_epsilon(

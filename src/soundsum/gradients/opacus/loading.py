@@ -7,13 +7,13 @@ rank 0 draws who is where, and each rank gets its part of the slots.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from opacus.data_loader import wrap_collate_with_empty
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from soundsum.gradients.opacus.forms import form
@@ -46,7 +46,7 @@ def dummy_like(example: Any) -> Any:
     if isinstance(example, Mapping):
         return {key: dummy_like(value) for key, value in example.items()}
     if isinstance(example, tuple | list):
-        return type(example)(map(dummy_like, example))
+        return _rebuilt(example, map(dummy_like, example))
     raise ValueError(f"no dummy is known for examples with a {type(example).__name__}; give one with dummy=")
 
 
@@ -184,15 +184,32 @@ class SlotLoader(TicketLoader):
             )
 
 
+def collate_any(rows: list[Any], *, collate_fn: Any, empty: Any) -> Any:
+    return collate_fn(rows) if rows else empty
+
+
+def emptied(batch: Any) -> Any:
+    """A batch of the same kind with no rows."""
+    if isinstance(batch, torch.Tensor | np.ndarray):
+        return batch[:0]
+    if isinstance(batch, Mapping):
+        return {key: emptied(value) for key, value in batch.items()}
+    if isinstance(batch, tuple | list):
+        return _rebuilt(batch, [emptied(part) for part in batch if not isinstance(part, str | bytes | int | float)])
+    raise ValueError(
+        f"slots=False: no batch without rows is known for a {type(batch).__name__}; let collate_fn give tensors, in "
+        "tuples, lists or dicts, or use slots"
+    )
+
+
+def _rebuilt(like: Any, parts: Iterable[Any]) -> Any:
+    """A tuple or list of the same kind, with names where it has them."""
+    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+
+
 def poisson_loader(loader: Any, q: Fraction, desk: Tickets) -> TicketLoader:
     """Without slots: batches as large as they come, of no rows too."""
-    example = loader.dataset[0]
-    parts = example if isinstance(example, tuple | list) else [example]
-    collate = wrap_collate_with_empty(
-        collate_fn=loader.collate_fn,
-        sample_empty_shapes=[(0, *getattr(part, "shape", ())) for part in parts],
-        dtypes=[getattr(part, "dtype", type(part)) for part in parts],
-    )
+    collate = partial(collate_any, collate_fn=loader.collate_fn, empty=emptied(loader.collate_fn([loader.dataset[0]])))
     batches = PoissonBatches(len(loader.dataset), q, desk)
     return TicketLoader(loader.dataset, batch_sampler=batches, collate_fn=collate, **settings(loader))
 

@@ -15,6 +15,7 @@ from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processe
 
 from soundsum.gradients.opacus.refusals import AMP
 from soundsum.gradients.sums import Sum
+from soundsum.gradients.terms import exact_multiplier
 from soundsum.gradients.tickets import Ticket, Tickets
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
@@ -22,7 +23,7 @@ LIVE: WeakSet[DPOptimizer] = WeakSet()
 
 
 class DPOptimizer(opacus.optimizers.DPOptimizer):
-    """One step: clip and add in integers, add the rounded Gaussian, divide by the batch size expected.
+    """One step: clip and add in integers, add the rounded Gaussian, divide by the batch size expected (of a mean loss).
 
     slots: which batch it is and which rows are dummies; without it every row is an example.
     max_grad_norm: a list clips each parameter apart.
@@ -32,12 +33,15 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         self,
         optimizer: Any,
         *,
-        noise_multiplier: float,
+        noise_multiplier: Any,
         max_grad_norm: Any,
         expected_batch_size: Any,
         loss_reduction: str = "mean",
         slots: Tickets | None = None,
     ) -> None:
+        noise_multiplier = float(
+            exact_multiplier(noise_multiplier)
+        )  # the accountant's and the sum's are the same float
         Sum(max_grad_norm, noise_multiplier)  # what is wrong with them is said now
         super().__init__(
             optimizer,
