@@ -7,7 +7,7 @@ import pickle
 import pytest
 import torch
 from tests.gradients.test_tickets import accounted, backward
-from tests.gradients.training import model, private, train
+from tests.gradients.training import data, model, private, train
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -176,6 +176,36 @@ def test_an_older_graph_is_refused_in_every_mode(mode):
         begun.backward()
     with pytest.raises(ValueError, match="not initialized"):
         optimizer.step()
+
+
+class Scaled(nn.Module):
+    """Has a parameter of its own, so Opacus takes the gradients of it and its layer in one go."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.layer = nn.Parameter(torch.ones(2)), nn.Linear(6, 2)
+
+    def forward(self, x):
+        return self.scale * self.layer(x)
+
+
+@pytest.mark.parametrize("net", [Scaled, lambda: nn.Sequential(nn.Linear(6, 6), Scaled())])
+def test_layers_within_others_are_trained(net):
+    engine, net, optimizer, loader = private(net())
+    assert train(net, optimizer, loader, epochs=2) == accounted(engine) == 16
+
+
+def test_a_private_model_is_copied_and_kept_as_any_other(tmp_path):
+    _, net, optimizer, loader = private()
+    train(net, optimizer, loader)
+    copied = copy.deepcopy(net)
+    torch.save(net, tmp_path / "net.pt")
+    loaded = torch.load(tmp_path / "net.pt", weights_only=False)
+    x, _ = data().tensors
+    for other in (copied, loaded):
+        assert torch.equal(other.eval()(x), net(x))
+    optimizer.drop()
+    train(net, optimizer, loader)
 
 
 def test_training_goes_on_after_a_drop():

@@ -103,7 +103,7 @@ class Tickets:
 
     def _require_activations(self, layer: Any, gradients: Any) -> None:
         """Opacus pairs passes by their number alone: where there are too many, some were paired with another's."""
-        if self.model.hooks_enabled and not getattr(layer, "activations", None):
+        if self.model.hooks_enabled and layer.__dict__.get("activations") == []:
             self._refuse()
 
     def _refuse(self) -> NoReturn:
