@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from collections import namedtuple
 
 import opacus
 import pytest
@@ -225,6 +226,52 @@ def test_a_dummy_is_made_of_zeros_or_given():
     with pytest.raises(ValueError, match="dummy="):
         dummy_like("text")
     assert Padded([1, 2], "d")[EMPTY] == "d"
+
+
+Example = namedtuple("Example", "x y")
+
+
+def test_records_with_named_parts():
+    from soundsum.gradients.opacus.loading import dummy_like, emptied
+
+    assert dummy_like(Example(3, [1.5])) == Example(0, [0.0])
+    empty = emptied(Example(torch.ones(2, 3), {"names": ["a", "b"]}))
+    assert isinstance(empty, Example)
+    assert empty.x.shape == (0, 3)
+    assert empty.y == {"names": []}
+    with pytest.raises(ValueError, match="or use slots"):
+        emptied(object())
+
+
+def test_whether_a_batch_is_empty_is_not_logged(caplog):
+    _, _, _, loader = private(slots=False, loss_reduction="sum", sample_rate="1/1000000")
+    x, y = next(iter(loader))
+    assert (x.shape, y.shape, y.dtype) == ((0, 6), (0,), torch.int64)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("text, multiplier", [("1.5", 1.5), ("3/2", 1.5), ("1.1", 1.1)])
+def test_a_noise_multiplier_in_words_is_the_accountants_too(text, multiplier):
+    engine, net, optimizer, loader = private(noise_multiplier=text)
+    train(net, optimizer, loader)
+    assert engine.accountant.history == [(multiplier, 0.125, 8)]
+    assert f"noise multiplier {multiplier}," in engine.explain()
+
+
+def test_a_model_that_is_not_wrapped_is_trained_and_checked():
+    net = model()
+    engine, _, optimizer, loader = private(net, wrap_model=False)
+    train(net, optimizer, loader)
+    x, y = next(iter(loader))
+    assert engine.slots.check(x, y, nn.functional.cross_entropy).independent
+
+
+def test_a_summed_loss_is_not_divided():
+    _, net, optimizer, loader = private(loss_reduction="sum", expected_batch_size=10**6)
+    x, y = next(iter(loader))
+    nn.functional.cross_entropy(net(x), y, reduction="sum").backward()
+    optimizer.step()
+    assert float(torch.cat([p.grad.flatten() for p in net.parameters()]).norm()) > 1  # the noise's is about 9
 
 
 def test_without_opacus_the_error_says_how_to_get_it():

@@ -53,7 +53,33 @@ class Slotted:
         self.x = x
 
 
+class Table(dict):
+    pass
+
+
+class Column(torch.Tensor):
+    pass
+
+
+class Rows(list):
+    pass
+
+
+class Pair(tuple):
+    pass
+
+
+def with_attribute(batch, x):
+    batch.padded = x
+    return batch
+
+
 FORMS = [
+    lambda x: with_attribute(Table(y=torch.zeros(3)), x),
+    lambda x: with_attribute(Rows([0]), x),
+    lambda x: with_attribute(Pair((0, 0)), x),
+    lambda x: with_attribute(torch.zeros(3).as_subclass(Column), x),
+    lambda x: with_attribute(torch.zeros(3), x),
     lambda x: (x, 0),
     lambda x: {"x": x},
     lambda x: Record(x),

@@ -139,6 +139,17 @@ def test_check_sees_rows_that_see_each_other():
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_check_does_not_take_dropout_for_rows_that_see_each_other():
+    x, y = torch.randn(6, 3), torch.zeros(6, 1)
+    slots = ss.gradients.Slots(nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 1)), 6)
+    before = torch.get_rng_state()
+    assert slots.check(x, y, squares).independent
+    assert torch.equal(torch.get_rng_state(), before)
+    sees = ss.gradients.Slots(nn.Sequential(SeesOthers(), nn.Dropout(0.5)), 6)
+    assert not sees.check(x, y[:, 0], squares).independent
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("settings", [{"weight": torch.tensor([1.0, 1000.0])}, {"ignore_index": 1}])
 def test_check_sees_a_mean_that_divides_by_what_the_targets_are(settings):
     x, y = torch.randn(6, 3), torch.tensor([0, 1, 0, 0, 1, 0])

@@ -1,9 +1,13 @@
 """Sum: what it promises, that it is released once, merged, saved and reduced exactly, and what it refuses."""
 
 import copy
+import io
 import math
+import os
 import pickle
+import resource
 import shutil
+import signal
 import sys
 import threading
 from fractions import Fraction
@@ -39,6 +43,16 @@ def test_what_it_promises():
     assert s.theorem.name == "gradients"
     assert "Gaussian mechanism" in s.explain()
     assert "docs/theorems/gradients.md" in s.explain()
+
+
+@pytest.mark.parametrize("norms", [[math.sqrt(2)] * 2, [1.0] * 4, [0.1] * 100, [math.nextafter(2.0, 0)], [1e-6, 1.0]])
+def test_several_norms_have_one_limit_of_at_most_two_to_the_25(norms):
+    s = Sum(norms, 1.0)
+    squares = sum(k * k for k in s.layers)
+    assert (s.grid.limit - 1) ** 2 < squares <= s.grid.limit**2
+    assert s.grid.limit <= 2**25
+    assert max(s.layers) < 2**25
+    assert (s.grid.limit == 2**25) == (norms == [math.sqrt(2)] * 2)
 
 
 def test_the_sum_is_that_of_the_clipped_integers():
@@ -86,10 +100,10 @@ def at_once(*actions):
 
 
 def test_threads_that_release_one_sum_get_it_once(tmp_path):
-    for _ in range(40):
+    for i in range(40):
         s, other = Sum(1.0, 1.0), Sum(1.0, 1.0)
         s.add(batch())
-        found = at_once(s.release, s.release, partial(other.merge, s), partial(s.save, tmp_path / "s"))
+        found = at_once(s.release, s.release, partial(other.merge, s), partial(s.save, tmp_path / f"{i}"))
         errors = [str(x) for x in found if isinstance(x, ValueError)]
         assert len(errors) == 3
         assert len({error for error in errors if "make a new Sum" in error}) == 1
@@ -211,10 +225,117 @@ def test_a_file_is_loaded_once_as_two_sums_could_be_released_twice(tmp_path):
     with pytest.raises(FileNotFoundError, match="can be loaded once"):
         Sum.load(saved)
     assert list(tmp_path.iterdir()) == []
-    saved.touch()
-    with pytest.raises(EOFError):
-        Sum.load(saved)
-    assert list(tmp_path.iterdir()) == [saved]  # what cannot be read stays
+
+
+def saved_by_torch(path):
+    torch.save(torch.nn.Linear(2, 2).state_dict(), path)
+
+
+def half_a_sum(path):
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+    s.save(path)
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+@pytest.mark.parametrize("make", [Path.touch, saved_by_torch, half_a_sum, lambda path: path.write_text("notes")])
+def test_a_file_that_is_no_sum_stays_as_it_is(tmp_path, make):
+    path = tmp_path / "file"
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="it stays as it is"):
+        Sum.load(path)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == before
+
+
+def test_a_sum_is_saved_in_a_new_file_or_not_at_all(tmp_path):
+    s, path = Sum(1.0, 1.0), tmp_path / "s"
+    s.add(batch())
+    path.write_text("notes")
+    with pytest.raises(FileExistsError, match="give another"):
+        s.save(path)
+    assert path.read_text() == "notes"
+    for wrong in (io.BytesIO(), 3, None):
+        with pytest.raises(TypeError, match="is no path"):
+            s.save(wrong)
+        with pytest.raises(TypeError, match="is no path"):
+            Sum.load(wrong)
+    s.release()
+
+
+def test_a_sum_whose_saving_failed_is_not_released_as_well(tmp_path):
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # as if the disk were full
+    try:
+        with pytest.raises((OSError, RuntimeError)):
+            s.save(tmp_path / "s")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with pytest.raises(ValueError, match="has been saved"):
+        s.release()
+
+
+def released_in_a_fork(s):
+    """What a child process gets of it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writing, str(s.release()).encode())
+        except ValueError as refused:
+            os.write(writing, str(refused).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        found = answer.read()
+    os.waitpid(child, 0)
+    return found
+
+
+def test_a_forked_process_cannot_release_it_too():
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+    assert "was forked from" in released_in_a_fork(s)
+    with s._turn():  # where the parent is in the middle of a method the child does not wait for it
+        assert "was forked from" in released_in_a_fork(s)
+    s.release()
+
+
+def test_a_signal_handler_cannot_use_a_sum_in_the_middle_of_a_method(tmp_path):
+    released, refused = [], []
+    s = Sum(1.0, 1.0)
+    s.add(batch())
+
+    def handler(*_):
+        try:
+            released.append(s.release())
+        except ValueError as error:
+            refused.append(str(error))
+
+    class Interrupting:
+        """A list of rows' presence; asking how long it is comes in the middle of `add`."""
+
+        def __len__(self):
+            signal.raise_signal(signal.SIGUSR1)
+            return 5
+
+        def __iter__(self):
+            return iter([True] * 5)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        s.add(batch(), present=Interrupting())
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert released == []
+    assert len(refused) == 1
+    assert "a signal handler interrupted a method" in refused[0]
+    assert s.examples == 10
+    s.release()
 
 
 BAD = [
@@ -286,7 +407,7 @@ def reduced(rank, port, folder):
     s.add(mine)
     s.all_reduce()
     errors = []
-    for wrong in (s.release, s.all_reduce):
+    for wrong in (s.release, s.all_reduce, partial(s.add, mine)):
         try:
             wrong()
         except ValueError as error:
@@ -327,6 +448,7 @@ def test_two_processes_reduce_integers_and_release_the_same_ones(tmp_path, free_
             assert float((flat(noisy) - exact).double().abs().max()) < 10 * 2**24  # one draw of noise, not two
         assert "call release(group)" in errors[0]
         assert "once per rank" in errors[1]
-        assert "give the group of all_reduce" in errors[2]
-        assert "not in the group" in errors[3]
-        assert "other norms, noise or parameters" in errors[4]
+        assert "add before" in errors[2]
+        assert "give the group of all_reduce" in errors[3]
+        assert "not in the group" in errors[4]
+        assert "other norms, noise or parameters" in errors[5]

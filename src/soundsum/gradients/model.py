@@ -16,7 +16,7 @@ from typing import Any
 from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 
 BITS = 24
-"""K is in [2^24, 2^25): 2^38 clipped gradients fit 64 bits, and 32 of them 31 bits."""
+"""K is in [2^24, 2^25), with several norms at most 2^25: 2^38 clipped gradients fit 64 bits, and 32 of them 31 bits."""
 
 ROOM = 29
 """A rounded coordinate is below 2^29 steps; an example that has larger ones is rounded to coarser steps."""
@@ -60,7 +60,7 @@ class Grid:
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one example can move the sum in L2: K steps, at most the norm asked for."""
+        """How far one example can move the sum in L2: K steps, at most the norm asked for (of several: rounded up)."""
         return self.limit * self.step
 
 

@@ -10,23 +10,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from soundsum.gradients.needs import need, torch
 from soundsum.gradients.sampling import EMPTY, place
-
-
-@dataclass(frozen=True)
-class Ticket:
-    """What one part of a batch is: `batch` numbers the draws of coins, `present` says which rows hold an example."""
-
-    batch: int
-    part: int
-    last: bool
-    present: list[bool]
+from soundsum.gradients.tickets import Tickets, forget, module_of
 
 
 @dataclass(frozen=True)
@@ -50,7 +40,7 @@ class Rows:
         )
 
 
-class Slots:
+class Slots(Tickets):
     """A public number of rows, fixed for the run.
 
     model: the module whose per-example gradients are taken (one wrapped by Opacus, or any other for `check`).
@@ -60,39 +50,13 @@ class Slots:
     def __init__(self, model: Any, size: int) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"size={size!r}: the number of slots is a whole number, 1 or more")
-        self.model, self.size = model, size
-        self.numbers = count()
-        self.waiting: list[Ticket] = []  # of batches that were fetched and not trained on
+        super().__init__(model)
+        self.size = size
 
     def fill(self, examples: Sequence[Any], dummy: Any) -> tuple[list[Any], list[bool]]:
         """The examples in random slots, the dummy in the others, and which is which (for `Sum.add(present=...)`)."""
         placed = place(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
-
-    def hand_out(self, ticket: Ticket) -> None:
-        """A loader says what it gives next."""
-        self.waiting.append(ticket)
-
-    def withdraw(self, tickets: Sequence[Ticket]) -> None:
-        """Those batches will not be trained on any more."""
-        self.waiting = [ticket for ticket in self.waiting if ticket not in tickets]
-
-    def take(self, rows: int) -> Ticket:
-        """What the batch is that was just trained on; each is asked for once."""
-        if not self.waiting:
-            raise ValueError(
-                "it is not known which rows are dummies: take each batch from the data loader that make_private gave, "
-                "one step for each (soundsum.gradients.opacus.BatchMemoryManager splits them)"
-            )
-        if len(self.waiting) > 1:
-            raise ValueError(
-                f"{len(self.waiting)} batches were fetched and not stepped on, so it is not known whose gradients "
-                "these are: step on each before the next is fetched; optimizer.drop() gives up those fetched so far"
-            )
-        ticket = self.waiting.pop()
-        if len(ticket.present) != rows:
-            raise ValueError(f"{rows} rows of gradients for a batch of {len(ticket.present)}: train on whole batches")
-        return ticket
 
     def check(self, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any], trials: int = 8) -> Rows:
         """Tries whether rows see each other: changes some rows of a batch and compares the others' gradients, as bits.
@@ -106,7 +70,7 @@ class Slots:
         if not isinstance(targets, torch.Tensor) or targets.ndim == 0 or len(targets) != self.size:
             raise ValueError(f"targets are a {type(targets).__name__}: give a tensor with one for each of the rows")
         model = self.model if _has_hooks(self.model) else _hooked(self.model)
-        first = per_example(model, inputs, targets, loss)
+        first = _seeded(model, inputs, targets, loss)
         changed, largest = 0, 0.0
         for trial in range(trials):
             kept = torch.arange(self.size) % 2 == trial % 2
@@ -117,7 +81,7 @@ class Slots:
                 other[~kept] = 0
             aims = targets.clone()
             aims[~kept] = targets[trial * self.size // trials] if trial // 2 % 2 else torch.zeros_like(targets[0])
-            again = per_example(model, other, aims, loss)
+            again = _seeded(model, other, aims, loss)
             differences = [
                 (a[kept].double() - b[kept].double()).abs().nan_to_num(float("inf")).max().item()
                 for a, b in zip(first, again, strict=True)
@@ -131,10 +95,11 @@ class Slots:
 def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
     """The gradients of each example: those that the model's own hooks collect, or by differentiating row by row."""
     if _has_hooks(model):
-        _forget(model)
-        loss(model(inputs), targets).backward()
-        found = [p.grad_sample.clone() for p in model.parameters() if p.requires_grad]
-        _forget(model)
+        module = module_of(model)
+        _clear(model)
+        loss(module(inputs), targets).backward()
+        found = [p.grad_sample.clone() for p in module.parameters() if p.requires_grad]
+        _clear(model)
         return found
     state = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
 
@@ -143,6 +108,13 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any]
 
     rows = torch.func.vmap(torch.func.grad(of_one), in_dims=(None, 0, 0))(state, inputs, targets)
     return [rows[name] for name in state]
+
+
+def _seeded(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
+    """With the same randomness each time, and afterwards as if none had been used: dropout is no sight of others."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return per_example(model, inputs, targets, loss)
 
 
 def _has_hooks(model: Any) -> bool:
@@ -154,11 +126,6 @@ def _hooked(model: Any) -> Any:
     return need("opacus").GradSampleModule(copy.deepcopy(model))
 
 
-def _forget(model: Any) -> None:
-    """What earlier passes left with the hooks: gradients, and activations that no backward pass has used."""
-    model.zero_grad()
-    for p in model.parameters():
-        p.grad_sample, p._forward_counter = None, 0
-    for module in model.modules():
-        if hasattr(module, "activations"):
-            module.activations = []
+def _clear(model: Any) -> None:
+    module_of(model).zero_grad()
+    forget(model)

@@ -17,7 +17,7 @@ from soundsum.arithmetic.words import number
 from soundsum.gradients import group as groups
 from soundsum.gradients.adding import add_batch, work_out
 from soundsum.gradients.batches import limits_of, matrices, tensors_of
-from soundsum.gradients.files import read_once
+from soundsum.gradients.files import new_file, read_once
 from soundsum.gradients.model import Grid
 from soundsum.gradients.needs import torch
 from soundsum.gradients.noise import MOST_SIGMA, add_noise
@@ -28,6 +28,9 @@ from soundsum.gradients.turns import Turns, in_turn
 
 if TYPE_CHECKING:
     from soundsum.methods.method import Theorem
+
+SAVED = {"terms", "examples", "parts", "pieces", "shapes"}
+"""What a file of a sum holds."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Noisy:
         return self.totals.shaped()
 
     def floats(self, dtype: Any = None) -> list[Any]:
-        """The sum in the gradients' own units, as float32 or another float type: rounded once, as the step is 2^a."""
+        """The sum in the gradients' own units, as float32 or another float type; 16-bit types by way of float32."""
         dtype = dtype or torch.float32
         working = dtype if dtype == torch.float64 else torch.float32
         pieces = [piece.to(working).mul_(float(self.step)).to(dtype) for piece in self.totals.pieces]
@@ -96,6 +99,8 @@ class Sum(Turns):
         present: which rows hold an example (see `Slots`); the others hold a dummy and count as zero.
         """
         self._require_open()
+        if self._reduced:
+            raise ValueError("add(): after all_reduce what one rank adds would not be in the others' sums; add before")
         tensors = tensors_of(gradients)
         shapes = [tuple(g.shape[1:]) for g in tensors]
         if self._totals is not None and shapes != self._totals.shapes:
@@ -208,20 +213,21 @@ class Sum(Turns):
 
     @in_turn
     def save(self, path: Any) -> None:
-        """Writes the integers to a file, for `Sum.load` and `merge` elsewhere; this sum cannot be used any more."""
+        """Writes the integers to a new file, for `Sum.load` and `merge` elsewhere; this sum cannot be used any more."""
         self._require_open()
         if self._reduced:
             raise ValueError("save(): after all_reduce a sum holds other ranks' examples too; save before it")
         totals = self._known().cpu()
         state = {"terms": self._terms(), "examples": self.examples, "parts": sorted(self.parts),
                  "pieces": totals.pieces, "shapes": totals.shapes}  # fmt: skip
-        torch.save(state, path)
-        self._closed = "has been saved, for another to merge"
+        with new_file(path) as file:
+            self._closed = "has been saved, for another to merge"  # whatever happens while it is written
+            torch.save(state, file)
 
     @classmethod
     def load(cls, path: Any) -> Sum:
         """A saved sum. The file is gone then: another sum from it could be released too."""
-        state = read_once(path)
+        state = read_once(path, SAVED)
         exponent, limit, layers, multiplier = state["terms"]
         loaded = cls(1, multiplier)
         loaded.grid, loaded.layers = Grid(exponent, limit), None if layers is None else tuple(layers)

@@ -18,8 +18,8 @@ from opacus.accountants.utils import get_noise_multiplier
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
-from soundsum.gradients.opacus.loading import poisson_loader, slot_loader
-from soundsum.gradients.opacus.optimizers import DistributedDPOptimizer, DPOptimizer
+from soundsum.gradients.opacus.loading import TicketLoader, poisson_loader, slot_loader
+from soundsum.gradients.opacus.optimizers import LIVE, DistributedDPOptimizer, DPOptimizer, refuse_second
 from soundsum.gradients.opacus.refusals import (
     refuse_accountant,
     refuse_dataset,
@@ -30,6 +30,7 @@ from soundsum.gradients.opacus.refusals import (
 from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
 from soundsum.gradients.slots import Slots
 from soundsum.gradients.sums import Sum
+from soundsum.gradients.tickets import Tickets
 
 ASSUMED = "gradients assumed independent of the other rows"
 OVERFLOW = "soundsum_overflow"
@@ -58,7 +59,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         module: Any,
         optimizer: Any,
         data_loader: Any,
-        noise_multiplier: float,
+        noise_multiplier: Any,
         max_grad_norm: Any,
         sample_rate: Any = None,
         expected_batch_size: Any = None,
@@ -78,7 +79,8 @@ class PrivacyEngine(opacus.PrivacyEngine):
         """Opacus's make_private. These are new, or differ:
 
         sample_rate: the probability with which a record is in a batch ("1/256" too); never from the data's length.
-        expected_batch_size: what the noisy sum is divided by; a public number of your choice.
+        expected_batch_size: what the noisy sum is divided by; a public number of your choice. With loss_reduction="sum"
+            it is not divided.
         max_size: the most records the data can have, a public number; more are refused.
         slots: how many rows every batch has; by default so many that a batch is larger with probability below 2^-64.
             False: batches as they come, and the result assumes that rows do not see each other.
@@ -87,6 +89,8 @@ class PrivacyEngine(opacus.PrivacyEngine):
         """
         use_slots = slots is not False
         filled: Slots | None
+        desk: Tickets
+        loader: TicketLoader
         refuse_settings(
             loss_reduction=loss_reduction,
             slots=use_slots,
@@ -101,18 +105,20 @@ class PrivacyEngine(opacus.PrivacyEngine):
         refuse_dataset(data_loader.dataset)
         q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader)
         _require_parameters(module, optimizer)
+        refuse_second(module)
         world = _world(module)
         ranks = 1 if world is None else torch.distributed.get_world_size(world)
         if use_slots:
             size = _size(slots, q, most, ranks)
-            filled = Slots(module, size)
+            filled = desk = Slots(module, size)
             loader = slot_loader(data_loader, q, filled, dummy, world)
             chance = overflow(q * most, size) if size < most else Fraction(0)
             assumptions: tuple[str, ...] = (SEPARATE,)
         else:
             if world is not None:
                 raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
-            filled, loader, chance, assumptions = None, poisson_loader(data_loader, q), Fraction(0), (ASSUMED,)
+            filled, desk = None, Tickets(module)
+            loader, chance, assumptions = poisson_loader(data_loader, q, desk), Fraction(0), (ASSUMED,)
         prepared = self._prepare_model(
             module,
             batch_first=batch_first,
@@ -122,8 +128,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             wrap_model=wrap_model,
         )
         prepared.forbid_grad_accumulation()
-        if filled is not None:
-            filled.model = prepared
+        desk.watch(prepared)
         self.slots, self.overflow, self.assumptions = filled, max(self.overflow, chance), assumptions
         kind = DPOptimizer if world is None else DistributedDPOptimizer
         private = kind(
@@ -132,10 +137,11 @@ class PrivacyEngine(opacus.PrivacyEngine):
             max_grad_norm=max_grad_norm,
             expected_batch_size=expected,
             loss_reduction=loss_reduction,
-            slots=self.slots,
+            slots=desk,
         )
+        LIVE.add(private)
         private.attach_step_hook(self.accountant.get_optimizer_hook_fn(sample_rate=rate_from_above(q)))
-        self._promise = _promise(q, noise_multiplier, self.slots, self.overflow, self.assumptions)
+        self._promise = _promise(q, private.noise_multiplier, self.slots, self.overflow, self.assumptions)
         return prepared, private, loader
 
     def make_private_with_epsilon(

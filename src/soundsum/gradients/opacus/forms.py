@@ -22,35 +22,47 @@ def form(batch: Any, within: tuple[int, ...] = ()) -> Any:
     >>> form({"x": torch.zeros(2, 3), "names": ["a", "bc"]})
     {'x': ((2, 3), torch.float32), 'names': [None, None]}
     """
+    if isinstance(batch, SINGLE) or id(batch) in within:
+        return None
+    contents, attributes, within = _contents(batch), _attributes(batch), (*within, id(batch))
+    if contents is None and attributes is None:
+        raise ValueError(
+            f"a batch holds a {type(batch).__name__}, in which shapes that depend on the examples cannot be seen; let "
+            "collate_fn give tensors, in tuples, lists, dicts or objects with attributes"
+        )
+    if isinstance(contents, dict):
+        contents = {key: form(value, within) for key, value in contents.items()}
+    elif isinstance(contents, list):
+        contents = [form(value, within) for value in contents]
+    if contents is not None and not attributes:
+        return contents
+    return type(batch), contents, {name: form(value, within) for name, value in (attributes or {}).items()}
+
+
+def _contents(batch: Any) -> Any:
+    """The parts of a container in a dict or list, the shape and type of a tensor; None for other objects."""
     if isinstance(batch, torch.Tensor):
         return _of_tensor(batch)
     if isinstance(batch, np.ndarray) and batch.dtype != object:
         return batch.shape, batch.dtype
-    if isinstance(batch, SINGLE) or id(batch) in within:
-        return None
-    within = (*within, id(batch))
     if isinstance(batch, Mapping):
-        return {key: form(value, within) for key, value in batch.items()}
-    if isinstance(batch, tuple | list | np.ndarray):
-        return [form(value, within) for value in batch]
-    return type(batch), form(_attributes(batch), within)
+        return dict(batch.items())
+    return list(batch) if isinstance(batch, tuple | list | np.ndarray) else None
 
 
 def _of_tensor(x: torch.Tensor) -> Any:
     if x.is_nested:
-        return [_of_tensor(part) for part in x.unbind()]
+        return tuple(_of_tensor(part) for part in x.unbind())
     if x.layout != torch.strided:
         return tuple(x.shape), x.dtype, x._nnz()
     return tuple(x.shape), x.dtype
 
 
-def _attributes(batch: Any) -> dict[str, Any]:
+def _attributes(batch: Any) -> dict[str, Any] | None:
+    """By name; None where an object cannot have any."""
     names = [name for kind in type(batch).__mro__ for name in _slots(kind)]
     if not names and not hasattr(batch, "__dict__"):
-        raise ValueError(
-            f"a batch holds a {type(batch).__name__}, in which shapes that depend on the examples cannot be seen; let "
-            "collate_fn give tensors, in tuples, lists, dicts or objects with attributes"
-        )
+        return None
     return {name: getattr(batch, name) for name in names if hasattr(batch, name)} | getattr(batch, "__dict__", {})
 
 

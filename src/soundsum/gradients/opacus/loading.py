@@ -7,18 +7,19 @@ rank 0 draws who is where, and each rank gets its part of the slots.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from opacus.data_loader import wrap_collate_with_empty
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from soundsum.gradients.opacus.forms import form
 from soundsum.gradients.sampling import EMPTY, coins, place
-from soundsum.gradients.slots import Slots, Ticket
+from soundsum.gradients.slots import Slots
+from soundsum.gradients.tickets import Ticket, Tickets
 
 
 class Padded(Dataset):
@@ -45,15 +46,19 @@ def dummy_like(example: Any) -> Any:
     if isinstance(example, Mapping):
         return {key: dummy_like(value) for key, value in example.items()}
     if isinstance(example, tuple | list):
-        return type(example)(map(dummy_like, example))
+        return _rebuilt(example, map(dummy_like, example))
     raise ValueError(f"no dummy is known for examples with a {type(example).__name__}; give one with dummy=")
 
 
 class PoissonBatches(Sampler[list[int]]):
-    """Batches of indices: each record in each batch with probability q."""
+    """Batches of indices: each record in each batch with probability q.
 
-    def __init__(self, records: int, q: Fraction) -> None:
-        self.records, self.q = records, q
+    `tickets` says what each batch is that the newest iterator drew; each iterator has its own.
+    """
+
+    def __init__(self, records: int, q: Fraction, desk: Tickets) -> None:
+        self.records, self.q, self.desk = records, q, desk
+        self.tickets: deque[Ticket] = deque()
 
     @property
     def steps(self) -> int:
@@ -64,23 +69,25 @@ class PoissonBatches(Sampler[list[int]]):
         return self.steps
 
     def __iter__(self) -> Iterator[list[int]]:
-        for _ in range(self.steps):
-            yield self.draw().tolist()
+        self.tickets = deque()
+        return self._parts(self.tickets)
 
     def draw(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         return np.flatnonzero(coins(self.q, self.records))
 
+    def _parts(self, tickets: deque[Ticket]) -> Iterator[list[int]]:
+        for _ in range(self.steps):
+            members = self.draw().tolist()
+            tickets.append(Ticket(next(self.desk.numbers), 0, True, [True] * len(members)))
+            yield members
+
 
 class SlotBatches(PoissonBatches):
-    """The same in slots, whole or in parts of a physical size.
-
-    `tickets` says what each part is that the newest iterator drew; each iterator has its own.
-    """
+    """The same in slots, whole or in parts of a physical size."""
 
     def __init__(self, records: int, q: Fraction, slots: Slots, physical: int | None = None, world: Any = None) -> None:
-        super().__init__(records, q)
+        super().__init__(records, q, slots)
         self.slots, self.physical, self.world = slots, physical, world
-        self.tickets: deque[Ticket] = deque()
 
     @property
     def rows(self) -> int:
@@ -95,10 +102,6 @@ class SlotBatches(PoissonBatches):
 
     def __len__(self) -> int:
         return self.steps * len(self.widths)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        self.tickets = deque()
-        return self._parts(self.tickets)
 
     def _parts(self, tickets: deque[Ticket]) -> Iterator[list[int]]:
         for _ in range(self.steps):
@@ -119,59 +122,96 @@ class SlotBatches(PoissonBatches):
         return box[0][rank * width : (rank + 1) * width]
 
 
-class SlotLoader(DataLoader):
+class TicketLoader(DataLoader):
     """Gives the batches, and hands out a ticket for each, which the optimizer takes.
 
-    A batch has the form of one that holds dummies alone, which is public. `form` is that of a whole batch, found before
-    any example was collated: a collate_fn that has another one later remembers what it saw.
+    The newest iterator alone works: workers that persist give an older one the batches of the newest.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        loaded = super().__iter__()
+        return self._handed_out(loaded, self.batch_sampler.tickets)
+
+    def require_form(self, batch: Any, ticket: Ticket) -> None:
+        """Without slots a batch is taken as it comes."""
+
+    def _handed_out(self, loaded: Iterator[Any], tickets: deque[Ticket]) -> Iterator[Any]:
+        batches: PoissonBatches = self.batch_sampler
+        handed_out: list[Ticket] = []
+        while True:
+            if batches.tickets is not tickets:
+                raise ValueError("the data loader was iterated anew, which ends this iterator; go on with the newest")
+            try:
+                batch = next(loaded)
+            except StopIteration:
+                break
+            ticket = tickets.popleft()
+            self.require_form(batch, ticket)
+            batches.desk.hand_out(ticket)
+            handed_out.append(ticket)
+            yield batch
+        batches.desk.withdraw(handed_out)  # those that were only looked at
+
+
+class SlotLoader(TicketLoader):
+    """The same in slots: a batch has the form of one that holds dummies alone, which is public.
+
+    `form` is that of a whole batch, found before any example was collated: a collate_fn that has another one later
+    remembers what it saw.
     """
 
     form: Any
+    expected: dict[int, Any]
 
     def __iter__(self) -> Iterator[Any]:
         batches: SlotBatches = self.batch_sampler
-        whole = self.form_of_dummies(batches.rows)
-        if whole != self.form:
+        if self.form_of_dummies(batches.rows) != self.form:
             raise ValueError(
                 "collate_fn gives dummies another shape than at first, so it remembers examples it saw (the longest?); "
                 "bring every example to one public shape"
             )
-        expected = {rows: self.form_of_dummies(rows) for rows in set(batches.widths)}
-        loaded = super().__iter__()
-        return self._checked(loaded, batches.tickets, batches.slots, expected)
+        self.expected = {rows: self.form_of_dummies(rows) for rows in set(batches.widths)}
+        return super().__iter__()
 
     def form_of_dummies(self, rows: int) -> Any:
         return form(self.collate_fn([self.dataset.dummy] * rows))
 
-    def _checked(
-        self, loaded: Iterator[Any], tickets: deque[Ticket], slots: Slots, expected: dict[int, Any]
-    ) -> Iterator[Any]:
-        handed_out: list[Ticket] = []
-        for batch in loaded:
-            ticket = tickets.popleft()
-            if form(batch) != expected[len(ticket.present)]:
-                raise ValueError(
-                    "a batch's shape or type depends on its examples (padded to the longest?), which everybody in it "
-                    "can see; bring every example to one public shape and type, and the dummy too"
-                )
-            slots.hand_out(ticket)
-            handed_out.append(ticket)
-            yield batch
-        slots.withdraw(handed_out)  # those that were only looked at
+    def require_form(self, batch: Any, ticket: Ticket) -> None:
+        if form(batch) != self.expected[len(ticket.present)]:
+            raise ValueError(
+                "a batch's shape or type depends on its examples (padded to the longest?), which everybody in it "
+                "can see; bring every example to one public shape and type, and the dummy too"
+            )
 
 
-def poisson_loader(loader: Any, q: Fraction) -> Any:
+def collate_any(rows: list[Any], *, collate_fn: Any, empty: Any) -> Any:
+    return collate_fn(rows) if rows else empty
+
+
+def emptied(batch: Any) -> Any:
+    """A batch of the same kind with no rows."""
+    if isinstance(batch, torch.Tensor | np.ndarray):
+        return batch[:0]
+    if isinstance(batch, Mapping):
+        return {key: emptied(value) for key, value in batch.items()}
+    if isinstance(batch, tuple | list):
+        return _rebuilt(batch, [emptied(part) for part in batch if not isinstance(part, str | bytes | int | float)])
+    raise ValueError(
+        f"slots=False: no batch without rows is known for a {type(batch).__name__}; let collate_fn give tensors, in "
+        "tuples, lists or dicts, or use slots"
+    )
+
+
+def _rebuilt(like: Any, parts: Iterable[Any]) -> Any:
+    """A tuple or list of the same kind, with names where it has them."""
+    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+
+
+def poisson_loader(loader: Any, q: Fraction, desk: Tickets) -> TicketLoader:
     """Without slots: batches as large as they come, of no rows too."""
-    example = loader.dataset[0]
-    parts = example if isinstance(example, tuple | list) else [example]
-    collate = wrap_collate_with_empty(
-        collate_fn=loader.collate_fn,
-        sample_empty_shapes=[(0, *getattr(part, "shape", ())) for part in parts],
-        dtypes=[getattr(part, "dtype", type(part)) for part in parts],
-    )
-    return DataLoader(
-        loader.dataset, batch_sampler=PoissonBatches(len(loader.dataset), q), collate_fn=collate, **settings(loader)
-    )
+    collate = partial(collate_any, collate_fn=loader.collate_fn, empty=emptied(loader.collate_fn([loader.dataset[0]])))
+    batches = PoissonBatches(len(loader.dataset), q, desk)
+    return TicketLoader(loader.dataset, batch_sampler=batches, collate_fn=collate, **settings(loader))
 
 
 def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) -> SlotLoader:

@@ -5,33 +5,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+import gc
+from typing import Any, NoReturn
+from weakref import WeakSet
 
 import opacus.optimizers
 import torch
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 
 from soundsum.gradients.opacus.refusals import AMP
-from soundsum.gradients.slots import Slots, Ticket
 from soundsum.gradients.sums import Sum
+from soundsum.gradients.terms import exact_multiplier
+from soundsum.gradients.tickets import Ticket, Tickets
+
+LIVE: WeakSet[DPOptimizer] = WeakSet()
+"""The optimizers that make_private gave and that still exist."""
 
 
 class DPOptimizer(opacus.optimizers.DPOptimizer):
-    """One step: clip and add in integers, add the rounded Gaussian, divide by the batch size expected.
+    """One step: clip and add in integers, add the rounded Gaussian, divide by the batch size expected (of a mean loss).
 
-    slots: which rows are dummies; without it every row is an example. max_grad_norm: a list clips each parameter apart.
+    slots: which batch it is and which rows are dummies; without it every row is an example.
+    max_grad_norm: a list clips each parameter apart.
     """
 
     def __init__(
         self,
         optimizer: Any,
         *,
-        noise_multiplier: float,
+        noise_multiplier: Any,
         max_grad_norm: Any,
         expected_batch_size: Any,
         loss_reduction: str = "mean",
-        slots: Slots | None = None,
+        slots: Tickets | None = None,
     ) -> None:
+        noise_multiplier = float(
+            exact_multiplier(noise_multiplier)
+        )  # the accountant's and the sum's are the same float
         Sum(max_grad_norm, noise_multiplier)  # what is wrong with them is said now
         super().__init__(
             optimizer,
@@ -42,31 +52,31 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         )
         self.slots = slots
         self._sum: Sum | None = None
-        self._terms: tuple[Any, Any] | None = None
+        self._terms: tuple[Any, ...] = ()
         self._ticket: Ticket | None = None  # of the part that was added last
 
     def clip_and_accumulate(self) -> None:
-        gradients = self.grad_samples
-        for p in self.params:
-            _check_processed_flag(p.grad_sample)
+        if self.slots is not None:
+            self.slots.require_one()
+        gradients = self._gradients()
         ticket = None if self.slots is None else self.slots.take(len(gradients[0]))
         self._require_next(ticket)
-        terms = (self.max_grad_norm, self.noise_multiplier)
         if self._sum is None:
-            self._sum, self._terms = Sum(*terms), terms
-        elif terms != self._terms:
-            raise ValueError(
-                "the clipping norm or the noise multiplier changed within a batch; step the scheduler after a whole one"
-            )
+            self._sum, self._terms = Sum(self.max_grad_norm, self.noise_multiplier), self._now()
+        self._require_terms()
         self._sum.add(gradients, present=None if ticket is None else ticket.present)
         self._ticket = ticket
         for p, total in zip(self.params, self._sum.running(), strict=True):
             p.summed_grad = total
             _mark_as_processed(p.grad_sample)
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.grad = None  # the plain gradient; one of a parameter that was frozen meanwhile would be stepped on
 
     def add_noise(self) -> None:
         if self._sum is None:
             raise ValueError("there is nothing to release: clip_and_accumulate comes first")
+        self._require_terms()
         for p in self.params:
             _check_processed_flag(p.summed_grad)
         noisy = self._sum.release(self._group())
@@ -75,6 +85,19 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         for i, p in enumerate(self.params):
             p.grad = made[p.dtype][i].view_as(p)
             _mark_as_processed(p.summed_grad)
+
+    def pre_step(self, closure: Any = None) -> bool:
+        """Opacus's own, but the accountant's hook comes first: whatever interrupts a step, what is released counts."""
+        self.clip_and_accumulate()
+        if self._check_skip_next_step():
+            self._is_last_step_skipped = True
+            return False
+        if self.step_hook:
+            self.step_hook(self)
+        self.add_noise()
+        self.scale_grad()
+        self._is_last_step_skipped = False
+        return True
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         super().zero_grad(set_to_none)
@@ -94,6 +117,37 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             self.slots.withdraw(self.slots.waiting)
         self._is_last_step_skipped = False
         self.zero_grad()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a private optimizer is not copied or pickled, as both would step on the same batches; keep its "
+            "state_dict(), and call load_state_dict on the one that make_private gave"
+        )
+
+    def _gradients(self) -> list[Any]:
+        """Of each example, by parameter, once."""
+        if not self.params:
+            raise ValueError("none of the optimizer's parameters is trained (requires_grad); unfreeze some")
+        for p in self.params:
+            if isinstance(getattr(p, "grad_sample", None), list):
+                raise ValueError(
+                    "the gradients of several passes are there, in which a record would count more than once; one "
+                    "backward pass for each step, and forbid_grad_accumulation() on the module again"
+                )
+        gradients: list[Any] = self.grad_samples
+        for p in self.params:
+            _check_processed_flag(p.grad_sample)
+        return gradients
+
+    def _now(self) -> tuple[Any, ...]:
+        return self.max_grad_norm, self.noise_multiplier, list(map(id, self.params))
+
+    def _require_terms(self) -> None:
+        if self._terms != self._now():
+            raise ValueError(
+                "the clipping norm, the noise multiplier or what is trained changed within a batch; step the scheduler "
+                "and freeze parameters after a whole one"
+            )
 
     def _check_skip_next_step(self, pop_next: bool = True) -> bool:
         """Where the batch has further parts."""
@@ -135,3 +189,19 @@ class DistributedDPOptimizer(DPOptimizer):
 
     def _group(self) -> Any:
         return torch.distributed.group.WORLD
+
+
+def refuse_second(module: Any) -> None:
+    """Two would each clip and account for their own part of one backward pass, with tickets of different batches."""
+    if _shared(module):
+        gc.collect()  # one that nobody holds any more may be waiting for it
+    if _shared(module):
+        raise ValueError(
+            "the module has parameters of another private optimizer: use one optimizer with two parameter groups, or "
+            "delete the earlier one first (del optimizer)"
+        )
+
+
+def _shared(module: Any) -> bool:
+    mine = set(module.parameters())
+    return any(p in mine for other in LIVE for group in other.param_groups for p in group["params"])

@@ -81,10 +81,10 @@ def refuse_module(module: Any) -> None:
                 f"{name or 'the module'} is a {type(layer).__name__}, which normalises each example by the others, so "
                 "no gradient is of one example alone; use GroupNorm (PrivacyEngine.get_compatible_module replaces it)"
             )
-        if getattr(layer, "track_running_stats", False):
+        if any(getattr(layer, kept, None) is not None for kept in ("running_mean", "running_var")):
             raise ValueError(
                 f"{name or 'the module'} ({type(layer).__name__}) keeps running statistics of the examples, which are "
-                "not noised; set track_running_stats=False"
+                "not noised; make the layer with track_running_stats=False (setting it later keeps them)"
             )
         if getattr(layer, "max_norm", None) is not None and isinstance(layer, embeddings):
             raise ValueError(

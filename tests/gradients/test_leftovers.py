@@ -1,0 +1,287 @@
+"""What is left of one batch never gets into a step on another, and a step releases its own batch once."""
+
+import copy
+import os
+import pickle
+
+import pytest
+import torch
+from tests.gradients.test_tickets import accounted, backward
+from tests.gradients.training import data, model, private, train
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import soundsum as ss
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+AS_THEY_COME = {"slots": False, "loss_reduction": "sum"}
+BOTH = pytest.mark.parametrize("settings", [{}, AS_THEY_COME])
+
+
+def test_a_parameter_that_is_frozen_before_the_step_stays_as_it_was():
+    _, net, optimizer, loader = private()
+    backward(net, next(iter(loader)))
+    first, *others = net.parameters()
+    first.requires_grad_(False)
+    before = [p.detach().clone() for p in net.parameters()]
+    optimizer.step()
+    assert torch.equal(first, before[0])
+    assert first.grad is None
+    assert not any(torch.equal(p, old) for p, old in zip(others, before[1:], strict=True))
+
+
+def test_a_step_with_nothing_to_train_is_refused():
+    engine, net, optimizer, loader = private()
+    backward(net, next(iter(loader)))
+    before = [p.detach().clone() for p in net.parameters()]
+    net.requires_grad_(False)
+    with pytest.raises(ValueError, match="unfreeze some"):
+        optimizer.step()
+    assert all(map(torch.equal, before, net.parameters()))
+    assert accounted(engine) == 0
+
+
+def test_what_is_trained_cannot_change_between_the_sum_and_its_release():
+    _, net, optimizer, loader = private()
+    backward(net, next(iter(loader)))
+    optimizer.clip_and_accumulate()
+    next(net.parameters()).requires_grad_(False)
+    with pytest.raises(ValueError, match="freeze parameters after a whole one"):
+        optimizer.add_noise()
+
+
+class Folds(nn.Module):
+    """Each example becomes many rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x.reshape(-1, 2))
+
+
+@BOTH
+def test_one_record_in_several_rows_is_refused(settings):
+    engine, net, optimizer, loader = private(Folds(), sample_rate=1, **settings)
+    x, _ = next(iter(loader))
+    net(x).sum().backward()
+    with pytest.raises(ValueError, match="keeps one row for each example"):
+        optimizer.step()
+    assert accounted(engine) == 0
+
+
+@BOTH
+def test_a_second_step_on_a_batch_is_refused(settings):
+    engine, net, optimizer, loader = private(**settings)
+    batch = next(iter(loader))
+    backward(net, batch)
+    optimizer.step()
+    optimizer.zero_grad()
+    backward(net, batch)
+    with pytest.raises(ValueError, match="one step for each"):
+        optimizer.step()
+    assert accounted(engine) == 1
+
+
+@BOTH
+def test_several_batches_in_one_backward_pass_are_refused(settings):
+    _, net, optimizer, loader = private(**settings)
+    batches = iter(loader)
+    one = net(next(batches)[0]).sum()
+    two = net(next(batches)[0]).sum()
+    with pytest.raises(ValueError, match="computed for an earlier batch"):
+        (one + two).backward()
+    with pytest.raises(ValueError, match="2 batches were fetched"):
+        optimizer.step()
+
+
+@BOTH
+def test_gradients_of_several_passes_are_refused(settings):
+    _, net, optimizer, loader = private(**settings)
+    net.allow_grad_accumulation()
+    batch = next(iter(loader))
+    backward(net, batch)
+    backward(net, batch)
+    with pytest.raises(ValueError, match="one backward pass for each step"):
+        optimizer.step()
+
+
+@BOTH
+def test_gradients_of_the_last_batch_are_gone_when_the_next_is_fetched(settings):
+    engine, net, optimizer, loader = private(**settings)
+    batches = iter(loader)
+    batch = next(batches)
+    backward(net, batch)
+    optimizer.step()
+    optimizer.zero_grad()
+    backward(net, batch)
+    next(batches)
+    with pytest.raises(ValueError, match="not initialized"):
+        optimizer.step()
+    assert accounted(engine) == 1
+
+
+def persistent(settings):
+    net = model()
+    data = TensorDataset(1 + torch.rand(128, 6), torch.zeros(128).long())
+    loader = DataLoader(data, num_workers=1, persistent_workers=True)
+    engine = ss.gradients.opacus.PrivacyEngine()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
+    public = {"sample_rate": "1/8", "expected_batch_size": 16, "max_size": 150, **settings}
+    return engine, *engine.make_private(
+        module=net, optimizer=optimizer, data_loader=loader, noise_multiplier=1.0, max_grad_norm=1.0, **public
+    )
+
+
+@BOTH
+def test_workers_that_persist_do_not_mix_up_tickets(settings):
+    engine, _, optimizer, loader = persistent(settings)
+    desk = optimizer.slots
+    old = iter(loader)
+    next(old)
+    new = iter(loader)
+    optimizer.drop()
+    with pytest.raises(ValueError, match="go on with the newest"):
+        next(old)
+    for x, _ in new:
+        assert x.any(1).tolist() == desk.waiting[-1].present
+        optimizer.drop()
+    assert accounted(engine) == 0
+
+
+@BOTH
+@pytest.mark.parametrize("net", [model, lambda: nn.Linear(6, 2)])
+def test_a_batch_that_was_dropped_does_not_get_into_the_next_step(settings, net):
+    engine, net, optimizer, loader = private(net(), **settings)
+    batches = iter(loader)
+    begun = net(next(batches)[0]).sum()
+    optimizer.drop()
+    batch = next(batches)
+    with pytest.raises(ValueError, match="computed for an earlier batch"):
+        (begun + net(batch[0]).sum()).backward()
+    with pytest.raises(ValueError, match="not initialized"):
+        optimizer.step()
+    assert accounted(engine) == 0
+
+
+@pytest.mark.parametrize("mode", ["hooks", "functorch", "ew"])
+def test_an_older_graph_is_refused_in_every_mode(mode):
+    _, net, optimizer, loader = private(grad_sample_mode=mode)
+    batches = iter(loader)
+    begun = net(next(batches)[0]).sum()
+    optimizer.drop()
+    net(next(batches)[0])
+    with pytest.raises(ValueError, match="computed for an earlier batch"):
+        begun.backward()
+    with pytest.raises(ValueError, match="not initialized"):
+        optimizer.step()
+
+
+class Scaled(nn.Module):
+    """Has a parameter of its own, so Opacus takes the gradients of it and its layer in one go."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.layer = nn.Parameter(torch.ones(2)), nn.Linear(6, 2)
+
+    def forward(self, x):
+        return self.scale * self.layer(x)
+
+
+@pytest.mark.parametrize("net", [Scaled, lambda: nn.Sequential(nn.Linear(6, 6), Scaled())])
+def test_layers_within_others_are_trained(net):
+    engine, net, optimizer, loader = private(net())
+    assert train(net, optimizer, loader, epochs=2) == accounted(engine) == 16
+
+
+def test_a_private_model_is_copied_and_kept_as_any_other(tmp_path):
+    _, net, optimizer, loader = private()
+    train(net, optimizer, loader)
+    copied = copy.deepcopy(net)
+    torch.save(net, tmp_path / "net.pt")
+    loaded = torch.load(tmp_path / "net.pt", weights_only=False)
+    x, _ = data().tensors
+    for other in (copied, loaded):
+        assert torch.equal(other.eval()(x), net(x))
+    optimizer.drop()
+    train(net, optimizer, loader)
+
+
+def test_training_goes_on_after_a_drop():
+    engine, net, optimizer, loader = private()
+    batches = iter(loader)
+    net(next(batches)[0])
+    optimizer.drop()
+    backward(net, next(batches))
+    optimizer.drop()
+    backward(net, next(batches))
+    optimizer.step()
+    assert accounted(engine) == 1
+    assert train(net, optimizer, loader) == 8
+
+
+def test_a_forked_process_does_not_step_on_the_same_batch():
+    _, net, optimizer, loader = private()
+    backward(net, next(iter(loader)))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            optimizer.step()
+        except ValueError as refused:
+            os.write(writing, str(refused).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    assert b"in the process that trains" in os.read(reading, 1000)
+    optimizer.step()
+
+
+def test_a_second_optimizer_on_one_model_is_refused():
+    net = model()
+    engine = ss.gradients.opacus.PrivacyEngine()
+    terms = {"data_loader": DataLoader(TensorDataset(torch.ones(9, 6), torch.zeros(9).long())), "sample_rate": "1/8",
+             "noise_multiplier": 1.0, "max_grad_norm": 1.0, "expected_batch_size": 16, "max_size": 150}  # fmt: skip
+    one = torch.optim.SGD(net[0].parameters(), lr=1)
+    two = torch.optim.SGD(net[2].parameters(), lr=1)
+    wrapped, private_one, _ = engine.make_private(module=net, optimizer=one, **terms)
+    with pytest.raises(ValueError, match="one optimizer with two parameter groups"):
+        engine.make_private(module=wrapped, optimizer=two, **terms)
+    del private_one
+    engine.make_private(module=wrapped, optimizer=two, **terms)
+
+
+def test_an_interrupted_step_is_accounted_for_before_its_release_can_be_seen():
+    engine, net, optimizer, loader = private()
+    backward(net, next(iter(loader)))
+    counted, theirs = [], optimizer.step_hook
+
+    def interrupt(o):
+        counted.append([p.grad for p in o.params])
+        theirs(o)
+        raise KeyboardInterrupt
+
+    optimizer.attach_step_hook(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step()
+    assert accounted(engine) == 1
+    assert counted == [[None] * 4]
+    assert all(p.grad is None for p in net.parameters())
+
+
+def test_an_optimizer_is_not_copied():
+    _, net, optimizer, loader = private()
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="call load_state_dict"):
+            copied(optimizer)
+    train(net, optimizer, loader)
+
+
+def test_running_statistics_of_a_layer_whose_flag_was_changed_are_refused():
+    layer = nn.InstanceNorm1d(2, track_running_stats=True)
+    layer.track_running_stats = False
+    with pytest.raises(ValueError, match="make the layer with track_running_stats=False"):
+        private(nn.Sequential(nn.Linear(6, 2), layer))
+    private(nn.Sequential(nn.Linear(6, 2), nn.InstanceNorm1d(2, track_running_stats=False)))
