@@ -134,8 +134,6 @@ class SparkTable(Catalog):
         super().__init__(kinds, words, lambda: read_within(lambda: int(self.frame.count())))
         self._text_keys = set(source.keys) if source is not None else set()
         self._asked_as_text: set[str] = set()
-        if len({name.lower() for name in kinds}) < len(fields):
-            raise ValueError("Spark cannot tell columns apart whose names differ in case alone; rename one of them")
 
     def type_keys(self, types: Mapping[str, str]) -> None:
         for key in sorted(self._text_keys & set(types)):

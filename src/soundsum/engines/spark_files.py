@@ -30,6 +30,9 @@ class SparkFiles:
                 f"{self.found.given}: engine='spark' is for Parquet; other files are read in memory, so leave it out"
             )
         self._opened = files.dataset(path)  # as memory does, for what it refuses
+        names = self._opened.schema.names
+        if len({name.lower() for name in names}) < len(names):
+            raise ValueError("Spark cannot tell columns apart whose names differ in case alone; leave engine out")
         self.keys = self.found.keys
         self._combinations = _combinations(self.found) if self.keys else {}
 

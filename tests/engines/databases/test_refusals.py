@@ -100,7 +100,7 @@ class TestRefusedBeforeAnythingIsCharged:
             ("visits", "cost", {"method": "kahan", "max_size": 9}, "not one that postgres can run"),
             ("visits", "cost", {"engine": "spark"}, "engine='spark' cannot add up this data"),
             ("visits", "cost", {"by": "who", "groups": ["x"]}, "cannot be looked up in a column of int32"),
-            ("visits", "cost", {"where": [("who", "==", 1.5)]}, "no value of column 'who'"),
+            ("visits", "cost", {"where": [("who", "==", 1.5)]}, "not a value of column 'who'"),
             ("visits", "cost", {"where": [("ward", "!=", "\x00")]}, "has a NUL in it"),
             ("visits", "cost", {"privacy_unit": "note"}, "column 'note' is not in the table"),
         ],
