@@ -26,6 +26,7 @@ class Endless(IterableDataset):
 REFUSED = [
     ({"loss_reduction": "mean", "slots": False}, "use loss_reduction='sum', or slots"),
     ({"poisson_sampling": False}, "leave it True"),
+    ({"grad_sample_mode": "ew"}, "use grad_sample_mode='hooks' or 'functorch'"),
     ({"grad_sample_mode": "ghost"}, "use grad_sample_mode='hooks'"),
     ({"grad_sample_mode": "ghost_fsdp"}, "use grad_sample_mode='hooks'"),
     ({"clipping": "adaptive"}, "use clipping='flat' or 'per_layer'"),

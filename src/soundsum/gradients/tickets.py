@@ -44,7 +44,7 @@ class Tickets:
         self.model = model
         for layer in _layers(model):
             layer.register_forward_hook(self._remember)
-            if hasattr(model, "hooks_enabled"):
+            if hasattr(model, "hooks_enabled") and layer._backward_hooks:  # those whose gradients Opacus takes
                 layer.register_full_backward_pre_hook(self._require_activations)
 
     def hand_out(self, ticket: Ticket) -> None:

@@ -185,7 +185,7 @@ class SlotLoader(TicketLoader):
 
 
 def collate_any(rows: list[Any], *, collate_fn: Any, empty: Any) -> Any:
-    return collate_fn(rows) if rows else empty
+    return collate_fn(rows) if rows else emptied(empty)  # anew, as the one who trains may change it
 
 
 def emptied(batch: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from soundsum.gradients.needs import need
 
-MODES = ("hooks", "functorch", "ew")
+MODES = ("hooks", "functorch")
 
 
 def refuse_accountant(accountant: str) -> None:
@@ -30,6 +30,11 @@ def refuse_settings(
         raise ValueError(
             "poisson_sampling=False: accountants count on each record being in a batch by a coin of its own, which "
             "fixed batches are not; leave it True"
+        )
+    if grad_sample_mode == "ew":
+        raise ValueError(
+            "grad_sample_mode='ew': expanded weights add to a batch's gradients what is left of an earlier batch, "
+            "where no layer is called; use grad_sample_mode='hooks' or 'functorch'"
         )
     if grad_sample_mode not in MODES:
         raise ValueError(
