@@ -112,9 +112,13 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any]
 
 def _seeded(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
     """With the same randomness each time, and afterwards as if none had been used: dropout is no sight of others."""
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
+    before, on_gpus = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    torch.manual_seed(0)
+    try:
         return per_example(model, inputs, targets, loss)
+    finally:
+        torch.set_rng_state(before)
+        torch.cuda.set_rng_state_all(on_gpus)
 
 
 def _has_hooks(model: Any) -> bool:
