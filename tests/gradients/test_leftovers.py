@@ -303,9 +303,12 @@ def test_a_frozen_layer_may_be_followed_by_an_activation_in_place():
         expected_batch_size=5,
         max_size=20,
     )
+    before = [p.detach().clone() for p in net.parameters()]
     for x, y in loader:
         nn.functional.cross_entropy(net(x), y).backward()
         optimizer.step()
+    moved = [not torch.equal(p, old) for p, old in zip(net.parameters(), before, strict=True)]
+    assert moved == [True, True, False, False, True, True]
 
 
 def test_every_empty_batch_is_a_new_one():

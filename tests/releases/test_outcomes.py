@@ -303,3 +303,10 @@ def test_what_a_release_cannot_claim(claimed, found):
 def test_nested_beyond_reading_is_not_json():
     with pytest.raises(ValueError, match="is not JSON"):
         ss.check("[" * 100_000)
+
+
+def test_a_mean_that_is_a_whole_number_beyond_doubles_is_checked_as_the_float_it_is():
+    lower = 2**53 + 1
+    said = ss.mean([0.0, 0.0], lower, lower + 100, 1).to_dict()
+    assert ss.check({**said, "exact": str(lower), "value": float(lower)}) == []
+    assert ss.check({**said, "exact": str(lower), "value": float(lower + 99)}) != []

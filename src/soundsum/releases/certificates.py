@@ -234,7 +234,7 @@ def _value(exact: Any, given: Any) -> int | float | None:
     near = nearest_float(number)
     if given is None and not math.isfinite(near):
         return None
-    return int(number) if "/" not in exact and number.denominator == 1 else near
+    return int(number) if number.denominator == 1 and not isinstance(given, float) else near
 
 
 def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
