@@ -172,11 +172,23 @@ def check_persons():
         rows += n
         total += int(q[counts & (codes >= 0) & (codes < groups)].sum())
     parts = [BoundedPart((1, 0, 0), 0, 1 << 70), BoundedPart((0, int(powers > 0), 0), -(1 << 100), 1 << 100)]
-    found = sums.totals(parts, pick(1, 3, 2**70), pick(groups, 1), in_proportion=pick(True, False), threads=threads)
+    texts = TextWords()  # which gave none of the words: nothing may be read beyond what it keeps
+    lengths = rng.integers(0, 100, length())
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    texts.find(offsets, rng.integers(0, 256, offsets[-1], dtype=np.uint8), np.ones(len(lengths), bool))
+    ids = pick(
+        native.PersonIds.integers(),
+        native.PersonIds.floats(),
+        native.PersonIds.listed([b"", b"a" * 70]),
+        texts.as_ids(),
+        texts.as_ids(int(rng.integers(39))),
+    )
+    proportion = pick(True, False)
+    found = sums.totals(parts, pick(1, 3, 2**70), pick(groups, 1), in_proportion=proportion, ids=ids, threads=threads)
     assert 0 <= sum(found[0]) <= rows
     assert sums.pairs <= rows
     if powers and groups > 1:
-        everything = sums.totals(parts, 2**70, groups, in_proportion=False)
+        everything = sums.totals(parts, 2**70, groups, in_proportion=False, ids=ids)
         assert sum(everything[1]) == total
 
 
@@ -383,6 +395,7 @@ def check_refusals():
 
     seed = bytes(native.SEED_SIZE)
     persons, texts = native.PersonSums(2, 1, seed), native.Texts(seed)
+    integers = native.PersonIds.integers()
     bitmap_of_rows, parts = np.ones(n, np.uint8), np.zeros((1, 5, 2), np.uint64)
 
     def with_code(code, dtype=np.int64):
@@ -454,8 +467,11 @@ def check_refusals():
         "persons without codes": lambda: persons.add(bits, bitmap_of_rows, None, codes, False, 1),
         "too few persons": lambda: persons.add(bits[1:], bitmap_of_rows, codes.astype(np.int32), codes, False, 1),
         "persons unaligned": lambda: persons.add(unaligned, bitmap_of_rows, codes.astype(np.int32), codes, False, 1),
-        "totals too short": lambda: persons.total(parts, 1, 1, False, np.zeros((1, 1, 2), np.uint64), 1),
-        "parts too short": lambda: persons.total(parts[:, 1:].copy(), 1, 1, False, np.zeros((1, 2, 2), np.uint64), 1),
+        "totals too short": lambda: persons.total(parts, 1, 1, False, integers, np.zeros((1, 1, 2), np.uint64), 1),
+        "parts too short": lambda: persons.total(
+            parts[:, 1:].copy(), 1, 1, False, integers, np.zeros((1, 2, 2), np.uint64), 1
+        ),
+        "too many places": lambda: native.PersonIds.decimals(texts, 39),
         "offsets beyond the data": lambda: texts.number(np.array([0, 9]), bitmap[:1], bitmap[:1], bits[:1].copy(), 1),
         "offsets that go down": lambda: texts.number(
             np.array([0, 1, 0]), bitmap[:1], np.ones(2, np.uint8), np.zeros(2, np.uint64), 1

@@ -3,7 +3,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
+#include "lots.hpp"
 #include "persons.hpp"
 #include "records.hpp"
 #include "texts.hpp"
@@ -55,7 +57,8 @@ struct PyPersonSums {
     }
 
     // A row for each part: its three weights, its least and its most, two words each.
-    void total(Words parts, std::uint64_t max_rows, std::uint64_t max_groups, bool in_proportion, Totals out, unsigned threads) const {
+    void total(Words parts, std::uint64_t max_rows, std::uint64_t max_groups, bool in_proportion, const PersonIds& ids, Totals out,
+               unsigned threads) const {
         if (parts.shape(1) != 5 || parts.shape(2) != 2) throw nb::value_error("a part is five numbers of two words");
         if (out.shape(0) != parts.shape(0) || out.shape(1) != groups || out.shape(2) != 2 || !is_aligned<i128>(out.data()))
             throw nb::value_error("totals must be aligned, two words for each part and group");
@@ -68,7 +71,7 @@ struct PyPersonSums {
             totals.push_back({reinterpret_cast<i128*>(out.data()) + p * groups, groups});
         }
         nb::gil_scoped_release release;
-        sums->total(asked, {max_rows, max_groups, in_proportion}, totals, std::max(1u, threads));
+        sums->total(asked, {max_rows, max_groups, in_proportion}, ids, totals, std::max(1u, threads));
     }
 };
 
@@ -81,7 +84,7 @@ void bind_persons(nb::module_& m) {
         .def("add", &PyPersonSums::add, nb::arg("persons"), nb::arg("counts"), nb::arg("codes").none(), nb::arg("integers").none(),
              nb::arg("is_unsigned"), nb::arg("threads"))
         .def("total", &PyPersonSums::total, nb::arg("parts"), nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("in_proportion"),
-             nb::arg("out").noconvert(), nb::arg("threads"))
+             nb::arg("ids"), nb::arg("out").noconvert(), nb::arg("threads"))
         .def_prop_ro("pairs", [](const PyPersonSums& self) { return self.sums->pairs(); })
         .def_prop_ro("bytes", [](const PyPersonSums& self) { return self.sums->bytes(); });
     nb::class_<Texts>(m, "Texts")
@@ -97,4 +100,24 @@ void bind_persons(nb::module_& m) {
             texts.number(offsets.data(), data.data(), counts.data(), size, out.data(), std::max(1u, threads));
         }, nb::arg("offsets"), nb::arg("data"), nb::arg("counts"), nb::arg("out").noconvert(), nb::arg("threads"))
         .def_prop_ro("bytes", &Texts::bytes);
+    nb::class_<PersonIds>(m, "PersonIds")
+        .def_static("integers", [] { return PersonIds{}; })
+        .def_static("floats", [] { return PersonIds{.kind = PersonIds::Kind::floats}; })
+        .def_static("texts", [](const Texts& texts) { return PersonIds{.kind = PersonIds::Kind::texts, .texts = &texts}; },
+                    nb::arg("texts"), nb::keep_alive<0, 1>())
+        .def_static("decimals", [](const Texts& texts, unsigned scale) {
+            if (scale > 38) throw nb::value_error("decimals of 128 bits have at most 38 places");
+            PersonIds ids{.kind = PersonIds::Kind::decimals, .texts = &texts};
+            while (scale--) ids.unit *= 10;
+            return ids;
+        }, nb::arg("texts"), nb::arg("scale"), nb::keep_alive<0, 1>())
+        .def_static("listed", [](const std::vector<nb::bytes>& spelled) {
+            PersonIds ids{.kind = PersonIds::Kind::listed};
+            for (const nb::bytes& one : spelled) {
+                const auto* text = static_cast<const std::uint8_t*>(one.data());
+                ids.data.insert(ids.data.end(), text, text + one.size());
+                ids.offsets.push_back(static_cast<std::int64_t>(ids.data.size()));
+            }
+            return ids;
+        }, nb::arg("spelled"));
 }

@@ -77,7 +77,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         });
     }
 
-    void total(const std::vector<PersonPart>& parts, const Bounding& bounding, const std::vector<Sums>& out,
+    void total(const std::vector<PersonPart>& parts, const Bounding& bounding, const PersonIds& ids, const std::vector<Sums>& out,
                unsigned threads) const override {
         if (groups_ > std::size_t{1} << 20) threads = 1;  // each has sums of its own
         std::vector<std::vector<i128>> own(threads, std::vector<i128>(parts.size() * groups_, 0));
@@ -86,7 +86,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
                 for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + slot.group()] += bound(slot, parts[p], bounding);
             };
             for (std::size_t shard = thread; shard < shard_count; shard += threads)
-                if (Grouped && bounding.max_groups < groups_) each_of_largest(shards_[shard], bounding.max_groups, use);
+                if (Grouped && bounding.max_groups < groups_) each_of_largest(shards_[shard], bounding.max_groups, ids, use);
                 else
                     for (const S& slot : shards_[shard].slots)
                         if (slot.rows()) use(slot);
@@ -108,6 +108,16 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     }
 
   private:
+    struct Drawn {
+        std::uint64_t lot;
+        const S* slot;
+
+        bool operator<(const Drawn& other) const {
+            if (slot->rows() != other.slot->rows()) return slot->rows() > other.slot->rows();
+            return lot != other.lot ? lot < other.lot : slot->group() < other.slot->group();
+        }
+    };
+
     static std::uint64_t code(const PersonRows& rows, std::size_t i) { return static_cast<std::uint32_t>(rows.codes[i]); }
 
     std::uint64_t hash_of(const S& slot) const {
@@ -146,9 +156,9 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         shard.slots = std::move(grown);
     }
 
-    // Of each person the pairs with most rows, of equals those of the group listed first. Pairs are dealt out by person to
-    // buckets of a few, and sorted there.
-    template <class Use> void each_of_largest(const Shard<S>& shard, std::uint64_t most, Use&& use) const {
+    // Of each person the pairs with most rows, of equals those with the lowest lots. Pairs are dealt out by person to buckets
+    // of a few, and sorted there. Lots are drawn whether there are equals or not.
+    template <class Use> void each_of_largest(const Shard<S>& shard, std::uint64_t most, const PersonIds& ids, Use&& use) const {
         const std::size_t buckets = shard.pairs / pairs_to_sort + 1;
         const auto bucket = [&](const S& slot) { return static_cast<std::size_t>((u128{hashing_.person(slot.person())} * buckets) >> 64); };
         std::vector<std::size_t> next(buckets + 1, 0);
@@ -158,16 +168,18 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         std::vector<S> sorted(shard.pairs);
         for (const S& slot : shard.slots)
             if (slot.rows()) sorted[next[bucket(slot)]++] = slot;
+        std::vector<Drawn> own;
+        Spelled id;
         std::size_t begin = 0;
         for (std::size_t b = 0; b < buckets; begin = next[b++]) {
-            std::sort(sorted.data() + begin, sorted.data() + next[b], [](const S& one, const S& other) {
-                if (one.person() != other.person()) return one.person() < other.person();
-                return one.rows() != other.rows() ? one.rows() > other.rows() : one.group() < other.group();
-            });
-            std::uint64_t rank = 0;
-            for (std::size_t i = begin; i < next[b]; ++i) {
-                rank = i > begin && sorted[i].person() == sorted[i - 1].person() ? rank + 1 : 0;
-                if (rank < most) use(sorted[i]);
+            std::sort(sorted.data() + begin, sorted.data() + next[b], [](const S& one, const S& other) { return one.person() < other.person(); });
+            for (std::size_t i = begin; i < next[b];) {
+                const std::uint64_t person = sorted[i].person();
+                own.clear(), ids.spell(person, id);
+                for (; i < next[b] && sorted[i].person() == person; ++i) own.push_back({draw_lot(id, sorted[i].group()), &sorted[i]});
+                const std::size_t kept = std::min<std::uint64_t>(most, own.size());
+                std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(kept), own.end());
+                for (std::size_t k = 0; k < kept; ++k) use(*own[k].slot);
             }
         }
     }

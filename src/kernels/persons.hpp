@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exact.hpp"
+#include "lots.hpp"
 #include "types.hpp"
 
 namespace soundsum {
@@ -35,8 +36,9 @@ class PersonSums {
   public:
     virtual ~PersonSums() = default;
     virtual void add(const PersonRows&, unsigned threads) = 0;
-    // Adds everybody's bounded sums to `out`, one row of sums for each part, one sum for each group.
-    virtual void total(const std::vector<PersonPart>&, const Bounding&, const std::vector<Sums>& out, unsigned threads) const = 0;
+    // Adds everybody's bounded sums to `out`, one row of sums for each part, one sum for each group. Lots are drawn from ids.
+    virtual void total(const std::vector<PersonPart>&, const Bounding&, const PersonIds&, const std::vector<Sums>& out,
+                       unsigned threads) const = 0;
     virtual std::size_t pairs() const = 0;
     virtual std::size_t bytes() const = 0;  // of all slots
 };

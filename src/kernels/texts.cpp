@@ -27,13 +27,13 @@ void Texts::number(const std::int64_t* offsets, const std::uint8_t* data, const 
             if (k + ahead < count) shard.slots.fetch(dealt[k + ahead].hash);
             const std::size_t i = dealt[k].row;
             const std::uint64_t place =
-                find(shard, dealt[k].hash, data + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
+                Texts::place(shard, dealt[k].hash, data + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
             out[i] = place * shard_count + s;
         }
     });
 }
 
-std::uint64_t Texts::find(Shard& shard, std::uint64_t hash, const std::uint8_t* text, std::size_t size) {
+std::uint64_t Texts::place(Shard& shard, std::uint64_t hash, const std::uint8_t* text, std::size_t size) {
     std::size_t at = shard.slots.home(hash);
     for (; shard.slots[at].place; at = shard.slots.after(at)) {
         if (shard.slots[at].hash != hash) continue;
@@ -60,6 +60,16 @@ void Texts::grow(Shard& shard, std::size_t more) {
         grown[at] = slot;
     }
     shard.slots = std::move(grown);
+}
+
+Texts::Text Texts::find(std::uint64_t word) const {
+    const std::vector<std::uint8_t>& kept = shards_[word % shard_count].kept;
+    const std::uint64_t begin = word / shard_count - 1;
+    std::uint64_t length;
+    if (begin >= kept.size() || kept.size() - begin < sizeof length) return {nullptr, 0};
+    std::memcpy(&length, kept.data() + begin, sizeof length);
+    const std::size_t left = kept.size() - begin - sizeof length;
+    return length <= left ? Text{kept.data() + begin + sizeof length, length} : Text{nullptr, 0};
 }
 
 std::size_t Texts::bytes() const {

@@ -17,6 +17,12 @@ class Texts {
     // offsets[i] and offsets[i + 1] say where text i lies in `data`; those that do not count get any word.
     void number(const std::int64_t* offsets, const std::uint8_t* data, const std::uint8_t* counts, std::size_t size,
                 std::uint64_t* out, unsigned threads);
+    // The text of a word that `number` gave; nothing for other words.
+    struct Text {
+        const std::uint8_t* data;
+        std::size_t size;
+    };
+    Text find(std::uint64_t word) const;
     std::size_t bytes() const;
 
   private:
@@ -32,7 +38,7 @@ class Texts {
         std::size_t texts = 0;
         std::vector<std::uint8_t> kept;  // of each text its length, in 8 bytes, and itself
     };
-    static std::uint64_t find(Shard&, std::uint64_t hash, const std::uint8_t* text, std::size_t size);
+    static std::uint64_t place(Shard&, std::uint64_t hash, const std::uint8_t* text, std::size_t size);
     static void grow(Shard&, std::size_t more);
 
     Hashing hashing_;

@@ -6,6 +6,7 @@ Arguments are not checked here: everybody but the rooms that do so goes through 
 from soundsum._kernels import (
     SEED_SIZE,
     Environment,
+    PersonIds,
     PersonSums,
     Places,
     Records,
@@ -38,6 +39,7 @@ from soundsum._kernels import (
 __all__ = [
     "SEED_SIZE",
     "Environment",
+    "PersonIds",
     "PersonSums",
     "Places",
     "Records",

@@ -304,6 +304,12 @@ QUESTIONS = {
     ),
 }
 
+for _unit in ("who", "name", "x", "f", "flag", "price", "deep", "day", "at", "when"):  # lots, of ids of every type
+    QUESTIONS[f"persons by {_unit}, and groups with equally many rows"] = (
+        [ss.Count(), ss.Sum("x", 0, 9)],
+        {"privacy_unit": _unit, "max_rows": 2, "max_groups": 3, "by": "h", "groups": [3, 0, 1, 2147483647, 5, -7]},
+    )
+
 ALL = (-(2**63), 2**63 - 1)
 HEAVY_QUESTIONS = {
     "persons": (

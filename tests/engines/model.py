@@ -1,6 +1,10 @@
 """Sums by person as they are defined, in dictionaries and integers of any size: what the kernel must equal."""
 
+import datetime
+import hashlib
+import math
 from collections import defaultdict
+from decimal import Decimal
 
 from soundsum.data.records import Column
 from soundsum.methods.steps import RecordSteps
@@ -19,6 +23,24 @@ def integer_of(x, steps: RecordSteps):
     return min(max(0 if x != x else x, steps.low), steps.high)
 
 
+def spelled(person):
+    """An id as a text, of which lots are drawn."""
+    if isinstance(person, str | bytes):
+        return person.encode() if isinstance(person, str) else person
+    if isinstance(person, Decimal):
+        return (str(math.floor(person)) if abs(person) < 10**28 else f"{person:f}").encode()  # 256 bits, in tests
+    if isinstance(person, datetime.date):
+        return str((person - datetime.date(1970, 1, 1)).days).encode()
+    if isinstance(person, float):
+        return str(math.trunc(person) if abs(person) < 2**53 else 0).encode()
+    return str(int(person) if person < 2**63 else int(person) - 2**64).encode() if isinstance(person, int) else b""
+
+
+def lot(person, group):
+    """What decides between groups in which a person has equally many rows: the lowest comes first."""
+    return hashlib.sha256(spelled(person) + f"/{group}".encode()).digest()
+
+
 def person_totals(rows, steps, parts, missing, unit):
     """Every part's total for each group; rows are (id, code, record), a code beyond the groups is none."""
     groups = 1 if unit.groups is None else unit.groups
@@ -28,8 +50,9 @@ def person_totals(rows, steps, parts, missing, unit):
         if person is not None and code < groups and not (missing == "drop" and record != record):
             pairs[person][code].append(integer_of(record, steps))
     totals = [[0] * groups for _ in parts]
-    for mine in pairs.values():
-        for code in sorted(mine, key=lambda code: (-len(mine[code]), code))[: unit.max_groups]:
+    for person, mine in pairs.items():
+        ranked = sorted(mine, key=lambda code: (-len(mine[code]), lot(person, code)))
+        for code in ranked[: unit.max_groups]:
             for part, total in zip(parts, totals, strict=True):
                 total[code] += bounded(mine[code], part, unit.max_rows, together=len(parts) > 1)
     return totals

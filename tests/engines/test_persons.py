@@ -21,7 +21,9 @@ from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Count, Mean, Sum, Variance
 
-from .model import person_totals, rows_of
+from .model import lot, person_totals, rows_of
+
+INTEGERS = native.PersonIds.integers()
 
 LIMITS = {
     "int8": (-128, 127),
@@ -42,7 +44,7 @@ IDS = {
     "bool": (pa.bool_(), st.booleans()),
     "date": (pa.date32(), st.dates(datetime.date(1970, 1, 1), datetime.date(1970, 1, 9))),
     "decimal": (pa.decimal128(30, 2), st.decimals(-(10**25), 10**25, places=2) | st.just(decimal.Decimal("0.00"))),
-    "wide decimal": (pa.decimal256(60, 1), st.decimals(-(10**50), 10**50, places=1)),
+    "wide decimal": (pa.decimal256(60, 1), st.decimals(10**28, 10**50, places=1)),
     "interval": (pa.month_day_nano_interval(), st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1))),
     "null": (pa.null(), st.none()),
 }
@@ -133,14 +135,14 @@ def test_threads_and_growth_change_nothing(threads):
                 plain[person][code] = rows + 1, first + x, second + x * x
     parts = [BoundedPart((1, 2, 3), -(2**70), 2**64), BoundedPart((0, 1, 0), -(2**32), 2**31)]
     wanted = [[0] * groups for _ in parts]
-    for mine in plain.values():
-        for code in sorted(mine, key=lambda code: (-mine[code][0], code))[:3]:
+    for person, mine in plain.items():
+        for code in sorted(mine, key=lambda code: (-mine[code][0], lot(person, code)))[:3]:
             for part, total in zip(parts, wanted, strict=True):
                 own = sum(w * s for w, s in zip(part.weights, mine[code], strict=True))
                 own = own * 2 // mine[code][0] if mine[code][0] > 2 else own
                 total[code] += min(max(own, part.least), part.most)
     assert sums.pairs == sum(map(len, plain.values()))
-    assert sums.totals(parts, 2, 3, in_proportion=True, threads=threads) == wanted
+    assert sums.totals(parts, 2, 3, in_proportion=True, ids=INTEGERS, threads=threads) == wanted
 
 
 def test_the_limits_of_64_bits_are_added_exactly():
@@ -150,8 +152,8 @@ def test_the_limits_of_64_bits_are_added_exactly():
     above.add(np.zeros(rows, np.uint64), everybody, None, np.full(rows, largest, np.uint64))
     below.add(np.full(rows, largest, np.uint64), everybody, None, np.full(rows, least, np.int64))
     part = [BoundedPart((0, 1, 0), -(2**200), 2**200)]
-    assert above.totals(part, 1, 1, in_proportion=False) == [[largest * rows]]
-    assert below.totals(part, 1, 1, in_proportion=False) == [[least * rows]]
+    assert above.totals(part, 1, 1, in_proportion=False, ids=INTEGERS) == [[largest * rows]]
+    assert below.totals(part, 1, 1, in_proportion=False, ids=INTEGERS) == [[least * rows]]
 
 
 def test_memory_is_what_is_said():
@@ -184,7 +186,7 @@ def test_ids_that_meet_are_still_told_apart(monkeypatch):
     sums = PairSums(3, 1)
     sums.add(found, np.ones(500, bool), (np.arange(500) % 3).astype(np.int32), np.ones(500, np.int64))
     assert sums.pairs == 150
-    assert sums.totals([BoundedPart((0, 1, 0), 0, 2)], 2, 3, in_proportion=False) == [[100, 100, 100]]
+    assert sums.totals([BoundedPart((0, 1, 0), 0, 2)], 2, 3, in_proportion=False, ids=INTEGERS) == [[100, 100, 100]]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -224,3 +226,71 @@ def test_slices_begin_where_they_should():
     assert ss.count(pa.array(np.ones(7))[2:], 10**9, privacy_unit=ids).value == 3
     numbers = pa.array([9, None, 1, 2, 1, None, 3])[2:]
     assert ss.count(pa.array(np.ones(7))[2:], 10**9, privacy_unit=numbers).value == 3
+
+
+TYPED = {
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "text": pa.string(),
+    "decimal": pa.decimal128(22, 2),
+    "date": pa.date32(),
+    "objects": None,
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize("max_groups", [1, 3])
+def test_every_group_has_the_same_chance_where_a_person_has_equally_many_rows(name, max_groups):
+    """Everybody has one row in each group, and counts in some. Within five standard deviations of a fair draw."""
+    people, groups = 6000, 5
+    numbers = np.repeat(np.arange(1000, 1000 + people), groups)
+    stored = pa.array(numbers, pa.int32() if name == "date" else pa.int64())
+    ids = numbers.tolist() if name == "objects" else stored.cast(TYPED[name])
+    table = {"id": ids, "group": np.tile(np.arange(groups), people)}
+    found = ss.count(table, 10**9, by="group", groups=list(range(groups)), privacy_unit="id", max_groups=max_groups)
+    counts = [r.value for r in found.values()]
+    assert sum(counts) == people * max_groups
+    share = max_groups / groups
+    deviation = (people * share * (1 - share)) ** 0.5
+    assert all(abs(count - people * share) < 5 * deviation for count in counts)
+
+
+@pytest.mark.parametrize("two", [(0, 1), (1, 2), (0, 4)])
+def test_two_groups_have_the_same_chance_whichever_others_there_are(two):
+    people = 4000
+    table = {"id": np.repeat(np.arange(people), 2), "group": np.tile(two, people)}
+    found = ss.count(table, 10**9, by="group", groups=list(range(5)), privacy_unit="id")
+    assert abs(found[two[0]].value - people / 2) < 5 * people**0.5 / 2
+
+
+def test_lots_are_the_start_of_sha256_of_the_id_and_the_group():
+    """Ids of every length around a block of 64 bytes."""
+    for size in [*range(40, 75), 119, 120, 127, 128, 1000]:
+        name = "x" * size
+        table = {"id": pa.array([name] * 4), "group": pa.array([0, 1, 2, 3])}
+        found = ss.count(table, 10**9, by="group", groups=[0, 1, 2, 3], privacy_unit="id")
+        assert max(found, key=lambda group: found[group].value) == min(range(4), key=lambda group: lot(name, group))
+
+
+def test_ids_without_a_type_draw_the_lots_of_those_with_one():
+    groups, rows = [0, 1, 2, 3], 50
+    asked = {"by": "group", "groups": groups, "privacy_unit": "id"}
+    for kind, ids in (
+        (pa.int64(), range(-20, rows - 20)),
+        (pa.float64(), [i / 2 - 9 for i in range(rows)]),
+        (pa.string(), [f"ä{i}" for i in range(rows)]),
+        (pa.binary(), [b"%d" % i for i in range(rows)]),
+    ):
+        each = [person for person in ids for _ in groups]
+        values = [
+            [r.value for r in ss.count({"id": given_ids, "group": groups * rows}, 10**9, **asked).values()]
+            for given_ids in (pa.array(each, kind), each)
+        ]
+        assert values[0] == values[1]
+
+
+def test_ids_that_cannot_be_spelled_still_count_once():
+    for person in (1 + 2j, (1, "a"), 10**5000, float("inf"), frozenset([1]), decimal.Decimal("Infinity")):
+        table = {"id": [person] * 3, "group": [0, 1, 2]}
+        found = ss.count(table, 10**9, by="group", groups=[0, 1, 2], privacy_unit="id")
+        assert sum(r.value for r in found.values()) == 1

@@ -18,6 +18,8 @@ from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Sum, Variance
 
+from .model import lot
+
 VALUES = (-2, 0, 1, 3)
 
 
@@ -81,8 +83,8 @@ def persons_model(rows, groups, low, high, max_rows, max_groups):
         if person is not None and group in groups:
             mine[person][group].append(min(max(value, low), high))
     totals = dict.fromkeys(groups, 0)
-    for by_group in mine.values():
-        kept = sorted(by_group, key=lambda g: (-len(by_group[g]), groups.index(g)))[:max_groups]
+    for person, by_group in mine.items():
+        kept = sorted(by_group, key=lambda g: (-len(by_group[g]), lot(person, groups.index(g))))[:max_groups]
         for group in kept:
             totals[group] += min(max(sum(by_group[group]), max_rows * min(low, 0)), max_rows * max(high, 0))
     return [totals[group] for group in groups]

@@ -63,7 +63,7 @@ def _common(
         int,
         typer.Option(
             help="With --privacy-unit and --by: in how many groups a person counts. These are the groups with most of "
-            "their rows, and of equals those listed first."
+            "their rows; between equals a hash of the id and the group decides."
         ),
     ] = 1,
     missing: Annotated[

@@ -57,6 +57,14 @@ class Dialect(ABC):
         """A decimal's last digit counted in 64 bits, clamped to [low, high]; NULL for NULL."""
 
     @abstractmethod
+    def lot(self, person: str, kind: Any, entry: str) -> str:
+        """What is ordered by between entries in which a person has equally many rows, as in src/kernels/lots.hpp.
+
+        The SHA-256 of the id's text, a slash and the entry: integers and what is stored as one in decimals, floats
+        without their fraction (0 from 2^53 on), decimals rounded down.
+        """
+
+    @abstractmethod
     def floor_quotient(self, top: str, bottom: str) -> str:
         """Rounded down, exactly; the bottom is above 0."""
 

@@ -7,21 +7,27 @@ are numbered as Python compares them. Which of these happens depends on the type
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum import native
 from soundsum.data.keys import as_int64, bits_of, is_missing, stored_numbers
 from soundsum.kernels.persons import TextWords
 
 
 class Ids(NamedTuple):
-    """The word of every row's person, and whether it has one."""
+    """The word of every row's person, whether it has one, and how all words met so far are spelled (for lots)."""
 
     words: NDArray[np.uint64]
     known: NDArray[np.bool_]
+    spelled: Callable[[], native.PersonIds] = native.PersonIds.integers
 
 
 class PersonWords:
@@ -48,23 +54,34 @@ class PersonWords:
             return Ids(stored_numbers(ids.cast(pa.uint8())).astype(np.uint64), known)
         if pa.types.is_floating(kind):
             with np.errstate(invalid="ignore"):  # a signalling NaN, in a row without an id
-                return Ids((stored_numbers(ids).astype(np.float64) + 0.0).view(np.uint64), known)
+                words = (stored_numbers(ids).astype(np.float64) + 0.0).view(np.uint64)
+            return Ids(words, known, native.PersonIds.floats)
         if pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
             return Ids(as_int64(ids).view(np.uint64), known)
-        if pa.types.is_decimal(kind):
-            ids = ids.view(pa.binary(kind.bit_width // 8))
+        scale = None
+        if pa.types.is_decimal256(kind):
+            ids = ids.cast(pa.string())
+        elif pa.types.is_decimal(kind):
+            scale = kind.scale
+            ids = ids.cast(pa.decimal128(kind.precision, scale)).view(pa.binary(16))
         if is_bytes(ids.type):
-            return Ids(self._of_bytes(ids.cast(pa.large_binary()), known), known)
+            words = self._of_bytes(ids.cast(pa.large_binary()), known)
+            return Ids(words, known, lambda: self._texts.as_ids(scale))
         encoded = ids.dictionary_encode()
         listed = self._of_objects(encoded.dictionary.to_pylist())
         places = np.where(known, stored_numbers(encoded.indices), 0)
         nobody = Ids(np.zeros(len(ids), np.uint64), known)
-        return Ids(listed.words[places], known & listed.known[places]) if len(listed.words) else nobody
+        if not len(listed.words):
+            return nobody
+        return Ids(listed.words[places], known & listed.known[places], listed.spelled)
 
     def _of_objects(self, ids: list[Any]) -> Ids:
         found = [self._number(person) for person in ids]
         known = np.array([number is not None for number in found], bool)
-        return Ids(np.array([number or 0 for number in found], np.uint64), known)
+        return Ids(np.array([number or 0 for number in found], np.uint64), known, self._spell_objects)
+
+    def _spell_objects(self) -> native.PersonIds:
+        return native.PersonIds.listed([spell(person) for person in self._numbers])
 
     def _number(self, person: Any) -> int | None:
         """A number for everybody who is equal to nobody before; None for no id at all."""
@@ -89,3 +106,17 @@ def is_bytes(kind: Any) -> bool:
     types = pa.types
     is_text = types.is_string(kind) or types.is_large_string(kind)
     return bool(is_text or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
+
+
+def spell(person: Any) -> bytes:
+    """An id without a type, as the kernel spells those that have one; nothing for what is neither text nor number."""
+    try:
+        if isinstance(person, str):
+            return person.encode(errors="surrogatepass")
+        if isinstance(person, bytes):
+            return person
+        if isinstance(person, float) and not abs(person) < 2**53:
+            return b"0"
+        return str(math.trunc(person)).encode() if isinstance(person, Real | Decimal) else b""
+    except Exception:  # an id of somebody's own class; it is still told from all others
+        return b""

@@ -1,9 +1,10 @@
 """Sums that a person with many rows moves little: their total in a group is clamped to what a few rows can add up to.
 
 A person's rows are added up exactly, for each group apart. Of the groups a person is in, those with most of their rows
-are kept (of equals, the one listed first); each total is then clamped to [r min(low, 0), r max(high, 0)], where r is
-the number of rows allowed. All of it looks at the rows of that person alone, so adding or removing a person moves
-nothing but their own clamped totals. Rows without an id are left out. Memory grows with the pairs of person and group.
+are kept; between equals a lot decides, which is a hash of the id and the group, so that every group has the same
+chance. Each total is then clamped to [r min(low, 0), r max(high, 0)], where r is the number of rows allowed. All of it
+looks at the rows of that person alone, so adding or removing a person moves nothing but their own clamped totals. Rows
+without an id are left out. Memory grows with the pairs of person and group.
 
 In a mean or variance sums and counts must go together, so whoever has more rows than allowed counts as that many of
 their average row, and the clamp only stands guard.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from soundsum import native
 from soundsum.data.keys import Codes
 from soundsum.data.records import Column, Missing, Records, stretch
 from soundsum.engines.ids import Ids
@@ -32,10 +34,12 @@ class PersonSums:
     def __init__(self, steps: RecordSteps, parts: Sequence[Part], missing: Missing, unit: Unit) -> None:
         self._record_steps, self._parts, self._missing, self._unit = steps, parts, missing, unit
         self._powers = max(power for part in parts for power in (0, 1, 2) if part.weights[power])
+        self._ids: Ids | None = None
         self._pairs = PairSums(1 if unit.groups is None else unit.groups, self._powers)
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
         assert ids is not None
+        self._ids = ids
         assert batch is None or isinstance(batch, Column)
         for begin in range(0, rows, STRETCH):
             some = slice(begin, min(begin + STRETCH, rows))
@@ -54,7 +58,8 @@ class PersonSums:
         assert allowed is not None
         bounded = [bound_part(part, allowed) for part in self._parts]
         together = len(self._parts) > 1  # a mean or variance
-        return self._pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together)
+        spelled = native.PersonIds.integers() if self._ids is None else self._ids.spelled()
+        return self._pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together, ids=spelled)
 
 
 def bound_part(part: Part, rows: int) -> BoundedPart:

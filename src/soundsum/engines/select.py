@@ -226,12 +226,15 @@ class Selection:
     # What persons add up to
 
     def _of_persons(self, listed: str) -> str:
-        """Each person's parts, clamped, of the groups in which they have most rows, added up."""
+        """Each person's parts, clamped, of the groups in which they have most rows, added up; between equals by lot."""
         query = self._query
-        unit = query.tasks[0].claim.plan.unit
-        unlisted_last = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END"
+        unit, person = query.tasks[0].claim.plan.unit, query.rows.person
+        assert person is not None
+        unlisted_last, then = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END", "entry"
+        if any(unit.max_groups < query.entries(own.layer) for own in query.asked):
+            then = f"{self._sql.lot('id', self._kinds[person], 'entry')}, entry"
         ranks = [
-            f"row_number() OVER (PARTITION BY layer, id ORDER BY {unlisted_last}, rows{i} DESC, entry) AS rank{i}"
+            f"row_number() OVER (PARTITION BY layer, id ORDER BY {unlisted_last}, rows{i} DESC, {then}) AS rank{i}"
             for i in sorted({own.counter for own in query.asked})
         ]
         ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan

@@ -273,6 +273,26 @@ class SparkDialect(Dialect):
         clamped = f"least(greatest({integer}, CAST('{low}' AS bigint)), CAST('{high}' AS bigint))"
         return f"CASE WHEN {own.text} IS NOT NULL THEN {clamped} END"
 
+    def lot(self, person: str, kind: Any, entry: str) -> str:
+        import pyarrow as pa
+
+        types, number = pa.types, f"CAST({entry} AS string)"
+        if types.is_binary(kind):
+            return f"sha2(concat({person}, CAST(concat('/', {number}) AS binary)), 256)"
+        if types.is_boolean(kind):
+            person = f"CAST({person} AS integer)"
+        elif types.is_floating(kind):
+            is_small = f"abs({person}) < {self.literal(2.0**53)}"
+            person = f"CASE WHEN {is_small} THEN CAST({person} AS bigint) ELSE 0 END"
+        elif types.is_decimal(kind):
+            person = f"floor({person})"
+        elif types.is_date(kind):
+            person = f"unix_date({person})"
+        elif types.is_timestamp(kind):
+            zero = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+            person = f"unix_micros({person})" if kind.tz else f"timestampdiff(MICROSECOND, {zero}, {person})"
+        return f"sha2(concat(CAST({person} AS string), '/', {number}), 256)"
+
     def floor_quotient(self, top: str, bottom: str) -> str:
         return f"CAST(({top} - pmod({top}, {bottom})) / {bottom} AS decimal(38, 0))"
 

@@ -71,18 +71,20 @@ class PairSums:
         max_groups: int,
         *,
         in_proportion: bool,
+        ids: native.PersonIds,
         threads: int | None = None,
     ) -> list[list[int]]:
         """Everybody's bounded parts, added up by group.
 
-        A person counts in the `max_groups` groups with most of their rows; of equals, in those listed first. In
-        proportion, more than `max_rows` rows count as so many average ones: the part is scaled and rounded down.
+        A person counts in the `max_groups` groups with most of their rows; of equals, in those with the lowest lots,
+        which are drawn from ids (src/kernels/lots.hpp). In proportion, more than `max_rows` rows count as so many
+        average ones: the part is scaled and rounded down.
         """
         asked = [[*part.weights, max(part.least, -BEYOND), min(part.most, BEYOND)] for part in parts]
         words = np.array([[_words(x) for x in numbers] for numbers in asked], np.uint64).reshape(len(parts), 5, 2)
         out = np.zeros((len(parts), self._groups, 2), np.uint64)
         rows, groups = min(max_rows, MOST_ROWS), min(max_groups, self._groups)
-        self._sums.total(words, rows, groups, in_proportion, out, _threads(threads, self._sums.pairs))
+        self._sums.total(words, rows, groups, in_proportion, ids, out, _threads(threads, self._sums.pairs))
         return list(map(as_integers, out))
 
     @property
@@ -115,6 +117,10 @@ class TextWords:
         flags = np.ascontiguousarray(counts).view(np.uint8)
         self._texts.number(np.ascontiguousarray(offsets), data, flags, words, _threads(threads, len(counts)))
         return words
+
+    def as_ids(self, scale: int | None = None) -> native.PersonIds:
+        """How the words are spelled: as their texts; with a scale they are decimals of 16 bytes."""
+        return native.PersonIds.texts(self._texts) if scale is None else native.PersonIds.decimals(self._texts, scale)
 
     @property
     def bytes(self) -> int:

@@ -57,7 +57,7 @@ def release(
         Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows, and of equals those listed first.
+        rows. Between groups with equally many, a hash of the id and the group decides.
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
     delta: with Gaussian noise and epsilon.
     rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
@@ -175,7 +175,7 @@ def sum(
         Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows, and of equals those listed first.
+        rows. Between groups with equally many, a hash of the id and the group decides.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
@@ -256,7 +256,7 @@ def mean(
         Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows, and of equals those listed first.
+        rows. Between groups with equally many, a hash of the id and the group decides.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
@@ -332,7 +332,7 @@ def variance(
         Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows, and of equals those listed first.
+        rows. Between groups with equally many, a hash of the id and the group decides.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.

@@ -64,7 +64,7 @@ def count(
         Rows without an id are left out.
     max_rows: with privacy_unit=, this many rows of a person count in a group.
     max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows, and of equals those listed first.
+        rows. Between groups with equally many, a hash of the id and the group decides.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
@@ -133,8 +133,8 @@ def histogram(
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, this many rows of a person count in a cell.
-    max_groups: with privacy_unit=, how many cells a person counts in: those with most of their rows, and of
-        equals the first.
+    max_groups: with privacy_unit=, how many cells a person counts in: those with most of their rows.
+        Between cells with equally many, a hash of the id and the cell decides.
     relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
         "change_one" or "hamming" (one row changed; the number of rows is then public).
     dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.

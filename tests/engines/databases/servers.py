@@ -86,7 +86,7 @@ def _postgres_type(kind: pa.DataType) -> str:
     if pa.types.is_timestamp(kind):
         return "timestamp" if kind.tz is None else "timestamptz"
     named = {"double": "float8", "float": "float4", "int64": "int8", "int32": "int4", "int16": "int2", "bool": "bool"}
-    return {**named, "string": "text", "date32[day]": "date"}[str(kind)]
+    return {**named, "string": "text", "binary": "bytea", "date32[day]": "date"}[str(kind)]
 
 
 def find_java() -> str:

@@ -1,6 +1,7 @@
 """PostgreSQL, a real one: the very integers that memory gives, whatever the records are."""
 
 import psycopg
+import pyarrow as pa
 import pytest
 from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
 from tests.engines.databases.servers import load_into_postgres
@@ -59,3 +60,37 @@ def test_text_is_compared_by_its_bytes_whatever_the_collation(postgres):
         assert ss.sum(postgres.address(), 0, 10, 10**6, where=[condition], **asked).value == pytest.approx(
             expected, abs=0.01
         )
+
+
+IDS = {
+    "bytea": [r"'\x00ff'", r"'\x'", r"'\x61'"],
+    "time": ["'00:00:00.000001'", "'23:59:59.999999'", "'24:00'"],
+    "date": ["'infinity'", "'-infinity'", "'2024-02-29'"],
+    "timestamp": ["'infinity'", "'-infinity'", "'294276-12-31 23:59:59.999999'"],
+    "timestamptz": ["'infinity'", "'-infinity'", "'4713-01-01 00:00 BC'"],
+    "float8": ["'NaN'", "'Infinity'", "'-1e308'"],
+    "real": ["'NaN'", "'-Infinity'", "'16777216.5'"],
+    "numeric(38, 2)": ["'NaN'", "'-99999999999999999999.99'", "'0.00'"],
+    "uuid": [f"'{i:032x}'" for i in range(3)],
+    "char(4)": ["'a'", "'a b'", "''"],
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_a_lot_is_drawn_from_any_id(postgres, kind):
+    """Each is in four groups with one row, and counts in one of them; NaN is nobody."""
+    with psycopg.connect(postgres.address(), autocommit=True) as connection:
+        connection.execute(f"DROP TABLE IF EXISTS lots; CREATE TABLE lots (id {kind}, part integer)")
+        rows = ", ".join(f"({value}, {part})" for value in IDS[kind] for part in range(4))
+        connection.execute(f"INSERT INTO lots VALUES {rows}")
+    made = ss.count(postgres.address(), 10**6, table="lots", by="part", groups=[0, 1, 2, 3], privacy_unit="id")
+    assert sum(one.value for one in made.values()) == 3 - IDS[kind].count("'NaN'")
+
+
+def test_bytes_draw_the_lots_that_they_draw_in_memory(postgres):
+    ids = [bytes([i, 0, 255 - i]) for i in range(40) for _ in range(4)]
+    table = pa.table({"id": pa.array(ids, pa.binary()), "part": pa.array([0, 1, 2, 3] * 40, pa.int32())})
+    load_into_postgres(postgres.address(), "bytes", table)
+    asked = {"by": "part", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
+    statistics = [ss.Count()]
+    assert answers(postgres.address(), statistics, table="bytes", **asked) == answers(table, statistics, **asked)

@@ -19,6 +19,9 @@ pytestmark = pytest.mark.xdist_group("spark")
 TABLES = {"awkward": table_of(2_000), "nothing": NOTHING, "nulls": NULLS, "heavy": HEAVY, "many": table_of(1_000_000)}
 
 
+LOTS = "persons by x, and groups with equally many rows"
+
+
 @pytest.fixture(scope="session")
 def frames(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("spark")
@@ -40,10 +43,19 @@ def test_the_integers_are_those_of_memory(frames, question):
     assert answers(frames["awkward"], statistics, **options) == answers(TABLES["awkward"], statistics, **options)
 
 
-@pytest.mark.parametrize("question", ["sums of doubles", "integers", "decimals", "where numbers", "persons"])
+@pytest.mark.parametrize("question", ["sums of doubles", "integers", "decimals", "where numbers", "persons", LOTS])
 def test_in_either_mode(frames, mode, question):
     statistics, options = QUESTIONS[question]
     assert answers(frames["awkward"], statistics, **options) == answers(TABLES["awkward"], statistics, **options)
+
+
+def test_bytes_draw_the_lots_that_they_draw_in_memory(spark, mode, tmp_path):
+    ids = [bytes([i, 0, 255 - i]) for i in range(40) for _ in range(4)]
+    table = pa.table({"id": pa.array(ids, pa.binary()), "part": pa.array([0, 1, 2, 3] * 40, pa.int32())})
+    pyarrow.parquet.write_table(table, tmp_path / "bytes.parquet")
+    asked = {"by": "part", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
+    frame = spark.read.parquet(str(tmp_path / "bytes.parquet"))
+    assert answers(frame, [ss.Count()], **asked) == answers(table, [ss.Count()], **asked)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,35 @@
+// Lots: which of a person's groups comes first where they have equally many rows in several. A group's lot is the start of
+// SHA-256 of the person's id, spelled as a text, a slash and the group's number; the lowest lot comes first. Every group has
+// the same chance, and a database that spells ids alike draws the same lots.
+//
+// Model: tests/engines/model.py.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exact.hpp"
+#include "texts.hpp"
+
+namespace soundsum {
+
+using Spelled = std::vector<std::uint8_t>;
+
+// How the words of persons are spelled.
+struct PersonIds {
+    enum class Kind { integers, floats, decimals, texts, listed };
+
+    Kind kind = Kind::integers;
+    const Texts* texts = nullptr;           // that gave the words of texts, and of decimals: their 16 bytes
+    i128 unit = 1;                          // of decimals: 10 to the power of their scale
+    std::vector<std::int64_t> offsets{0};   // where the spelling of each listed id begins in `data`
+    std::vector<std::uint8_t> data;
+
+    // Integers in decimals, floats without their fraction (0 from 2^53 on), decimals rounded down, texts as they are.
+    void spell(std::uint64_t word, Spelled& out) const;
+};
+
+// The first eight bytes of SHA-256; the spelled id is changed meanwhile.
+std::uint64_t draw_lot(Spelled& id, std::uint64_t group);
+
+}  // namespace soundsum
