@@ -183,7 +183,10 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
             "column 'floor' is not in the table; its names are the cells of the first line",
         ),
         ([*SUM, "--relation", "hamming", "--privacy-unit", "person"], "needs symmetric"),
-        ([*SUM, "--relation", "hamming", "--size", "5"], "it is about hamming, and the budget about symmetric"),
+        (
+            [*SUM, "--relation", "hamming", "--size", "5"],
+            "the release is about hamming, and the budget about symmetric",
+        ),
         ([*SUM, "--method", "magic"], "--method magic is not one of auto"),
         (["sum", "t.csv", *PAY, "--epsilon", "nan"], "--epsilon: nan is not a finite number"),
         (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "absurdly small"),

@@ -128,7 +128,10 @@ class Private:
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation.read(relation), name)
         if budget.binding not in (None, self._binding):
-            raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
+            raise BudgetMismatch(
+                f"the budget is not for this table: it is for {budget.binding}, and the table is for {self._binding}; "
+                f"make the table's own: ss.Budget(epsilon=...{self._binding.options})"
+            )
         self._budget = budget
         self._pad = None if pad is None else _seconds(pad)
         self._require_columns()
