@@ -84,7 +84,7 @@ def test_the_budget_is_bound_to_the_same():
         ss.Budget(epsilon=1, privacy_unit="patient"),
     ):
         if budget.binding is not None:
-            with pytest.raises(BudgetMismatch, match="and the table is for persons, by patient of 'visits'.*make the"):
+            with pytest.raises(BudgetMismatch, match=r"and the table is for persons, by patient of 'visits'.*make the"):
                 ss.Private(VISITS, privacy_unit="patient", name="visits", budget=budget)
     with pytest.raises(TypeError, match="a private table has a budget"):
         ss.Private(VISITS, budget=None)
