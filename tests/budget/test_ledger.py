@@ -120,7 +120,7 @@ def test_of_many_that_start_a_ledger_one_does(tmp_path):
 
 def test_another_total_is_an_error_that_names_both(path):
     with pytest.raises(
-        ValueError, match=r"ledger\.db promises epsilon = 1, not epsilon = 1, delta = 1e-06; open it without"
+        ValueError, match=r"ledger\.db, with epsilon = 1 and not epsilon = 1, delta = 1e-06; give its path alone"
     ):
         Budget(epsilon=1, delta="1e-6", path=path)
     with pytest.raises(ValueError, match="not rho = 1"):

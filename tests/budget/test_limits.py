@@ -44,7 +44,10 @@ def test_overspending_says_what_was_asked_and_what_is_left():
     spend(budget, Cost(epsilon="0.2"))
     with pytest.raises(BudgetExceeded) as caught:
         spend(budget, Cost(epsilon=0.5))
-    message = "a sum: asked for epsilon = 0.5, but epsilon = 2/15 is left of epsilon = 1/3; nothing was charged"
+    message = (
+        "the budget is exceeded: asked for epsilon = 0.5, but epsilon = 2/15 is left of epsilon = 1/3; nothing was "
+        "charged: ask for less (the release was: a sum)"
+    )
     assert str(caught.value) == message
     assert (caught.value.asked, caught.value.left) == (Cost(epsilon=0.5), Cost(epsilon="2/15"))
     assert isinstance(caught.value, ValueError)

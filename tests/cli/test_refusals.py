@@ -102,6 +102,11 @@ REFUSED = [
         ["budget", "show", "x.parquet"],
         "x.parquet is not a soundsum ledger; give the path of one, or make one: soundsum",
     ),
+    (["budget", "create", "plain.db"], "there is a file already at plain.db; soundsum budget show shows a ledger, and"),
+    (
+        ["budget", "create", "plain.db", "--epsilon", "1", "--privacy-unit", "id"],
+        "and not for persons, by id, symmetric neighbours; soundsum budget show shows it, and another path makes a new",
+    ),
     (["budget", "show", "."], "is not a soundsum ledger"),
     (["budget", "show", "none.db"], "none.db; make one: soundsum budget create"),
     ([*SUM, "--budget", "none.db"], "none.db; make one: soundsum budget create"),
@@ -159,10 +164,16 @@ REFUSED = [
     ),
     (
         [*SUM, "--budget", "orders.db"],
-        "costs for other data do not add up; nothing was charged. Ask with the budget's --data",
+        "costs for other data do not add up: the release is about data without a name, and the budget about the",
     ),
-    ([*SUM, "--budget", "orders.db", "--data", "x"], "Ask with the budget's --data orders of 2024, or give a budget"),
-    ([*SUM, "--budget", "plain.db", "--data", "x"], "Ask without --data, or give a budget of its own"),
+    (
+        [*SUM, "--budget", "orders.db", "--data", "x"],
+        "nothing was charged: ask with the budget's --data orders of 2024, or make a second budget",
+    ),
+    (
+        [*SUM, "--budget", "plain.db", "--data", "x"],
+        "nothing was charged: ask without --data, or make a second budget for the data 'x' (the release was: sum of",
+    ),
     (
         [*SUM, "--by", "dept", "--groups", "a,'b'"],
         "--groups: put 'b' in double quotes, or none; with its own quotes it is",
@@ -182,6 +193,23 @@ def test_refused_in_one_line(folder, arguments, message):
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Errno" not in done.stderr
     assert "=" not in re.sub("[=<>!]=", "", done.stderr)  # no Python
+
+
+def test_a_ledger_that_is_there_is_not_made_again_and_what_to_do_is_said(folder):
+    done = soundsum(folder, "budget", "create", "plain.db", "--epsilon", "2")
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "with epsilon = 1 and not epsilon = 2; soundsum budget show shows it, and another path makes a new one\n"
+    )
+
+
+def test_a_budget_that_is_exceeded_says_so_first_and_the_release_last(folder):
+    done = soundsum(folder, "sum", "t.csv", *PAY, "--epsilon", "2", "--budget", "plain.db")
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error: the budget is exceeded: asked for epsilon = 2, but epsilon = 1 is left of epsilon = 1; nothing was "
+        "charged: ask for less (the release was: sum of pay from t.csv, "
+    )
 
 
 def test_stdin_has_no_temporary_name(folder):

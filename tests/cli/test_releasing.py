@@ -120,13 +120,13 @@ def test_a_ledger_bears_a_release_out(soundsum):
     assert "this ledger was charged for it" in held.stdout
     assert "cannot be checked" in held.stdout
     other = soundsum("check", "r.json", "--budget", "other.db")
-    assert (other.returncode, "the ledger has no charge 1" in other.stdout) == (1, True)
+    assert (other.returncode, "the ledger has no charge on line 1" in other.stdout) == (1, True)
     for path, value, message in (
-        (["ledger", "cost", "epsilon"], "1/100", "charge 1 was"),
-        (["ledger", "what"], "something small", "the release says 'something small'"),
-        (["ledger", "entry"], 7, "no charge 7"),
-        (["data"], "other", "the ledger is for 'pay'"),
-        (["privacy_unit"], "person", "the ledger is for None"),
+        (["ledger", "cost", "epsilon"], "1/100", "charge 1 was epsilon = 1, and the release says epsilon = 0.01"),
+        (["ledger", "what"], "something small", "and the release says 'something small'"),
+        (["ledger", "entry"], 7, "no charge on line 7, which the release names"),
+        (["data"], "other", "the ledger is about the data 'pay', and the release the data 'other'"),
+        (["privacy_unit"], "person", "privacy_unit: 'person' is claimed, and the certificate is for one record"),
         (["relation"], "hamming", "relation"),
         (["bounds"], ["0", "1"], "bounds"),
     ):
@@ -183,7 +183,10 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
             "column 'floor' is not in the table; its names are the cells of the first line",
         ),
         ([*SUM, "--relation", "hamming", "--privacy-unit", "person"], "needs symmetric"),
-        ([*SUM, "--relation", "hamming", "--size", "5"], "it is about hamming, and the budget about symmetric"),
+        (
+            [*SUM, "--relation", "hamming", "--size", "5"],
+            "is about hamming, and the budget about symmetric",
+        ),
         ([*SUM, "--method", "magic"], "--method magic is not one of auto"),
         (["sum", "t.csv", *PAY, "--epsilon", "nan"], "--epsilon: nan is not a finite number"),
         (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "absurdly small"),
@@ -292,11 +295,40 @@ def test_stdin_is_read_as_any_csv_file(soundsum):
 
 
 def test_a_file_that_is_no_certificate(soundsum):
-    for text in ("[1]", "[]", "3"):
+    for text in ("[1]", "[]", "3", "{}", '{"a": 1}'):
         (soundsum.folder / "c.json").write_text(text)
         done = soundsum("check", "c.json")
         assert done.returncode == 2
-        assert "holds no certificate" in done.stderr
+        assert "c.json holds no release and no certificate; give a file that --json printed" in done.stderr
+
+
+def test_a_file_that_is_not_json_or_only_a_part_of_a_certificate(soundsum):
+    for text, message in (
+        ("{'a': 1}", "c.json is not JSON, by line 1, column 2; give a file that --json printed"),
+        ("[" * 100_000, "c.json is not JSON of a release; give a file that --json printed"),
+        ('{"format": 1}', "c.json: the certificate cannot be read: it has no 'versions'"),
+    ):
+        (soundsum.folder / "c.json").write_text(text)
+        done = soundsum("check", "c.json")
+        assert done.returncode == 2
+        assert message in done.stderr
+
+
+def test_what_is_wrong_with_every_group_is_said_once_and_in_words(soundsum):
+    done = soundsum(*SUM, "--by", "dept", "--groups", "a,b", "--json")
+    soundsum("budget", "create", "wrong.db", "--epsilon", "3", "--privacy-unit", "person", "--data", "pay")
+    (soundsum.folder / "r.json").write_text(done.stdout)
+    assert soundsum("check", "r.json", "--budget", "wrong.db").stdout.split("\n") == [
+        "does not hold ",
+        "  the ledger protects persons, by person, and the release records ",
+        "  the ledger is about the data 'pay', and the release data without a name ",
+        "  the release was not charged to any ledger",
+        "",
+    ]
+    releases = json.loads(done.stdout)
+    releases[1]["certificate"]["released"][0]["scale"] = "1"
+    (soundsum.folder / "r.json").write_text(json.dumps(releases))
+    assert "release 2: released, scale: '" in soundsum("check", "r.json").stdout
 
 
 def test_groups_by_month_and_hour(soundsum):

@@ -84,7 +84,7 @@ def test_the_budget_is_bound_to_the_same():
         ss.Budget(epsilon=1, privacy_unit="patient"),
     ):
         if budget.binding is not None:
-            with pytest.raises(BudgetMismatch, match="and the table for persons, by patient of 'visits'"):
+            with pytest.raises(BudgetMismatch, match=r"and the table is for persons, by patient of 'visits'.*make the"):
                 ss.Private(VISITS, privacy_unit="patient", name="visits", budget=budget)
     with pytest.raises(TypeError, match="a private table has a budget"):
         ss.Private(VISITS, budget=None)
@@ -270,3 +270,29 @@ def test_a_budget_is_as_it_was_after_terms_that_are_refused():
             ss.Private(table, budget=budget, **wrong)
     assert budget.binding is None
     assert ss.Private(table, budget=budget, privacy_unit="patient").budget.binding.privacy_unit == "patient"
+
+
+def test_statistics_of_one_release_take_what_they_leave_out_from_the_schema(visits):
+    asked = [ss.Sum("cost"), ss.Mean("age", upper=50), ss.Histogram("ward"), ss.Histogram("age", bins=2)]
+    total, mean, wards, ages = visits.release(asked, epsilon=4)
+    assert total.value == 10 + 20 + 30 + 50
+    assert mean.bounds == (0, 50)
+    assert {ward: r.value for ward, r in wards.items()} == {"a": 2, "b": 1, "c": 0}
+    assert {cell: r.value for cell, r in ages.items()} == {(0, 60): 3, (60, 120): 1}
+    with pytest.raises(ValueError, match="column 'patient' has no bounds in the schema; give lower and upper"):
+        visits.release([ss.Sum("patient")], epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        (ss.Sum("age"), "lower= and upper= are missing for the sum of 'age'; give both bounds from public knowledge"),
+        (ss.Mean("age", 0), "upper= is missing for the mean of 'age'; give both bounds"),
+        (ss.Histogram("age"), "none of them is given; give one"),
+        (ss.Histogram("age", bins=2), "bins=2 needs lower= and upper="),
+    ],
+    ids=lambda one: one if isinstance(one, str) else repr(one)[:30],
+)
+def test_without_an_owner_what_is_left_out_is_asked_for(asked, message):
+    with pytest.raises(ValueError, match=message):
+        ss.release(VISITS, [asked], epsilon=1)

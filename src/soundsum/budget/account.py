@@ -96,7 +96,10 @@ class Budget:
     def bind(self, binding: Binding) -> None:
         """Bind a budget in memory that is not bound yet; one that is bound otherwise refuses."""
         if self._store.binding not in (None, binding):
-            raise BudgetMismatch(f"the budget is for {self._store.binding}, and not for {binding}; give its own")
+            raise BudgetMismatch(
+                f"the budget is bound already: it is for {self._store.binding}, and not for {binding}; make a second "
+                f"one: ss.Budget(epsilon=...{binding.options})"
+            )
         self._store.binding = binding
 
     def charge(self, cost: Cost, what: str, binding: Binding | None = None) -> int:

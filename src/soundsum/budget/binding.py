@@ -65,9 +65,17 @@ class Binding:
                 remedy = f"without {option}=" if own is None else f"with the budget's {option}"
                 remedy += "=" if own == VALUES else "" if own is None else f"={own!r}"
                 raise BudgetMismatch(
-                    f"{what}: it is about {theirs}, and the budget about {ours}: costs for {name} do not add "
-                    f"up; nothing was charged. Ask {remedy}, or give a budget of its own"
+                    f"costs for {name} do not add up: the release is about {theirs}, and the budget about {ours}; "
+                    f"nothing was charged: ask {remedy}, or make a second budget for {theirs} (the release was: {what})"
                 )
+
+    @property
+    def options(self) -> str:
+        """How a budget for the same is made, beside its total."""
+        given = {"privacy_unit": self.privacy_unit, "data": self.data}
+        if self.relation != Relation.SYMMETRIC:
+            given["relation"] = str(self.relation)
+        return "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
 
     @property
     def unit(self) -> str:

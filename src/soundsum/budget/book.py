@@ -94,8 +94,8 @@ class Book:
 def refuse_closed(failures: int, what: str, cost: Cost, left: Cost) -> BudgetClosed:
     reads = "1 failed read" if failures == 1 else f"{failures} failed reads"
     return BudgetClosed(
-        f"{what}: the budget is closed after {reads}; nothing was charged: its owner finds the reason in the "
-        "operator's log and reopens it (soundsum budget reopen, or Budget.reopen)",
+        f"the budget is closed after {reads}; nothing was charged: its owner finds the reason in the operator's log "
+        f"and reopens it with soundsum budget reopen, or Budget.reopen (the release was: {what})",
         cost,
         left,
     )

@@ -80,14 +80,18 @@ class Ledger:
             raise _unwritable(self.path)  # now, rather than after the first sum
         if terms is not None and not _same(terms.limit, self.limit):
             raise ValueError(
-                f"{self.path} promises {self.limit}, not {terms.limit}; open it without a total to go on with it, "
-                "or give another path"
+                f"there is a ledger already at {self.path}, with {self.limit} and not {terms.limit}; "
+                "give its path alone to go on with it, or another path for a new one"
             )
         if binding is not None and binding != self.binding:
-            raise BudgetMismatch(f"{self.path} is for {self.binding}, not for {binding}; give another path")
+            raise BudgetMismatch(
+                f"there is a ledger already at {self.path}, for {self.binding} and not for {binding}; "
+                "give its path alone to go on with it, or another path for a new one"
+            )
         if max_failures not in (None, self.max_failures):
             raise ValueError(
-                f"{self.path} closes after {self.max_failures} failed reads, not {max_failures}; leave max_failures out"
+                f"there is a ledger already at {self.path}, which closes after {self.max_failures} failed reads and "
+                f"not {max_failures}; give its path alone to go on with it, or another path for a new one"
             )
 
     def spent(self) -> Cost:
@@ -108,8 +112,8 @@ class Ledger:
             terms, spent = _terms(db), _spent(db, self.limit)
             if binding.privacy_unit == VALUES:
                 raise BudgetMismatch(
-                    f"{what}: ids given as values have no name that a ledger could know again; nothing was charged: "
-                    "name the column of ids, or use a budget in memory"
+                    "ids given as values have no name that a ledger could know again; nothing was charged: name the "
+                    f"column of ids, or use a budget in memory (the release was: {what})"
                 )
             terms.binding.require(binding, what)
             if (failures := _failures(db)) >= terms.max_failures:

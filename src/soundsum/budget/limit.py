@@ -67,7 +67,7 @@ class Limit:
     def after(self, spent: Cost, cost: Cost, what: str) -> Cost:
         """The same, if that stays within the limit; otherwise raises."""
         if reason := self._uncountable(cost, self._by_rho(spent, cost)):
-            raise ValueError(f"{what}: {reason}; nothing was charged")
+            raise ValueError(f"{reason}; nothing was charged (the release was: {what})")
         total = self.plus(spent, cost)
         if total.rho is not None:
             limits = [(total.rho, self._rho_limit(spent))]
@@ -121,9 +121,10 @@ class Limit:
         converted = left.epsilon is None and cost.rho is None
         asked = f"{cost} (rho = {words.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
         close = f", over by {words.amount(over)}"
+        remedy = "ask for less" if left.epsilon or left.rho else "no other release fits it"
         return BudgetExceeded(
-            f"{what}: asked for {asked}, but {left} is left of {self}"
-            f"{close if over * 10**6 < limit else ''}; nothing was charged",
+            f"the budget is exceeded: asked for {asked}, but {left} is left of {self}"
+            f"{close if over * 10**6 < limit else ''}; nothing was charged: {remedy} (the release was: {what})",
             cost,
             left,
         )

@@ -16,6 +16,7 @@ from soundsum import Budget, Relation
 from soundsum.budget import Binding
 from soundsum.budget.ledger import bind, read
 from soundsum.cli.options import AsJson
+from soundsum.data.paths import expand
 
 budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: the budget, and what has been spent of it.")
 
@@ -43,6 +44,11 @@ def create_budget(
 
     Example: soundsum budget create ledger.db --epsilon 3 --privacy-unit patient --data visits
     """
+    if epsilon is None and rho is None and os.path.lexists(expand(ledger)):
+        raise ValueError(
+            f"there is a file already at {ledger}; soundsum budget show shows a ledger, and another path makes a new "
+            "one"
+        )
     whom: dict[str, Any] = {"privacy_unit": privacy_unit, "relation": relation, "data": data}
     typer.echo(repr(Budget(epsilon, delta, rho, path=ledger, max_failures=max_failures, **whom)))
 
@@ -64,7 +70,7 @@ def bind_budget(
     data: Data = None,
     max_failures: Failures = 1,
 ) -> None:
-    """Say whom a ledger of the first format protects; its charges are kept.
+    """Say whom a ledger made before version 0.1 protects; its charges are kept.
 
     Example: soundsum budget bind ledger.db --privacy-unit patient --data visits
     """

@@ -30,6 +30,8 @@ NAMED = r"'([^']*)' is not a valid"
 WORDS = {
     "give an int, a float, a Fraction or a string": "give one such as 5, 0.5 or 1/3",
     ", or Budget with its total and the path": "",
+    "give its path alone to go on with it, or another path for a new one": "soundsum budget show shows it, and another "
+    "path makes a new one",
     "or IntType(bits, signed), or FloatType(k, l)": "or one such as int5 or float(4,4)",
 }
 """Advice in Python, and the same for a command."""

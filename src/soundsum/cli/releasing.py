@@ -18,7 +18,7 @@ from soundsum.cli.opened import on_disk, watch
 from soundsum.cli.options import AsJson, Data, Engine, Epsilon, File, Ledger, Rho, Table
 from soundsum.cli.released import show
 from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
-from soundsum.releases.certificates import compare_release, compare_with_ledger, list_releases
+from soundsum.releases.certificates import Unreadable, compare_release, compare_with_ledger, list_releases
 
 Missing = StrEnum("Missing", ["zero", "drop"])
 
@@ -222,15 +222,23 @@ def check_certificate(
     text = read_file(file, "a file that --json printed")
     try:
         written = json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"{file} is not JSON: {error}; give what --json printed") from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"{file} is not JSON, by {place}; give a file that --json printed") from None
+    except (ValueError, RecursionError):
+        raise ValueError(f"{file} is not JSON of a release; give a file that --json printed") from None
     try:
         outcomes = list_releases(written)
     except (ValueError, TypeError):
-        raise ValueError(f"{file} holds no certificate; give what --json printed") from None
-    problems = [problem for one in outcomes for problem in compare_release(one)]
-    if budget is not None:
-        problems += [problem for one in outcomes for problem in compare_with_ledger(one, read(budget))]
+        raise ValueError(f"{file} holds no release and no certificate; give a file that --json printed") from None
+    ledger = None if budget is None else read(budget)
+    try:
+        found = [
+            [*compare_release(one), *([] if ledger is None else compare_with_ledger(one, ledger))] for one in outcomes
+        ]
+    except Unreadable as error:
+        raise ValueError(f"{file}: {error}") from None
+    problems = _join(found)
     console = Console()
     if problems:
         console.print("[red]does not hold[/red]", *(f"\n  {escape(problem)}" for problem in problems), highlight=False)
@@ -241,6 +249,16 @@ def check_certificate(
         "The value itself cannot be checked: it is the data's, with noise that nobody knows",
         soft_wrap=True,
     )
+
+
+def _join(found: list[list[str]]) -> list[str]:
+    """What is wrong with any of the releases, each thing once, with their numbers where not all have it."""
+    said = []
+    for problem in dict.fromkeys(problem for one in found for problem in one):
+        numbers = [str(number) for number, one in enumerate(found, 1) if problem in one]
+        which = f"release{'s' * (len(numbers) > 1)} {', '.join(numbers)}: " if len(numbers) < len(found) else ""
+        said.append(f"{which}{problem}")
+    return said
 
 
 def _number(text: str) -> float:

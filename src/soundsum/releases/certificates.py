@@ -11,6 +11,7 @@ import json
 import math
 import platform
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,10 @@ import numpy as np
 
 from soundsum._version import __version__
 from soundsum.arithmetic.rationals import nearest_float
+from soundsum.budget.binding import Binding
 from soundsum.methods import make_method, parameters
 from soundsum.planner import Scheme, choose
+from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.units import Unit
@@ -36,6 +39,10 @@ FORMAT = 1
 WHAT_IS_CHECKED = (
     "give a release, its certificate, or what to_dict() or to_json() wrote; of a file, soundsum check FILE"
 )
+
+
+MARKS = {"certificate", "format", "statistic", "released", "versions"}
+"""What has none of these is not meant to be a release or a certificate."""
 
 
 def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str) -> dict[str, Any]:
@@ -112,7 +119,7 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
         plain = plain["releases"]
     listed = plain if isinstance(plain, list | tuple) else [plain]
     outcomes = [one.to_dict() if hasattr(one, "to_dict") else one for one in listed]
-    if not outcomes or not all(isinstance(one, dict) for one in outcomes):
+    if not outcomes or not all(isinstance(one, dict) and not MARKS.isdisjoint(one) for one in outcomes):
         raise TypeError(f"{shown(given)} is no release and no certificate; {WHAT_IS_CHECKED}")
     return outcomes
 
@@ -121,13 +128,32 @@ def compare(certificate: Any) -> list[str]:
     """The same, but what cannot be read raises Unreadable."""
     try:
         again = _make_again(certificate)
+    except KeyError as error:
+        raise Unreadable(f"the certificate cannot be read: it has no {error}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise Unreadable(f"the certificate cannot be read: {error or type(error).__name__}") from None
-    wrong = [name for name in again if name != "versions" and _text(again[name]) != _text(certificate.get(name))]
     return [
-        *(f"{name}: {again[name]!r} follows, {certificate.get(name)!r} is claimed" for name in wrong),
+        *(line for name in again if name != "versions" for line in _differ(name, again[name], certificate.get(name))),
         *(f"{name}: there is no such thing in a certificate" for name in certificate if name not in again),
     ]
+
+
+def _differ(place: str, follows: Any, claimed: Any) -> Iterator[str]:
+    """Where two pieces of plain data differ, at their deepest, in words."""
+    if _text(follows) == _text(claimed):
+        return
+    if isinstance(follows, dict) and isinstance(claimed, dict):
+        for name in {**follows, **claimed}:
+            yield from _differ(f"{place}, {name}", follows.get(name), claimed.get(name))
+    elif isinstance(follows, list) and isinstance(claimed, list) and len(follows) == len(claimed):
+        for number, (one, other) in enumerate(zip(follows, claimed, strict=True), 1):
+            yield from _differ(f"{place} {number}" if len(follows) > 1 else place, one, other)
+    else:
+        yield f"{place}: {_said(follows)} follows, {_said(claimed)} is claimed"
+
+
+def _said(value: Any) -> str:
+    return "nothing" if value is None else shown(value)
 
 
 def _text(value: Any) -> str:
@@ -176,9 +202,8 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "version": certificate["versions"]["soundsum"],
     }
     if (release.get("privacy_unit") is None) != (claim.plan.unit.max_rows is None):
-        return [
-            f"privacy_unit: {release.get('privacy_unit')!r} is claimed, and the certificate is for {claim.plan.unit}"
-        ]
+        person = _said(release.get("privacy_unit"))
+        return [f"privacy_unit: {person} is claimed, and the certificate is for {claim.plan.unit}"]
     if claim.kind.is_the_sum and not _is_on_steps(release.get("exact"), certificate["released"]):
         return [
             f"exact: {release.get('exact')!r} is not a number of steps, which are {certificate['released'][0]['step']}"
@@ -205,7 +230,7 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     }
     return [
         *(
-            f"{name}: {value!r} follows, {release.get(name)!r} is claimed"
+            f"{name}: {_said(value)} follows, {_said(release.get(name))} is claimed"
             for name, value in follows.items()
             if release.get(name) != value
         ),
@@ -242,25 +267,31 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
     try:
         said = release["ledger"]
         number, what, cost = said["entry"], said["what"], said["cost"]
-        whom = {name: release[name] for name in ("privacy_unit", "relation", "data")}
+        whom = [release[name] for name in ("privacy_unit", "relation", "data")]
     except (LookupError, TypeError):
         raise Unreadable("a certificate alone names no charge; give the whole release, as --json printed it") from None
-    bound = ledger.terms.binding.to_json()
-    problems = [
-        f"{name}: the ledger is for {bound[name]!r}, the release says {value!r}"
-        for name, value in whom.items()
-        if bound[name] != value
-    ]
+    try:
+        theirs, paid = Binding(*whom), None if cost is None else Cost(**cost)
+    except (ValueError, TypeError) as error:
+        raise Unreadable(f"the charge that the release names cannot be read: {error}") from None
+    ours = ledger.terms.binding
+    pairs = (
+        ("protects", ours.unit, theirs.unit),
+        ("is for", f"{ours.relation} neighbours", f"{theirs.relation} neighbours"),
+        ("is about", ours.data_name, theirs.data_name),
+    )
+    problems = [f"the ledger {verb} {own}, and the release {other}" for verb, own, other in pairs if own != other]
     entry = next((entry for entry in ledger.entries if entry.number == number), None)
     if entry is None:
-        return [*problems, f"the ledger has no charge {number}"]
+        absent = f"the ledger has no charge on line {_said(number)}, which the release names"
+        return [*problems, "the release was not charged to any ledger" if number is None else absent]
     if entry.state not in ("charged", "released"):
         problems.append(f"charge {number} is {entry.state}, so nothing was released for it")
     problems += _compare_query(release, what, cost)
     if entry.what != what:
-        problems.append(f"charge {number} was for {entry.what!r}, the release says {what!r}")
+        problems.append(f"charge {number} was for {entry.what!r}, and the release says {what!r}")
     if entry.cost.to_json() != cost and not (cost is None and not entry.cost.epsilon and not entry.cost.rho):
-        problems.append(f"charge {number} was {entry.cost.to_json()}, the release says {cost}")
+        problems.append(f"charge {number} was {entry.cost}, and the release says {paid or 'nothing'}")
     return problems
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from fractions import Fraction
@@ -34,7 +34,7 @@ from soundsum.releases.schema import ColumnSchema, find_groups, require_schema
 from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
 from soundsum.releases.several import Releases, Several
 from soundsum.shown import shown
-from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Task, Variance
+from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -128,7 +128,10 @@ class Private:
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation.read(relation), name)
         if budget.binding not in (None, self._binding):
-            raise BudgetMismatch(f"the budget is for {budget.binding}, and the table for {self._binding}; give its own")
+            raise BudgetMismatch(
+                f"the budget is not for this table: it is for {budget.binding}, and the table is for {self._binding}; "
+                f"make the table's own: ss.Budget(epsilon=...{self._binding.options})"
+            )
         self._budget = budget
         self._pad = None if pad is None else _seconds(pad)
         self._require_columns()
@@ -164,22 +167,21 @@ class Private:
         **options: Any,
     ) -> Release | Releases:
         """A private sum; bounds come from the schema if it has them. Options: those of `release`."""
-        low, high = self._bounds(column, lower, upper)
-        return self._one(Sum(column, low, high, self._type(column), method=method), epsilon, options)
+        return self._one(Sum(column, lower, upper, method=method), epsilon, options)
 
     @_padded
     def mean(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
         """A private mean; bounds come from the schema if it has them. Options: those of `release`."""
-        return self._one(Mean(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
+        return self._one(Mean(column, lower, upper), epsilon, options)
 
     @_padded
     def variance(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
         """A private variance; bounds come from the schema if it has them. Options: those of `release`."""
-        return self._one(Variance(column, *self._bounds(column, lower, upper), self._type(column)), epsilon, options)
+        return self._one(Variance(column, lower, upper), epsilon, options)
 
     @_padded
     def count(self, epsilon: Any = None, *, column: str | None = None, **options: Any) -> Release | Releases:
@@ -200,12 +202,7 @@ class Private:
         **options: Any,
     ) -> Releases:
         """Private counts between edges, in bins or of categories; bounds and categories come from the schema."""
-        if bins is not None:
-            lower, upper = self._bounds(column, lower, upper)
-        elif edges is None and categories is None:
-            categories = self._said(column).categories
-        kind = self._type(column) if categories is None else None
-        asked = Histogram(column, edges, categories, kind, bins=bins, lower=lower, upper=upper)
+        asked = Histogram(column, edges, categories, bins=bins, lower=lower, upper=upper)
         made = self._one(asked, epsilon, options)
         assert isinstance(made, Releases)
         return made
@@ -228,16 +225,17 @@ class Private:
     ) -> Several:
         """Several statistics for one charge; they share epsilon by weight, or equally.
 
-        statistics: a list of `Sum`, `Mean`, ..., or a dict of them by name.
+        statistics: a list of `Sum`, `Mean`, ..., or a dict of them by name. Bounds come from the schema if it has them:
+            ss.Sum("pay").
         by: one result for each group in this column or these; groups: which, by default those the schema lists. By
             periods (`soundsum.month`), by default those between the column's bounds in the schema, which are dates.
         where: only rows that meet all of these conditions, such as [("age", ">=", 18)].
         max_rows, max_groups: how much of a person counts, by default the owner's caps.
         noise, delta, rho, missing: as for `soundsum.sum`.
         """
-        promised = guarantee(epsilon, delta, rho, noise)
         names, asked = name_statistics(statistics)
-        typed = [self._typed(statistic) for statistic in asked]
+        typed = [self._complete(statistic) for statistic in asked]
+        promised = guarantee(epsilon, delta, rho, noise)
         has_cells = any(statistic.cells is not None for statistic in typed)
         setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
         engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
@@ -252,8 +250,7 @@ class Private:
 
         Some methods need the number of rows, where that is public; it is then noted in the ledger at no cost.
         """
-        low, high = self._bounds(column, lower, upper)
-        asked = Sum(column, low, high, self._type(column), method=method)
+        asked = self._complete(Sum(column, lower, upper, method=method))
         setting = self._ask(**options)
         try:
             _, (task,), _ = prepare(self._data, [asked], setting)
@@ -310,25 +307,26 @@ class Private:
             most = 1  # the owner's cap is about groups and cells, of which there are none
         return replace(own, by=by, groups=groups, max_rows=rows, max_groups=most, missing=missing, where=where)
 
-    def _typed(self, statistic: Statistic) -> Statistic:
-        """The statistic, of the type the schema gives its column."""
+    def _complete(self, statistic: Statistic) -> Statistic:
+        """The statistic with what the schema says of its column: the type, and bounds or categories it leaves out."""
         if not isinstance(statistic, Statistic):
             raise TypeError(WHAT_STATISTICS)
-        own = None if statistic.column is None or not hasattr(statistic, "dtype") else self._type(statistic.column)
-        if own is None or "dtype" not in statistic.__dict__:
+        column, more = statistic.column, dict[str, Any]()
+        if column is None or not isinstance(column, Hashable):
             return statistic
-        if statistic.dtype is not None and number_type(statistic.dtype) != number_type(own):
-            raise ValueError(f"column {statistic.column!r} is {own} by the schema; leave dtype out")
-        return replace(statistic, dtype=own)  # type: ignore[type-var]
-
-    def _said(self, column: str) -> ColumnSchema:
-        return self._schema.get(column, ColumnSchema())
-
-    def _type(self, column: str) -> str | None:
-        return self._said(column).type
+        said, given = self._schema.get(column, ColumnSchema()), statistic.__dict__
+        if isinstance(statistic, Bounded) or (isinstance(statistic, Histogram) and statistic.bins is not None):
+            more["lower"], more["upper"] = self._bounds(column, given["lower"], given["upper"])
+        elif isinstance(statistic, Histogram) and statistic.is_incomplete:
+            more["categories"] = said.categories
+        if said.type is not None and "dtype" in given:
+            if statistic.dtype is not None and number_type(statistic.dtype) != number_type(said.type):
+                raise ValueError(f"column {column!r} is {said.type} by the schema; leave dtype out")
+            more["dtype"] = said.type
+        return replace(statistic, **more) if more else statistic  # type: ignore[type-var]
 
     def _bounds(self, column: str, lower: Any, upper: Any) -> tuple[Any, Any]:
-        said = self._said(column)
+        said = self._schema.get(column, ColumnSchema())
         bounds = said.lower if lower is None else lower, said.upper if upper is None else upper
         if None in bounds:
             self._require_columns(column)

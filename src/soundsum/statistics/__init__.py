@@ -4,7 +4,7 @@ from soundsum.registry import import_all
 from soundsum.statistics.count import Count
 from soundsum.statistics.histogram import Histogram
 from soundsum.statistics.mean import Mean
-from soundsum.statistics.statistic import STATISTICS, Statistic
+from soundsum.statistics.statistic import STATISTICS, Bounded, Statistic
 from soundsum.statistics.sum import Sum
 from soundsum.statistics.task import Claim, Task, describe
 from soundsum.statistics.variance import Variance
@@ -13,6 +13,7 @@ import_all(__name__, __path__)  # whatever else lies in this folder
 
 __all__ = [
     "STATISTICS",
+    "Bounded",
     "Claim",
     "Count",
     "Histogram",

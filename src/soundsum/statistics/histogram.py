@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -37,12 +38,24 @@ class Histogram(Counted):
     lower: Any = field(default=None, kw_only=True)
     upper: Any = field(default=None, kw_only=True)
     weight: Any = field(default=1, kw_only=True)
-    cells: Categories | Edges = field(init=False, repr=False, compare=False)
 
     name = "histogram"
     takes = "rows"
 
     def __post_init__(self) -> None:
+        if not self.is_incomplete:
+            _ = self.cells  # refuses what are none
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether an owner's schema may have what is left out: the categories, or a bound of the bins."""
+        if self.bins is not None:
+            return self.edges is None and self.categories is None and None in (self.lower, self.upper)
+        return all(given is None for given in (self.edges, self.categories, self.lower, self.upper))
+
+    @cached_property
+    def cells(self) -> Categories | Edges:  # type: ignore[override]
+        """What rows fall into, within each group."""
         given = [name for name in ("edges", "bins", "categories") if getattr(self, name) is not None]
         if len(given) != 1:
             found = "none of them is given" if not given else f"{' and '.join(given)} are given"
@@ -50,10 +63,9 @@ class Histogram(Counted):
         if self.bins is None and (self.lower is not None or self.upper is not None):
             raise ValueError("lower and upper go with bins=; edges and categories say themselves what they reach")
         edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
-        cells = (
-            Categories(Groups(self.categories, "categories")) if edges is None else Edges(tuple(_check_edges(edges)))
-        )
-        object.__setattr__(self, "cells", cells)
+        if edges is None:
+            return Categories(Groups(self.categories, "categories"))
+        return Edges(tuple(_check_edges(edges)))
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         problem = Problem("uint8", 1, 1, relation)

@@ -143,16 +143,18 @@ STATISTICS: Registry[type[Statistic]] = Registry("statistic", first=("sum", "cou
 
 @dataclass(frozen=True)
 class Bounded(Statistic):
-    """A statistic of numbers clamped to [lower, upper]."""
+    """A statistic of numbers clamped to [lower, upper]; an owner's schema may give bounds that are left out."""
 
     column: str | None
-    lower: Any
-    upper: Any
+    lower: Any = None
+    upper: Any = None
     dtype: object = None
     size: int | None = None
     weight: Any = field(default=1, kw_only=True)
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
+        if self.lower is None or self.upper is None:
+            raise ValueError(self._say_no_bounds())
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
         kind, worth = schema.type(self.column, dtype)
         if worth != 1:  # of decimals: bounds are counted in last digits, as records are
@@ -163,3 +165,9 @@ class Bounded(Statistic):
         if size is not None and not isinstance(size, Hashable):
             raise ValueError(f"size={shown(size)}: a number of records is a whole number, 0 or more")
         return make_problem(kind, lower, upper, relation, size, getattr(self, "max_size", None)), worth
+
+    def _say_no_bounds(self) -> str:
+        absent = " and ".join(f"{name}=" for name in ("lower", "upper") if getattr(self, name) is None)
+        what = f"the {self.name}" if self.column is None else f"the {self.name} of {shown(self.column)}"
+        verb = "are" if " and " in absent else "is"
+        return f"{absent} {verb} missing for {what}; give both bounds from public knowledge, such as lower=0, upper=100"
