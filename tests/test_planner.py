@@ -272,3 +272,14 @@ class TestTable2:
         ]:
             assert ratio(name, 0, 1) == (1 + relaxation, 1 + relaxation)
             assert ratio(name, -1, 1) == (1 + relaxation / 2, 2 + relaxation)  # the ideal is 2 for a public size
+
+
+def test_a_plan_is_a_line_and_plans_are_a_table():
+    plans = ss.plans(ss.Problem("float32", 0, 1000, "change_one", size=1000))
+    of = "float32 records in [0, 1,000], change_one neighbours, n = 1,000"
+    assert repr(plans[0]) == f"<grid for {of}: one record moves the sum by at most 1,000 (ideal 1,000, ratio 1)>"
+    unmet = next(plan for plan in plans if plan.unmet)
+    assert repr(unmet) == f"<{unmet.method}, which does not apply to {of}: {'; '.join(unmet.unmet)}>"
+    lines = repr(plans).splitlines()
+    assert lines[0] == f"<plans for {of}"
+    assert [line.split()[0] for line in lines[2:]] == [plan.method for plan in plans]

@@ -22,7 +22,7 @@ NAMES = [
 
 COMMON = {
     "--epsilon", "--delta", "--rho", "--noise", "--relation", "--by", "--groups", "--where", "--privacy-unit",
-    "--max-rows", "--max-groups", "--missing", "--table", "--engine", "--budget", "--data", "--json",
+    "--max-rows", "--max-groups", "--missing", "--table", "--engine", "--budget", "--data", "--json", "--csv",
 }  # fmt: skip
 BOUNDED = COMMON | {"file", "--column", "--bounds", "--dtype", "--size"}
 WHOM = {"--privacy-unit", "--relation", "--data", "--max-failures"}
@@ -35,10 +35,10 @@ COMMANDS = {
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
-    "release": {"file", "request", "--epsilon", "--budget", "--data", "--json", "--table", "--engine"},
+    "release": {"file", "request", "--epsilon", "--budget", "--data", "--json", "--csv", "--table", "--engine"},
     "check": {"file", "--budget"},
     "budget create": {"ledger", "--epsilon", "--delta", "--rho", *WHOM},
-    "budget show": {"ledger", "--json"},
+    "budget show": {"ledger", "--json", "--all"},
     "budget bind": {"ledger", *WHOM},
     "budget refund": {"ledger", "number"},
     "budget reopen": {"ledger"},

@@ -11,11 +11,14 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 
 import pytest
 from rich.console import Console
 
+import soundsum as ss
 from soundsum.budget import Budget, BudgetExceeded, Cost, ledger
+from soundsum.budget.brief import abbreviate
 from soundsum.budget.limit import Limit
 from soundsum.cli.ledgers import ledger_table, ledger_to_json
 
@@ -312,6 +315,40 @@ def test_a_read_only_ledger_is_shown_and_not_spent_from(path):
 
 
 # What people see.
+
+
+ASKED = {
+    "total": ss.Sum("pay", -1000, 2000, weight=2),
+    "a; b, called c": ss.Mean("pay", Fraction(1, 3), 5),
+    "n": ss.Count(),
+    "ages": ss.Histogram("age", [0, 50, 100]),
+}
+
+
+@pytest.mark.parametrize(
+    "options, rows",
+    [
+        ({}, ""),
+        ({"where": [("age", ">=", 18), ("pay", "<", 5)]}, " where age >= 18 and pay < 5"),
+        ({"by": "k", "groups": ["x"], "privacy_unit": "age", "max_rows": 1000}, " by k"),
+        ({"by": ["k", "age"], "groups": [["x"], [30]], "where": [("k", "==", "x")]}, " by k, age, where k == 'x'"),
+        ({"relation": "change_one", "missing": "zero"}, ""),
+    ],
+)
+def test_a_charge_in_a_few_words(options, rows):
+    """Whatever is asked, what the ledger says of it is taken apart again."""
+    table = {"pay": [1.0, 2.0], "age": [30, 40], "k": ["x", "y"]}
+    whom = {"privacy_unit": "age"} if "privacy_unit" in options else {}
+    budget = Budget(epsilon=9, **whom, relation=options.get("relation"))
+    ss.release(table, ASKED, epsilon=1, budget=budget, **options)
+    ss.sum(table, 1500, 2000, epsilon=1, column="pay", budget=budget, **options)
+    several, one = (entry.what for entry in budget.entries())
+    names = "total: sum of pay; a\\x3b b, called c: mean of pay; n: count; ages: histogram of age"
+    assert abbreviate(several) == f"{names}{'; all' if rows else ''}{rows}"
+    assert abbreviate(one) == f"sum of pay{rows}"
+    assert abbreviate(one, with_source=True) == f"sum of pay from a dict{rows}"
+    assert "protecting" not in budget._repr_html_()
+    assert abbreviate("a step of training, 3 of 7") == "a step of training, 3 of 7"
 
 
 def test_it_is_shown(tmp_path):

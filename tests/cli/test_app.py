@@ -1,5 +1,6 @@
 """The command line as a person uses it: real processes, what they print and how they end."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -88,6 +89,18 @@ def test_demo_shows_the_two_examples(tmp_path):
     assert "VIOLATION" not in done.stdout
     assert "2^-49, 16 times the ideal" in done.stdout
     assert "33, 33 times the ideal" in done.stdout
+
+
+def test_the_demo_is_for_a_terminal_of_80_columns(tmp_path):
+    """Nothing is wider, and no line is broken in its middle because another break comes too late."""
+    done = soundsum("demo", COLUMNS="80", SOUNDSUM_CACHE=str(tmp_path), PIP_NO_INDEX="1", PIP_CONFIG_FILE=os.devnull)
+    lines = [line.rstrip() for line in done.stdout.splitlines() if "diffprivlib was left out" not in line]
+    assert max(map(len, lines)) <= 80
+    prose = ["" if line.startswith(" ") or "  " in line else line for line in lines]
+    for line, following in itertools.pairwise(prose):
+        if line and following:
+            assert len(f"{line} {following.split()[0]}") > 80
+    assert "they cover the noise" in " ".join(done.stdout.split())
 
 
 def test_version():

@@ -1,5 +1,6 @@
 """The commands that release, as a person meets them: what they print, what they refuse, and how they end."""
 
+import csv
 import json
 import os
 import pty
@@ -37,9 +38,37 @@ def test_sums_by_group(soundsum):
     done = soundsum(*SUM, "--by", "dept", "--groups", "a,b,nobody")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["group", "a", "b", "nobody", "epsilon=1"]
+    assert [line.split()[0] for line in lines] == ["group", "a", "b", "nobody", "the", "epsilon=1"]
+    assert lines[-2] == "the interval is for the sum of values clamped to [0, 6]"
     assert "one record (of 3 groups)" in lines[-1]
     assert "sensitivity 6" in lines[-1]
+
+
+def test_a_table_as_csv(soundsum):
+    asked = ["mean", "t.csv", *PAY, "--epsilon", "100000", "--by", "dept", "--groups", 'a,"b, c"', "--csv"]
+    done = soundsum(*asked)
+    assert done.returncode == 0, done.stderr
+    header, *rows = csv.reader(done.stdout.splitlines())
+    assert header == ["group", "value", "low", "high"]
+    assert [row[0] for row in rows] == ["a", "b, c"]
+    for _, value, low, high in rows:
+        assert float(low) <= float(value) <= float(high)
+    one = soundsum("count", "t.csv", "--epsilon", "100000", "--csv").stdout
+    assert one == "statistic,column,value,low,high\ncount,,1000,1000,1000\n"
+    cells = soundsum("histogram", "t.csv", "--column", "pay", "--edges", "0,3,6", "--epsilon", "100000", "--csv").stdout
+    assert [line.split(",")[:3] for line in cells.splitlines()[1:]] == [["0", "3", "429"], ["3", "6", "571"]]
+    monthly = ("--by", "month(day)", "--groups", "2024-01..2024-02")
+    (soundsum.folder / "d.csv").write_text("day\n2024-02-03\n")
+    months = soundsum("count", "d.csv", "--epsilon", "100000", *monthly, "--csv").stdout
+    assert [line.split(",")[:2] for line in months.splitlines()[1:]] == [["2024-01-01", "0"], ["2024-02-01", "1"]]
+
+
+def test_two_forms_at_once_are_refused_before_anything_is_charged(soundsum):
+    assert soundsum("budget", "create", "l.db", "--epsilon", "1").returncode == 0
+    done = soundsum(*SUM, "--budget", "l.db", "--csv", "--json")
+    assert done.returncode == 2
+    assert "--json and --csv are both given; give one" in done.stderr
+    assert "epsilon = 1 left" in soundsum("budget", "show", "l.db").stdout
 
 
 def test_groups_are_read_as_what_the_column_holds_and_from_a_file(soundsum):
@@ -64,7 +93,9 @@ def test_groups_of_several_columns(soundsum):
         (["b", "2020"], 1),
         (["b", "2021"], 0),
     ]
-    assert "a, 2021" in soundsum("count", "c.csv", "--epsilon", "1000", *both).stdout
+    lines = soundsum("count", "c.csv", "--epsilon", "1000", *both).stdout.splitlines()
+    assert lines[0].split() == ["k", "year", "private", "count", "95%", "interval"]
+    assert lines[2].split()[:3] == ["a", "2021", "1"]
     refused = soundsum("count", "c.csv", "--epsilon", "1", *both[:6])
     assert refused.returncode == 2
     assert "--by is given 2 times and --groups 1 times; list groups for each column" in refused.stderr
@@ -351,7 +382,7 @@ def test_groups_by_month_and_hour(soundsum):
     zoned = ("--by", "hour(at, Europe/Vienna)", "--groups", "2024-01-05T08,2024-01-05T09")
     assert groups(*zoned) == {"2024-01-05 08:00:00+01:00": 1, "2024-01-05 09:00:00+01:00": 2}
     shown = soundsum(*ask[:-1], "--by", "week(day)", "--groups", "2024-W01..2024-W02").stdout
-    assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["2024-01-01", "2024-01-08"]
+    assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["2024-W01", "2024-W02"]
     for wrong, message in {
         ("--by", "month(day)", "--groups", "2024-01-05"): "'2024-01-05' is not where a month begins; give months",
         ("--by", "month(day)", "--groups", "2024-03..2024-01"): "last is before first",

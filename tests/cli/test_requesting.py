@@ -67,6 +67,34 @@ def test_as_a_table(folder):
     assert "95% interval" in ran.output
 
 
+def test_as_csv(folder):
+    lines = ask("--csv").stdout.splitlines()
+    assert lines[0] == "name,group,value,low,high"
+    assert [line.split(",")[:2] for line in lines[1:]] == [
+        ["total", "a"], ["total", "b"], ["staff", "a"], ["staff", "b"],
+    ]  # fmt: skip
+    assert [line.split(",")[2] for line in lines[3:]] == ["2", "1"]  # counts, and not 2.0
+
+
+def test_a_ledger_names_what_a_request_names_in_a_line_or_two(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    ss.Budget(epsilon=2000, path="l.db")
+    assert ask("--budget", "l.db").exit_code == 0
+    short, full = (CliRunner().invoke(app, ["budget", "show", "l.db", *more]).stdout for more in ([], ["--all"]))
+    assert "total: sum of pay; staff: count; all from t.csv by dept" in in_words(short)
+    assert len(short.splitlines()) <= 10
+    assert max(map(len, short.splitlines())) <= 80
+    assert "called total;" in in_words(full)
+    assert "symmetric neighbours, 1/3 of the cost, called staff" in in_words(full)
+    (charge,) = json.loads(CliRunner().invoke(app, ["budget", "show", "l.db", "--json"]).stdout)["charges"]
+    assert charge["what"].count(", called ") == 2
+
+
+def in_words(shown):
+    """What a table of charges says in its column in the middle."""
+    return " ".join(shown.replace("epsilon = 2,000", "").split())
+
+
 def test_the_example_in_the_help_is_a_request(folder):
     text = requesting.__doc__.partition("\n\n")[2]
     Path("r.toml").write_text("\n".join(line.strip() for line in text.splitlines()))

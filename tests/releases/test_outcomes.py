@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -13,9 +14,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import soundsum as ss
-from soundsum.arithmetic.words import estimate, interval
+from soundsum.arithmetic.words import estimate, estimates, interval
 from soundsum.releases.certificates import compare_release, compare_with_ledger
 
 TABLE = {"pay": [1.5, 2.25, 4.0], "dept": ["a", "b", "a"], "age": [30, 40, 50]}
@@ -91,10 +94,70 @@ class TestNumbers:
         both = ss.histogram(table, [0, 1000, 2000], 1, column="x", **by)
         assert both.label((1, 2020, (0, 1000))) == "1, 2020, 0 to 1,000"
 
+    def test_a_column_has_one_number_of_decimals(self):
+        """Of groups whose intervals differ a hundredfold in width; and no interval is shown narrower than it is."""
+        table = {"x": [0.25] * 10_000 + [0.75] * 40, "k": ["many"] * 10_000 + ["few"] * 40}
+        means = ss.mean(table, 0, 1, epsilon=1, column="x", by="k", groups=["many", "few"])
+        rows = means.rows(means)
+        decimals = {len(cell.partition(".")[2]) for _, value, both in rows for cell in (value, *both.split(" to "))}
+        assert len(decimals) == 1
+        assert decimals.pop() >= 3
+        for group, value, both in rows:
+            low, high = map(Fraction, both.split(" to "))
+            assert low <= means[group].exact_interval()[0]
+            assert means[group].exact_interval()[1] <= high
+            assert re.search(rf"{group} +{value} +{both}\n", repr(means))
+            assert re.search(rf">{group}</th><td[^>]*>{value}</td><td[^>]*>{both}</td>", means._repr_html_())
+
+    @given(st.lists(st.tuples(st.fractions(), st.fractions(min_value=0), st.fractions(min_value=0)), min_size=1))
+    def test_digits_in_one_column_are_those_that_the_narrowest_interval_needs(self, rows):
+        ends = [(middle - below, middle + above) for middle, below, above in rows]
+        shown = estimates([(middle, *both) for (middle, _, _), both in zip(rows, ends, strict=True)])
+        for (low, high), (_, text) in zip(ends, shown, strict=True):
+            least, most = (Fraction(end.replace(",", "")) for end in text.split(" to "))
+            assert least <= low <= high <= most
+            assert least < most or low == high
+        cells = [cell for value, text in shown for cell in (value, *text.split(" to "))]
+        if not any("e" in cell for cell in cells):
+            assert len({len(cell.partition(".")[2]) for cell in cells}) == 1
+
+    def test_many_groups_are_a_short_table_of_the_first_and_the_last(self, silent):
+        names = [f"g{i}" for i in range(48)]
+        many = ss.count({"k": names}, 1, by="k", groups=names)
+        lines = [line.split() for line in repr(many).splitlines()]
+        assert lines[0] == ["<count", "by", "k,", "48", "groups"]
+        assert lines[1] == ["group", "value", "95%", "interval"]
+        assert [line[0] for line in lines[2:13]] == [*names[:5], "...", *names[-5:]]
+        assert lines[7] == ["...", "38", "more"]
+        assert lines[2][1:] == ["1", "-2", "to", "4"]
+        assert max(map(len, repr(many).splitlines())) <= 80
+        html = ss.count({"k": names}, 1, by="k", groups=[*names, *map(str, range(952))])._repr_html_()
+        assert html.count("<tr>") == 62
+        assert ">... 940 more</th>" in html
+        assert ">951</th>" in html
+
+    def test_what_an_interval_is_for_is_said_beside_it(self):
+        one, groups = ss.sum(TABLE, 0, 9, 1, column="pay"), ss.mean(TABLE, 0, 9, 1, column="pay", **BY)
+        several = ss.release(TABLE, [ss.Sum("pay", 0, 9), ss.Count()], 1)
+        for outcome, said in (
+            (one, "the sum of values clamped to [0, 9]"),
+            (groups, "the mean of values clamped to [0, 9]"),
+            (several, "the sum of values clamped to [0, 9]"),
+            (several, "the count"),
+        ):
+            assert said in " ".join(repr(outcome).split())
+            assert said in outcome._repr_html_()
+
+    def test_groups_are_found_as_they_are_printed(self):
+        cells = ss.histogram(TABLE, [0, 40, 1000], 1, column="age", by="dept", groups=["a", "b"])
+        assert cells["a", "40 to 1,000"].group == ("a", (40, 1000))
+        assert ss.count({"year": [2020]}, 1, by="year", groups=[2020])["2020"].group == 2020
+        assert ss.count({"k": [1]}, 1, by="k", groups=[1, 2])[1].group == 1
+
     def test_plurals(self):
         for names, said in ((["a"], "1 category"), (["a", "b", "c"], "3 categories")):
-            assert f"<count, {said};" in repr(ss.histogram(["a", "b"], categories=names, epsilon=1))
-        assert "1 group;" in repr(ss.sum(TABLE, 0, 9, 1, column="pay", by="dept", groups=["a"]))
+            assert f"<histogram, {said}\n" in repr(ss.histogram(["a", "b"], categories=names, epsilon=1))
+        assert "1 group\n" in repr(ss.sum(TABLE, 0, 9, 1, column="pay", by="dept", groups=["a"]))
         one = ss.sum(TABLE, 0, 9, 1, column="pay", where=[("age", ">", 5)])
         assert one.to_dict()["unit"] == "one record"
 

@@ -343,7 +343,49 @@ def test_what_a_type_cannot_hold_is_refused_and_not_cut_off(kind):
 
 def test_a_group_that_is_not_there_is_said_beside_some_that_are(silent):
     by_month = ss.count(TABLE, 1, by=ss.month("seen", "2024-01", "2024-02"))
-    with pytest.raises(KeyError, match=r"there is no group '2024-01'; there are \[datetime.date\(2024, 1, 1\), "):
-        by_month["2024-01"]
-    assert by_month.get("2024-01") is None
-    assert "2024-01" not in by_month
+    with pytest.raises(KeyError, match=r"there is no group '2024-03'; there are 2024-01; 2024-02"):
+        by_month["2024-03"]
+    assert by_month.get("2024-03") is None
+    assert "2024-03" not in by_month
+
+
+KINDS = {
+    ss.year: ("2023", "2025", ["2023", "2024", "2025"], 2024),
+    ss.month: ("2023-12", "2024-02", ["2023-12", "2024-01", "2024-02"], "2024-01-01"),
+    ss.week: ("2020-W52", "2021-W01", ["2020-W52", "2020-W53", "2021-W01"], dt.date(2020, 12, 28)),
+    ss.day: ("2024-02-28", "2024-03-01", ["2024-02-28", "2024-02-29", "2024-03-01"], dt.date(2024, 2, 29)),
+    ss.hour: ("2024-01-01T22", "2024-01-02T00", ["2024-01-01 22:00", "2024-01-01 23:00", "2024-01-02 00:00"],
+              "2024-01-01T23"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_period_is_found_as_it_is_printed_and_as_groups_are_given(kind):
+    first, last, printed, second = KINDS[kind]
+    table = {"seen": np.array(["2024-01-01T07:00"], "M8[s]"), "ward": ["a"]}
+    counts = ss.count(table, 1, by=kind("seen", first, last))
+    assert [counts.label(name) for name in counts] == printed
+    assert [counts[text].group for text in printed] == list(counts)
+    assert counts[second].group == list(counts)[1]
+    assert all(text in repr(counts) for text in printed)
+    assert "datetime" not in repr(counts)
+    both = ss.count(table, 1, by=["ward", kind("seen", first, last)], groups=[["a", "b"], None])
+    assert both["b", printed[1]].group == ("b", list(counts)[1])
+    assert both["b", second] == both["b", printed[1]]
+    with pytest.raises(KeyError, match="there is no group"):
+        both["c", printed[1]]
+    with pytest.raises(KeyError, match="there is no group"):
+        both[printed[1]]
+
+
+def test_an_hour_that_comes_twice_is_printed_and_found_with_its_offset():
+    table = {"at": pa.array([dt.datetime(2024, 10, 27, tzinfo=dt.UTC)], pa.timestamp("s", "UTC"))}
+    hours = ss.count(table, 1, by=ss.hour("at", "2024-10-27T02", "2024-10-27T03", zone="Europe/Vienna"))
+    printed = ["2024-10-27 02:00+02:00", "2024-10-27 02:00+01:00", "2024-10-27 03:00+01:00"]
+    assert [hours.label(name) for name in hours] == printed
+    assert [hours.label(hours[text].group) for text in printed] == printed
+    assert hours["2024-10-27T03"].group == list(hours)[2]
+    with pytest.raises(KeyError):  # either of two
+        hours["2024-10-27T02"]
+    in_utc = ss.count(table, 1, by=ss.hour("at", "2024-10-27T00", "2024-10-27T01"))
+    assert in_utc["2024-10-27 01:00+00:00"].group == list(in_utc)[1]

@@ -1,5 +1,8 @@
 """What a notebook shows: tables for everything that has one, escaped, and pictures where matplotlib is installed."""
 
+import io
+import itertools
+import math
 import re
 import subprocess
 import sys
@@ -16,6 +19,14 @@ matplotlib.use("Agg")
 TABLE = {"pay": np.arange(100.0), "<b>": ["a&b", "<i>"] * 50}
 BY = {"by": "<b>", "groups": ["a&b", "<i>"]}
 PROBLEM = ss.Problem("float32", 0, 1, "change_one", size=1000)
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
 
 
 class Cells(HTMLParser):
@@ -68,6 +79,18 @@ def test_everything_is_a_table(make, words):
         assert any(word in cell for cell in cells), (word, cells)
 
 
+def test_numbers_stand_to_the_right_and_words_to_the_left():
+    """Notebooks would put all to the right, and break captions to the width of the table."""
+    page = ss.sum(TABLE, 0, 9, 1, column="pay", **BY)._repr_html_()
+    head, *rows = re.findall("<tr>(.*?)</tr>", page)
+    for row in (head, *rows):
+        assert re.findall(r"text-align: (\w+)", row) == ["left", "right", "right"]
+    caption, below = re.search("<caption[^>]*>(.*?)</caption>.*<p[^>]*>(.*)</p>", page).groups()
+    assert caption == "Private sum of pay by &lt;b&gt;, 2 groups"
+    assert "epsilon=1 for one record" in below
+    assert re.findall(r"text-align: (\w+)", ss.plan(PROBLEM)._repr_html_()).count("right") == 0
+
+
 def test_plans_are_a_list_and_their_table_says_the_same():
     plans = ss.plans(PROBLEM)
     assert isinstance(plans, list)
@@ -105,19 +128,111 @@ def test_one_number_several_and_given_axes():
     assert ss.count(TABLE, 1).plot(ax=axes) is axes
     several = ss.release(TABLE, {"n": ss.Count(), "h": ss.Histogram("pay", [0, 50, 100])}, 1).plot()
     assert [label.get_text() for label in several.get_yticklabels()] == ["n", "h, 0 to 50", "h, 50 to 100"]
-    pyplot.close("all")
+
+
+def test_sums_means_and_counts_have_axes_of_their_own():
+    from matplotlib import pyplot
+
+    asked = {"total": ss.Sum("pay", 0, 9), "mean": ss.Mean("pay", 0, 9), "n": ss.Count(), "m": ss.Count("pay")}
+    several = ss.release(TABLE, asked, 1, **BY)
+    total, mean, counts = several.plot()
+    assert [axes.get_xlabel() for axes in (total, mean, counts)] == [
+        f"{what}, 95% interval of the noise" for what in ("sum of pay", "mean of pay", "count")
+    ]
+    assert total.containers[0].lines[0].get_xdata().tolist() == [one.value for one in several["total"].values()]
+    assert labels(counts.get_yticklabels()) == ["n, a&b", "n, <i>", "m, a&b", "m, <i>"]
+    assert total.get_title(loc="left") == "total: Private sum of pay by <b>; epsilon=0.25"
+    given = pyplot.subplots(3)[1]
+    assert several.plot(ax=given)[0] is given[0]
+    with pytest.raises(ValueError, match="ax= has 1 axes, and what is drawn has 3 units; give as many"):
+        several.plot(ax=given[0])
+
+
+def labels(texts):
+    return [text.get_text() for text in texts]
+
+
+def drawn(axis):
+    """The labels of an axis that are in sight."""
+    low, high = sorted(axis.get_view_interval())
+    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+
+
+def boxes(figure, texts):
+    """Where texts are in a figure as it is saved, in pixels."""
+    renderer = figure.canvas.get_renderer()
+    return [text.get_window_extent(renderer) for text in texts if text.get_text() and text.get_visible()]
+
+
+LONG = "a department with a long name, and then some more of it"
+MONTHS = ss.month("day", "2024-01", "2025-12")
+WIDE = {"pay": np.arange(200.0), "k": [f"group {i}" for i in range(200)], "d": [LONG, "b"] * 100,
+        "day": np.datetime64("2024-01-01") + np.arange(0, 600, 3).astype("m8[D]")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ss.sum(WIDE, 0, 9, 1, column="pay"),
+        lambda: ss.sum(WIDE, 0, 9e9, 1, column="pay", by="k", groups=WIDE["k"][:48]),
+        lambda: ss.mean(WIDE, 0, 9, 1, column="pay", by="k", groups=WIDE["k"]),
+        lambda: ss.count(WIDE, 1, by="d", groups=[LONG, "b"], where=[("d", "==", LONG), ("pay", ">", 5)]),
+        lambda: ss.sum(WIDE, 0, 9e9, 1, column="pay", by=MONTHS),
+        lambda: ss.sum(WIDE, 0, 9e9, 1, column="pay", by=["d", MONTHS], groups=[[LONG, "b"], None]),
+        lambda: ss.histogram(WIDE, [0, 1, 2, 1e6, 2e6], 1, column="pay"),
+        lambda: ss.histogram(WIDE, [1e6 + i for i in range(12)], 1, column="pay"),
+        lambda: ss.histogram(WIDE, [-math.inf, 0, math.inf], 1, column="pay"),
+        lambda: ss.release(WIDE, {"t": ss.Sum("pay", 0, 9e9), "m": ss.Mean("pay", 0, 9)}, 1, by=MONTHS),
+        lambda: ss.plans(PROBLEM),
+    ],
+)  # fmt: skip
+def test_nothing_is_cut_and_no_labels_overlap(make):
+    every = np.atleast_1d(make().plot())
+    figure = every[0].figure
+    figure.savefig(io.BytesIO())
+    page = figure.bbox
+    for axes in every:
+        assert axes.get_title(loc="left")
+        titles = [axes._left_title, axes.xaxis.label, axes.yaxis.label]
+        for box in boxes(figure, [*titles, *drawn(axes.xaxis), *drawn(axes.yaxis)]):
+            assert page.x0 - 1 <= box.x0 < box.x1 <= page.x1 + 1, box
+            assert page.y0 - 1 <= box.y0 < box.y1 <= page.y1 + 1, box
+        ends = sorted((box.y0, box.y1) for box in boxes(figure, drawn(axes.yaxis)))
+        assert ends
+        assert all(top <= bottom + 1 for (_, top), (bottom, _) in itertools.pairwise(ends))
+        if not any(label.get_rotation() for label in drawn(axes.xaxis)):
+            below = sorted((box.x0, box.x1) for box in boxes(figure, drawn(axes.xaxis)))
+            assert all(right <= left + 1 for (_, right), (left, _) in itertools.pairwise(below))
+        assert axes.get_window_extent().width > page.width / 3
+
+
+def test_months_are_along_an_axis_of_time_with_a_line_for_each_other_group():
+    by_month = ss.count(WIDE, 1, by=MONTHS)
+    points = by_month.plot().containers[0].lines[0]
+    assert points.get_xdata().tolist() == list(by_month)
+    assert points.get_ydata().tolist() == [one.value for one in by_month.values()]
+    both = ss.count(WIDE, 1, by=["d", MONTHS], groups=[["b", LONG], None])
+    axes = both.plot()
+    assert labels(axes.get_legend().get_texts()) == ["b", LONG]
+    assert axes.containers[1].lines[0].get_ydata().tolist() == [both[LONG, month].value for month in by_month]
+    many = ss.count(WIDE, 1, by=["k", ss.year("day", 2024, 2024)], groups=[WIDE["k"][:11], None]).plot()
+    assert labels(many.get_yticklabels())[0] == "group 0, 2024"
 
 
 def test_ratios_against_n():
     axes = ss.plans(PROBLEM).plot(most=1 << 8)
-    lines = {line.get_label(): line for line in axes.get_lines()}
+    named = [(line.get_label().split(", "), line) for line in axes.get_lines()]
+    lines = {method: line for methods, line in named for method in methods}
     assert {"grid", "kahan", "iterated", "toward_zero"} <= set(lines)
-    n, ratio = lines["iterated"].get_xdata(), lines["iterated"].get_ydata()
+    assert lines["grid"] is lines["grid_randomised"]  # which cost the same
+    assert "iterated" in labels(axes.get_legend().get_texts())[0]  # which costs most
+    assert len({line.get_color() for line in axes.get_lines()}) == len(named)
+    n, ratio = map(np.asarray, lines["iterated"].get_data())
     assert n.max() == 256
     at = ss.Problem("float32", 0, 1, "change_one", size=256)
     assert ratio[list(n).index(256)] == pytest.approx(float(ss.plan(at, "iterated").ratio))
     unsized = ss.plans(ss.Problem("float32", 0, 1)).plot(most=16)
-    assert "kahan" in {line.get_label() for line in unsized.get_lines()}
+    assert any("kahan" in line.get_label().split(", ") for line in unsized.get_lines())
 
 
 def test_without_matplotlib_the_way_is_said():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -102,6 +102,26 @@ def interval(low: Value, high: Value) -> str:
     least, most = _printed(low), _printed(high)
     place, size = _place(least, most), max(abs(least), abs(most))
     return f"{_round(least, place, size, math.floor)} to {_round(most, place, size, math.ceil)}"
+
+
+def estimates(rows: Sequence[tuple[Value, Value, Value]]) -> list[tuple[str, str]]:
+    """Values and their intervals as the rows of one table: all with as many decimals as the narrowest interval needs.
+
+    >>> estimates([(3.5, 3.21, 4.1), (12, 9, 15)]), estimates([(10**30, 0, 2 * 10**30), (5, 1, 9)])
+    ([('3.50', '3.21 to 4.10'), ('12.00', '9.00 to 15.00')], [('1.0e+30', '0 to 2.0e+30'), ('5', '1 to 9')])
+    """
+    printed = [(_printed(value), _printed(low), _printed(high)) for value, low, high in rows]
+    place = min(_place(low, high) for _, low, high in printed)
+    size = max(abs(x) for row in printed for x in row)
+    if not _fits_in_full(size, place):
+        return [(estimate(*row), interval(*row[1:])) for row in printed]
+    return [
+        (
+            _round(value, place, size, round),
+            f"{_round(low, place, size, math.floor)} to {_round(high, place, size, math.ceil)}",
+        )
+        for value, low, high in printed
+    ]
 
 
 def bound(x: Fraction) -> str:
@@ -242,13 +262,16 @@ def _place(low: Fraction, high: Fraction) -> int:
     return floor_log10(high - low) - 1 if high > low else floor_log10(high) - 9
 
 
+def _fits_in_full(size: Fraction, place: int) -> bool:
+    """Whether numbers up to a size are to be written to a place without a power of ten."""
+    if not size or 10**15 <= size < 10**24:
+        return not size or abs(place) <= 3
+    return Fraction(1, 10**4) <= size < 10**15 and place >= -12
+
+
 def _round(x: Fraction, place: int, size: Fraction, rounding: Callable[[Fraction], int]) -> str:
     """x to the place given, in full or, among very large and very small numbers, with a power of ten."""
-    if (
-        not size
-        or (Fraction(1, 10**4) <= size < 10**15 and place >= -12)
-        or (10**15 <= size < 10**24 and abs(place) <= 3)
-    ):
+    if _fits_in_full(size, place):
         decimals = max(0, -place)
         whole, rest = divmod(abs(rounding(x * 10**decimals)), 10**decimals)
         sign = "-" if rounding(x * 10**decimals) < 0 else ""

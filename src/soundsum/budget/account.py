@@ -176,13 +176,19 @@ class Budget:
 
     def _repr_html_(self) -> str:
         from soundsum import notebook
+        from soundsum.budget.brief import abbreviate
 
-        entries = self.entries()
+        entries, with_source = self.entries(), self.binding is None or self.binding.data is None
         rows = [
-            (f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.what, entry.cost, "" if entry.state == "released" else entry.state)
+            (
+                f"{entry.at:%Y-%m-%d %H:%M}",
+                abbreviate(entry.what, with_source),
+                entry.cost,
+                "" if entry.state == "released" else entry.state,
+            )
             for entry in entries
         ]
-        return notebook.table(rows, ("when (UTC)", "what", "cost", ""), self._describe(entries))
+        return notebook.table(rows, ("when (UTC)", "what", "cost", ""), below=self._describe(entries))
 
     def _describe(self, entries: list[Entry]) -> str:
         at = "" if self.path is None else f" in {self.path}"

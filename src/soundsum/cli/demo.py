@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,9 @@ from soundsum.cli import demo_audit
 from soundsum.cli.delivered import tell
 from soundsum.problem import Problem
 from soundsum.releases.calls import release
+from soundsum.releases.outcome import Release
 from soundsum.releases.planning import plan, plans
+from soundsum.releases.several import Releases
 from soundsum.statistics import Count, Mean, Statistic, Sum
 
 DEPARTMENTS = ["sales", "research", "care"]
@@ -29,7 +33,7 @@ def run(console: Console) -> None:
     _steal(console)
     people = _people(100_000)
     console.print(
-        "\n[bold]2. A plan.[/bold] A made-up table of 100,000 people with department and pay. We want to publish the\n"
+        "\n[bold]2. A plan.[/bold] A made-up table of 100,000 people with department and pay. We want to publish the "
         "total without giving away anybody's pay. How far can one person move it, with each method of adding float32?\n"
     )
     console.print(_ways(Problem("float32", 0, 200_000, max_size=100_000)))
@@ -42,12 +46,19 @@ def run(console: Console) -> None:
     console.print("[bold]3. Releases[/bold], charged to a budget that cannot be overspent.\n")
     budget = Budget(epsilon=2)
     asked: list[Statistic] = [Sum("pay", 0, 200_000), Mean("pay", 0, 200_000), Count()]
-    for released in release(people, asked, epsilon=1, budget=budget):
-        console.print(f"  {released!r}", highlight=False, soft_wrap=True)
+    several = release(people, asked, epsilon=1, budget=budget)
     (by_department,) = release(people, asked[:1], epsilon="1/2", by="dept", groups=DEPARTMENTS, budget=budget)
-    console.print(f"\n  by department: {by_department!r}\n  {budget!r}\n", highlight=False, soft_wrap=True)
+    assert isinstance(by_department, Releases)
+    named = [(name, *one.shown()) for name, one in zip(several.names, several, strict=True) if isinstance(one, Release)]
+    console.print(_numbers("For epsilon = 1 together:", named))
+    console.print(_numbers("\nThe sum by department, for epsilon = 1/2:", by_department.rows(DEPARTMENTS)))
     console.print(
-        "[bold]4. Why the first sum leaked.[/bold] In theory one record moves a bounded sum by at most its ideal\n"
+        "\nThe intervals are for pay clamped to at most 200,000: they cover the noise, and not what clamping cuts off. "
+        f"Of epsilon = 2, {budget.left} is left.\n",
+        highlight=False,
+    )
+    console.print(
+        "[bold]4. Why the first sum leaked.[/bold] In theory one record moves a bounded sum by at most its ideal "
         "sensitivity. These neighbouring datasets move an ordinary float64 sum by far more than the noise hides:\n"
     )
     for title, made in (("One rounding", attack("rounding")), ("Repeated rounding", attack("repeated_rounding_2"))):
@@ -84,6 +95,16 @@ def _ways(problem: Problem) -> Table:
     for p in plans(problem):
         if not p.unmet and p.method in METHODS:
             table.add_row(f"  {p.method}", number(p.sensitivity), number(p.ratio))
+    return table
+
+
+def _numbers(title: str, rows: Iterable[Iterable[str]]) -> Table:
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", header_style="bold")
+    sides: dict[str, Literal["left", "right"]] = {"": "left", "private value": "right", "95% interval": "right"}
+    for heading, side in sides.items():
+        table.add_column(heading, justify=side)
+    for name, *numbers in rows:
+        table.add_row(f"  {name}", *numbers)
     return table
 
 

@@ -6,6 +6,7 @@ import subprocess
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 
 from soundsum.auditor import own_methods
 from soundsum.auditor.adapters import environment_of, open_adapter
@@ -41,7 +42,7 @@ def _show(console: Console, done: Audit) -> None:
         name = f"[bold]{escape(target.name)}[/bold] {target.version}"
         console.print(f"  {name}: {done.verdict_of(target)}", highlight=False)
         for finding in found:
-            console.print(f"    {finding.rule}: {finding.headline}", highlight=False, soft_wrap=True)
+            console.print(Padding(escape(f"{finding.rule}: {finding.headline}"), (0, 0, 0, 4)), highlight=False)
         violation = next((finding for finding in found if finding.verdict.violation and finding.repro), None)
         if violation is not None:
             _reproduce(console, violation)

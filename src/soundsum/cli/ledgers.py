@@ -14,6 +14,7 @@ from rich.table import Table
 
 from soundsum import Budget, Relation
 from soundsum.budget import Binding
+from soundsum.budget.brief import abbreviate
 from soundsum.budget.ledger import bind, read
 from soundsum.cli.options import AsJson
 from soundsum.data.paths import expand
@@ -54,12 +55,16 @@ def create_budget(
 
 
 @budget_app.command("show")
-def show_budget(ledger: LedgerFile, as_json: AsJson = False) -> None:
+def show_budget(
+    ledger: LedgerFile,
+    every: Annotated[bool, typer.Option("--all", help="Print every detail of what was asked.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """What has been spent, on what, and what is left."""
     if as_json:
         typer.echo(json.dumps(ledger_to_json(ledger), indent=2))
     else:
-        Console().print(ledger_table(ledger))
+        Console().print(ledger_table(ledger, every))
 
 
 @budget_app.command("bind")
@@ -97,13 +102,14 @@ def reopen_budget(ledger: LedgerFile) -> None:
     typer.echo(repr(budget))
 
 
-def ledger_table(path: str | os.PathLike[str]) -> Table:
-    """Every charge, with the limit, whom it protects and what is left above them."""
+def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
+    """Every charge, with the limit, whom it protects and what is left above them; with every detail if wanted."""
     found = read(path)
     limit = found.terms.limit
     closed = "; closed after failed reads" if found.failures >= found.terms.max_failures else ""
     title = f"{limit.left(found.spent)} left of {limit}{closed}\nfor {escape(str(found.terms.binding))}"
-    caption = "Lines between these say what became of a charge." if found.entries else None
+    more = "" if every else " --all prints every detail."
+    caption = f"Lines between these say what became of a charge.{more}" if found.entries else None
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD)
     table.add_column("line", justify="right", no_wrap=True)
     table.add_column("when (UTC)", no_wrap=True)
@@ -111,7 +117,9 @@ def ledger_table(path: str | os.PathLike[str]) -> Table:
     table.add_column("cost", justify="right")
     for entry in found.entries:
         cost = str(entry.cost) if entry.state == "released" else f"{entry.cost} ({entry.state})"
-        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M:%S}", escape(entry.what), cost)
+        short = abbreviate(entry.what, with_source=found.terms.binding.data is None)
+        said = entry.what.replace("; ", ";\n") if every else short
+        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M}", escape(said), cost)
     return table
 
 

@@ -7,6 +7,9 @@ import typer
 from soundsum.arithmetic.rationals import decimal, is_special
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+AsCsv = Annotated[
+    bool, typer.Option("--csv", help="Print CSV instead of a table: the groups, the value, and low and high.")
+]
 
 
 def parse_amount(text: str) -> str:

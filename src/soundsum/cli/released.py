@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import sys
+from enum import Enum, auto
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -13,10 +17,30 @@ from soundsum.releases.outcome import Release
 from soundsum.releases.several import Releases, Several
 
 
-def show(outcome: Release | Releases | Several, as_json: bool) -> None:
-    if as_json:
+class Form(Enum):
+    """What releases are printed as."""
+
+    TABLE = auto()
+    JSON = auto()
+    CSV = auto()
+
+
+def choose_form(as_json: bool, as_csv: bool) -> Form:
+    """What was asked for; to be known before anything is charged."""
+    if as_json and as_csv:
+        raise ValueError("--json and --csv are both given; give one, as only one of them can be printed")
+    return Form.JSON if as_json else Form.CSV if as_csv else Form.TABLE
+
+
+def show(outcome: Release | Releases | Several, form: Form) -> None:
+    if form is Form.JSON:
         plain = [one.to_dict() for one in outcome.values()] if isinstance(outcome, Releases) else outcome.to_dict()
         typer.echo(json.dumps(plain, indent=2, allow_nan=False))
+    elif form is Form.CSV:
+        columns = outcome.to_arrow().to_pydict()
+        written = csv.writer(sys.stdout, lineterminator="\n")
+        written.writerow(columns)
+        written.writerows([*map(_cell, row)] for row in zip(*columns.values(), strict=True))
     elif isinstance(outcome, Several):
         for name, one in zip(outcome.names, outcome, strict=True):
             _show_one(one, name)
@@ -24,17 +48,24 @@ def show(outcome: Release | Releases | Several, as_json: bool) -> None:
         _show_one(outcome)
 
 
+def _cell(value: Any) -> Any:
+    """Whole numbers without a decimal point: a count is one, also beside means."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
 def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
-    releases = outcome if isinstance(outcome, Releases) else {None: outcome}
-    first = next(iter(releases.values()))
+    first = next(iter(outcome.values())) if isinstance(outcome, Releases) else outcome
+    headings = outcome.headings if isinstance(outcome, Releases) else []
+    rows = outcome.rows(outcome) if isinstance(outcome, Releases) else [[*outcome.shown()]]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    if isinstance(outcome, Releases):
-        table.add_column("group")
+    for heading in headings:
+        table.add_column(escape(heading))
     for heading in (f"private {first.statistic}" if name is None else name, "95% interval"):
         table.add_column(escape(heading), justify="right")
-    for group, release in releases.items():
-        table.add_row(*([escape(outcome.label(group))] if isinstance(outcome, Releases) else []), *release.shown())
+    for row in rows:
+        table.add_row(*map(escape, row))
     console = Console()
     console.print(table)
+    console.print(f"[dim]the interval is for {escape(first.facts.covered)}[/dim]", highlight=False)
     facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
     console.print(f"[dim]{facts}; {first.counted}[/dim]", highlight=False)

@@ -15,8 +15,8 @@ from rich.markup import escape
 import soundsum as ss
 from soundsum.budget.ledger import read
 from soundsum.cli.opened import on_disk, watch
-from soundsum.cli.options import AsJson, Data, Engine, Epsilon, File, Ledger, Rho, Table
-from soundsum.cli.released import show
+from soundsum.cli.options import AsCsv, AsJson, Data, Engine, Epsilon, File, Ledger, Rho, Table
+from soundsum.cli.released import choose_form, show
 from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
 from soundsum.releases.certificates import Unreadable, compare_release, compare_with_ledger, list_releases
 
@@ -78,6 +78,7 @@ def _common(
     budget: Ledger = None,
     data: Data = None,
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """What every release takes."""
 
@@ -91,7 +92,8 @@ def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], d
     named = [p.name for p in own]
 
     def run(**given: Any) -> None:
-        as_json, ledger, given["name"] = given.pop("as_json"), given.pop("budget"), given.pop("data")
+        form = choose_form(given.pop("as_json"), given.pop("as_csv"))
+        ledger, given["name"] = given.pop("budget"), given.pop("data")
         with on_disk(given.pop("file")) as file:
             function, arguments, options = command(file, **{name: given.pop(name) for name in named if name in given})
             given["by"], given["groups"] = read_groups(given["by"] or [], given["groups"] or [], file, given["table"])
@@ -104,7 +106,7 @@ def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], d
                 given["budget"] = ss.Budget(path=ledger)
             with watch(file) as table:
                 outcome = function(table, *arguments, **options, **given)
-        show(outcome, as_json)
+        show(outcome, form)
 
     hints = {**get_type_hints(_common, include_extras=True), **get_type_hints(command, include_extras=True)}
     joined = [parameter.replace(annotation=hints[parameter.name]) for parameter in (*own, *shared)]
@@ -137,6 +139,8 @@ def private_sum(
         soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --privacy-unit patient --max-rows 10
 
         soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --by "month(day)" --groups 2024-01..2024-12
+
+        soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --by ward --groups eye,heart --csv > wards.csv
     """
     return ss.sum, bounds, {"column": column, "dtype": dtype, "size": size, "max_size": max_size, "method": method}
 

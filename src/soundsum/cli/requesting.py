@@ -26,9 +26,9 @@ import typer
 
 import soundsum as ss
 from soundsum.cli.opened import on_disk, watch
-from soundsum.cli.options import AsJson, Data, Engine, Epsilon, File, Ledger, Table
+from soundsum.cli.options import AsCsv, AsJson, Data, Engine, Epsilon, File, Ledger, Table
 from soundsum.cli.refusals import say_in_request
-from soundsum.cli.released import show
+from soundsum.cli.released import choose_form, show
 from soundsum.cli.spelled import read_condition, read_file, read_periods
 from soundsum.statistics import STATISTICS, Statistic
 
@@ -59,6 +59,7 @@ def release_several(
     budget: Ledger = None,
     data: Data = None,
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Release several statistics for one charge, as a small TOML file asks for them by name.
 
@@ -82,6 +83,7 @@ def release_several(
 
         statistic = "count"
     """
+    form = choose_form(as_json, as_csv)
     settings, statistics = read_request(request)
     given = {"epsilon": epsilon, "table": table, "engine": engine}
     options = {name: value for name, value in given.items() if value is not None}
@@ -92,7 +94,7 @@ def release_several(
     with on_disk(file) as path, _naming(request, path, {*options, "name", "budget"}), watch(path) as opened:
         settings = _read_spelled(settings | options, path)
         outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
-    show(outcome, as_json)
+    show(outcome, form)
 
 
 def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:

@@ -112,6 +112,19 @@ class Period:
         moment = show(start, self.clock)
         return moment if aware or self.zone is not None else moment.replace(tzinfo=None)
 
+    def spell(self, name: date) -> str:
+        """A period's name as people write it, and as groups= takes it.
+
+        >>> month("seen").spell(date(2024, 1, 1)), week("seen").spell(date(2024, 1, 29))
+        ('2024-01', '2024-W05')
+        """
+        if isinstance(name, datetime):
+            return name.isoformat(" ", "minutes")
+        if self.kind == "week":
+            iso = name.isocalendar()
+            return f"{iso.year:04d}-W{iso.week:02d}"
+        return name.isoformat()[: {"year": 4, "month": 7}.get(self.kind)]
+
     def span(self, start: Start) -> tuple[int, int]:
         """From which second to before which a period is."""
         if isinstance(start, date):

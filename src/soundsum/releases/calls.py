@@ -85,7 +85,8 @@ def release(
         Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
     opened = open_within(data, asked, setting, promised, budget)
-    return Several(carry_out(*opened, promised, budget, setting.binding), names)
+    given = names if isinstance(statistics, Mapping) else None
+    return Several(carry_out(*opened, promised, budget, setting.binding, given), names)
 
 
 class CommonOptions(TypedDict, total=False):

@@ -300,10 +300,11 @@ def _compare_query(release: dict[str, Any], what: str, cost: dict[str, str | Non
     claim, asked = _claim(release["certificate"]), what.split("; ")
     facts = {name: release[name] for name in ("column", "source", "by", "where", "missing")}
     own = {describe_task(claim, **facts, unsized=unsized) for unsized in (False, True)}
-    shares = {Fraction(1, count) for count in range(1, len(asked) + 1)} if own & set(asked) else set()
-    for one, text in itertools.product(own, asked):  # weighted
-        if found := re.fullmatch(rf"{re.escape(one)}, (\d+(?:/\d+)?) of the cost", text):
-            shares.add(Fraction(found[1]))
+    shares: set[Fraction] = set()
+    for one, text in itertools.product(own, asked):
+        if found := re.fullmatch(rf"{re.escape(one)}(?:, (\d+(?:/\d+)?) of the cost)?(?:, called (?s:.*))?", text):
+            equal = {Fraction(1, count) for count in range(1, len(asked) + 1)}
+            shares |= equal if found[1] is None else {Fraction(found[1])}
     if not shares:
         return [f"the charge was for {what!r}, and the certificate is about {min(own)!r}"]
     given = release["certificate"]["privacy"]

@@ -22,6 +22,10 @@ class Framed(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, exact numbers as strings; `soundsum check` reads it."""
 
+    @abstractmethod
+    def panels(self, confidence: float = 0.95) -> list[plots.Panel]:
+        """What `plot` draws: the values of each unit that there is."""
+
     def to_pandas(self, confidence: float = 0.95) -> Any:
         """The table as a pandas data frame."""
         require_module("pandas", "to_pandas")
@@ -36,10 +40,13 @@ class Framed(ABC):
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def plot(self, confidence: float = 0.95, ax: Any = None) -> Any:
-        """A matplotlib picture of values with their intervals; returns the axes. Draws into `ax` if it is given."""
-        return plots.draw_intervals(
-            require_module("matplotlib.pyplot", "plot"), self.to_arrow(confidence), confidence, ax
-        )
+        """A matplotlib picture of values with their intervals; returns the axes. Draws into `ax` if it is given.
+
+        Statistics in different units, such as sums and counts, have axes of their own; `ax` is then a list of as many,
+        and so is what is returned.
+        """
+        pyplot = require_module("matplotlib.pyplot", "plot")
+        return plots.draw_intervals(pyplot, self.panels(confidence), confidence, ax)
 
 
 def as_column(entries: Sequence[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, localcontext
@@ -22,9 +23,10 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
+from soundsum.releases.plots import Panel
 from soundsum.shown import shown
 from soundsum.statistics import Claim
-from soundsum.statistics.statistic import Estimator
+from soundsum.statistics.statistic import Bounded, Estimator
 from soundsum.statistics.task import describe_task
 
 BEYOND = "beyond a float, so .value is inf: use .exact"
@@ -77,6 +79,39 @@ class Facts:
     def certificate(self) -> dict[str, Any]:
         """Everything the release claims, as plain data."""
         return certify(self.claim, self.guarantee, self.noises, self.origin.engine)
+
+    @property
+    def title(self) -> str:
+        """What was asked, to read: the statistic, its column and what it is by."""
+        origin = self.origin
+        by = ", ".join(origin.by) if isinstance(origin.by, list) else origin.by
+        return (
+            f"{self.claim.kind.name}{'' if origin.column is None else f' of {origin.column}'}"
+            f"{'' if by is None else f' by {by}'}{'' if origin.where is None else f' where {origin.where}'}"
+        )
+
+    @property
+    def heading(self) -> str:
+        """The title of a picture: what was asked, and what is promised."""
+        return f"Private {self.title}; {self.guarantee}"
+
+    @property
+    def measured(self) -> str:
+        """What the values are, for the axis of a picture; those that are called the same are in the same unit."""
+        kind, column = self.claim.kind, self.origin.column
+        return f"{kind.name} of {column}" if issubclass(kind, Bounded) and column is not None else self._entry
+
+    @property
+    def _entry(self) -> str:
+        return self.claim.kind.entry_name or self.claim.kind.name
+
+    @property
+    def covered(self) -> str:
+        """What an interval is for, to read: the statistic without noise, which is one of clamped values."""
+        kind = self.claim.kind
+        lower, upper = map(words.bound, self.claim.given_bounds)
+        clamped = f" of values clamped to [{lower}, {upper}]" if issubclass(kind, Bounded) else ""
+        return f"the {self._entry}{clamped}"
 
 
 @dataclass(frozen=True)
@@ -144,7 +179,7 @@ class Release(Framed):
         variance, and a mean with a private number of rows, it covers more often than the confidence says, because
         several noises share the chance of failure.
         """
-        low, high = self._exact_interval(confidence)
+        low, high = self.exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
 
     @property
@@ -206,6 +241,10 @@ class Release(Framed):
         row = {"statistic": self.statistic, "column": self.origin.column, "value": self.value, "low": low, "high": high}
         return pa.table({name: as_column([cell]) for name, cell in row.items()})
 
+    def panels(self, confidence: float = 0.95) -> list[Panel]:
+        facts, (low, high) = self.facts, self.interval(confidence)
+        return [Panel(facts.heading, facts.measured, [self.statistic], [nearest_float(self.exact)], [low], [high])]
+
     def __float__(self) -> float:
         if not math.isfinite(nearest_float(self.exact)):
             raise OverflowError(f"the {self.statistic} is {BEYOND}")
@@ -229,37 +268,46 @@ class Release(Framed):
 
     def __repr__(self) -> str:
         value, interval = self.shown()
-        noise = f"95% within {interval}" if self._is_noisy else "no noise needed"
+        noise = f"95% interval for {self.facts.covered}: {interval}" if self._is_noisy else "no noise needed"
         how = f"{self.guarantee}, {self.plan.method}; {self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
 
     def shown(self) -> tuple[str, str]:
         """The value and its 95% interval, in words."""
-        low, high = self._exact_interval(0.95)
-        beyond = "" if math.isfinite(nearest_float(self.exact)) else f" ({BEYOND})"
-        return words.estimate(self.exact, low, high) + beyond, words.interval(low, high)
+        (row,) = show([self])
+        return row
 
     def _repr_html_(self) -> str:
         value, interval = self.shown()
         rows = {
             "value": value,
-            "95% interval": interval,
+            "95% interval": f"{interval}, for {self.facts.covered}",
             "missing": self.missing,
             **({"persons": self.plan.unit.caps} if self.plan.unit.caps else {}),
             "promise": f"{self.guarantee}, for {self.plan.unit.protected}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }
-        return notebook.table(rows.items(), caption=f"Private {self.statistic}")
+        return notebook.table(rows.items(), caption=f"Private {self.facts.title}")
 
     @property
     def _is_noisy(self) -> bool:
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
-    def _exact_interval(self, confidence: float) -> tuple[Fraction, Fraction]:
+    def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
+        """The same as exact numbers."""
         if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
             raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
         return self.estimator.interval(self.noisy, confidence)
+
+
+def show(releases: Sequence[Release]) -> list[tuple[str, str]]:
+    """Values and their 95% intervals, in words, as the rows of one table."""
+    rows = words.estimates([(one.exact, *one.exact_interval()) for one in releases])
+    return [
+        (value if math.isfinite(nearest_float(one.exact)) else f"{value} ({BEYOND})", interval)
+        for one, (value, interval) in zip(releases, rows, strict=True)
+    ]
 
 
 def as_plain(group: Any) -> Any:

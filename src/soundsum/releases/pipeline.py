@@ -38,14 +38,23 @@ class Adder(Protocol):
 
 
 def carry_out(
-    engine: Adder, tasks: Sequence[Task], rows: Rows, promised: Guarantee, budget: Budget | None, whom: Binding
+    engine: Adder,
+    tasks: Sequence[Task],
+    rows: Rows,
+    promised: Guarantee,
+    budget: Budget | None,
+    whom: Binding,
+    names: Sequence[str] | None = None,
 ) -> list[Release | Releases]:
-    """Every task's release, for one charge; those that need noise share the guarantee by weight."""
+    """Every task's release, for one charge; those that need noise share the guarantee by weight.
+
+    `names` are what somebody calls them, for the ledger.
+    """
     if budget is not None and not isinstance(budget, Budget):
         raise TypeError(
             f"budget={shown(budget)} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file"
         )
-    asked = describe(tasks, rows)
+    asked = describe(tasks, rows, names)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
     shares = promised.divide(norms, [task.weight for task in tasks])  # refused here if absurd
@@ -119,7 +128,11 @@ def _release(
     public = n if task.claim.plan.problem.relation.sized else None
     claim = task.claim if public is None else task.claim.of_size(public)
     facts = Facts(claim, promised, noises, public, origin)
-    return Release(tuple([sums[0] for sums in noisy]), facts) if columns is None else Releases(columns, noisy, facts)
+    if columns is None:
+        return Release(tuple([sums[0] for sums in noisy]), facts)
+    own = [groups.period if isinstance(groups, Periods) else None for _, groups in rows.groups_by_column]
+    periods = {name: period for name, period in zip(columns, own, strict=False) if period is not None}
+    return Releases(columns, noisy, facts, periods)
 
 
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:

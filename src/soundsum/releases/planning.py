@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,8 @@ from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out
 from soundsum.releases.plots import draw_ratios
 from soundsum.statistics import Claim, Statistic, Sum, Task
+
+HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 
 
 class Plan(Scheme):
@@ -62,6 +65,12 @@ class Plan(Scheme):
         assert isinstance(released, Release)
         return released
 
+    def __repr__(self) -> str:
+        if self.unmet:
+            return f"<{self.method}, which does not apply to {self.problem}: {'; '.join(self.unmet)}>"
+        most = f"{number(self.sensitivity)} (ideal {number(self.ideal)}, ratio {ratio(self.ratio)})"
+        return f"<{self.method} for {self.problem}: {self.unit} moves the sum by at most {most}>"
+
     def _repr_html_(self) -> str:
         if self.unmet:
             return notebook.table([("does not apply", "; ".join(self.unmet))], caption=f"{self.method}: {self.problem}")
@@ -78,13 +87,19 @@ class Plan(Scheme):
 class Plans(list[Plan]):
     """A plan for every method; a table in a notebook, and a picture of what they cost by the number of records."""
 
+    def __repr__(self) -> str:
+        lines = notebook.lines([HEAD, *self._rows()], {1, 2})
+        return "\n".join([f"<plans for {self[0].problem}", *(f"  {line}" for line in lines)]) + ">"
+
     def _repr_html_(self) -> str:
-        rows = [
+        return notebook.table(self._rows(), HEAD, str(self[0].problem), {1, 2})
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        return [
             (p.method, "", "", "; ".join(p.unmet)) if p.unmet
             else (p.method, number(p.sensitivity), ratio(p.ratio), " -> ".join(p.steps))
             for p in self
         ]  # fmt: skip
-        return notebook.table(rows, ("method", "sensitivity", "ratio", "how, or why not"), str(self[0].problem))
 
     def plot(self, most: int = 1 << 20, ax: Any = None) -> Any:
         """The ratio of each method's sensitivity to the ideal one against n, up to `most` records, with matplotlib."""
@@ -100,7 +115,8 @@ class Plans(list[Plan]):
                     points.append((1 << exponent, float(scheme.ratio)))
             if points:
                 ratios[adder.label] = ([n for n, _ in points], [found for _, found in points])
-        return draw_ratios(require_module("matplotlib.pyplot", "plot"), ratios, ax)
+        title = f"Methods of adding {replace(problem, size=None, max_size=None)}"
+        return draw_ratios(require_module("matplotlib.pyplot", "plot"), title, ratios, ax)
 
 
 def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -> Plan:

@@ -1,45 +1,168 @@
-"""Pictures with matplotlib, where it is installed: intervals by group, histograms with error bars, plans by size."""
+"""Pictures with matplotlib, where it is installed: intervals by group or over time, histograms, plans by size.
+
+Everything fits as it is: a figure made here is as high as its groups need, and labels that would overlap are left out.
+"""
 
 from __future__ import annotations
 
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
-from soundsum.arithmetic.words import edge
+MOST_SERIES = 10
+"""Lines over time on one axis; more cannot be told apart by their colours."""
+
+MOST_EDGES, ENOUGH_BESIDE = 20, 50
+"""Cells of the narrowest width that edges are labelled for; and characters of labels that fit beside each other."""
+
+LINE, MOST_OF_A_NAME = 75, 45
+"""Characters of a title in a line of its own, and of a group's name."""
+
+WIDTH, ROW, AROUND, USUAL, HIGHEST = 7.0, 0.22, 1.2, 4.2, 30.0
+"""Inches: of a figure, of a group in a list, of title and axis, of other pictures; and what no picture is beyond."""
 
 
-def draw_intervals(pyplot: Any, table: Any, confidence: float, ax: Any) -> Any:
-    """A point with an interval for each row of a table of values; cells between edges as bars."""
-    axes = pyplot.subplots()[1] if ax is None else ax
-    columns = table.to_pydict()
-    values, low, high = (columns.pop(name) for name in ("value", "low", "high"))
+@dataclass(frozen=True)
+class Panel:
+    """Values of one kind with their intervals, for one axis; between edges, over time, or else by their names."""
+
+    title: str
+    measured: str  # what the values are
+    names: Sequence[str]
+    values: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    cells: Sequence[tuple[float, float]] | None = None
+    moments: Sequence[date] | None = None
+    series: Sequence[str] | None = None  # whose value it is, beside the moment
+
+    @property
+    def is_bars(self) -> bool:
+        return self.cells is not None and all(map(math.isfinite, (edge for cell in self.cells for edge in cell)))
+
+    @property
+    def is_over_time(self) -> bool:
+        return self.moments is not None and len(set(self.series or ())) <= MOST_SERIES
+
+    @property
+    def is_list(self) -> bool:
+        return not self.is_bars and not self.is_over_time
+
+    @property
+    def labels(self) -> list[str]:
+        return [textwrap.shorten(name, MOST_OF_A_NAME, placeholder="...") for name in self.names]
+
+    @property
+    def indent(self) -> int:
+        """Characters that labels take beside a list."""
+        return max(map(len, self.labels)) if self.is_list else 0
+
+    @property
+    def height(self) -> float:
+        return USUAL if not self.is_list else min(HIGHEST, AROUND + ROW * len(self.values))
+
+
+def draw_intervals(pyplot: Any, panels: Sequence[Panel], confidence: float, ax: Any) -> Any:
+    """Each panel on axes of its own; returns the axes, or an array of them where there are several panels."""
+    import numpy as np
+
+    heights = [panel.height for panel in panels]
+    if ax is None:
+        size = {"figsize": (WIDTH, min(HIGHEST, sum(heights))), "height_ratios": heights}
+        ax = pyplot.subplots(len(panels), **size, layout="constrained")[1]
+    every = np.atleast_1d(ax)
+    if len(every) != len(panels):
+        raise ValueError(
+            f"ax= has {len(every)} axes, and what is drawn has {len(panels)} units; give as many, or leave ax out"
+        )
+    for axes, panel in zip(every, panels, strict=True):
+        measured = textwrap.fill(f"{panel.measured}, {confidence:.0%} interval of the noise", 45)
+        axes.set_title(textwrap.fill(panel.title, LINE - panel.indent), loc="left", fontsize="medium")
+        if panel.is_bars:
+            _draw_bars(axes, panel, measured)
+        elif panel.is_over_time:
+            _draw_over_time(axes, panel, measured)
+        else:
+            _draw_list(axes, panel, measured)
+    return every[0] if len(panels) == 1 else every
+
+
+def _reach(values: Sequence[float], low: Sequence[float], high: Sequence[float]) -> tuple[list[float], list[float]]:
+    """How far intervals reach below and above."""
     below = [value - end for value, end in zip(values, low, strict=True)]
-    above = [end - value for value, end in zip(values, high, strict=True)]
-    begins, ends = columns.pop("from", None), columns.pop("to", None)
-    if begins is not None and ends is not None and not columns:
-        widths = [end - begin for begin, end in zip(begins, ends, strict=True)]
-        axes.bar(begins, values, widths, align="edge", yerr=(below, above), capsize=3, alpha=0.7)
-        axes.set_ylabel(f"count, {confidence:.0%} interval")
-        return axes
-    if begins is not None and ends is not None:
-        cells = zip(begins, ends, strict=True)
-        columns["cell"] = [None if begin is None else f"{edge(begin)} to {edge(end)}" for begin, end in cells]
-    names = [", ".join(str(cell) for cell in row if cell is not None) for row in zip(*columns.values(), strict=True)]
-    places = range(len(values))
-    axes.errorbar(values, places, xerr=(below, above), fmt="o", capsize=3)
-    axes.set_yticks(places, names)
-    axes.invert_yaxis()
-    axes.set_xlabel(f"value, {confidence:.0%} interval")
-    return axes
+    return below, [end - value for value, end in zip(values, high, strict=True)]
 
 
-def draw_ratios(pyplot: Any, ratios: dict[str, tuple[list[int], list[float]]], ax: Any) -> Any:
-    """For each method, the ratio of its sensitivity to the ideal one against the number of records."""
-    axes = pyplot.subplots()[1] if ax is None else ax
+def _draw_bars(axes: Any, panel: Panel, measured: str) -> None:
+    begins, ends = zip(*panel.cells or (), strict=True)
+    widths = [end - begin for begin, end in panel.cells or ()]
+    reach = _reach(panel.values, panel.low, panel.high)
+    axes.bar(begins, panel.values, widths, align="edge", yerr=reach, capsize=3, alpha=0.7, edgecolor="white")
+    if min(widths) * MOST_EDGES >= ends[-1] - begins[0]:  # far enough apart to be labelled
+        axes.set_xticks([*begins, ends[-1]])
+    _write_numbers(axes.xaxis)
+    if sum(len(f"{edge:,.10g}") for edge in begins) > ENOUGH_BESIDE:
+        axes.tick_params(axis="x", labelrotation=30)
+    _write_numbers(axes.yaxis)
+    axes.set_ylabel(measured)
+
+
+def _draw_over_time(axes: Any, panel: Panel, measured: str) -> None:
+    moments = panel.moments or ()
+    series = panel.series or [""] * len(moments)
+    few = len(moments) <= 60
+    for one in dict.fromkeys(series):
+        own = [place for place, name in enumerate(series) if name == one]
+        values, low, high = ([column[i] for i in own] for column in (panel.values, panel.low, panel.high))
+        shape = {"fmt": "o-" if len(set(series)) > 1 else "o", "markersize": 4 if few else 2, "linewidth": 1}
+        days = [moments[i] for i in own]
+        axes.errorbar(days, values, yerr=_reach(values, low, high), capsize=2 * few, label=one, **shape)
+    _write_numbers(axes.yaxis)
+    axes.tick_params(axis="x", labelrotation=30)
+    axes.set_ylabel(measured)
+    if panel.series is not None:
+        axes.legend(fontsize="small")
+
+
+def _draw_list(axes: Any, panel: Panel, measured: str) -> None:
+    places = range(len(panel.values))
+    reach = _reach(panel.values, panel.low, panel.high)
+    axes.errorbar(panel.values, places, xerr=reach, fmt="o", markersize=4, capsize=2)
+    room = max(1, int(axes.get_position().height * axes.figure.get_figheight() / (ROW * 0.65)))
+    shown, labels = places[:: -(-len(places) // room)], panel.labels
+    axes.set_yticks(shown, [labels[i] for i in shown], fontsize="small")
+    axes.set_ylim(len(places) - 0.5, -0.5)
+    _write_numbers(axes.xaxis)
+    axes.set_xlabel(measured)
+
+
+def _write_numbers(axis: Any) -> None:
+    """Numbers in full, with thousands separated, and few enough to stand beside each other."""
+    from matplotlib.ticker import FixedLocator, MaxNLocator, StrMethodFormatter
+
+    if not isinstance(axis.get_major_locator(), FixedLocator):
+        axis.set_major_locator(MaxNLocator(5))
+    axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+
+
+def draw_ratios(pyplot: Any, title: str, ratios: dict[str, tuple[list[int], list[float]]], ax: Any) -> Any:
+    """For each method, the ratio of its sensitivity to the ideal one against the number of records.
+
+    Methods with the same ratios are one line, and the legend lists the lines from above, where they end.
+    """
+    axes = pyplot.subplots(figsize=(WIDTH, USUAL), layout="constrained")[1] if ax is None else ax
+    lines: dict[tuple[tuple[int, ...], tuple[float, ...]], list[str]] = {}
     for method, (sizes, found) in ratios.items():
-        axes.plot(sizes, found, marker=".", label=method)
+        lines.setdefault((tuple(sizes), tuple(found)), []).append(method)
+    for (sizes_of, found_of), methods in sorted(lines.items(), key=lambda line: -line[0][1][-1]):
+        axes.plot(sizes_of, found_of, marker=".", label=", ".join(methods))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
+    axes.set_title(textwrap.fill(title, LINE), loc="left", fontsize="medium")
     axes.set_xlabel("records, n")
     axes.set_ylabel("sensitivity / ideal")
-    axes.legend()
+    axes.legend(fontsize="small")
     return axes

@@ -239,7 +239,8 @@ class Private:
         has_cells = any(statistic.cells is not None for statistic in typed)
         setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
         engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
-        made = carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding)
+        given = names if isinstance(statistics, Mapping) else None
+        made = carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding, given)
         return Several(made, names)
 
     @_padded

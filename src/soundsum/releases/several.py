@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, overload
@@ -10,19 +12,32 @@ from typing import Any, overload
 from soundsum import notebook
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import edge
+from soundsum.data.periods import Period
 from soundsum.releases.frames import Framed, as_column
-from soundsum.releases.outcome import Facts, Release
+from soundsum.releases.outcome import Facts, Release, show
+from soundsum.releases.plots import Panel
 from soundsum.shown import shown
 
 PLURALS = {"category": "categories"}
+MOST_LINES, MOST_ROWS = 10, 60
+"""Groups that are written out, of a terminal's lines and a notebook's rows; of more, the first and the last."""
 
 
 class Releases(Framed, Mapping[Any, Release]):
     """One release per group, in the order the groups were named; each is made when it is looked at."""
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]], noisy: Sequence[Sequence[int]], facts: Facts) -> None:
-        """Entries are called by the one column there is, or by the tuple of several; `noisy` has every part's sums."""
-        self._columns, self._noisy, self._facts = columns, noisy, facts
+    def __init__(
+        self,
+        columns: Mapping[str, Sequence[Any]],
+        noisy: Sequence[Sequence[int]],
+        facts: Facts,
+        periods: Mapping[str, Period] | None = None,
+    ) -> None:
+        """Entries are called by the one column there is, or by the tuple of several; `noisy` has every part's sums.
+
+        `periods` are what columns of dates and times are cut into.
+        """
+        self._columns, self._noisy, self._facts, self._periods = columns, noisy, facts, periods or {}
 
     @cached_property
     def _places(self) -> dict[Any, int]:
@@ -32,10 +47,13 @@ class Releases(Framed, Mapping[Any, Release]):
         return {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, group: Any) -> Release:
-        place = self._places.get(group)
+        """The release of a group, by its name or as `groups=` takes it and tables print it: "2024-01" for a month."""
+        name = group if group in self._places else self._read(group)
+        place = self._places.get(name)
         if place is None:
-            raise KeyError(f"there is no group {shown(group)}; there are {shown(list(islice(self, 5)))}")
-        return Release(tuple(sums[place] for sums in self._noisy), self._facts, group)
+            few = "; ".join(map(self.label, islice(self, 5)))
+            raise KeyError(f"there is no group {shown(group)}; there are {few}{'; ...' if len(self) > 5 else ''}")
+        return Release(tuple(sums[place] for sums in self._noisy), self._facts, name)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._places)
@@ -43,13 +61,63 @@ class Releases(Framed, Mapping[Any, Release]):
     def __len__(self) -> int:
         return len(self._noisy[0])
 
-    def label(self, group: Any) -> str:
-        """The name of a group, in words; a cell of a histogram is named by its edges."""
+    @property
+    def facts(self) -> Facts:
+        """What is the same for every group."""
+        return self._facts
+
+    @property
+    def headings(self) -> list[str]:
+        """What the columns are called that name a group."""
+        return list(self._columns)
+
+    def labels(self, group: Any) -> list[str]:
+        """The name of a group, in words, by column; a cell of a histogram is named by its edges."""
         parts = (group,) if len(self._columns) == 1 else group
-        return ", ".join(
-            " to ".join(map(edge, part)) if column == "cell" else str(part)
-            for column, part in zip(self._columns, parts, strict=True)
-        )
+        return [self._spell(column, part) for column, part in zip(self._columns, parts, strict=True)]
+
+    def label(self, group: Any) -> str:
+        """The name of a group, in words."""
+        return ", ".join(self.labels(group))
+
+    def rows(self, groups: Iterable[Any]) -> list[list[str]]:
+        """Names, values and 95% intervals of some groups, in words, each column with the same decimals throughout."""
+        chosen = list(groups)
+        return [
+            [*self.labels(group), *row]
+            for group, row in zip(chosen, show([self[group] for group in chosen]), strict=True)
+        ]
+
+    def _spell(self, column: str, part: Any) -> str:
+        if column == "cell":
+            return " to ".join(map(edge, part))
+        period = self._periods.get(column)
+        return str(part) if period is None else period.spell(part)
+
+    def _read(self, group: Any) -> Any:
+        """The name of the group that somebody spells out; None if there is none."""
+        parts = (group,) if len(self._columns) == 1 else group
+        if not isinstance(parts, tuple) or len(parts) != len(self._columns):
+            return None
+        found = [self._read_part(column, part) for column, part in zip(self._columns, parts, strict=True)]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _read_part(self, column: str, part: Any) -> Any:
+        period, is_aware = self._periods.get(column), getattr(self._columns[column][0], "tzinfo", None) is not None
+        if period is None:
+            return self._spelled[column].get(part)
+        try:
+            return period.name(period.read(part), is_aware)
+        except (TypeError, ValueError):
+            return None
+
+    @cached_property
+    def _spelled(self) -> dict[str, dict[Any, Any]]:
+        """For every column, its entries by themselves and as they are spelled."""
+        return {
+            column: {self._spell(column, entry): entry for entry in entries} | {entry: entry for entry in entries}
+            for column, entries in self._columns.items()
+        }
 
     def to_arrow(self, confidence: float = 0.95) -> Any:
         """A table of group, value and interval; cells of a histogram have two edges in place of the group."""
@@ -66,24 +134,60 @@ class Releases(Framed, Mapping[Any, Release]):
         columns |= {"value": values if whole else [nearest_float(v) for v in values], "low": low, "high": high}
         return pa.table({name: as_column(entries) for name, entries in columns.items()})
 
+    def panels(self, confidence: float = 0.95) -> list[Panel]:
+        values, low, high = self._facts.estimator.columns(self._noisy, confidence)
+        names, cells = [self.label(group) for group in self], self._columns.get("cell")
+        over = [column for column in self._columns if column in self._periods]
+        moments, series = None, None
+        if len(over) == 1 and cells is None:
+            moments = self._columns[over[0]]
+            others = [place for place, column in enumerate(self._columns) if column not in over]
+            if others:
+                series = [", ".join(self.labels(group)[place] for place in others) for group in self]
+        bars = cells if len(self._columns) == 1 else None
+        facts, floats = self._facts, [nearest_float(x) for x in values]
+        return [Panel(facts.heading, facts.measured, names, floats, low, high, bars, moments, series)]
+
     def to_dict(self) -> dict[str, Any]:
         """The release of every group as plain data, exact numbers as strings; `soundsum check` reads it."""
         return {"releases": [release.to_dict() for release in self.values()]}
 
     def __repr__(self) -> str:
-        lines = [f"  {group!r}: {self[group].shown()[0]}" for group in islice(self, 10)]
-        entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
-        entries = f"{len(self):,} {entry if len(self) == 1 else PLURALS.get(entry, f'{entry}s')}"
-        first = self[next(iter(self))]
-        facts = f"{first.statistic}, {entries}; {first.guarantee}; {first.counted}"
-        return "\n".join([f"<{facts}", *lines, *(["  ..."] if len(self) > 10 else [])]) + ">"
+        groups, half = list(self), MOST_LINES // 2
+        many = len(groups) > MOST_LINES
+        rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
+        names = len(self.headings)
+        lines = notebook.lines([[*self.headings, "value", "95% interval"], *rows], {names, names + 1})
+        if many:
+            lines.insert(1 + half, f"... {len(groups) - MOST_LINES:,} more")
+        facts = textwrap.wrap(self._facts_in_words, 78, break_on_hyphens=False)
+        return "\n".join([f"<{self._title}", *(f"  {line}" for line in [*lines, *facts])]) + ">"
 
     def _repr_html_(self) -> str:
-        rows = [(self.label(group), *self[group].shown()) for group in islice(self, 100)]
-        more = f"<p>and {len(self) - 100:,} more</p>" if len(self) > 100 else ""
-        first = self[next(iter(self))]
-        caption = f"Private {first.statistic}: {first.guarantee}, for {first.plan.unit.protected}; {first.counted}"
-        return notebook.table(rows, ("group", "value", "95% interval"), caption) + more
+        return self.html()
+
+    def html(self, name: str = "") -> str:
+        """A table for a notebook; of several, it has a name."""
+        groups, half, names = list(self), MOST_ROWS // 2, len(self.headings)
+        many = len(groups) > MOST_ROWS
+        rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
+        if many:
+            rows.insert(half, [f"... {len(groups) - MOST_ROWS:,} more", *[""] * (len(rows[0]) - 1)])
+        head = (*self.headings, "value", "95% interval")
+        caption = f"{f'{name}: ' if name else ''}Private {self._title}"
+        return notebook.table(rows, head, caption, {names, names + 1}, self._facts_in_words)
+
+    @property
+    def _title(self) -> str:
+        entry = self.headings[0] if len(self.headings) == 1 else "group"
+        entries = f"{len(self):,} {entry if len(self) == 1 else PLURALS.get(entry, f'{entry}s')}"
+        return f"{self._facts.title}, {entries}"
+
+    @property
+    def _facts_in_words(self) -> str:
+        facts, first = self._facts, self[next(iter(self))]
+        promise = f"{facts.guarantee} for {first.plan.unit.protected}"
+        return f"{promise}; intervals for {facts.covered}; {first.counted}"
 
 
 class Several(Framed, tuple[Release | Releases, ...]):
@@ -130,6 +234,14 @@ class Several(Framed, tuple[Release | Releases, ...]):
             columns["value"] = [nearest_float(value) for value in columns["value"]]
         return pa.table({key: as_column(entries) for key, entries in columns.items()})
 
+    def panels(self, confidence: float = 0.95) -> list[Panel]:
+        """Each statistic as it is alone; those in the same unit together, by their names."""
+        found: dict[str, list[tuple[str, Panel]]] = {}
+        for name, outcome in zip(self.names, self, strict=True):
+            (panel,) = outcome.panels(confidence)
+            found.setdefault(panel.measured, []).append((name, panel))
+        return [_join(several) for several in found.values()]
+
     def to_dict(self) -> dict[str, Any]:
         """Every release as plain data, each with the name of its statistic; `soundsum check` reads it."""
         return {
@@ -146,7 +258,19 @@ class Several(Framed, tuple[Release | Releases, ...]):
     def _repr_html_(self) -> str:
         singles = [(name, one) for name, one in zip(self.names, self, strict=True) if isinstance(one, Release)]
         groups = [(name, many) for name, many in zip(self.names, self, strict=True) if isinstance(many, Releases)]
-        rows = [(name, *one.shown(), one.guarantee, one.counted) for name, one in singles]
-        head = ("", "value", "95% interval", "promise", "what counted")
-        tables = [notebook.table(rows, head)] if singles else []
-        return "".join([*tables, *(notebook.table([], [name]) + many._repr_html_() for name, many in groups)])
+        rows = [(name, *one.shown(), one.facts.covered, one.guarantee, one.counted) for name, one in singles]
+        head = ("", "value", "95% interval", "which is for", "promise", "what counted")
+        tables = [notebook.table(rows, head, to_the_right={1, 2})] if singles else []
+        return "".join([*tables, *(many.html(name) for name, many in groups)])
+
+
+def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
+    """One panel of statistics in the same unit, each with its name; a single one is as it was."""
+    (name, first), *others = several
+    if not others:
+        is_said = first.title.startswith(f"Private {name}")
+        return first if is_said else replace(first, title=f"{name}: {first.title}")
+    names = [name if len(panel.values) == 1 else f"{name}, {entry}" for name, panel in several for entry in panel.names]
+    columns = ([x for _, panel in several for x in getattr(panel, which)] for which in ("values", "low", "high"))
+    title = f"Private {first.measured}: {', '.join(name for name, _ in several)}"
+    return Panel(title, first.measured, names, *columns)

@@ -90,11 +90,11 @@ class Task:
         if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
             raise ValueError(f"the plan is for {unit}, and the rows are not; plan for them with unit=")
 
-    def describe(self, rows: Rows, share: Fraction | None = None) -> tuple[Any, ...]:
+    def describe(self, rows: Rows, share: Fraction | None = None, name: str | None = None) -> tuple[Any, ...]:
         """What is asked, for `describe_task`."""
         where = None if rows.where is None else str(rows.where)
         by = tuple(rows.described_by) if isinstance(rows.described_by, list) else rows.described_by
-        return self.claim, self.statistic.column, rows.source, by, where, self.missing, share
+        return self.claim, self.statistic.column, rows.source, by, where, self.missing, share, name
 
 
 def describe_task(
@@ -105,6 +105,7 @@ def describe_task(
     where: str | None,
     missing: Missing,
     share: Fraction | None = None,
+    name: str | None = None,
     unsized: bool = False,
 ) -> str:
     """One task, as a ledger says it to whoever audits it; it can be said again from what a release says of itself."""
@@ -123,20 +124,25 @@ def describe_task(
         f"protecting {claim.plan.unit}",
         f"{problem.relation} neighbours",
         *([] if share is None else [f"{share} of the cost"]),
+        *([] if name is None else [f"called {name}"]),
     ]
     return ", ".join(said).replace(";", "\\x3b")  # which parts what a ledger lists
 
 
-def describe(tasks: Sequence[Task], rows: Rows) -> tuple[tuple[Any, ...], ...]:
-    """Everything that is asked, checked to be planned for these rows; the shares of the cost where they differ."""
+def describe(tasks: Sequence[Task], rows: Rows, names: Sequence[str] | None = None) -> tuple[tuple[Any, ...], ...]:
+    """Everything that is asked, checked to be planned for these rows; the shares of the cost where they differ.
+
+    `names` are those that somebody gave.
+    """
     for task in tasks:
         task.require(rows)
+    called = [None] * len(tasks) if names is None else names
     if len(tasks) == 1:
-        return (tasks[0].describe(rows),)
+        return (tasks[0].describe(rows, name=called[0]),)
     needy = [any(part.norms.l1 for part in task.claim.parts) for task in tasks]
     weights = [task.weight for task, needs in zip(tasks, needy, strict=True) if needs]
     whole = sum(weights) if len(set(weights)) > 1 else None
     return tuple(
-        task.describe(rows, None if whole is None or not needs else task.weight / whole)
-        for task, needs in zip(tasks, needy, strict=True)
+        task.describe(rows, None if whole is None or not needs else task.weight / whole, name)
+        for task, needs, name in zip(tasks, needy, called, strict=True)
     )
