@@ -9,6 +9,7 @@ import torch
 from tests.gradients.test_tickets import accounted, backward
 from tests.gradients.training import data, model, private, train
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
 import soundsum as ss
@@ -315,3 +316,39 @@ def test_every_empty_batch_is_a_new_one():
     empty = {"x": torch.ones(0, 3)}
     collate_any([], collate_fn=None, empty=empty).pop("x")
     assert collate_any([], collate_fn=None, empty=empty)["x"].shape == (0, 3)
+
+
+class Checkpointed(nn.Module):
+    """Its layers are called again in the backward pass, if the checkpoint is within the model or around it."""
+
+    def __init__(self, reentrant):
+        super().__init__()
+        self.first, self.last, self.reentrant = nn.Linear(6, 6), model(), reentrant
+
+    def forward(self, x):
+        return checkpoint(self.last, self.first(x), use_reentrant=self.reentrant)
+
+
+@BOTH
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("mode", ["hooks", "functorch"])
+def test_a_model_that_is_called_within_a_backward_pass_is_refused(settings, reentrant, mode):
+    engine, net, optimizer, loader = private(Checkpointed(reentrant), grad_sample_mode=mode, **settings)
+    with pytest.raises(ValueError, match=r"leave checkpointing out, and use .*BatchMemoryManager"):
+        backward(net, next(iter(loader)))
+    with pytest.raises(ValueError, match="not initialized"):
+        optimizer.step()
+    assert accounted(engine) == 0
+
+
+def test_a_loss_that_is_kept_through_a_checkpoint_is_not_stepped_on_as_another_batch():
+    _, net, optimizer, loader = private()
+    batches = iter(loader)
+    x, y = next(batches)
+    kept = nn.functional.cross_entropy(checkpoint(net, x.requires_grad_(), use_reentrant=True), y)
+    optimizer.drop()
+    next(batches)
+    with pytest.raises(ValueError, match="within a backward pass"):
+        kept.backward()
+    with pytest.raises(ValueError, match="not initialized"):
+        optimizer.step()

@@ -3,7 +3,6 @@
 import math
 import subprocess
 import sys
-from collections import namedtuple
 
 import opacus
 import pytest
@@ -219,27 +218,13 @@ def test_a_checkpoint_keeps_what_cut_batches_take(tmp_path):
 
 
 def test_a_dummy_is_made_of_zeros_or_given():
-    from soundsum.gradients.opacus.loading import Padded, dummy_like
+    from soundsum.gradients.opacus.blanks import dummy_like
+    from soundsum.gradients.opacus.loading import Padded
 
     assert dummy_like((torch.ones(2), {"a": 3, "b": [1.5]})) == (pytest.approx(torch.zeros(2)), {"a": 0, "b": [0.0]})
     with pytest.raises(ValueError, match="dummy="):
         dummy_like("text")
     assert Padded([1, 2], "d")[EMPTY] == "d"
-
-
-Example = namedtuple("Example", "x y")
-
-
-def test_records_with_named_parts():
-    from soundsum.gradients.opacus.loading import dummy_like, emptied
-
-    assert dummy_like(Example(3, [1.5])) == Example(0, [0.0])
-    empty = emptied(Example(torch.ones(2, 3), {"names": ["a", "b"]}))
-    assert isinstance(empty, Example)
-    assert empty.x.shape == (0, 3)
-    assert empty.y == {"names": []}
-    with pytest.raises(ValueError, match="or use slots"):
-        emptied(object())
 
 
 def test_whether_a_batch_is_empty_is_not_logged(caplog):

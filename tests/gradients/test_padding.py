@@ -1,5 +1,6 @@
 """Batches whose shape or type says something of their examples are refused, whatever they are made of and by."""
 
+from collections import UserDict, deque
 from dataclasses import dataclass
 from itertools import chain, repeat
 from types import SimpleNamespace
@@ -176,6 +177,68 @@ def test_what_cannot_be_looked_into_is_refused():
     for opaque in (object(), iter([1])):
         with pytest.raises(ValueError, match="let collate_fn give tensors"):
             private_loader(lambda examples, opaque=opaque: (padded(examples, 8), opaque))
+
+
+class Sent(UserDict):
+    """As tokenizers give batches: a dict of tensors, and objects of their own beside it."""
+
+    def __init__(self, tensors, own=None):
+        super().__init__(tensors)
+        self.own = own
+
+
+@pytest.mark.parametrize("own", [object(), [iter([1])], SimpleNamespace(tokenizer=deque([1])), len])
+def test_what_is_beside_the_parts_of_a_container_need_not_be_looked_into(own):
+    _, loader = private_loader(lambda examples: Sent({"x": padded(examples, 8)}, own))
+    assert len(list(loader)) == 2
+    _, loader = private_loader(lambda examples: Sent({"x": padded(examples)}, own))
+    with pytest.raises(ValueError, match="padded to the longest"):
+        list(loader)
+    _, loader = private_loader(lambda examples: Sent({"x": padded(examples, 8)}, [own, padded(examples)]))
+    with pytest.raises(ValueError, match="padded to the longest"):
+        list(loader)
+
+
+class Queue(deque):
+    pass
+
+
+class Hidden:
+    __slots__ = ("__x",)
+
+    def __init__(self, x):
+        self.__x = x
+
+
+def test_contents_are_not_hidden_by_an_object_without_visible_attributes():
+    with pytest.raises(ValueError, match="a batch holds a Queue"):
+        private_loader(lambda examples: Queue(padded(examples)))
+    _, loader = private_loader(lambda examples: Hidden(padded(examples)))
+    with pytest.raises(ValueError, match="padded to the longest"):
+        list(loader)
+
+
+def named(examples, length=8):
+    return with_attribute(padded(examples, 8), padded(examples, length))
+
+
+def in_a_table(examples, length=8):
+    return with_attribute(Table(x=padded(examples, 8)), padded(examples, length))
+
+
+@pytest.mark.parametrize("collate", [named, in_a_table])
+def test_attributes_that_are_lost_on_the_way_from_a_worker_are_not_missed(collate):
+    _, loader = private_loader(collate)
+    assert len(list(loader)) == 2
+    loader.num_workers, loader.prefetch_factor = 1, 2
+    assert len(list(loader)) == 2
+
+
+def test_attributes_that_come_with_a_worker_are_looked_into():
+    _, loader = private_loader(lambda examples: in_a_table(examples, None))
+    loader.num_workers, loader.prefetch_factor = 1, 2
+    with pytest.raises(ValueError, match="padded to the longest"):
+        list(loader)
 
 
 def test_forms_of_what_points_to_itself():

@@ -160,6 +160,21 @@ def test_check_sees_a_mean_that_divides_by_what_the_targets_are(settings):
         assert summed.independent
 
 
+def neighbours(out, target):
+    """A loss that pulls each row to the next."""
+    return ((out - out.roll(1, 0)) ** 2).sum()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_check_sees_rows_that_are_mixed_outside_the_model():
+    x, y = torch.randn(6, 3), torch.zeros(6)
+    for made in (wrapped(Alone()), Alone()):
+        slots = ss.gradients.Slots(made, 6)
+        assert not slots.check(x, y, neighbours).independent
+        assert not slots.check(x, y, squares, forward=lambda m, x: m(x) + m(x.roll(1, 0))).independent
+        assert slots.check(x, y, squares, forward=lambda m, x: m(x) + m(2 * x)).independent
+
+
 @pytest.mark.parametrize("size", [0, -1, 2.5, True])
 def test_a_number_of_slots_is_a_number(size):
     with pytest.raises(ValueError, match="number of slots"):

@@ -18,6 +18,12 @@ from soundsum.gradients.needs import need, torch
 from soundsum.gradients.sampling import EMPTY, place
 from soundsum.gradients.tickets import Tickets, forget, module_of
 
+Loss = Callable[[Any, Any], Any]
+"""Of outputs and targets."""
+
+Forward = Callable[[Any, Any], Any]
+"""Outputs, of a model and inputs."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -58,19 +64,20 @@ class Slots(Tickets):
         placed = place(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
 
-    def check(self, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any], trials: int = 8) -> Rows:
+    def check(self, inputs: Any, targets: Any, loss: Loss, trials: int = 8, forward: Forward | None = None) -> Rows:
         """Tries whether rows see each other: changes some rows of a batch and compares the others' gradients, as bits.
 
-        inputs, targets: a batch of `size` rows. loss: of outputs and targets, a sum or mean over the rows. The changed
-        rows become zero, very large, infinite and NaN in turn, their targets zero or another row's. The gradients are
-        those of Opacus's hooks; a copy of a model without them gets them. A trial that finds nothing proves nothing.
+        inputs, targets: a batch of `size` rows. loss: of outputs and targets, a sum or mean over the rows. forward: the
+        outputs, of the model and the inputs, where training does more than model(inputs). The changed rows become zero,
+        very large, infinite and NaN in turn, their targets zero or another row's. The gradients are those of Opacus's
+        hooks; a copy of a model without them gets them. A trial that finds nothing proves nothing.
         """
         if len(inputs) != self.size:
             raise ValueError(f"a batch of {len(inputs)} rows: give one that fills the {self.size} slots")
         if not isinstance(targets, torch.Tensor) or targets.ndim == 0 or len(targets) != self.size:
             raise ValueError(f"targets are a {type(targets).__name__}: give a tensor with one for each of the rows")
         model = self.model if _has_hooks(self.model) else _hooked(self.model)
-        first = _seeded(model, inputs, targets, loss)
+        first = _seeded(model, inputs, targets, loss, forward)
         changed, largest = 0, 0.0
         for trial in range(trials):
             kept = torch.arange(self.size) % 2 == trial % 2
@@ -81,7 +88,7 @@ class Slots(Tickets):
                 other[~kept] = 0
             aims = targets.clone()
             aims[~kept] = targets[trial * self.size // trials] if trial // 2 % 2 else torch.zeros_like(targets[0])
-            again = _seeded(model, other, aims, loss)
+            again = _seeded(model, other, aims, loss, forward)
             differences = [
                 (a[kept].double() - b[kept].double()).abs().nan_to_num(float("inf")).max().item()
                 for a, b in zip(first, again, strict=True)
@@ -92,12 +99,12 @@ class Slots(Tickets):
         return Rows(trials, changed, largest)
 
 
-def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
+def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None = None) -> list[Any]:
     """The gradients of each example: those that the model's own hooks collect, or by differentiating row by row."""
     if _has_hooks(model):
         module = module_of(model)
         _clear(model)
-        loss(module(inputs), targets).backward()
+        loss(module(inputs) if forward is None else forward(module, inputs), targets).backward()
         found = [p.grad_sample.clone() for p in module.parameters() if p.requires_grad]
         _clear(model)
         return found
@@ -110,12 +117,12 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any]
     return [rows[name] for name in state]
 
 
-def _seeded(model: Any, inputs: Any, targets: Any, loss: Callable[[Any, Any], Any]) -> list[Any]:
+def _seeded(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None) -> list[Any]:
     """With the same randomness each time, and afterwards as if none had been used: dropout is no sight of others."""
     before, on_gpus = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     torch.manual_seed(0)
     try:
-        return per_example(model, inputs, targets, loss)
+        return per_example(model, inputs, targets, loss, forward)
     finally:
         torch.set_rng_state(before)
         torch.cuda.set_rng_state_all(on_gpus)

@@ -15,8 +15,12 @@ from typing import Any, NoReturn
 
 from soundsum.gradients.needs import torch
 
-HELD = ("activations", "max_batch_len")
-"""What Opacus's hooks leave with a layer until a backward pass uses it."""
+
+class Activations(list[Any]):
+    """What a layer was called on: rows of examples, which are not written to a file with the model, nor copied."""
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return Activations, ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Tickets:
     def watch(self, model: Any) -> None:
         """From now on a backward pass through what the model computed before the newest batch is an error."""
         self.model = model
+        forget(model)
         for layer in _layers(model):
             layer.register_forward_hook(self._remember)
             if hasattr(model, "hooks_enabled") and layer._backward_hooks:  # those whose gradients Opacus takes
@@ -92,6 +97,13 @@ class Tickets:
             forget(self.model)
 
     def _remember(self, layer: Any, inputs: Any, outputs: Any) -> None:
+        if torch._C._current_graph_task_id() != -1:
+            self._forget()
+            raise ValueError(
+                "the model was called within a backward pass (torch.utils.checkpoint?), where it is not known which "
+                "batch it is called on; leave checkpointing out, and use soundsum.gradients.opacus.BatchMemoryManager "
+                "where memory is short"
+            )
         require = partial(self._require_newest, self._moment)
         for x in outputs if isinstance(outputs, tuple) else (outputs,):
             if isinstance(x, torch.Tensor) and x.requires_grad:
@@ -103,7 +115,7 @@ class Tickets:
 
     def _require_activations(self, layer: Any, gradients: Any) -> None:
         """Opacus pairs passes by their number alone: where there are too many, some were paired with another's."""
-        if self.model.hooks_enabled and layer.__dict__.get("activations") == []:
+        if self.model.hooks_enabled and not layer.activations:
             self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -122,11 +134,17 @@ def module_of(model: Any) -> Any:
 def forget(model: Any) -> None:
     """What earlier passes left with the hooks: gradients, and activations that no backward pass has used."""
     for p in module_of(model).parameters():
-        p.grad_sample, p._forward_counter = None, 0
-        p.__dict__.pop("_current_grad_sample", None)
+        forget_gradients(p)
     for layer in _layers(model):
-        for name in HELD:
-            layer.__dict__.pop(name, None)
+        layer.__dict__.pop("max_batch_len", None)
+        if layer._backward_hooks:  # others have none, and may have something else of that name
+            layer.activations = Activations()
+
+
+def forget_gradients(p: Any) -> None:
+    """Those of each example with respect to a parameter, whole or not."""
+    p.grad_sample, p._forward_counter = None, 0
+    p.__dict__.pop("_current_grad_sample", None)
 
 
 def _layers(model: Any) -> list[Any]:

@@ -6,6 +6,9 @@ longest example has one more column for everybody). So it is compared with that 
 
 from __future__ import annotations
 
+import io
+import pickle
+import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,28 +18,58 @@ import torch
 SINGLE = (str, bytes, int, float, complex, type(None), type, np.generic, torch.dtype, torch.device)
 """What has no shape: one value, of one example or of the whole batch."""
 
+WORD = struct.calcsize("P")
 
-def form(batch: Any, within: tuple[int, ...] = ()) -> Any:
-    """Comparable; looks into containers and into the attributes of objects. `within`: the objects it is looking into.
+
+def form(batch: Any, within: tuple[int, ...] = (), beside: bool = False) -> Any:
+    """Comparable: the parts of containers, and the attributes of all objects, in turn.
+
+    What cannot be looked into is refused where it is a part of the batch. Where it is beside the parts of a container,
+    in an attribute (as tokenizers keep their own objects with a batch), it counts by its type alone.
+    `within`: the objects that are being looked into; `beside`: whether this is in an attribute of a container.
 
     >>> form({"x": torch.zeros(2, 3), "names": ["a", "bc"]})
     {'x': ((2, 3), torch.float32), 'names': [None, None]}
     """
     if isinstance(batch, SINGLE) or id(batch) in within:
         return None
-    contents, attributes, within = _contents(batch), _attributes(batch), (*within, id(batch))
-    if contents is None and attributes is None:
+    contents, within = _contents(batch), (*within, id(batch))
+    if contents is None and _is_opaque(type(batch)):
+        if beside:
+            return type(batch)
         raise ValueError(
             f"a batch holds a {type(batch).__name__}, in which shapes that depend on the examples cannot be seen; let "
             "collate_fn give tensors, in tuples, lists, dicts or objects with attributes"
         )
+    attributes = _attributes(batch)
+    around = beside or contents is not None
     if isinstance(contents, dict):
-        contents = {key: form(value, within) for key, value in contents.items()}
+        contents = {key: form(value, within, beside) for key, value in contents.items()}
     elif isinstance(contents, list):
-        contents = [form(value, within) for value in contents]
+        contents = [form(value, within, beside) for value in contents]
     if contents is not None and not attributes:
         return contents
-    return type(batch), contents, {name: form(value, within) for name, value in (attributes or {}).items()}
+    return type(batch), contents, {name: form(value, within, around) for name, value in attributes.items()}
+
+
+def sent(batch: Any) -> Any:
+    """As a worker process sends it: pickled, and tensors without the attributes they were given."""
+    tensors: list[Any] = []
+
+    class Sender(pickle.Pickler):
+        def persistent_id(self, thing: Any) -> int | None:
+            if type(thing) not in (torch.Tensor, torch.nn.Parameter):
+                return None
+            tensors.append(thing.detach())
+            return len(tensors) - 1
+
+    class Receiver(pickle.Unpickler):
+        def persistent_load(self, number: int) -> Any:
+            return tensors[number]
+
+    pipe = io.BytesIO()
+    Sender(pipe).dump(batch)
+    return Receiver(io.BytesIO(pipe.getvalue())).load()
 
 
 def _contents(batch: Any) -> Any:
@@ -58,14 +91,28 @@ def _of_tensor(x: torch.Tensor) -> Any:
     return tuple(x.shape), x.dtype
 
 
-def _attributes(batch: Any) -> dict[str, Any] | None:
-    """By name; None where an object cannot have any."""
+def _attributes(batch: Any) -> dict[str, Any]:
+    """By name: those in __slots__ and all others."""
     names = [name for kind in type(batch).__mro__ for name in _slots(kind)]
-    if not names and not hasattr(batch, "__dict__"):
-        return None
     return {name: getattr(batch, name) for name in names if hasattr(batch, name)} | getattr(batch, "__dict__", {})
 
 
-def _slots(kind: type) -> tuple[str, ...]:
+def _is_opaque(kind: type) -> bool:
+    """Whether its objects hold more than attributes, in memory that Python does not see (a deque, and whatever is one).
+
+    Anything else has room for a reference to each attribute in __slots__, to a dict of the others, and to weak ones.
+    """
+    words = sum(len(_slots(base)) for base in kind.__mro__) + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    seen = object.__basicsize__ + words * WORD
+    return kind.__basicsize__ > seen or kind.__itemsize__ > 0 or not (words or kind.__dictoffset__)
+
+
+def _slots(kind: type) -> list[str]:
+    """As they are called outside the class too."""
     names = kind.__dict__.get("__slots__", ())
-    return (names,) if isinstance(names, str) else tuple(names)
+    own = f"_{kind.__name__.lstrip('_')}"
+    return [
+        own + name if name.startswith("__") and not name.endswith("__") else name
+        for name in ((names,) if isinstance(names, str) else names)
+        if name not in ("__dict__", "__weakref__")
+    ]

@@ -6,8 +6,9 @@ rank 0 draws who is where, and each rank gets its part of the slots.
 
 from __future__ import annotations
 
+import copy
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -16,7 +17,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from soundsum.gradients.opacus.forms import form
+from soundsum.gradients.opacus.blanks import dummy_like, emptied
+from soundsum.gradients.opacus.forms import form, sent
 from soundsum.gradients.sampling import EMPTY, coins, place
 from soundsum.gradients.slots import Slots
 from soundsum.gradients.tickets import Ticket, Tickets
@@ -33,21 +35,6 @@ class Padded(Dataset):
 
     def __getitem__(self, index: int) -> Any:
         return self.dummy if index == EMPTY else self.dataset[index]
-
-
-def dummy_like(example: Any) -> Any:
-    """An example of the same kind in which every number is 0: its shape is public, its values say nothing."""
-    if isinstance(example, torch.Tensor):
-        return torch.zeros_like(example)
-    if isinstance(example, np.ndarray | np.generic):
-        return np.zeros_like(example)
-    if isinstance(example, bool | int | float):
-        return type(example)(0)
-    if isinstance(example, Mapping):
-        return {key: dummy_like(value) for key, value in example.items()}
-    if isinstance(example, tuple | list):
-        return _rebuilt(example, map(dummy_like, example))
-    raise ValueError(f"no dummy is known for examples with a {type(example).__name__}; give one with dummy=")
 
 
 class PoissonBatches(Sampler[list[int]]):
@@ -165,16 +152,20 @@ class SlotLoader(TicketLoader):
 
     def __iter__(self) -> Iterator[Any]:
         batches: SlotBatches = self.batch_sampler
-        if self.form_of_dummies(batches.rows) != self.form:
+        if form(self.dummies(batches.rows)) != self.form:
             raise ValueError(
                 "collate_fn gives dummies another shape than at first, so it remembers examples it saw (the longest?); "
                 "bring every example to one public shape"
             )
-        self.expected = {rows: self.form_of_dummies(rows) for rows in set(batches.widths)}
+        self.expected = {rows: self._expect(rows) for rows in set(batches.widths)}
         return super().__iter__()
 
-    def form_of_dummies(self, rows: int) -> Any:
-        return form(self.collate_fn([self.dataset.dummy] * rows))
+    def dummies(self, rows: int) -> Any:
+        """A batch of dummies alone."""
+        return self.collate_fn([self.dataset.dummy] * rows)
+
+    def _expect(self, rows: int) -> Any:
+        return form(sent(self.dummies(rows)) if self.num_workers else self.dummies(rows))
 
     def require_form(self, batch: Any, ticket: Ticket) -> None:
         if form(batch) != self.expected[len(ticket.present)]:
@@ -185,31 +176,13 @@ class SlotLoader(TicketLoader):
 
 
 def collate_any(rows: list[Any], *, collate_fn: Any, empty: Any) -> Any:
-    return collate_fn(rows) if rows else emptied(empty)  # anew, as the one who trains may change it
-
-
-def emptied(batch: Any) -> Any:
-    """A batch of the same kind with no rows."""
-    if isinstance(batch, torch.Tensor | np.ndarray):
-        return batch[:0]
-    if isinstance(batch, Mapping):
-        return {key: emptied(value) for key, value in batch.items()}
-    if isinstance(batch, tuple | list):
-        return _rebuilt(batch, [emptied(part) for part in batch if not isinstance(part, str | bytes | int | float)])
-    raise ValueError(
-        f"slots=False: no batch without rows is known for a {type(batch).__name__}; let collate_fn give tensors, in "
-        "tuples, lists or dicts, or use slots"
-    )
-
-
-def _rebuilt(like: Any, parts: Iterable[Any]) -> Any:
-    """A tuple or list of the same kind, with names where it has them."""
-    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+    return collate_fn(rows) if rows else copy.deepcopy(empty)  # as the one who trains may change it
 
 
 def poisson_loader(loader: Any, q: Fraction, desk: Tickets) -> TicketLoader:
     """Without slots: batches as large as they come, of no rows too."""
-    collate = partial(collate_any, collate_fn=loader.collate_fn, empty=emptied(loader.collate_fn([loader.dataset[0]])))
+    one, two = (loader.collate_fn([loader.dataset[0] for _ in range(rows)]) for rows in (1, 2))
+    collate = partial(collate_any, collate_fn=loader.collate_fn, empty=emptied(one, two))
     batches = PoissonBatches(len(loader.dataset), q, desk)
     return TicketLoader(loader.dataset, batch_sampler=batches, collate_fn=collate, **settings(loader))
 
@@ -218,7 +191,7 @@ def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) 
     padded = Padded(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
     batches = SlotBatches(len(loader.dataset), q, slots, world=world)
     private = SlotLoader(padded, batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
-    private.form = private.form_of_dummies(batches.rows)
+    private.form = form(private.dummies(batches.rows))
     return private
 
 

@@ -16,7 +16,7 @@ from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processe
 from soundsum.gradients.opacus.refusals import AMP
 from soundsum.gradients.sums import Sum
 from soundsum.gradients.terms import exact_multiplier
-from soundsum.gradients.tickets import Ticket, Tickets
+from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
@@ -87,17 +87,24 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             _mark_as_processed(p.summed_grad)
 
     def pre_step(self, closure: Any = None) -> bool:
-        """Opacus's own, but the accountant's hook comes first: whatever interrupts a step, what is released counts."""
-        self.clip_and_accumulate()
-        if self._check_skip_next_step():
-            self._is_last_step_skipped = True
-            return False
-        if self.step_hook:
-            self.step_hook(self)
-        self.add_noise()
-        self.scale_grad()
-        self._is_last_step_skipped = False
-        return True
+        """Opacus's own, but the accountant's hook comes first: whatever interrupts a step, what is released counts.
+
+        Nothing of the batch is left with the model then, which may be saved: not its examples' gradients, nor their sum
+        without noise.
+        """
+        try:
+            self.clip_and_accumulate()
+            if self._check_skip_next_step():
+                self._is_last_step_skipped = True
+                return False
+            if self.step_hook:
+                self.step_hook(self)
+            self.add_noise()
+            self.scale_grad()
+            self._is_last_step_skipped = False
+            return True
+        finally:
+            self._forget()
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         super().zero_grad(set_to_none)
@@ -138,6 +145,14 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         for p in self.params:
             _check_processed_flag(p.grad_sample)
         return gradients
+
+    def _forget(self) -> None:
+        for group in self.param_groups:  # of frozen ones too
+            for p in group["params"]:
+                forget_gradients(p)
+                p.summed_grad = None
+        if self.slots is not None and self.slots.model is not None:
+            forget(self.slots.model)
 
     def _now(self) -> tuple[Any, ...]:
         return self.max_grad_norm, self.noise_multiplier, list(map(id, self.params))
