@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.budget import Binding, BudgetClosed, BudgetMismatch, Cost
-from soundsum.budget.ledger import read
+from soundsum.budget.binding import VALUES, Same
+from soundsum.budget.ledger import bind, read
 from soundsum.cli import app
 
 VISITS = {"cost": np.array([10.0, 20.0, 30.0]), "patient": [1, 1, 2], "ward": ["a", "b", "a"]}
@@ -78,6 +79,21 @@ class TestBinding:
         with pytest.raises(BudgetMismatch, match="other persons, by"):
             ss.sum(column, 0, 1, 1, privacy_unit=list(range(100)), budget=budget)
 
+    @pytest.mark.parametrize(
+        "bound, asked, remedy",
+        [
+            (Binding(), Binding("patient"), "Ask without privacy_unit=, or"),
+            (Binding("patient"), Binding(), "Ask with the budget's privacy_unit='patient', or"),
+            (Binding(VALUES, ids=Same(VISITS)), Binding(), "Ask with the budget's privacy_unit=, or"),
+            (Binding(data="visits"), Binding(), "Ask with the budget's name='visits', or"),
+        ],
+    )
+    def test_a_refusal_says_how_to_ask(self, bound, asked, remedy):
+        budget = ss.Budget(epsilon=1)
+        budget.bind(bound)
+        with pytest.raises(BudgetMismatch, match=remedy):
+            budget.charge(Cost(epsilon=1), "a sum", asked)
+
     def test_a_relation_that_was_given_binds(self):
         budget = ss.Budget(epsilon=1, relation="symmetric")
         with pytest.raises(BudgetMismatch):
@@ -110,6 +126,8 @@ class TestBinding:
             ss.Budget(path=path, max_failures=5)
 
     def test_nonsense(self):
+        with pytest.raises(ValueError, match="nearby"):
+            Binding(relation="nearby")
         with pytest.raises(ValueError, match="persons come or go"):
             ss.Budget(epsilon=1, privacy_unit="id", relation="change_one")
         with pytest.raises(TypeError, match="data=5 is not a name"):
@@ -152,6 +170,16 @@ class TestOldLedgers:
         again = soundsum("budget", "bind", old)
         assert again.exit_code != 0
         assert "bound once" in str(again.exception)
+
+    @pytest.mark.parametrize("statement", ["UPDATE charges SET total_epsilon = '0'", "UPDATE charges SET at = 'then'"])
+    def test_a_damaged_old_ledger_is_not_bound(self, old, statement):
+        with sqlite3.connect(old) as db:
+            db.execute(statement)
+        db.close()
+        before = old.read_bytes()
+        with pytest.raises(ValueError, match="damaged; nothing was charged"):
+            bind(old, Binding())
+        assert old.read_bytes() == before
 
     def test_the_application_s_mark(self):
         from soundsum.budget.ledger import APPLICATION
@@ -242,6 +270,23 @@ class TestFailures:
         assert "epsilon = 0" in repr(budget)
         with pytest.raises(ss.BudgetExceeded):
             budget.charge(Cost(epsilon="1/50"), "one more")
+
+    @pytest.mark.parametrize(
+        "later, left",
+        [
+            ([Cost("1/50")] * 49 + [Cost(rho="1/1000")], Cost(rho=0)),
+            ([Cost("1/1000", "1e-7", "1e-9")] * 20, Cost(epsilon="49/50")),
+        ],
+        ids=["rho", "delta"],
+    )
+    def test_nor_does_it_where_rhos_and_deltas_count_otherwise_after_it(self, later, left, kept):
+        """What came after a rho was counted by rho; without that rho it counts by epsilon and delta, which is more."""
+        budget = ss.Budget(epsilon=1, delta="1e-6", max_failures=5, **kept)
+        budget.fail(first := budget.charge(Cost(rho="1/1000"), "by rho"))
+        for cost in later:
+            budget.charge(cost, "a sum")
+        budget.refund(first)
+        assert budget.left == left
 
     def test_a_ledger_that_is_locked_while_a_read_fails(self, tmp_path, monkeypatch):
         from soundsum.budget import ledger

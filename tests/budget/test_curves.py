@@ -6,9 +6,11 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from dp_accounting.pld import common
+from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
-from soundsum.budget import Cost, zcdp_epsilon
+from soundsum.budget import Cost, curves, zcdp_epsilon
 from soundsum.budget.curves import together
 
 
@@ -41,11 +43,47 @@ def test_it_keeps_what_it_says_and_gives_little_away(planned, delta):
         assert true_delta(planned, float(cost.epsilon) * 0.97) > float(delta)
 
 
+def test_the_margin_is_a_thousandth_of_both():
+    """dp-accounting is asked for a delta that much smaller, and its epsilon is taken to be that much larger."""
+    one = pld.from_privacy_parameters(common.DifferentialPrivacyParameters(0.125, 0), 0.125 / 256)
+    theirs = one.self_compose(40).get_epsilon_for_delta(1e-6 * 0.999)
+    cost = together([Cost("1/8")] * 40, delta="1e-6")
+    assert float(cost.epsilon) == pytest.approx(theirs * 1.001, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "least, total, parts",
+    [(0.5, 10.0, 256), (2.0**-12, 1.0, 256), (2.0**-13, 1.0, 128), (2.0**-19, 1.0, 2), (2.0**-20, 1.0, 1)],
+)
+def test_the_least_epsilon_is_256_steps_unless_all_would_be_more_than_2_to_the_20(least, total, parts):
+    assert curves._step(least, total) == least / parts
+
+
+def test_a_step_divides_the_least_epsilon_without_a_remainder():
+    """Otherwise every loss is rounded up by part of a step, as many times as there are releases."""
+    for k in range(1, 2000):
+        least = k / 997
+        step = curves._step(least, 10 * least)
+        assert (least / step).is_integer()
+        assert least / 256 <= step <= least / 250
+
+
+def test_a_sum_of_epsilons_beyond_2_to_the_20_of_the_least_takes_longer_steps():
+    assert curves._step(1e-9, 1.0) == 2.0**-20
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(1, 10), Fraction(2, 3), Fraction(1), Fraction(1, 3**50)])
+def test_epsilons_and_deltas_become_the_next_float_above(x):
+    above = curves._above(x)
+    assert Fraction(math.nextafter(above, 0)) < x <= Fraction(above)
+
+
 def test_many_small_releases_cost_less_than_their_sum_and_than_zcdp_says():
     cost = together([Cost("0.1")] * 50, delta="1e-6")
     assert cost.epsilon < zcdp_epsilon(50 * Fraction(1, 200), Fraction(1, 10**6)) < 5
     assert together([Cost("0.1")], delta="1e-6") == Cost("0.1")
     assert together([Cost(1000)] * 3, delta="1e-6") == Cost(3000)
+    assert together([Cost("0.1")], delta="1e-10") == Cost("0.1")
 
 
 def test_the_conversion_from_zcdp_agrees_with_theirs():
@@ -61,8 +99,10 @@ def test_the_conversion_from_zcdp_agrees_with_theirs():
         ([Cost("0.1")], "1e-11", "1e-10 or more, and below 1"),
         ([Cost("0.1")], 1, "1e-10 or more, and below 1"),
         ([], "1e-6", "every cost needs an epsilon above 0"),
+        ([Cost("0.1"), Cost(rho=1)], "1e-6", "every cost needs an epsilon above 0"),
         ([Cost(rho=1)], "1e-6", r"add up to Cost\(rho=their sum\)"),
         ([Cost("0.1", "1e-6")] * 2, "1e-6", "deltas add up to 2e-06; give a larger one"),
+        ([Cost("0.1", "1e-6")], "1e-6", "deltas add up to 1e-06; give a larger one"),
     ],
 )
 def test_bad_input_is_one_line(costs, delta, message):

@@ -1,6 +1,7 @@
 """The ledger as a file: it outlives processes, threads share it, and what is wrong with it is said in one line."""
 
 import copy
+import errno
 import json
 import os
 import pickle
@@ -119,6 +120,25 @@ def test_of_many_that_start_a_ledger_one_does(tmp_path):
         said = list(pool.map(start, range(16)))
     assert said.count(None) == len(Budget(path=tmp_path / "ledger.db").entries()) == 8
     assert os.listdir(tmp_path) == ["ledger.db"]
+
+
+def test_its_mode_is_that_of_other_new_files(tmp_path):
+    before = os.umask(0)
+    try:
+        Budget(epsilon=1, path=tmp_path / "ledger.db")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o666
+
+
+def test_where_files_cannot_be_linked_it_says_so_and_leaves_nothing(tmp_path, monkeypatch):
+    def link(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(OSError, match=r"started at .*ledger\.db: Operation not permitted; give a path on a local disk"):
+        Budget(epsilon=1, path=tmp_path / "ledger.db")
+    assert os.listdir(tmp_path) == []
 
 
 def test_another_total_is_an_error_that_names_both(path):

@@ -100,6 +100,20 @@ def test_the_first_rho_turns_what_is_left_into_a_rho():
         spend(budget, Cost(rho=room / 4))
 
 
+def test_without_an_epsilon_left_there_is_no_rho_left():
+    budget = Budget(epsilon=1, delta=DELTA)
+    spend(budget, Cost(epsilon=1))
+    assert budget.left == Cost(epsilon=0, delta=DELTA)
+    with pytest.raises(BudgetExceeded):
+        spend(budget, Cost(rho="1e-300"))
+
+
+def test_a_total_has_1024_bits_at_most():
+    assert Budget(epsilon=Fraction(1, 2**1023)).epsilon == Fraction(1, 2**1023)
+    with pytest.raises(ValueError, match="reasonable length"):
+        Budget(epsilon=Fraction(1, 2**1024))
+
+
 def test_a_release_of_no_cost_changes_nothing():
     budget = Budget(epsilon=1, delta=DELTA)
     spend(budget, Cost(rho=0))

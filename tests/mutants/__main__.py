@@ -1,7 +1,7 @@
 """`python -m tests.mutants [--only methods/grid ...]`: exit code 1 where a change is noticed by nothing.
 
 What was found is kept in build/mutants, so that an interrupted run goes on where it was, and a later one tries again
-only what lived or what has changed.
+only what lived or what has changed. A mutant that runs out of time is counted apart: it should be an endless loop.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import os
 import sys
 import time
 import tomllib
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +40,8 @@ LEFT_OUT = {
 
 FOLDER = ROOT / "build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
-MOST_SECONDS = 60.0
-"""Tests of a mutant that take longer together are left out, the slowest first."""
+MOST_SECONDS = 20.0
+"""Tests of a mutant that take longer together are left out, the slowest first; --seconds sets another number."""
 
 
 def modules_of(room: str) -> list[str]:
@@ -46,41 +49,55 @@ def modules_of(room: str) -> list[str]:
     return [str(path.relative_to(SOURCE).with_suffix("")) for path in inside]
 
 
-def find_reached(room: str) -> Reached:
+def find_reached(room: str, jobs: int) -> Reached:
     """Coverage of the room by its tests, traced anew where a test file or the room has changed."""
-    modules = modules_of(room)
-    sources = digest([SOURCE / f"{module}.py" for module in modules])
-    known = load(FOLDER / f"{room}.coverage.json")
-    reached: Reached = {}
+    known_at = FOLDER / "coverage.json"
+    known = load(known_at)
+    sources = _digests(modules_of(room))
+    every = [module for room in ROOMS for module in modules_of(room)]
     globs = [given if given.endswith(".py") else f"{given}/test_*.py" for given in ROOMS[room]]
     paths = [path for pattern in globs for path in sorted(ROOT.glob(pattern))]
-    wanted = [str(path.relative_to(ROOT)) for path in dict.fromkeys(paths)]
-    for name in [*(name for name in wanted if name not in LEFT_OUT), *(["verify"] if room == "methods" else [])]:
-        key = f"{name} {sources} {digest([ROOT / name]) if name != 'verify' else ''}"
-        if key not in known:
-            print(f"tracing {name}", flush=True)
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                known[key] = pool.apply(trace, (name, modules))
-            save(FOLDER / f"{room}.coverage.json", known)
-        reached |= known[key]
-    return reached
+    names = [str(path.relative_to(ROOT)) for path in dict.fromkeys(paths)]
+    wanted = [*(name for name in names if name not in LEFT_OUT), *(["verify"] if room == "methods" else [])]
+    tests = {name: digest([ROOT / name]) if name != "verify" else "" for name in wanted}
+
+    def stale(name: str) -> bool:
+        old = known.get(name, {"test": None})
+        return old["test"] != tests[name] or not sources.items() <= old["sources"].items()
+
+    missing = [(name, every) for name in wanted if stale(name)]
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
+        for name, found in pool.imap_unordered(trace, missing, 1):
+            print(f"  {name} traced: {len(found)} tests", flush=True)
+            known[name] = {"test": tests[name], "sources": _digests(every), "reached": found}
+            save(known_at, {**load(known_at), name: known[name]})
+    return {test: told for name in wanted for test, told in known[name]["reached"].items()}
 
 
-def choose_tests(mutant: Mutant, reached: Reached) -> list[str]:
+def _digests(modules: list[str]) -> dict[str, str]:
+    return {module: digest([SOURCE / f"{module}.py"]) for module in modules}
+
+
+def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[str]:
     """The tests that reach the line, quick ones first; those that reach its function where the line is never named."""
     lines: set[int] = {mutant.line}
+    own = ROOMS[mutant.module.split("/")[0]][0]
 
     def reaching() -> list[str]:
         return [test for test, told in reached.items() if lines & set(told["lines"].get(mutant.module, []))]
+
+    def late(test: str) -> tuple[bool, bool, bool, float]:
+        seconds = reached[test]["seconds"]
+        return test.startswith("verify::"), seconds > 1, not test.startswith(own), seconds
 
     found = reaching()
     if not found:
         lines = _function_lines(mutant)
         found = reaching() if lines else list(reached)  # run at import: any test may notice
     chosen, seconds = [], 0.0
-    for test in sorted(found, key=lambda test: (test.startswith("verify::"), reached[test]["seconds"])):
+    for test in sorted(found, key=late):
         seconds += reached[test]["seconds"]
-        if seconds > MOST_SECONDS and chosen:
+        if seconds > most_seconds and chosen:
             break
         chosen.append(test)
     return chosen
@@ -98,56 +115,82 @@ def _function_lines(mutant: Mutant) -> set[int]:
 
 def _require_control(room: str, reached: Reached, jobs: int) -> None:
     """Unchanged code must live through all tests, run as a mutant's are; otherwise every mutant would seem noticed."""
-    every, told = sorted(reached), load(FOLDER / "controls.json")
-    files = sorted({test.split("::")[0] for test in every} - {"verify"})
-    key = digest([ROOT / name for name in files] + [SOURCE / f"{module}.py" for module in modules_of(room)])
-    if told.get(room) == key:
-        return
+    told_at = FOLDER / "controls.json"
+    told, sources = load(told_at), list(_digests(modules_of(room)).values())
     unchanged = Mutant(modules_of(room)[0], "", "nothing changed", 1, 1, UNCHANGED)
-    parts = [(unchanged, every[i::8], 3600.0) for i in range(8)]
-    if any(outcome != run.LIVED for _, outcome in run.run_all(parts, jobs)):
-        raise SystemExit(f"unchanged code does not pass the tests of {room}: mend that first")
-    save(FOLDER / "controls.json", {**told, room: key})
+    files = dict.fromkeys(test.split("::")[0] for test in reached)
+    keys = {name: [*sources, digest([ROOT / name]) if name != "verify" else ""] for name in files}
+    todo = [name for name in files if told.get(f"{room} {name}") != keys[name]]
+    parts = [
+        (replace(unchanged, place=name), [test for test in reached if test.startswith(name)], 3600.0) for name in todo
+    ]
+    for unharmed, outcome in chain(run.run_all(parts, jobs), run.run_imported(parts, jobs)):
+        if outcome != run.LIVED:
+            raise SystemExit(f"unchanged code does not pass {unharmed.place}: mend that first")
+    save(told_at, {**told, **{f"{room} {name}": keys[name] for name in todo}})
 
 
-def check_room(room: str, only: set[str], jobs: int, arguments: dict[str, str]) -> tuple[int, list[Mutant]]:
-    """How many mutants there are, and which of them lived without an argument."""
+@dataclass
+class Result:
+    """What became of the mutants of a room."""
+
+    room: str
+    outcomes: Counter[str]
+    live: list[Mutant]
+    endless: list[Mutant]
+
+    def __str__(self) -> str:
+        counts = self.outcomes
+        return (
+            f"{self.room}: {sum(counts.values()):,} mutants, {counts[run.FAILED]:,} killed by a test, "
+            f"{counts[run.TIME]:,} by time alone, {counts[ARGUED]:,} argued equivalent, {len(self.live):,} live"
+        )
+
+
+ARGUED = "argued"
+
+
+def check_room(room: str, only: set[str], jobs: int, most_seconds: float, arguments: dict[str, str]) -> Result:
     modules = [module for module in modules_of(room) if not only or module in only or room in only]
     mutants = [mutant for module in modules for mutant in find_mutants(module)]
     outcomes_at = FOLDER / f"{room}.outcomes.json"
     outcomes = load(outcomes_at)
-    todo, lived = [], []
-    reached = find_reached(room)
-    sources = {module: digest([SOURCE / f"{module}.py"]) for module in modules}
+    reached, sources = find_reached(room, jobs), _digests(modules)
+    found, todo = dict[Mutant, str](), []
     for mutant in mutants:
         known = outcomes.get(mutant.name, {})
-        if mutant.name in arguments or (known.get("source") == sources[mutant.module] and known["killed"]):
-            continue
-        tests = choose_tests(mutant, reached)
-        if not tests:
-            lived.append(mutant)
-            continue
-        seconds = sum(reached[test]["seconds"] for test in tests)
-        todo.append((mutant, tests, 15 + 1.5 * seconds))
+        tests = choose_tests(mutant, reached, most_seconds)
+        if mutant.name in arguments:
+            found[mutant] = ARGUED
+        elif known.get("source") == sources[mutant.module] and known["outcome"] != run.LIVED:
+            found[mutant] = known["outcome"]
+        elif not tests:
+            found[mutant] = run.LIVED
+        else:
+            seconds = sum(reached[test]["seconds"] for test in tests)
+            todo.append((mutant, tests, 20 + 2 * seconds))
     _require_control(room, reached, jobs)
-    print(f"{room}: {len(mutants)} mutants, {len(todo)} to try, {len(lived)} reached by no test", flush=True)
+    unreached = sum(outcome == run.LIVED for outcome in found.values())
+    print(f"{room}: {len(mutants)} mutants, {len(todo)} to try, {unreached} reached by no test", flush=True)
     start = time.monotonic()
     for done, (mutant, outcome) in enumerate(run.run_all(todo, jobs), 1):
-        outcomes[mutant.name] = {"source": sources[mutant.module], "killed": outcome != run.LIVED}
-        if outcome == run.LIVED:
-            lived.append(mutant)
-            print(f"  lived: {mutant.name} (line {mutant.line})", flush=True)
+        outcomes[mutant.name] = {"source": sources[mutant.module], "outcome": outcome}
+        found[mutant] = outcome
+        if outcome != run.FAILED:
+            print(f"  {outcome}: {mutant.name} (line {mutant.line})", flush=True)
         if done % 20 == 0:
             save(outcomes_at, outcomes)
-            print(f"  {done} of {len(todo)} tried in {time.monotonic() - start:.0f} s, {len(lived)} live", flush=True)
+            print(f"  {done} of {len(todo)} tried in {time.monotonic() - start:.0f} s", flush=True)
     save(outcomes_at, outcomes)
-    return len(mutants), lived
+    live, endless = ([mutant for mutant in mutants if found[mutant] == kind] for kind in (run.LIVED, run.TIME))
+    return Result(room, Counter(found.values()), live, endless)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], help="rooms or modules, such as methods or methods/grid")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, default=MOST_SECONDS, help="of tests for one mutant")
     given = parser.parse_args()
     arguments: dict[str, Any] = tomllib.loads(EQUIVALENT.read_text())
     only = set(given.only)
@@ -157,16 +200,16 @@ def main() -> int:
     every = {mutant.name for room in ROOMS for module in modules_of(room) for mutant in find_mutants(module)}
     stale = [name for name in arguments if name not in every]
     run.preload()
-    count, lived = 0, list[Mutant]()
-    for room in rooms:
-        found = check_room(room, only, given.jobs, arguments)
-        count, lived = count + found[0], lived + found[1]
-    print(f"{count} mutants, {len(lived)} live; {len(arguments)} are argued equivalent in {EQUIVALENT.name}")
-    for mutant in lived:
-        print(f"  {mutant.name} (line {mutant.line})")
+    results = [check_room(room, only, given.jobs, given.seconds, arguments) for room in rooms]
+    for result in results:
+        print(result)
+        for mutant in result.endless:
+            print(f"  time alone: {mutant.name} (line {mutant.line})")
+        for mutant in result.live:
+            print(f"  lives: {mutant.name} (line {mutant.line})")
     for name in stale:
         print(f"  argued about, but there is no such mutant any more: {name}")
-    return 1 if lived or stale else 0
+    return 1 if stale or any(result.live for result in results) else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Every mutant of a module: one comparison, constant, rounding, sign or step changed, as a syntax tree.
 
-Left alone: messages (f-strings, what is raised), annotations, docstrings, decorators and names that are only text.
+Left alone: messages (f-strings, what is raised), functions that only put into words what is known (WORDED), annotations
+with their imports, docstrings, decorators and names that are only text.
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ DROPPED = {"abs", "nextafter", "int", "isqrt"}
 
 STEPS = {"permute", "truncate", "split"}
 """What is done to records before they are added; each may be left out of a tuple."""
+
+WORDED = {"__repr__", "_repr_html_", "__str__", "_describe", "explain", "say_missing"}
+"""Functions whose result is read by persons alone; other tests hold them to their words."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,8 @@ def _is_text(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True  # a docstring
+    if isinstance(node, ast.FunctionDef) and node.name in WORDED:
+        return True
     return isinstance(node, ast.Call) and _called(node) in ("Theorem", "TypeVar", "cast", "field", "hasattr", "getattr")
 
 
@@ -186,6 +192,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     ):
         yield f"{_short(node)}: left out", lambda n: ast.Pass(lineno=n.lineno, col_offset=0)  # type: ignore[attr-defined]
     if isinstance(node, ast.If | ast.IfExp | ast.While) and not isinstance(node.test, ast.Compare | ast.Constant):
+        if ast.unparse(node.test) == "TYPE_CHECKING":
+            return
         yield f"if {_short(node.test)}: negated", lambda n: _with(n, test=ast.UnaryOp(ast.Not(), n.test))  # type: ignore[attr-defined]
 
 

@@ -1,29 +1,45 @@
-"""One mutant in a process of its own: its module is compiled changed, then the tests that reach the line are run."""
+"""One mutant in a process of its own: a function is changed there, or its module imported changed; then the tests run.
+
+Most mutants are in functions, and then the process is forked from one that has imported the package already.
+"""
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.util
 import io
+import math
 import os
+import resource
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 
 import pytest
+from hypothesis import Phase, settings
+from tests.mutants.exchange import Functions, Loaded
 from tests.mutants.generate import SOURCE, Mutant, mutated_tree
 
-KILLED, LIVED, TIME = 0, 1, 2
+FAILED, LIVED, TIME = "failed", "lived", "time"
+"""What becomes of a mutant: a test fails, none does, or the tests never end."""
 
 OPTIONS = [
-    *("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", "--no-header"),
+    *("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", "--no-header", "--tb=no"),
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # hypothesis is imported already
+    "--hypothesis-profile=mutants",
 ]
+settings.register_profile("mutants", deadline=None, database=None, phases=[Phase.explicit, Phase.generate])
+
+FIRST = 40
+"""Tests that are collected and run before the files of the others are imported."""
+
+MEMORY = 8 * 2**30
+"""Bytes that a mutant may ask for."""
 
 
 class _Changed(SourceFileLoader):
@@ -64,30 +80,43 @@ def preload() -> None:
     assert not any(name.startswith("soundsum") for name in sys.modules), "mutants would not be seen"
 
 
-def start(mutant: Mutant, tests: Sequence[str]) -> int:
-    """The id of a process that ends with KILLED or LIVED."""
+Todo = tuple[Mutant, list[str], float]
+"""A mutant, its tests, and the seconds it may compute."""
+
+
+def start(todo: Todo, functions: Functions | None) -> int:
+    """The id of a process that ends with 1 where a test fails, and that is ended when it has computed for too long."""
+    mutant, tests, seconds = todo
     pid = os.fork()
     if pid:
         return pid
     os.setpgid(0, 0)
-    code = LIVED
+    status = 1
     try:
-        sys.meta_path.insert(0, _Finder(mutant))
+        cpu = math.ceil(seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))  # of each process that a test starts, too
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if functions is None:
+            sys.meta_path.insert(0, _Finder(mutant))
+        for function, code in functions or []:
+            function.__code__ = code
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-                code = LIVED if _passes(tests) else KILLED
+                status = 0 if _passes(tests) else 1
     except BaseException:
-        code = KILLED
+        status = 1
     finally:
-        os._exit(code)
+        os._exit(status)
 
 
 def _passes(tests: Sequence[str]) -> bool:
     plain = [test for test in tests if not test.startswith("verify::")]
-    if plain and pytest.main([*OPTIONS, *plain]):
-        return False
+    for some in (plain[:FIRST], plain[FIRST:]):
+        if some and pytest.main([*OPTIONS, *some]):
+            return False
     labels = [test.removeprefix("verify::") for test in tests if test.startswith("verify::")]
     if labels:
         from soundsum.verify import verify
@@ -96,22 +125,70 @@ def _passes(tests: Sequence[str]) -> bool:
     return True
 
 
-def run_all(todo: Sequence[tuple[Mutant, list[str], float]], jobs: int) -> Iterator[tuple[Mutant, int]]:
-    """Every mutant with its tests and its time limit, some at a time; what became of each, as they end."""
-    waiting, running = list(reversed(todo)), dict[int, tuple[Mutant, float]]()
+def run_all(todo: Sequence[Todo], jobs: int) -> Iterator[tuple[Mutant, str]]:
+    """What became of each mutant, as they end: first those that can be changed in place, then the others."""
+    told = set[int]()
+    for i, outcome in _run_in_place(todo, jobs):
+        told.add(i)
+        yield todo[i][0], outcome
+    yield from run_imported([given for i, given in enumerate(todo) if i not in told], jobs)
+
+
+def run_imported(todo: Sequence[Todo], jobs: int) -> Iterator[tuple[Mutant, str]]:
+    """What became of each mutant, imported."""
+    for i, outcome in _run(todo, jobs, None):
+        yield todo[i][0], outcome
+
+
+def _run_in_place(todo: Sequence[Todo], jobs: int) -> Iterator[tuple[int, str]]:
+    """By number, what became of the mutants that can be changed in place; all are started by one process."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            with open(write_end, "w", buffering=1) as out:
+                loaded = Loaded(OPTIONS, sorted({test.split("::")[0] for _, tests, _ in todo for test in tests}))
+                for i, outcome in _run(todo, jobs, loaded):
+                    out.write(f"{i} {outcome}\n")
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(write_end)
+    with open(read_end) as lines:
+        for line in lines:
+            i, outcome = line.split()
+            yield int(i), outcome
+    if os.waitpid(pid, 0)[1]:
+        raise RuntimeError("the process that changes functions in place has failed")
+
+
+def _run(todo: Sequence[Todo], jobs: int, loaded: Loaded | None) -> Iterator[tuple[int, str]]:
+    """Some at a time; with the package loaded, those alone that can be changed in place.
+
+    The machine may have other work, so the limit is on time spent computing. The one by the clock is for deadlocks.
+    """
+    waiting, running = list(reversed(list(enumerate(todo)))), dict[int, tuple[int, float]]()
     while waiting or running:
         while waiting and len(running) < jobs:
-            mutant, tests, limit = waiting.pop()
-            running[start(mutant, tests)] = mutant, time.monotonic() + limit
+            i, given = waiting.pop()
+            functions = None if loaded is None else loaded.find(given[0])
+            if loaded is None or functions is not None:
+                running[start(given, functions)] = i, time.monotonic() + 60 + 5 * given[2]
         time.sleep(0.01)
-        for pid, (mutant, deadline) in list(running.items()):
-            ended, status = os.waitpid(pid, os.WNOHANG)
+        for pid, (i, deadline) in list(running.items()):
+            late = time.monotonic() > deadline
+            if late:
+                os.kill(pid, signal.SIGXCPU)
+            ended, status = os.waitpid(pid, 0 if late else os.WNOHANG)
             if ended:
                 del running[pid]
-                lived = os.WIFEXITED(status) and os.WEXITSTATUS(status) == LIVED
-                yield mutant, LIVED if lived else KILLED
-            elif time.monotonic() > deadline:
-                os.killpg(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                del running[pid]
-                yield mutant, TIME
+                with suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)  # what the tests have started and left
+                yield i, _outcome(status)
+
+
+def _outcome(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return TIME if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else FAILED
+    return FAILED if os.WEXITSTATUS(status) else LIVED

@@ -82,7 +82,7 @@ class Book:
                 raise ValueError(f"a line of kind {line.kind!r}")
 
     def _change(self, number: int | None, before: str, after: State) -> None:
-        entry = self.entries.get(number or 0)
+        entry = None if number is None else self.entries.get(number)
         if entry is None:
             raise ValueError(f"there is no charge {number}; soundsum budget show lists them")
         if entry.state != before:

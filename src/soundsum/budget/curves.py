@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -31,28 +31,28 @@ def together(costs: Iterable[Cost], delta: Any) -> Cost:
     d, planned = parse_amount("delta", delta), Counter(costs)
     if not FAINTEST <= d < 1:
         raise ValueError(f"delta={delta}: it is {words.amount(FAINTEST)} or more, and below 1, for floats to see")
-    if not planned or not all(cost.epsilon for cost in planned):
+    counted = [(cost.epsilon, cost.delta, times) for cost, times in planned.items() if cost.epsilon]
+    if not counted or len(counted) < len(planned):
         raise ValueError("every cost needs an epsilon above 0; those with a rho alone add up to Cost(rho=their sum)")
-    simple = Cost(sum((c.epsilon or 0) * k for c, k in planned.items()), sum(c.delta * k for c, k in planned.items()))
+    simple = Cost(epsilon := sum(e * times for e, _, times in counted), sum(own * times for _, own, times in counted))
     if simple.delta >= d:
         raise ValueError(
             f"delta={delta}: the costs' own deltas add up to {words.amount(simple.delta)}; give a larger one"
         )
     try:
-        found = _epsilon(planned, float(d * (1 - MARGIN)))
-    except OverflowError:  # epsilons in the hundreds, where nothing is gained
+        tight = Fraction(_epsilon(counted, float(d * (1 - MARGIN)))) * (1 + MARGIN)
+    except OverflowError:  # epsilons in the hundreds, or one that is infinite, where nothing is gained
         return simple
-    tight = Cost(Fraction(found) * (1 + MARGIN), d) if math.isfinite(found) else simple
-    return min(simple, tight, key=lambda cost: cost.epsilon or 0)
+    return Cost(tight, d) if tight < epsilon else simple
 
 
-def _epsilon(planned: Counter[Cost], delta: float) -> float:
-    """dp-accounting's epsilon for all of them."""
+def _epsilon(counted: Sequence[tuple[Fraction, Fraction, int]], delta: float) -> float:
+    """dp-accounting's epsilon for all of them: each an epsilon and a delta, and how many times."""
     try:
         from dp_accounting.pld import common, privacy_loss_distribution
     except ImportError:
         raise ValueError("this needs dp-accounting; pip install 'soundsum[accounting]', or add the costs up") from None
-    most = [(_above(cost.epsilon or Fraction(0)), _above(cost.delta), times) for cost, times in planned.items()]
+    most = [(_above(e), _above(d), times) for e, d, times in counted]
     step = _step(min(e for e, _, _ in most), sum(e * times for e, _, times in most))
     losses = [
         privacy_loss_distribution.from_privacy_parameters(

@@ -159,14 +159,14 @@ def bind(path: str | os.PathLike[str], binding: Binding, max_failures: int = 1) 
         if db.execute("PRAGMA user_version").fetchone() != (1,):
             raise ValueError(f"{where} is bound already, to {_terms(db).binding}; a ledger is bound once")
         ((epsilon, delta, rho),) = db.execute("SELECT epsilon, delta, rho FROM promise")
-        charges = db.execute("SELECT number, at, what, epsilon, delta, rho FROM charges ORDER BY number").fetchall()
-        totals = db.execute("SELECT total_epsilon, total_delta, total_rho FROM charges ORDER BY number").fetchall()
+        amounts = "epsilon, delta, rho, total_epsilon, total_delta, total_rho"
+        charges = db.execute(f"SELECT number, at, what, {amounts} FROM charges ORDER BY number").fetchall()
         for table in ("promise", "charges"):
             db.execute(f"DROP TABLE {table}")
         terms = Terms(Limit.of(epsilon, Fraction(delta), rho), binding, max_failures)
         _lay_out(db, terms)
-        for (number, at, what, *cost), total in zip(charges, totals, strict=True):
-            row = (number, at, "charge", None, what, *cost, *total)
+        for number, at, what, *costs in charges:
+            row = (number, at, "charge", None, what, *costs)
             db.execute("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         _check(db, where)
 
@@ -287,7 +287,9 @@ def _failures(db: sqlite3.Connection) -> int:
     """How many reads failed since the ledger was last reopened."""
     reopened = "SELECT coalesce(max(number), 0) FROM lines WHERE kind = 'reopen'"
     query = f"SELECT count(*) FROM lines WHERE kind = 'failure' AND number > ({reopened})"
-    return int(db.execute(query).fetchone()[0])
+    failures: int
+    (failures,) = db.execute(query).fetchone()
+    return failures
 
 
 def _write(db: sqlite3.Connection, kind: Kind, about: int | None, what: str, cost: Cost | None, total: Cost) -> int:

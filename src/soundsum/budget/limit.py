@@ -72,7 +72,8 @@ class Limit:
         if total.rho is not None:
             limits = [(total.rho, self._rho_limit(spent))]
         else:
-            limits = [(total.epsilon or Fraction(0), self.epsilon or Fraction(0)), (total.delta, self.delta)]
+            assert total.epsilon is not None and self.epsilon is not None
+            limits = [(total.epsilon, self.epsilon), (total.delta, self.delta)]
         for reached, limit in limits:
             if reached > limit:
                 raise self._refusal(spent, cost, what, reached - limit, limit)
@@ -101,7 +102,8 @@ class Limit:
         """What rhos may add up to: as given, or as implies the epsilon and delta left when the first rho came."""
         if self.rho is not None:
             return self.rho
-        epsilon, delta = (self.epsilon or 0) - (spent.epsilon or 0), self.delta - spent.delta
+        assert self.epsilon is not None
+        epsilon, delta = self.epsilon - (spent.epsilon or 0), self.delta - spent.delta
         return zcdp_rho(epsilon, delta) if epsilon > 0 and delta > 0 else Fraction(0)
 
     def _uncountable(self, cost: Cost, by_rho: bool) -> str | None:

@@ -1,0 +1,136 @@
+"""Every bound against the truth, computed with twice the digits by mpmath: on its side, and next to it."""
+
+import math
+import random
+from fractions import Fraction
+
+import mpmath
+import pytest
+from mpmath import mp, mpf
+
+from soundsum.privacy import distributions
+from soundsum.privacy.distributions import DOWN, SMALL, UP
+
+mp.dps = 130
+CLOSE = mpf(10) ** -50
+"""What may be lost of the 60 digits that are kept."""
+
+
+def number(x):
+    x = Fraction(x)
+    return mpf(x.numerator) / x.denominator
+
+
+def rationals(seed, low, high, count=40):
+    """Rationals whose digits do not end, between two floats, spread evenly over their logarithms."""
+    drawn = random.Random(seed)
+    spread = (low * (high / low) ** drawn.random() for _ in range(count))
+    return [Fraction(x).limit_denominator(10**6) + Fraction(1, 3 ** drawn.randint(20, 40)) for x in spread]
+
+
+def encloses(bounded, truth, *arguments, close=CLOSE):
+    low, high = (number(Fraction(bounded(*arguments, bound))) for bound in (DOWN, UP))
+    assert low <= truth <= high, arguments
+    assert high - low < truth * close, arguments
+
+
+def is_just_above(found, truth, close=CLOSE):
+    assert truth <= number(found) < truth * (1 + close)
+
+
+def normal_tail(x):
+    return mpmath.erfc(x / mp.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("low, high", [(0.001, 1), (1, 4.9), (5.1, 12), (12, 60)])
+def test_normal_tails(low, high):
+    for x, sigma2 in zip(rationals(low, low, high), rationals(high, 0.01, 1e6), strict=True):
+        start = x * Fraction(math.sqrt(sigma2))
+        truth = number(start) / mp.sqrt(number(sigma2))
+        encloses(distributions._normal_tail, normal_tail(truth), start, sigma2)
+        encloses(distributions._normal_tail, normal_tail(-truth), -start, sigma2)
+
+
+@pytest.mark.parametrize("low, high", [(0.001, 1), (1, 5), (5, 60)])
+def test_the_density_and_what_it_is_made_of(low, high):
+    for x in rationals(low, low, high):
+        for bound in (DOWN, UP):
+            given = bound.of(x)
+            truth = mp.exp(-(number(Fraction(given)) ** 2) / 2) / mp.sqrt(2 * mp.pi)
+            encloses(distributions._density, truth, given)
+        given = DOWN.of(x)
+        encloses(lambda given, bound: bound.exp(given), mp.exp(number(Fraction(given))), given)
+        encloses(lambda given, bound: bound.sqrt(given), mp.sqrt(number(Fraction(given))), given)
+        if given > 1:
+            encloses(lambda given, bound: bound.ln(given), mp.log(number(Fraction(given))), given)
+
+
+def test_tails_of_a_small_discrete_gaussian():
+    for sigma2 in rationals("small", 0.05, 300):
+        weights = [mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(math.ceil(40 * math.sqrt(sigma2)))]
+        whole, above = 2 * mp.fsum(weights) - 1, mp.fsum(weights)
+        for t in (1, 2, math.ceil(math.sqrt(sigma2)), math.ceil(6 * math.sqrt(sigma2))):
+            above = mp.fsum(weights[t:])
+            encloses(distributions._sum_from, above, t, sigma2)
+            encloses(distributions._at_least, above / whole, t, sigma2)
+            encloses(distributions._at_least, 1 - above / whole, 1 - t, sigma2)
+            is_just_above(distributions.gaussian_tail(sigma2, t), 2 * above / whole)
+
+
+def test_tails_of_a_large_one_are_integrals():
+    """From t - 1/2 beyond sigma, where the density is convex, and from t - 1 before."""
+    for sigma2 in rationals("large", SMALL, 2.0**100):
+        sigma = mp.sqrt(number(sigma2))
+        for factor in (0.1, 0.9, 1.1, 8):
+            t = math.ceil(factor * float(sigma))
+            start = t - mpf(1) / 2 if factor > 1 else t - 1
+            is_just_above(distributions.gaussian_tail(sigma2, t), 2 * normal_tail(start / sigma))
+
+
+def test_laplace_tails():
+    for scale in rationals("laplace", 0.05, 1e9):
+        for t in (1, 2, math.ceil(scale), math.ceil(90 * scale)):
+            truth = 2 * mp.exp(-t / number(scale)) / (1 + mp.exp(-1 / number(scale)))
+            is_just_above(distributions.laplace_tail(scale, t), truth)
+
+
+def shifted(sigma2, apart, epsilon):
+    return epsilon * sigma2 / apart - Fraction(apart) / 2
+
+
+def test_the_delta_of_normal_noise_is_rounded_down():
+    for sigma2, epsilon in zip(rationals("one", 0.5, 1e4), rationals("two", 0.01, 9), strict=True):
+        for apart in (Fraction(1, 3), Fraction(7, 3), 2 * Fraction(math.sqrt(sigma2))):
+            a, sigma = number(shifted(sigma2, apart, epsilon)), mp.sqrt(number(sigma2))
+            truth = normal_tail(a / sigma) - mp.exp(number(epsilon)) * normal_tail((a + number(apart)) / sigma)
+            found = number(distributions.normal_delta(sigma2, apart, epsilon))
+            if truth > mpf(10) ** -1000:
+                assert truth * (1 - mpf(10) ** -45) < found <= truth
+
+
+def test_the_delta_of_a_small_discrete_gaussian_is_rounded_up():
+    for sigma2, epsilon in zip(rationals("three", 0.2, 100), rationals("four", 0.01, 9), strict=True):
+        reach = math.ceil(40 * math.sqrt(sigma2)) + 20
+        weights = {z: mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(-reach, reach + 1)}
+        whole = mp.fsum(weights.values())
+        for Delta in (1, 3, 10):
+            start = math.floor(shifted(sigma2, Delta, epsilon)) + 1
+            gained = mp.fsum(weights[z] for z in range(max(start, -reach), reach + 1)) / whole
+            lost = mp.fsum(weights.get(z, 0) for z in range(start + Delta, reach + 1)) / whole
+            truth = gained - mp.exp(number(epsilon)) * lost
+            if start + Delta < reach and truth > mpf(10) ** -100:
+                is_just_above(distributions.gaussian_delta(sigma2, Delta, epsilon), truth, mpf(10) ** -40)
+
+
+def test_the_delta_of_a_large_one_is_its_integral_and_its_largest_term():
+    for sigma2, epsilon in zip(rationals("five", SMALL, 2.0**80), rationals("six", 0.01, 9), strict=True):
+        sigma = mp.sqrt(number(sigma2))
+        for Delta in (1, math.ceil(sigma / 7), math.ceil(3 * sigma)):
+            a = shifted(sigma2, Delta, epsilon)
+            start = number(a)
+            integral = normal_tail(start / sigma) - mp.exp(number(epsilon)) * normal_tail((start + Delta) / sigma)
+            largest = mp.exp(-(start**2) / (2 * sigma**2)) * min(1, Delta / (mp.e * start)) if a > 0 else mpf(1)
+            truth = integral + largest / (sigma * mp.sqrt(2 * mp.pi))
+            if truth > mpf(10) ** -1000:
+                found = distributions.gaussian_delta(sigma2, Delta, epsilon)
+                is_just_above(found, min(mpf(1), truth), mpf(10) ** -30)
