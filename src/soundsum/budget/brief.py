@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from typing import NamedTuple
 
-SAID = re.compile(
-    r"(?P<what>.+?) from (?P<source>.+?)(?:, \w+ in \[[^]]*\])?(?:, [\d,]+ rows)?(?:, at most [\d,]+ rows)?"
-    r"(?P<rows>(?:, by .+?)?(?:, where .+?)?), [^,]+(?:,\d{3})*, protecting .+, \w+ neighbours"
-    r"(?:, [\d/]+ of the cost)?(?:, called (?P<name>.*))?",
-    re.DOTALL,
-)
+
+class Brief(NamedTuple):
+    what: str
+    source: str
+    rows: str
+    name: str
 
 
 def abbreviate(what: str, with_source: bool = False) -> str:
@@ -20,11 +20,23 @@ def abbreviate(what: str, with_source: bool = False) -> str:
     ...            "protecting one record, symmetric neighbours")
     'total: sum of pay; count; all by dept'
     """
-    found = [SAID.fullmatch(one) for one in what.split("; ")]
-    said = [one.groupdict() for one in found if one is not None]
+    found = [_read(one) for one in what.split("; ")]
+    said = [one for one in found if one is not None]
     if len(said) < len(found):
         return what
-    each = [one["what"] if one["name"] is None else f"{one['name']}: {one['what']}" for one in said]
-    source = f" from {said[0]['source']}" if with_source else ""
-    common = source + said[0]["rows"].replace(", ", " ", 1)
+    each = [f"{one.name}: {one.what}" if one.name else one.what for one in said]
+    source = f" from {said[0].source}" if with_source else ""
+    common = source + (f" {said[0].rows}" if said[0].rows else "")
     return f"{'; '.join(each)}{'; all' if common and len(each) > 1 else ''}{common}"
+
+
+def _read(text: str) -> Brief | None:
+    """One statistic; None for a text that is not about one."""
+    asked, protecting, promised = text.rpartition(", protecting ")
+    first, *more = asked.split(", ")
+    what, from_, source = first.partition(" from ")
+    if not protecting or not from_ or not more:
+        return None
+    begin = next((i for i, one in enumerate(more) if one.startswith(("by ", "where "))), len(more))
+    rows = ", ".join(more[begin:-1])  # the last says how missing values count
+    return Brief(what, source, rows, promised.partition(", called ")[2])
