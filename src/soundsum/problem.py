@@ -56,7 +56,7 @@ class Problem:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         if self.lower > self.upper:
-            raise ValueError(f"lower={bound(self.lower)} is above upper={bound(self.upper)}; swap them")
+            raise ValueError(say_swapped(self.lower, self.upper))
         if self.size is not None and not self.relation.sized:
             raise ValueError(
                 f"size={shown(self.size)}: under {self.relation} the number of records is private; leave size out, "
@@ -105,6 +105,12 @@ class Problem:
         limit = "" if self.max_size is None else f", n up to {self.max_size:,}"
         bounds = f"[{bound(self.lower)}, {bound(self.upper)}]"
         return f"{self.dtype} records in {bounds}, {self.relation} neighbours{size}{limit}"
+
+
+def say_swapped(lower: Fraction, upper: Fraction) -> str:
+    """That the lower bound is above the upper one, each as somebody may have written it."""
+    low, high = (bound(x).replace(",", "") for x in (lower, upper))
+    return f"lower={low} is above upper={high}; swap them"
 
 
 def _bound(name: str, value: Any) -> Fraction:

@@ -155,7 +155,7 @@ class TestGroups:
             ({"groups": pa.array(["a", None])}, ValueError, "groups has None in it"),
             ({"by": ["dept", "pay"], "groups": [("a", math.nan)]}, ValueError, "groups has NaN in it"),
             ({"groups": "ab"}, TypeError, "not a list"),
-            ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of string"),
+            ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of text"),
             ({"by": "nothing"}, ValueError, "column 'nothing' is not in the table"),
             ({"method": "kahan"}, ValueError, "leave method out"),
             ({"method": "float", "max_size": 9}, ValueError, "leave method out"),

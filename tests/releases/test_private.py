@@ -215,7 +215,7 @@ REFUSED_SCHEMAS = [
     ({"cots": ("float64", 0, 50)}, "column 'cots' is not in the table; it has cost, age, ward, patient"),
     ({"ward": ["a", "a"]}, "schema: column 'ward': categories names 'a' twice"),
     ({"ward": {"categories": "ab"}}, "schema: column 'ward': categories='ab' is not a list"),
-    ({"ward": [1, 2]}, "categories of 'ward' 1, 2 cannot be looked up in a column of string"),
+    ({"ward": [1, 2]}, "categories of 'ward' 1, 2 cannot be looked up in a column of text"),
     ({"cost": "int64"}, "dtype=int64 but column 'cost' is float64"),
     ({"cost": "flaot64"}, "schema: column 'cost': "),
     ({"cost": 7}, "schema: column 'cost': "),

@@ -31,6 +31,10 @@ Dtype = Annotated[
 ]
 
 
+MARKS = {"certificate", "format", "statistic", "released", "versions"}
+"""What has none of these is not meant to be a release or a certificate."""
+
+
 def _common(
     epsilon: Epsilon = None,
     delta: Annotated[str | None, typer.Option(help="With --noise gaussian and --epsilon.")] = None,
@@ -174,7 +178,13 @@ def private_count(
 def private_histogram(
     file: File,
     column: Column,
-    edges: Annotated[str | None, typer.Option(help="Increasing numbers, separated by commas: 0,10,20.")] = None,
+    edges: Annotated[
+        str | None,
+        typer.Option(
+            help="Increasing numbers, separated by commas: 0,10,20. A value on an edge is in the cell that begins "
+            "there; on the last edge, in the last cell."
+        ),
+    ] = None,
     bins: Annotated[int | None, typer.Option(help="The number of cells of equal width, between --bounds.")] = None,
     bounds: Annotated[
         tuple[str, str] | None, typer.Option(help="With --bins: where the cells begin and end.", metavar="L U")
@@ -229,6 +239,8 @@ def check_certificate(
         raise ValueError(f"{file} is not JSON of a release; give a file that --json printed") from None
     try:
         outcomes = list_releases(written)
+        if any(MARKS.isdisjoint(one) for one in outcomes):
+            raise ValueError
     except (ValueError, TypeError):
         raise ValueError(f"{file} holds no release and no certificate; give a file that --json printed") from None
     ledger = None if budget is None else read(budget)

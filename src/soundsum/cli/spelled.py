@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from soundsum.data.keys import is_missing
+from soundsum.data.kinds import say_kind
 from soundsum.data.paths import expand, is_address, is_table
 from soundsum.data.periods import Period
 from soundsum.data.scanned import Scanned
@@ -261,8 +262,7 @@ def _typed(texts: Sequence[str], table: Any, column: str, remedy: str) -> list[A
         example = (
             ", such as 2024-01-31T00:00Z" if zoned else ", such as 2024-01-31" if pa.types.is_temporal(plain) else ""
         )
-        said = f"times with the zone {plain.tz}" if zoned else str(plain)
-        raise ValueError(f"column {column!r} is {said}; {remedy}{example}") from None
+        raise ValueError(f"column {column!r} is {say_kind(plain)}; {remedy}{example}") from None
 
 
 def _number_or_text(spelled: str) -> float | str:

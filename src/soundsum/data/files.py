@@ -13,6 +13,7 @@ from soundsum.arithmetic.numbers import NumberType, int64
 from soundsum.data.ahead import read_ahead
 from soundsum.data.cells import Cells, parse_cells
 from soundsum.data.csv_files import SPARE, CsvFiles
+from soundsum.data.kinds import say_kind
 from soundsum.data.paths import find_files
 
 BATCH = 1 << 18
@@ -136,7 +137,8 @@ def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
             same_family = any(f(own) and f(kind) for f in (pa.types.is_signed_integer, pa.types.is_floating))
             if own != kind and not (same_family and own.bit_width <= kind.bit_width):
                 raise ValueError(
-                    f"column {name!r} is {own} in one of the files and {kind} in the first; cast one of them"
+                    f"column {name!r} is {say_kind(own)} in one of the files and {say_kind(kind)} in the first; cast "
+                    "one of them"
                 )
 
 

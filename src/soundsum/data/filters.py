@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.data.keys import is_missing
+from soundsum.data.kinds import say_kind
 from soundsum.data.spellings import read_number, read_truth
 from soundsum.shown import shown
 
@@ -205,7 +206,7 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
         scalar = None
     if scalar is None or not scalar.as_py() == value:
         raise ValueError(
-            f"where: {shown(value)} is not a value of column {column!r}, which is {kind}; give one of that type"
-            f"{_example(kind)}"
+            f"where: {shown(value)} is not a value of column {column!r}, which is {say_kind(kind)}; give one of that "
+            f"type{_example(kind)}"
         )
     return scalar

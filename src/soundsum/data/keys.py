@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.data.kinds import say_kind
 from soundsum.data.moments import is_exact
 from soundsum.data.spellings import read_number, read_truth, read_whole
 from soundsum.shown import say_type, shown
@@ -118,7 +119,8 @@ class Groups:
             pc.index_in(listed[:0], value_set=listed)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise ValueError(
-                f"{self._option} {_few(self.names)} cannot be looked up in a column of {kind}; give them as that type"
+                f"{self._option} {_few(self.names)} cannot be looked up in a column of {say_kind(kind)}; give "
+                "them as that type"
             ) from None
 
         def any_keys(keys: Any) -> Codes:
@@ -206,7 +208,9 @@ def require_ids(ids: Any) -> None:
             pa.table({"id": ids}).group_by("id").aggregate([])
             ids.dictionary_encode()
         except pa.ArrowException:
-            raise TypeError(f"privacy_unit is a column of {ids.type}; ids are numbers or text, so cast it") from None
+            raise TypeError(
+                f"privacy_unit is a column of {say_kind(ids.type)}; ids are numbers or text, so cast it"
+            ) from None
 
 
 def bits_of(array: Any) -> NDArray[np.bool_]:
