@@ -46,8 +46,8 @@ class Problem:
     ) -> None:
         fields = {
             "dtype": number_type(dtype),
-            "lower": _bound("lower", lower),
-            "upper": _bound("upper", upper),
+            "lower": read_bound("lower", lower),
+            "upper": read_bound("upper", upper),
             "relation": Relation.read(relation),
             "size": _count("size", size),
             "max_size": _count("max_size", max_size),
@@ -113,7 +113,8 @@ def say_swapped(lower: Fraction, upper: Fraction) -> str:
     return f"lower={low} is above upper={high}; swap them"
 
 
-def _bound(name: str, value: Any) -> Fraction:
+def read_bound(name: str, value: Any) -> Fraction:
+    """A bound of records, exactly; refuses what is none."""
     given = exact(value, name)
     if is_special(given):
         raise ValueError(f"{name}={given}: bounds are finite numbers; give the range the records may lie in")

@@ -145,6 +145,10 @@ REFUSED = [
         ],
         "month of x: the column is float64, not dates or times; name another column, or cast it",
     ),
+    (
+        [*SUM, "--by", "dept", "--groups", "2024-01..2024-12"],
+        '--groups 2024-01..2024-12: ranges are for periods; give --by "month(dept)", or name each one',
+    ),
     (["nonsense"], "no such command 'nonsense'; soundsum --help"),
     ([*SUM, "--relation", "samples"], "--relation: 'samples' is not one of 'symmetric'"),
     ([*SUM, "--max-rows", "3"], "--max-rows and --max-groups are about persons; give --privacy-unit"),

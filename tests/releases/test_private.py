@@ -239,7 +239,10 @@ def test_a_unit_or_a_file_that_is_not_there_is_refused_at_once_and_csv_says_no_n
     with pytest.raises(OSError, match=r"absent\.parquet"):
         ss.Private(tmp_path / "absent.parquet", budget=ss.Budget(epsilon=1))
     (tmp_path / "visits.csv").write_text("cost,ward\n1,a\n")
-    with pytest.raises(ValueError, match=r"'cots' is not in the table; its names are the cells of the first line$"):
+    with pytest.raises(
+        ValueError,
+        match=r"'cots' is not in the table; its names are the cells of the first line, which commas separate$",
+    ):
         ss.Private(tmp_path / "visits.csv", budget=ss.Budget(epsilon=1), schema={"cots": "float64"})
 
 

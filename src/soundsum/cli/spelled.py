@@ -52,10 +52,18 @@ def list_groups(
         return list(names)
     if isinstance(column, Period):
         return [one for name in names for one in _list_periods(name, column)]
+    for name in names:
+        kind = next((kind for kind, own in RANGES.items() if _shape(own) == _shape(name)), None)
+        if kind not in (None, "year"):
+            raise ValueError(f'{option} {name}: ranges are for periods; give --by "{kind}({column})", or name each one')
     table = _open(file, column, within)
     if table.has_no_types:
         return list(names)
     return _typed(names, table, column, f"give values of that type in {option}, and not {text}")
+
+
+def _shape(text: str) -> str:
+    return re.sub("[0-9]", "0", text)
 
 
 def read_file(path: str, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,10 @@ Codes = NDArray[np.int32]
 
 MOST = (1 << 31) - 2
 """Groups, or groups times cells, that codes of 32 bits can tell apart."""
+
+
+RANGE = re.compile(r"\d{4}-[-\dWT]+\.\.\d{4}-[-\dWT]+")
+"""From one period to another, as a command spells it; hardly the name of a group."""
 
 
 class Groups:
@@ -42,6 +47,11 @@ class Groups:
                 f"{option} has {say_type(odd)} in it, which is not a value of a column; leave it out"
             ) from None
         for name in self.names:
+            if type(name) is str and ".." in name and RANGE.fullmatch(name):
+                raise ValueError(
+                    f"{option} names {shown(name)}, and ranges are for periods; group by the month (or year, week, "
+                    "day, hour) of the column, or name each of them"
+                )
             if type(name) not in (int, str) and is_missing(name):
                 raise ValueError(
                     f"{option} has {'None' if name is None else 'NaN'} in it; rows without a value are left out, "

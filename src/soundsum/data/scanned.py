@@ -63,12 +63,16 @@ class Scanned:
         """Whether columns have no types of their own: CSV."""
         return self._is_file and isinstance(self._opened, CsvFiles)
 
-    @property
-    def said_of_names(self) -> str:
-        """What is said of the names in the first line of CSV files, which may be a record: not what they are."""
+    def say_names(self, wanted: Any) -> str:
+        """What is said of the names in the first line of CSV files, which may be a record: not what they are.
+
+        Only to somebody who knows one of them is it said what separates them.
+        """
+        if isinstance(wanted, str) and (separator := self._opened.separator_of(wanted)):
+            return f"the names in its first line are separated by {separator}; save the file with commas"
         if self._opened.has_odd_names:
             return f"the names in the first line of {name_source(self._data)} are not UTF-8; save it as UTF-8"
-        return "its names are the cells of the first line"
+        return "its names are the cells of the first line, which commas separate"
 
     @cached_property
     def key_names(self) -> list[str]:

@@ -43,6 +43,9 @@ class Releases(Framed, Mapping[Any, Release]):
     def __len__(self) -> int:
         return len(self._noisy[0])
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_say_whose("Releases", name, "each group has one", "releases['a']"))
+
     def label(self, group: Any) -> str:
         """The name of a group, in words; a cell of a histogram is named by its edges."""
         parts = (group,) if len(self._columns) == 1 else group
@@ -102,6 +105,9 @@ class Several(Framed, tuple[Release | Releases, ...]):
     def __getnewargs__(self) -> tuple[Any, ...]:  # for pickle
         return tuple(self), self.names
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_say_whose("Several", name, "each statistic has one", "several[0]"))
+
     @overload  # type: ignore[override]
     def __getitem__(self, which: int | str) -> Release | Releases: ...
     @overload
@@ -150,3 +156,10 @@ class Several(Framed, tuple[Release | Releases, ...]):
         head = ("", "value", "95% interval", "promise", "what counted")
         tables = [notebook.table(rows, head)] if singles else []
         return "".join([*tables, *(notebook.table([], [name]) + many._repr_html_() for name, many in groups)])
+
+
+def _say_whose(kind: str, name: str, who: str, example: str) -> str:
+    """What is wrong with asking many releases for what each of them has."""
+    if name.startswith("_") or not hasattr(Release, name):
+        return f"{kind!r} object has no attribute {name!r}"
+    return f"{kind} has no {name}, as {who}: {example}.{name}; to_arrow() and to_pandas() have all values"

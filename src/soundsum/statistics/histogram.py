@@ -83,7 +83,7 @@ class Histogram(Counted):
 
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
-        return "rows without a value in no cell"
+        return "rows with missing values left out"
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:
@@ -146,13 +146,22 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
 
 
+def _say_meant(edges: Any) -> str:
+    """What to give in place of edges that are none, by what they are."""
+    if isinstance(edges, str):
+        return f"give numbers going up, such as [0, 10, 20], or if it is a column, column={shown(edges)}"
+    if type(edges) is int:
+        return f"for cells of equal width give bins={edges}, with lower= and upper="
+    if isinstance(edges, list | tuple) and all(isinstance(edge, str) for edge in edges):
+        return f"give categories={shown(edges)}, or numbers going up, such as [0, 10, 20]"
+    return "give them going up, such as [0, 10, 20]"
+
+
 def _check_edges(edges: Sequence[Any]) -> list[int | float]:
     try:
         points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"edges={shown(edges)} are not a list of numbers; give them going up, such as [0, 10, 20]"
-        ) from None
+        raise ValueError(f"edges={shown(edges)} are not a list of numbers; {_say_meant(edges)}") from None
     if any(not a < b for a, b in pairwise(points)):
         raise ValueError(f"edges={shown(edges)}: edges go up, without repeats")
     if len(points) < 2:
