@@ -219,7 +219,10 @@ def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
             "sums by group, by person or of some rows are added by wide or grid; leave method out",
         ]
     if unit.max_rows is not None and problem.relation != Relation.SYMMETRIC:
-        reasons = [*reasons, f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}"]
+        reasons = [
+            *reasons,
+            f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}; leave relation out",
+        ]
     return tuple(reasons)
 
 

@@ -149,6 +149,13 @@ REFUSED = [
         [*SUM, "--by", "dept", "--groups", "2024-01..2024-12"],
         '--groups 2024-01..2024-12: ranges are for periods; give --by "month(dept)", or name each one',
     ),
+    ([*SUM, "more", "words"], "unexpected argument: more words; put what has spaces in quotes"),
+    (["budget", "refund", "plain.db", "x"], "error: NUMBER: x is not a whole number; give one such as 10"),
+    (
+        ["histogram", "t.csv", "--column", "pay", "--edges", "5,1", "--epsilon", "1"],
+        "--edges 5,1: edges go up, without repeats; give them so, such as 0,10,20",
+    ),
+    ([*SUM, "--relation", "hamming", "--privacy-unit", "id"], "needs symmetric, not hamming; leave --relation out"),
     (["nonsense"], "no such command 'nonsense'; soundsum --help"),
     ([*SUM, "--relation", "samples"], "--relation: 'samples' is not one of 'symmetric'"),
     ([*SUM, "--max-rows", "3"], "--max-rows and --max-groups are about persons; give --privacy-unit"),

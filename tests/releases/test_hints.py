@@ -51,6 +51,30 @@ HINTS = {
         lambda: own({"cost": {"lower": 5000, "upper": 1}}),
         "column 'cost': lower=5000 is above upper=1; swap them",
     ),
+    "a word as a number": (
+        lambda: ss.count(D, "one"),
+        "epsilon='one' is not a number; give one such as 5, 0.5 or '1/3'",
+    ),
+    "a column of text": (
+        lambda: ss.sum(FRAME, 0, 1, 1, column="ward"),
+        "column 'ward' is text; soundsum adds integers",
+    ),
+    "another type": (
+        lambda: ss.sum(FRAME, 0, 1, 1, column="cost", dtype="int64"),
+        "column 'cost' is float64 but dtype=int64; cast it first, or leave dtype out",
+    ),
+    "a delta of 2": (
+        lambda: ss.count(D, 1, noise="gaussian", delta=2),
+        "delta=2: a delta is below 1; give one far below 1/(number of persons), such as 1e-6",
+    ),
+    "a percentage": (
+        lambda: ss.plan(ss.Problem("float64", 0, 1)).error(1, confidence=95),
+        "confidence=95: give a number between 0 and 1, such as 0.95",
+    ),
+    "bounds of edges": (
+        lambda: ss.histogram(D, [0, 1], 1, column="age", lower=0, upper=1),
+        "have ends of their own, so leave lower and upper out",
+    ),
     "categories as edges": (lambda: ss.histogram(D, ["a", "b"], 1, column="ward"), "; give categories=['a', 'b'], or"),
     "a column as edges": (lambda: ss.histogram(D, "age", 1), "or if it is a column, column='age'"),
     "bins as edges": (

@@ -25,11 +25,12 @@ TUPLES = re.compile(r"a list of tuples, such as \[\('a', 2020\), ...\], or (\d+)
 OUT = re.compile(r"\bleave (\w+) out\b")
 WHOLE = re.compile(r"(?:'[^']*' is not a|Input should be a) valid integer.*")
 NUMBER = re.compile(r"(?:'[^']*' is not a|Input should be a) valid (?:number|float).*")
+EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
 NAMED = r"'([^']*)' is not a valid"
 """What typer says of numbers that are none: as click does, or pydantic."""
 
 WORDS = {
-    "give an int, a float, a Fraction or a string": "give one such as 5, 0.5 or 1/3",
+    "give one such as 5, 0.5 or '1/3'": "give one such as 5, 0.5 or 1/3",
     ", or Budget with its total and the path": "",
     "give its path alone to go on with it, or another path for a new one": "soundsum budget show shows it, and another "
     "path makes a new one",
@@ -122,7 +123,9 @@ def say_usage(error: Any) -> str:
     reason = re.sub(r"^Invalid value for '?([-\w]+)'?", r"\1", reason)
     reason = WHOLE.sub(f"{_given(error)} is not a whole number; give one such as 10", reason)
     reason = NUMBER.sub(f"{_given(error)} is not a number; give one such as 10 or 0.5", reason)
-    reason = reason if reason.startswith("-") else f"{reason[:1].lower()}{reason[1:]}"
+    reason = EXTRA.sub(r"unexpected argument: \1; put what has spaces in quotes", reason)
+    reason = reason.replace("requires an argument", "needs a value")
+    reason = reason if reason.startswith("-") or reason[:2].isupper() else f"{reason[:1].lower()}{reason[1:]}"
     return reason if ";" in reason else f"{reason}; {command} --help shows what it takes"
 
 

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -204,6 +205,8 @@ def private_histogram(
         raise ValueError("give one of --edges, --bins (with --bounds) and --categories")
     lower, upper = bounds or (None, None)
     points = None if edges is None else [_number(edge) for edge in edges.split(",")]
+    if points is not None and any(not a < b for a, b in pairwise(points)):
+        raise ValueError(f"--edges {edges}: edges go up, without repeats; give them so, such as 0,10,20")
     return (
         ss.histogram,
         (points,),

@@ -70,7 +70,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
-            raise ValueError(f'missing={shown(self.missing)} is neither "zero" nor "drop"')
+            raise ValueError(f'missing={shown(self.missing)} is neither "zero" nor "drop"; give one of these')
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:

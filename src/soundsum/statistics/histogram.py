@@ -61,7 +61,9 @@ class Histogram(Counted):
             found = "none of them is given" if not given else f"{' and '.join(given)} are given"
             raise ValueError(f"a histogram has edges or bins, for numbers, or categories, and {found}; give one")
         if self.bins is None and (self.lower is not None or self.upper is not None):
-            raise ValueError("lower and upper go with bins=; edges and categories say themselves what they reach")
+            raise ValueError(
+                "lower and upper go with bins=; edges and categories have ends of their own, so leave lower and upper out"
+            )
         edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
         if edges is None:
             return Categories(Groups(self.categories, "categories"))
@@ -163,7 +165,7 @@ def _check_edges(edges: Sequence[Any]) -> list[int | float]:
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"edges={shown(edges)} are not a list of numbers; {_say_meant(edges)}") from None
     if any(not a < b for a, b in pairwise(points)):
-        raise ValueError(f"edges={shown(edges)}: edges go up, without repeats")
+        raise ValueError(f"edges={shown(edges)}: edges go up, without repeats; give them so, such as [0, 10, 20]")
     if len(points) < 2:
         raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
     return points
