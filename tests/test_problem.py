@@ -41,6 +41,7 @@ def test_it_is_frozen_and_hashable():
     "arguments, message",
     [
         (("float64", 2, 1), "lower=2 is above upper=1; swap them"),
+        (("float64", 5000, 0.5), "lower=5000 is above upper=0.5; swap them"),
         (("float64", math.nan, 1), "lower=nan: bounds are finite"),
         (("float64", 0, math.inf), "upper=inf: bounds are finite"),
         (("float64", 0, 1, "symmetric", 5), "size=5: under symmetric the number of records is private; leave size out"),

@@ -219,12 +219,16 @@ def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
             "sums by group, by person or of some rows are added by wide or grid; leave method out",
         ]
     if unit.max_rows is not None and problem.relation != Relation.SYMMETRIC:
-        reasons = [*reasons, f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}"]
+        reasons = [
+            *reasons,
+            f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}; leave relation out",
+        ]
     return tuple(reasons)
 
 
 def choose(problem: Problem, method: str | Method = "auto") -> Method:
     """A method: "auto", "float" (the best that adds floats as floats), a name, or a method made by hand."""
+    require_problem(problem)
     if isinstance(method, Method):
         return method
     if not isinstance(method, str):
@@ -242,8 +246,18 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
     return METHODS[method]
 
 
+def require_problem(problem: Any) -> None:
+    """Refuses the data itself, on which a plan must not depend."""
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            f"{shown(problem)} is not a problem; a plan is made before any data: give ss.Problem('float64', 0, 1000), "
+            "with the type and the bounds of records"
+        )
+
+
 def rank(problem: Problem, kind: type[S]) -> list[S]:
     """A scheme for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
+    require_problem(problem)
     every = [kind(problem, method) for method in METHODS.values()]
     applicable = sorted((scheme for scheme in every if not scheme.unmet), key=_preference)
     return applicable + [scheme for scheme in every if scheme.unmet]

@@ -46,8 +46,8 @@ class Problem:
     ) -> None:
         fields = {
             "dtype": number_type(dtype),
-            "lower": _bound("lower", lower),
-            "upper": _bound("upper", upper),
+            "lower": read_bound("lower", lower),
+            "upper": read_bound("upper", upper),
             "relation": Relation.read(relation),
             "size": _count("size", size),
             "max_size": _count("max_size", max_size),
@@ -56,7 +56,7 @@ class Problem:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         if self.lower > self.upper:
-            raise ValueError(f"lower={bound(self.lower)} is above upper={bound(self.upper)}; swap them")
+            raise ValueError(say_swapped(self.lower, self.upper))
         if self.size is not None and not self.relation.sized:
             raise ValueError(
                 f"size={shown(self.size)}: under {self.relation} the number of records is private; leave size out, "
@@ -107,7 +107,14 @@ class Problem:
         return f"{self.dtype} records in {bounds}, {self.relation} neighbours{size}{limit}"
 
 
-def _bound(name: str, value: Any) -> Fraction:
+def say_swapped(lower: Fraction, upper: Fraction) -> str:
+    """That the lower bound is above the upper one, each as somebody may have written it."""
+    low, high = (bound(x).replace(",", "") for x in (lower, upper))
+    return f"lower={low} is above upper={high}; swap them"
+
+
+def read_bound(name: str, value: Any) -> Fraction:
+    """A bound of records, exactly; refuses what is none."""
     given = exact(value, name)
     if is_special(given):
         raise ValueError(f"{name}={given}: bounds are finite numbers; give the range the records may lie in")

@@ -460,5 +460,5 @@ def test_exact_is_the_value_given(given, value):
     "given", [True, np.True_, None, "one", "nan", "1/0", "", [1], 1j, np.complex64(1), np.ones(1), Decimal("NaN"), b"1"]
 )
 def test_what_is_not_a_number_is_named(given):
-    with pytest.raises(TypeError, match=r"lower=.* is not a number; give an int, a float, a Fraction or a string"):
+    with pytest.raises(TypeError, match=r"lower=.* is not a number; give one such as 5, 0.5 or '1/3'"):
         exact(given, "lower")

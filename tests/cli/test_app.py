@@ -107,6 +107,24 @@ def test_version():
     assert soundsum("--version").stdout.startswith("soundsum ")
 
 
+@pytest.mark.parametrize(
+    "command", [["sum"], ["histogram"], ["release"], ["budget", "create"], ["verify"]], ids=" ".join
+)
+def test_help_fits_80_columns_without_types_of_python_and_with_words_whole(command):
+    """The labels of values are short, so that the choices of --relation are not broken within a word."""
+    said = soundsum(*command, "--help", COLUMNS="80").stdout
+    usage = next(line for line in said.splitlines() if "Usage:" in line)
+    assert usage == usage.replace("{file}", "").replace("{request}", "").replace("{ledger}", "")
+    options = said.partition("─ Options")[2]
+    assert "<" not in options.replace("<=", "")
+    if "--relation" in options:
+        assert "insert_delete, change_one or hamming" in " ".join(options.replace("│", " ").split())
+    if "--engine" in options:
+        assert "PostgreSQL adds up its own tables" in " ".join(options.replace("│", " ").split())
+    if "--edges" in options:
+        assert "A value on an edge is in the cell that begins there" in " ".join(options.replace("│", " ").split())
+
+
 class TestReleases:
     @pytest.fixture
     def folder(self, tmp_path):

@@ -40,7 +40,7 @@ def test_sums_by_group(soundsum):
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["group", "a", "b", "nobody", "the", "epsilon=1"]
     assert lines[-2] == "the interval is for the sum of values clamped to [0, 6]"
-    assert "one record (of 3 groups)" in lines[-1]
+    assert "one record (in one of 3 groups)" in lines[-1]
     assert "sensitivity 6" in lines[-1]
 
 
@@ -125,9 +125,9 @@ def test_persons(soundsum):
     assert release["certificate"]["sensitivity"] == "18"
     shown = " ".join(soundsum(*SUM, "--privacy-unit", "person", "--max-rows", "3").stdout.split())
     assert "for one person; " in shown
-    assert "nobody counts with more than 3 rows" in shown
+    assert "each person counts as at most 3 rows" in shown
     by_default = soundsum(*SUM, "--privacy-unit", "person", "--by", "dept", "--groups", "a,b").stdout
-    assert "nobody counts with more than 1 row in a group, or in more than 1 group" in " ".join(by_default.split())
+    assert "each person counts as at most 1 row in a group, and in at most 1 group" in " ".join(by_default.split())
 
 
 def test_every_release_by_group_can_be_checked(soundsum):

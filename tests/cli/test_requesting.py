@@ -123,6 +123,24 @@ def test_the_example_that_the_help_prints_runs(folder):
             b"epsilon = 1\nlimit = 3\n[statistics.n]\nstatistic = 'count'",
             "r.toml: 'limit' is not a setting; there are",
         ),
+        (
+            b"epsilon = 1\n[statistic.n]\nstatistic = 'count'",
+            "r.toml: [statistic.n] is not known; statistics are tables such as [statistics.n]",
+        ),
+        (
+            b"epsilon = 1\n[statistics]\nstatistic = 'count'",
+            "r.toml: [statistics] needs a name for each, such as [statistics.total]",
+        ),
+        (b"epsilom = 1" + COUNT, "r.toml: 'epsilom' is not a setting; did you mean epsilon?"),
+        (
+            b"epsilon = 1\nby = ['dept', 'pay']\ngroups = ['a']" + COUNT,
+            "r.toml: groups of 2 columns are 2 lists to combine, one for each column: groups = [['a', 'b'], ",
+        ),
+        (b"[statistics.n]\nstatistic = 'histogram'\ncolumn = 'pay'", "[statistics.n]: a histogram has edges or bins"),
+        (
+            b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = [0, 9]\nlower = 3",
+            "[statistics.n]: bounds are given, and lower or upper too",
+        ),
         (b"[statistics.n]\ncolumn = 'pay'", "[statistics.n]: statistic is missing; give one of sum, count"),
         (b"[statistics.n]\nstatistic = 'median'", "[statistics.n]: statistic = 'median' is not one of sum"),
         (b"[statistics.n]\nstatistic = 'sum'\nbounds = [0, 1]", "[statistics.n]: column is missing"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import soundsum as ss
 from soundsum.data import csv_files
 from soundsum.data.csv_files import CsvFiles
 
@@ -109,3 +110,22 @@ def test_rows_of_many_blocks_are_all_there(path):
     table = pa.Table.from_batches(batches)
     assert table["a"].to_pylist() == list(range(rows))
     assert table["b"].to_pylist() == [-i for i in range(rows)]
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_utf_16_is_refused_by_its_first_two_bytes(tmp_path, coding):
+    mark = "" if coding == "utf-16" else "\ufeff"
+    (tmp_path / "t.csv").write_bytes(f"{mark}age,pay\n41,3\n".encode(coding))
+    with pytest.raises(ValueError, match=r"t\.csv begins as text in UTF-16 does; save it as UTF-8$"):
+        ss.count(tmp_path / "t.csv", 1)
+
+
+@pytest.mark.parametrize("sign, words", [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
+def test_another_separator_is_named_to_whoever_knows_a_column(tmp_path, sign, words):
+    (tmp_path / "t.csv").write_text(f'age{sign}"pay"\n41{sign}3\n')
+    for column in ("age", "pay"):
+        message = f"column '{column}' is not in the table; the names in its first line are separated by {words}; save"
+        with pytest.raises(ValueError, match=message):
+            ss.sum(tmp_path / "t.csv", 0, 1, 1, column=column)
+    with pytest.raises(ValueError, match="'ag' is not in the table; its names are the cells of the first line, which"):
+        ss.sum(tmp_path / "t.csv", 0, 1, 1, column="ag")

@@ -227,7 +227,7 @@ def test_the_type_of_a_key_can_be_given_for_a_sum_and_is_text_otherwise(odd_fold
     budget = ss.Budget(epsilon=1)
     with pytest.raises(TypeError, match="column 'year' is in the names of folders, which are text; give dtype="):
         ss.sum(odd_folder, 0, 3000, 1, column="year", budget=budget)
-    with pytest.raises(ValueError, match="cannot be looked up in a column of string"):
+    with pytest.raises(ValueError, match="cannot be looked up in a column of text"):
         ss.count(odd_folder, 1, by="year", groups=[2020], budget=budget)
     assert budget.entries() == []
     spelled = ss.sum(odd_folder, 0, 10, LITTLE_NOISE, column="x", by="year", groups=["2020", "+02021", "abc", "2021"])
@@ -266,10 +266,10 @@ def test_a_key_that_is_no_number_is_missing_whoever_reads(tmp_path, engine):
 
 def test_a_key_is_asked_for_as_text_or_as_a_number(odd_folder):
     budget = ss.Budget(epsilon=1)
-    with pytest.raises(ValueError, match="column 'year' is asked for as string and as int64; ask in two calls"):
+    with pytest.raises(ValueError, match="column 'year' is asked for as text and as int64, and is read as one of them"):
         ss.sum(odd_folder, 0, 9, 1, column="year", dtype="int64", by="year", groups=["2020"], budget=budget)
     several = [ss.Histogram("year", categories=["2020"]), ss.Sum("year", 0, 9, dtype="int64")]
-    with pytest.raises(ValueError, match="column 'year' is asked for as string and as int64; ask in two calls"):
+    with pytest.raises(ValueError, match="column 'year' is asked for as text and as int64, and is read as one of them"):
         ss.release(odd_folder, several, 1, budget=budget)
     assert budget.entries() == []
 

@@ -401,12 +401,12 @@ def test_what_names_no_period(make, message):
 @pytest.mark.parametrize(
     "period, kind, message",
     [
-        (ss.hour("t"), pa.date32(), "which has no hours"),
-        (ss.day("t", zone="UTC"), pa.date64(), "which has no zone; leave zone= out"),
-        (ss.day("t", zone="UTC"), pa.timestamp("us"), "which has no zone; leave zone= out"),
-        (ss.day("t"), pa.int64(), "no dates or times; cast it"),
-        (ss.day("t"), pa.time32("s"), "no dates or times; cast it"),
-        (ss.day("t"), pa.duration("s"), "no dates or times; cast it"),
+        (ss.hour("t"), pa.date32(), "the column is dates, which have no hours"),
+        (ss.day("t", zone="UTC"), pa.date64(), "and zone= is for times with a zone; leave it out"),
+        (ss.day("t", zone="UTC"), pa.timestamp("us"), "and zone= is for times with a zone; leave it out"),
+        (ss.day("t"), pa.int64(), "not dates or times; name another column, or cast it"),
+        (ss.day("t"), pa.time32("s"), "not dates or times; name another column, or cast it"),
+        (ss.day("t"), pa.duration("s"), "not dates or times; name another column, or cast it"),
     ],
 )
 def test_types_without_such_periods_are_refused(period, kind, message):

@@ -155,7 +155,7 @@ class TestGroups:
             ({"groups": pa.array(["a", None])}, ValueError, "groups has None in it"),
             ({"by": ["dept", "pay"], "groups": [("a", math.nan)]}, ValueError, "groups has NaN in it"),
             ({"groups": "ab"}, TypeError, "not a list"),
-            ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of string"),
+            ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of text"),
             ({"by": "nothing"}, ValueError, "column 'nothing' is not in the table"),
             ({"method": "kahan"}, ValueError, "leave method out"),
             ({"method": "float", "max_size": 9}, ValueError, "leave method out"),
@@ -202,13 +202,13 @@ class TestPersons:
     def test_every_release_says_how_much_of_a_person_counts_and_not_whom_that_cut_off(self, silent):
         few = STAFF.slice(2)  # where nobody has two rows
         one, same = (ss.sum(table, 0, 200, 1, column="pay", privacy_unit="id") for table in (STAFF, few))
-        assert one.counted == same.counted == "missing values as 0; nobody counts with more than 1 row"
+        assert one.counted == same.counted == "missing values as 0; each person counts as at most 1 row"
         for shown in (repr(one), one._repr_html_(), repr(ss.release(STAFF, [ss.Count()], 1, privacy_unit="id"))):
-            assert "nobody counts with more than 1 row" in shown
+            assert "each person counts as at most 1 row" in shown
         several = ss.sum(STAFF, 0, 200, 1, privacy_unit="id", max_rows=3, max_groups=9, **BY_DEPT)
         for shown in (repr(several), several._repr_html_(), ss.Several([several], ["pay"])._repr_html_()):
             said = " ".join(shown.split())
-            assert "nobody counts with more than 3 rows in a group, or in more than 3 groups" in said
+            assert "each person counts as at most 3 rows in a group, and in at most 3 groups" in said
         assert "nobody" not in repr(ss.sum(STAFF, 0, 200, 1, **BY_DEPT))
 
     def test_the_noise_is_for_a_person(self, recorded):

@@ -75,7 +75,7 @@ def test_each_statistic_of_one_release_has_its_own_default(silent):
     assert [r.missing for r in (total, mean, rows)] == [
         "missing values as 10",
         "missing values left out",
-        "rows without a value count too",
+        "rows with missing values counted",
     ]
     total, mean, rows = ss.release(AGES, [Sum("age", 10, 100), Mean("age", 10, 100), Count("age")], 1, missing="drop")
     assert (total.value, mean.value, rows.value) == (80, 40, 2)

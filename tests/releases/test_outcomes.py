@@ -277,13 +277,13 @@ class TestLedger:
         ss.count({"id": [1, 2]}, epsilon=1, privacy_unit="id", budget=budget)
         assert [entry.what for entry in budget.entries()] == [
             "sum of cost from visits.csv, float64 in [0.1, 1,000], by ward, where cost <= 500.0, "
-            "missing values as 0.1, protecting one person (with at most 2 rows in each of at most 2 of 2 groups), "
+            "missing values as 0.1, protecting one person (with at most 2 rows in a group, in at most 2 of 2 groups), "
             "symmetric neighbours",
             "mean of cost from visits.csv, float64 in [0, 9], missing values left out, "
             "protecting one person (with at most 1 row), symmetric neighbours, 2/3 of the cost; "
-            "count from visits.csv, rows without a value count too, "
+            "count from visits.csv, rows with missing values counted, "
             "protecting one person (with at most 1 row), symmetric neighbours, 1/3 of the cost",
-            "count from a dict, rows without a value count too, protecting one person (with at most 1 row), "
+            "count from a dict, rows with missing values counted, protecting one person (with at most 1 row), "
             "symmetric neighbours",
         ]
 

@@ -215,7 +215,7 @@ REFUSED_SCHEMAS = [
     ({"cots": ("float64", 0, 50)}, "column 'cots' is not in the table; it has cost, age, ward, patient"),
     ({"ward": ["a", "a"]}, "schema: column 'ward': categories names 'a' twice"),
     ({"ward": {"categories": "ab"}}, "schema: column 'ward': categories='ab' is not a list"),
-    ({"ward": [1, 2]}, "categories of 'ward' 1, 2 cannot be looked up in a column of string"),
+    ({"ward": [1, 2]}, "categories of 'ward' 1, 2 cannot be looked up in a column of text"),
     ({"cost": "int64"}, "dtype=int64 but column 'cost' is float64"),
     ({"cost": "flaot64"}, "schema: column 'cost': "),
     ({"cost": 7}, "schema: column 'cost': "),
@@ -239,7 +239,10 @@ def test_a_unit_or_a_file_that_is_not_there_is_refused_at_once_and_csv_says_no_n
     with pytest.raises(OSError, match=r"absent\.parquet"):
         ss.Private(tmp_path / "absent.parquet", budget=ss.Budget(epsilon=1))
     (tmp_path / "visits.csv").write_text("cost,ward\n1,a\n")
-    with pytest.raises(ValueError, match=r"'cots' is not in the table; its names are the cells of the first line$"):
+    with pytest.raises(
+        ValueError,
+        match=r"'cots' is not in the table; its names are the cells of the first line, which commas separate$",
+    ):
         ss.Private(tmp_path / "visits.csv", budget=ss.Budget(epsilon=1), schema={"cots": "float64"})
 
 

@@ -181,7 +181,7 @@ class TestFiles:
 def test_what_is_not_there_is_named():
     with pytest.raises(ValueError, match="column 'salary' is not in the table; it has pay, n, who"):
         ss.sum(TABLE, 0, 1, 1, column="salary")
-    with pytest.raises(TypeError, match="column 'who' is string, not numbers"):
+    with pytest.raises(TypeError, match="column 'who' is text, not numbers"):
         ss.sum(TABLE, 0, 1, 1, column="who")
     with pytest.raises(ValueError, match="column= is missing, the name of the column to read; it has pay, n, who"):
         ss.sum(TABLE, 0, 1, 1)
@@ -256,3 +256,30 @@ def test_a_column_whose_length_fails_is_a_failed_read():
 def test_an_array_without_dimensions_is_refused():
     with pytest.raises(TypeError, match="an array without dimensions is a number and not a column"):
         ss.sum({"a": [1, 2], "b": np.array(3)}, 0, 1, 1, column="a")
+
+
+def test_types_are_said_in_words_that_data_frames_have():
+    frame = pa.table(
+        {
+            "name": pa.array(["a"], pa.large_string()),
+            "ward": pa.array(["a"]).dictionary_encode(),
+            "x": [1.5],
+            "day": pa.array([0], pa.date32()),
+        }
+    )
+    for column, words in (("name", "text"), ("ward", "categories of text"), ("day", "dates")):
+        with pytest.raises(TypeError, match=f"column '{column}' is {words}, not numbers; name another column, or cast"):
+            ss.sum(frame, 0, 1, 1, column=column)
+    with pytest.raises(ValueError, match="groups 'a' cannot be looked up in a column of float64"):
+        ss.count(frame, 1, by="x", groups=["a"])
+    with pytest.raises(
+        ValueError, match="'2024' is not a value of column 'day', which is dates; give one of that type"
+    ):
+        ss.count(frame, 1, where=[("day", "==", "2024")])
+
+
+def test_bounds_the_wrong_way_round_are_said_in_the_units_of_decimals():
+    from decimal import Decimal
+
+    with pytest.raises(ValueError, match="lower=5000 is above upper=1; swap them"):
+        ss.sum(pa.table({"x": [Decimal("1.25")]}), 5000, 1, 1, column="x")

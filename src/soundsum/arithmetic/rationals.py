@@ -69,9 +69,7 @@ def exact(value: Any, name: str = "value") -> Value:
             return value
         return Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        raise TypeError(
-            f"{name}={shown(value)} is not a number; give an int, a float, a Fraction or a string"
-        ) from None
+        raise TypeError(f"{name}={shown(value)} is not a number; give one such as 5, 0.5 or '1/3'") from None
 
 
 def _is_endless(text: str) -> bool:

@@ -50,7 +50,9 @@ class Binding:
             if value is not None and (not isinstance(value, str) or not value):
                 raise TypeError(f"{name}={shown(value)} is not a name; give a string, or leave it out")
         if self.privacy_unit is not None and self.relation != Relation.SYMMETRIC:
-            raise ValueError(f"persons come or go, so privacy_unit= needs symmetric, not {self.relation}")
+            raise ValueError(
+                f"persons come or go, so privacy_unit= needs symmetric, not {self.relation}; leave relation out"
+            )
 
     def require(self, asked: Binding, what: str) -> None:
         """Refuses a charge for anything else, naming both and the remedy."""

@@ -44,12 +44,12 @@ class Limit:
             raise ValueError("a budget is an epsilon, with or without a delta, or a rho; give epsilon= or rho=")
         limit = cls(_total("epsilon", epsilon), _total("delta", delta) or Fraction(0), _total("rho", rho))
         if limit.epsilon == 0 or limit.rho == 0:
-            raise ValueError(f"{limit}: a budget is above 0")
+            raise ValueError(f"{limit}: a budget is above 0; give one such as 1 or 1/3")
         if limit.delta and rho is not None:
             raise ValueError("a rho needs no delta; leave delta out, or give epsilon= and delta=")
         if limit.delta >= 1:
             raise ValueError(
-                f"delta={shown(delta)}: it is below 1, and far below 1/(number of persons) to mean anything"
+                f"delta={shown(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
             )
         return limit
 

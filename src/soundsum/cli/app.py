@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from soundsum import ReadFailed, __version__
 from soundsum.cli import attacking, auditing, ledgers, planning, releasing, reproducing, requesting, verifying
+from soundsum.cli.labels import label
 from soundsum.cli.refusals import WrongUsage, find_options, read_bounds, say, say_os_error, say_usage
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -47,7 +48,7 @@ for _group in (planning, verifying, releasing, requesting, ledgers, attacking, a
 def main() -> None:
     """The entry point: errors a person can mend are one line and exit code 2, others 3."""
     try:
-        ended = app(read_bounds(sys.argv[1:]), standalone_mode=False)
+        ended = label(get_command(app))(read_bounds(sys.argv[1:]), standalone_mode=False)
         sys.exit(ended if isinstance(ended, int) else 0)
     except WrongUsage as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # whose words are the help itself

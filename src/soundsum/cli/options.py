@@ -35,7 +35,11 @@ File = Annotated[
 ]
 Table = Annotated[str | None, typer.Option(help="With a database: which table, such as visits or clinic.visits.")]
 Engine = Annotated[
-    str | None, typer.Option(help="What adds up Parquet files: memory, duckdb, polars or spark.", metavar="NAME")
+    str | None,
+    typer.Option(
+        help="What adds up Parquet files: memory, duckdb, polars or spark. PostgreSQL adds up its own tables.",
+        metavar="NAME",
+    ),
 ]
 Ledger = Annotated[str | None, typer.Option(help="Charge this ledger; soundsum budget create makes one.")]
 Data = Annotated[str | None, typer.Option(help="What the data is called, if the ledger is for data with a name.")]

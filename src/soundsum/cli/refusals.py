@@ -21,14 +21,16 @@ GIVEN = re.compile(rf"(?<![-\w.?&/])(?P<name>[a-z]\w*)=(?!=)(?P<value>{VALUE})?|
 ABOVE = re.compile(r"lower=(\S+) is above upper=(\S+); swap them")
 BUDGET = re.compile(r"ss\.Budget\([^)]*\)(, or with path= one in a file)?")
 CONDITION = re.compile(r"\[?\('(?P<column>[^']*)', '(?P<sign>[^']*)', (?P<value>[^)]*)\)\]?")
+TUPLES = re.compile(r"a list of tuples, such as \[\('a', 2020\), ...\], or (\d+) lists to combine, one for each column")
 OUT = re.compile(r"\bleave (\w+) out\b")
 WHOLE = re.compile(r"(?:'[^']*' is not a|Input should be a) valid integer.*")
 NUMBER = re.compile(r"(?:'[^']*' is not a|Input should be a) valid (?:number|float).*")
+EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
 NAMED = r"'([^']*)' is not a valid"
 """What typer says of numbers that are none: as click does, or pydantic."""
 
 WORDS = {
-    "give an int, a float, a Fraction or a string": "give one such as 5, 0.5 or 1/3",
+    "give one such as 5, 0.5 or '1/3'": "give one such as 5, 0.5 or 1/3",
     ", or Budget with its total and the path": "",
     "give its path alone to go on with it, or another path for a new one": "soundsum budget show shows it, and another "
     "path makes a new one",
@@ -86,6 +88,7 @@ def say_in_request(message: str, on_the_command_line: Container[str] = ()) -> st
     """
     message = ABOVE.sub(r"bounds = [\1, \2]: the lower bound is above the upper; swap them", message)
     message = message.replace("lower= and upper=", "bounds").replace("lower and upper", "bounds")
+    message = TUPLES.sub(r"\1 lists to combine, one for each column: groups = [['a', 'b'], [2020, 2021]]", message)
     message = re.sub(r"--where ('[^']*'|\"[^\"]*\")", r"where = [\1]", message)
     message = re.sub(r"--(by|where) ", r"\1 = ", message)
 
@@ -113,10 +116,16 @@ def say_usage(error: Any) -> str:
     place = getattr(error, "ctx", None)
     command = "soundsum" if place is None else place.command_path
     reason = error.format_message().replace("\n", " ").replace("Value error, ", "").rstrip(".")
+    reason = re.sub(r"\. Did you mean (.+)\?$", r"; did you mean \1?", reason)
+    reason = re.sub(
+        r" \(Possible options: (.+)\)$", lambda found: f"; did you mean {found[1].replace(', ', ' or ')}?", reason
+    )
     reason = re.sub(r"^Invalid value for '?([-\w]+)'?", r"\1", reason)
     reason = WHOLE.sub(f"{_given(error)} is not a whole number; give one such as 10", reason)
     reason = NUMBER.sub(f"{_given(error)} is not a number; give one such as 10 or 0.5", reason)
-    reason = reason if reason.startswith("-") else f"{reason[:1].lower()}{reason[1:]}"
+    reason = EXTRA.sub(r"unexpected argument: \1; put what has spaces in quotes", reason)
+    reason = reason.replace("requires an argument", "needs a value")
+    reason = reason if reason.startswith("-") or reason[:2].isupper() else f"{reason[:1].lower()}{reason[1:]}"
     return reason if ";" in reason else f"{reason}; {command} --help shows what it takes"
 
 

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -29,6 +30,10 @@ Dtype = Annotated[
     str | None,
     typer.Option(help="For CSV, which has no types: float64, or int64, in which cells with decimals are missing."),
 ]
+
+
+MARKS = {"certificate", "format", "statistic", "released", "versions"}
+"""What has none of these is not meant to be a release or a certificate."""
 
 
 def _common(
@@ -178,7 +183,13 @@ def private_count(
 def private_histogram(
     file: File,
     column: Column,
-    edges: Annotated[str | None, typer.Option(help="Increasing numbers, separated by commas: 0,10,20.")] = None,
+    edges: Annotated[
+        str | None,
+        typer.Option(
+            help="Increasing numbers, separated by commas: 0,10,20. A value on an edge is in the cell that begins "
+            "there; on the last edge, in the last cell."
+        ),
+    ] = None,
     bins: Annotated[int | None, typer.Option(help="The number of cells of equal width, between --bounds.")] = None,
     bounds: Annotated[
         tuple[str, str] | None, typer.Option(help="With --bins: where the cells begin and end.", metavar="L U")
@@ -198,6 +209,8 @@ def private_histogram(
         raise ValueError("give one of --edges, --bins (with --bounds) and --categories")
     lower, upper = bounds or (None, None)
     points = None if edges is None else [_number(edge) for edge in edges.split(",")]
+    if points is not None and any(not a < b for a, b in pairwise(points)):
+        raise ValueError(f"--edges {edges}: edges go up, without repeats; give them so, such as 0,10,20")
     return (
         ss.histogram,
         (points,),
@@ -233,6 +246,8 @@ def check_certificate(
         raise ValueError(f"{file} is not JSON of a release; give a file that --json printed") from None
     try:
         outcomes = list_releases(written)
+        if any(MARKS.isdisjoint(one) for one in outcomes):
+            raise ValueError
     except (ValueError, TypeError):
         raise ValueError(f"{file} holds no release and no certificate; give a file that --json printed") from None
     ledger = None if budget is None else read(budget)

@@ -20,6 +20,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -125,17 +126,29 @@ def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not TOML: {error}; soundsum release --help shows an example") from None
     asked = written.pop("statistics", None)
-    if not isinstance(asked, dict) or not asked or not all(isinstance(one, dict) for one in asked.values()):
-        raise ValueError(f"{path} asks for nothing; add [statistics.total] with statistic, column and bounds")
     for name in written:
         if name not in SETTINGS:
-            raise ValueError(
-                f"{path}: {name!r} is not a setting; there are {', '.join(SETTINGS)}, and [statistics.NAME]"
-            )
+            raise ValueError(f"{path}: {_say_unknown(name, written[name])}")
+    if not isinstance(asked, dict) or not asked or not all(isinstance(one, dict) for one in asked.values()):
+        if isinstance(asked, dict) and asked:
+            raise ValueError(f"{path}: [statistics] needs a name for each, such as [statistics.total]")
+        raise ValueError(f"{path} asks for nothing; add [statistics.total] with statistic, column and bounds")
     where = written.get("where", [])
     if not isinstance(where, list) or not all(isinstance(one, str) for one in where):
         raise ValueError(f'{path}: where is a list of conditions, such as where = ["age >= 18"]')
     return written, {name: _statistic(f"{path}, [statistics.{name}]", one) for name, one in asked.items()}
+
+
+def _say_unknown(name: str, value: Any) -> str:
+    """What is wrong with a name at the top of the file, and the one that may have been meant."""
+    if isinstance(value, dict):
+        below = next((inner for inner, one in value.items() if isinstance(one, dict)), None)
+        table = name if below is None else f"{name}.{below}"
+        return f"[{table}] is not known; statistics are tables such as [statistics.{below or 'total'}]"
+    near = get_close_matches(name, SETTINGS, 1)
+    if near:
+        return f"{name!r} is not a setting; did you mean {near[0]}?"
+    return f"{name!r} is not a setting; there are {', '.join(SETTINGS)}, and [statistics.NAME]"
 
 
 def _statistic(place: str, given: dict[str, Any]) -> Statistic:
@@ -146,6 +159,8 @@ def _statistic(place: str, given: dict[str, Any]) -> Statistic:
         kind = STATISTICS.find(wanted.pop("statistic"))
         allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
         if "bounds" in wanted and "lower" in allowed:
+            if "lower" in wanted or "upper" in wanted:
+                raise ValueError("bounds are given, and lower or upper too; give bounds alone")
             wanted["lower"], wanted["upper"] = _pair(wanted.pop("bounds"))
         named = ["bounds" if name == "lower" else name for name in allowed if name != "upper"]
         for name in wanted:
@@ -155,7 +170,9 @@ def _statistic(place: str, given: dict[str, Any]) -> Statistic:
             raise ValueError("column is missing; name the column to read")
         if "lower" in allowed and "bins" not in allowed and "lower" not in wanted:
             raise ValueError("bounds are missing, from public knowledge, such as bounds = [0, 100]")
-        return kind(**wanted)
+        made = kind(**wanted)
+        _ = made.cells  # refuses a histogram without any
+        return made
     except (ValueError, TypeError) as error:
         raise ValueError(f"{place}: {say_in_request(str(error))}") from None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from soundsum.data.keys import is_missing
+from soundsum.data.kinds import say_kind
 from soundsum.data.paths import expand, is_address, is_table
 from soundsum.data.periods import Period
 from soundsum.data.scanned import Scanned
@@ -51,10 +52,18 @@ def list_groups(
         return list(names)
     if isinstance(column, Period):
         return [one for name in names for one in _list_periods(name, column)]
+    for name in names:
+        kind = next((kind for kind, own in RANGES.items() if _shape(own) == _shape(name)), None)
+        if kind not in (None, "year"):
+            raise ValueError(f'{option} {name}: ranges are for periods; give --by "{kind}({column})", or name each one')
     table = _open(file, column, within)
     if table.has_no_types:
         return list(names)
     return _typed(names, table, column, f"give values of that type in {option}, and not {text}")
+
+
+def _shape(text: str) -> str:
+    return re.sub("[0-9]", "0", text)
 
 
 def read_file(path: str, what: str) -> str:
@@ -261,8 +270,7 @@ def _typed(texts: Sequence[str], table: Any, column: str, remedy: str) -> list[A
         example = (
             ", such as 2024-01-31T00:00Z" if zoned else ", such as 2024-01-31" if pa.types.is_temporal(plain) else ""
         )
-        said = f"times with the zone {plain.tz}" if zoned else str(plain)
-        raise ValueError(f"column {column!r} is {said}; {remedy}{example}") from None
+        raise ValueError(f"column {column!r} is {say_kind(plain)}; {remedy}{example}") from None
 
 
 def _number_or_text(spelled: str) -> float | str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
 from soundsum.data.keys import is_arrow, is_missing, plain_keys
+from soundsum.data.kinds import say_kind
 from soundsum.data.records import Column, Records, records
 from soundsum.data.runs import Runs
 from soundsum.data.spellings import read_number
@@ -160,7 +161,7 @@ def arrow_type(kind: Any, name: str = "the column") -> tuple[NumberType, Fractio
     try:
         return number_type(kind.to_pandas_dtype()), Fraction(1)
     except (NotImplementedError, TypeError):
-        raise TypeError(f"{name} is {kind}, not numbers; name another column, or cast it") from None
+        raise TypeError(f"{name} is {say_kind(kind)}, not numbers; name another column, or cast it") from None
 
 
 def in_storage(array: Any) -> Any:

@@ -31,6 +31,14 @@ SPARE = 64
 
 ROW_START = 0
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""The first two bytes of a file in UTF-16, before the names in its first line, and as public as these."""
+
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+class IsUtf16(Exception):
+    """A file begins as those in UTF-16 do."""
 
 
 class CsvFiles:
@@ -49,6 +57,14 @@ class CsvFiles:
     def has_odd_names(self) -> bool:
         """Whether the names of the first file have letters that are not UTF-8."""
         return any("\ufffd" in name for name in self.schema.names)
+
+    def separator_of(self, column: str) -> str | None:
+        """What separates names in the first file's first line, in words, if one of them would then be this column."""
+        for sign, words in SEPARATORS.items():
+            names = [part.strip(' "') for name in self.schema.names for part in name.split(sign)]
+            if column in names and column not in self.schema.names:
+                return words
+        return None
 
     def require(self, column: str) -> None:
         """Refuses a column that is not in every file just once."""
@@ -113,8 +129,10 @@ def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], 
 
 def _read_header(path: str) -> list[str]:
     with _open(path) as file:
-        begin = file.read(BLOCK).decode("utf-8-sig", errors="replace")
-    return next(csv.reader(io.StringIO(begin, newline="")))
+        begin = file.read(BLOCK)
+    if begin[:2] in UTF_16:
+        raise IsUtf16
+    return next(csv.reader(io.StringIO(begin.decode("utf-8-sig", errors="replace"), newline="")))
 
 
 def _open(path: str) -> Any:

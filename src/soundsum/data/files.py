@@ -12,8 +12,9 @@ import numpy as np
 from soundsum.arithmetic.numbers import NumberType, int64
 from soundsum.data.ahead import read_ahead
 from soundsum.data.cells import Cells, parse_cells
-from soundsum.data.csv_files import SPARE, CsvFiles
-from soundsum.data.paths import find_files
+from soundsum.data.csv_files import SPARE, CsvFiles, IsUtf16
+from soundsum.data.kinds import say_kind
+from soundsum.data.paths import Files, find_files
 
 BATCH = 1 << 18
 """Rows read at a time."""
@@ -34,7 +35,7 @@ def dataset(path: Any) -> Any:
     twice: list[str] = []
     with suppress(pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
         if found.format == "csv":
-            opened = CsvFiles(found.files)
+            opened = _open_csv(found)
         else:
             first = ds.dataset(found.files[0], format=found.format) if found.keys else None
             twice = [key for key in found.keys if first is not None and key in first.schema.names]
@@ -51,6 +52,13 @@ def dataset(path: Any) -> Any:
         words = f"{found.given} cannot be read as {found.format}"
         raise ValueError(f"{words}; it is empty or broken, or its suffix is wrong")
     return opened
+
+
+def _open_csv(found: Files) -> CsvFiles:
+    try:
+        return CsvFiles(found.files)
+    except IsUtf16:
+        raise ValueError(f"{found.given} begins as text in UTF-16 does; save it as UTF-8") from None
 
 
 def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
@@ -136,7 +144,8 @@ def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
             same_family = any(f(own) and f(kind) for f in (pa.types.is_signed_integer, pa.types.is_floating))
             if own != kind and not (same_family and own.bit_width <= kind.bit_width):
                 raise ValueError(
-                    f"column {name!r} is {own} in one of the files and {kind} in the first; cast one of them"
+                    f"column {name!r} is {say_kind(own)} in one of the files and {say_kind(kind)} in the first; cast "
+                    "one of them"
                 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.data.keys import is_missing
+from soundsum.data.kinds import say_kind
 from soundsum.data.spellings import read_number, read_truth
 from soundsum.shown import shown
 
@@ -30,6 +32,9 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 ARROW = {"==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+
+
+SPELLED = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.+?)\s*")
 
 
 class HasKeys(Protocol):
@@ -92,9 +97,9 @@ class Filter:
         """A list of (column, sign, value), such as [("age", ">=", 18)]."""
         given = [where] if isinstance(where, tuple) else where
         if not isinstance(given, list) or not given or not all(_is_condition(one) for one in given):
+            example = _as_tuple(given[0] if isinstance(given, list) and given else given) or "[('age', '>=', 18)]"
             raise ValueError(
-                f"where={shown(where)}: give conditions (column, {' or '.join(COMPARE)}, value), "
-                "such as [('age', '>=', 18)]"
+                f"where={shown(where)}: give conditions (column, {' or '.join(COMPARE)}, value), such as {example}"
             )
         for _, _, value in given:
             if _kind(value) is None or is_missing(value) or _is_endless(value):
@@ -118,6 +123,19 @@ def _is_condition(given: Any) -> bool:
     if not isinstance(given, list | tuple) or len(given) != 3:
         return False
     return isinstance(given[0], str) and isinstance(given[1], str) and given[1] in COMPARE
+
+
+def _as_tuple(given: Any) -> str | None:
+    """A condition as a command spells it, or with = as its sign, as it is written in Python."""
+    if isinstance(given, str) and (found := SPELLED.fullmatch(given)):
+        column, sign, text = found[1], found[2], found[3].strip("'\"")
+        number = read_number(text)
+        value: Any = text if is_missing(number) or found[3] != text else int(number) if number % 1 == 0 else number
+        given = (column, sign, value)
+    if not isinstance(given, tuple) or len(given) != 3 or not all(isinstance(one, str) for one in given[:2]):
+        return None
+    sign = "==" if given[1] == "=" else given[1]
+    return f"[{shown((given[0], sign, given[2]))}]" if sign in COMPARE else None
 
 
 def _is_endless(value: Any) -> bool:
@@ -205,7 +223,7 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
         scalar = None
     if scalar is None or not scalar.as_py() == value:
         raise ValueError(
-            f"where: {shown(value)} is not a value of column {column!r}, which is {kind}; give one of that type"
-            f"{_example(kind)}"
+            f"where: {shown(value)} is not a value of column {column!r}, which is {say_kind(kind)}; give one of that "
+            f"type{_example(kind)}"
         )
     return scalar

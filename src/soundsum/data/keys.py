@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.data.kinds import say_kind
 from soundsum.data.moments import is_exact
 from soundsum.data.spellings import read_number, read_truth, read_whole
 from soundsum.shown import say_type, shown
@@ -19,6 +21,10 @@ Codes = NDArray[np.int32]
 
 MOST = (1 << 31) - 2
 """Groups, or groups times cells, that codes of 32 bits can tell apart."""
+
+
+RANGE = re.compile(r"\d{4}-[-\dWT]+\.\.\d{4}-[-\dWT]+")
+"""From one period to another, as a command spells it; hardly the name of a group."""
 
 
 class Groups:
@@ -41,6 +47,11 @@ class Groups:
                 f"{option} has {say_type(odd)} in it, which is not a value of a column; leave it out"
             ) from None
         for name in self.names:
+            if type(name) is str and ".." in name and RANGE.fullmatch(name):
+                raise ValueError(
+                    f"{option} names {shown(name)}, and ranges are for periods; group by the month (or year, week, "
+                    "day, hour) of the column, or name each of them"
+                )
             if type(name) not in (int, str) and is_missing(name):
                 raise ValueError(
                     f"{option} has {'None' if name is None else 'NaN'} in it; rows without a value are left out, "
@@ -118,7 +129,8 @@ class Groups:
             pc.index_in(listed[:0], value_set=listed)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise ValueError(
-                f"{self._option} {_few(self.names)} cannot be looked up in a column of {kind}; give them as that type"
+                f"{self._option} {_few(self.names)} cannot be looked up in a column of {say_kind(kind)}; give "
+                "them as that type"
             ) from None
 
         def any_keys(keys: Any) -> Codes:
@@ -206,7 +218,9 @@ def require_ids(ids: Any) -> None:
             pa.table({"id": ids}).group_by("id").aggregate([])
             ids.dictionary_encode()
         except pa.ArrowException:
-            raise TypeError(f"privacy_unit is a column of {ids.type}; ids are numbers or text, so cast it") from None
+            raise TypeError(
+                f"privacy_unit is a column of {say_kind(ids.type)}; ids are numbers or text, so cast it"
+            ) from None
 
 
 def bits_of(array: Any) -> NDArray[np.bool_]:

@@ -48,6 +48,8 @@ def is_path(data: Any) -> bool:
 def find_files(data: Any) -> Files:
     """The files there are; refused if they are not there, not to be read, or not of one format."""
     given = expand(data) if isinstance(data, PATHS) else "the list of paths"
+    if not given:
+        raise ValueError("the path is empty; give that of a file, such as pay.parquet")
     folder = given if isinstance(data, PATHS) and os.path.isdir(given) else None
     named = [given] if isinstance(data, PATHS) else data
     found = _within(folder) if folder else [file for one in named for file in _named(one)]

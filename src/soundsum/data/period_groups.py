@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from soundsum.data.clocks import show
 from soundsum.data.keys import Codes, Groups, bits_of, plain_list, stored_numbers
+from soundsum.data.kinds import say_kind
 from soundsum.data.moments import Wanted, second_of, seconds_of_text, units_of
 from soundsum.data.periods import Period, is_aware
 from soundsum.shown import shown
@@ -122,9 +123,9 @@ class Periods(Groups):
 
             return find_text
         units = units_of(kind)
-        reason = "no dates or times; cast it" if units is None else self._refuse(kind)
+        reason = "not dates or times; name another column, or cast it" if units is None else self._refuse(kind)
         if reason or units is None:
-            raise ValueError(f"{self.period}: the column is {kind}, {reason}")
+            raise ValueError(f"{self.period}: the column is {say_kind(kind)}, {reason}")
         if pa.types.is_timestamp(kind):
             self._aware = kind.tz is not None
         find = self._finder(*units)
@@ -137,9 +138,9 @@ class Periods(Groups):
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             return None
         if self.period.zone is not None:
-            return "which has no zone; leave zone= out, and name periods without one"
+            return "and zone= is for times with a zone; leave it out, and name periods without one"
         if self.period.kind == "hour" and not pa.types.is_timestamp(kind):
-            return "which has no hours; ask for days, weeks, months or years"
+            return "which have no hours; ask for days, weeks, months or years"
         return None
 
     def _finder(self, units: int, seconds: int) -> Callable[[NDArray[np.int64], NDArray[np.bool_]], Codes]:

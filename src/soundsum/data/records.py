@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from soundsum.arithmetic.numbers import FloatType, NumberType, dtype_name, number_type
 from soundsum.arithmetic.rationals import Value, exact
+from soundsum.data.kinds import say_kind
 from soundsum.data.runs import Runs
 
 Missing: TypeAlias = Literal["zero", "drop"]
@@ -199,12 +200,10 @@ def _from_arrow(data: Any, dtype: object) -> Column:
     try:
         own = number_type(array.type.to_pandas_dtype())
     except (NotImplementedError, TypeError):
-        raise TypeError(
-            f"data is an Arrow array of {array.type}; soundsum adds integers and floats, so cast it"
-        ) from None
+        raise TypeError(f"data is {say_kind(array.type)}; soundsum adds integers and floats, so cast it") from None
     kind = own if dtype is None else number_type(dtype)
     if kind != own:
-        raise TypeError(f"data is {array.type} but dtype={kind}; cast it first, or leave dtype out")
+        raise TypeError(f"data is {say_kind(array.type)} but dtype={kind}; cast it first, or leave dtype out")
     bitmap, values = array.buffers()
     stop = array.offset + len(array)  # the buffer may go on for any number of bytes
     whole = np.frombuffer(values, dtype=kind.dtype, count=stop) if stop else np.empty(0, kind.dtype)

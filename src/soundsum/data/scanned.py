@@ -15,7 +15,9 @@ from soundsum.data.columns import arrow_type, in_storage, presence, say_column
 from soundsum.data.csv_files import CsvFiles
 from soundsum.data.filters import Condition, read_from_text
 from soundsum.data.keys import Groups, plain_keys, require_ids
+from soundsum.data.kinds import say_kind, say_two_kinds
 from soundsum.data.paths import is_path, name_source
+from soundsum.data.period_groups import Periods
 from soundsum.data.records import Column, Records, records
 from soundsum.data.schemas import Batch
 from soundsum.shown import shown
@@ -27,6 +29,7 @@ class Scanned:
     def __init__(self, data: Any, advance: Callable[[int], None] | None = None) -> None:
         self._data, self._advance, self._is_file = data, advance, is_path(data)
         self._as: dict[str, Any] = {}
+        self._words: dict[str, str] = {}  # for these
 
     @cached_property
     def _opened(self) -> Any:
@@ -60,12 +63,16 @@ class Scanned:
         """Whether columns have no types of their own: CSV."""
         return self._is_file and isinstance(self._opened, CsvFiles)
 
-    @property
-    def said_of_names(self) -> str:
-        """What is said of the names in the first line of CSV files, which may be a record: not what they are."""
+    def say_names(self, wanted: Any) -> str:
+        """What is said of the names in the first line of CSV files, which may be a record: not what they are.
+
+        Only to somebody who knows one of them is it said what separates them.
+        """
+        if isinstance(wanted, str) and (separator := self._opened.separator_of(wanted)):
+            return f"the names in its first line are separated by {separator}; save the file with commas"
         if self._opened.has_odd_names:
             return f"the names in the first line of {name_source(self._data)} are not UTF-8; save it as UTF-8"
-        return "its names are the cells of the first line"
+        return "its names are the cells of the first line, which commas separate"
 
     @cached_property
     def key_names(self) -> list[str]:
@@ -78,10 +85,11 @@ class Scanned:
             if name in types:
                 self.read_as(name, files.number_type_of(number_type(types[name])))
 
-    def read_as(self, column: str, kind: Any) -> None:
-        """Gives a column without a type one, for all that is asked of it."""
+    def read_as(self, column: str, kind: Any, words: str | None = None) -> None:
+        """Gives a column without a type one, for all that is asked of it; `words` say what it is asked for as."""
+        own = self._words.setdefault(column, words or say_kind(kind))
         if self._as.setdefault(column, kind) != kind:
-            raise ValueError(f"{say_column(column)} is asked for as {self._as[column]} and as {kind}; ask in two calls")
+            raise ValueError(say_two_kinds(say_column(column), own, words or say_kind(kind)))
 
     def arrow_type(self, column: str) -> Any:
         return self._as.get(column) or self._schema.field(column).type
@@ -103,7 +111,7 @@ class Scanned:
     def expect_groups(self, column: str | None, groups: Groups) -> None:
         assert column is not None
         if self.has_no_types:
-            self.read_as(column, groups.read_from_text())
+            self.read_as(column, groups.read_from_text(), "dates" if isinstance(groups, Periods) else None)
         self._settle_key(column)
         self._require_one_type(column)
         groups.codes(self._no_keys(column))

@@ -67,7 +67,7 @@ def require(names: list[Any], where: Schema, *columns: str | None) -> None:
         if name is None and None not in names:
             raise ValueError(f"column= is missing, the name of the column to read; {list_names(where, names)}")
         if name not in names:
-            raise ValueError(f"{say_column(name)} is not in the table; {list_names(where, names)}")
+            raise ValueError(f"{say_column(name)} is not in the table; {list_names(where, names, name)}")
         if names.count(name) > 1:
             require_unique([name] * names.count(name))
 
@@ -78,12 +78,12 @@ def require_name(option: str, given: Any) -> None:
         raise TypeError(f"{option}={shown(given)}: give the name of a column of the table, such as {option}='pay'")
 
 
-def list_names(where: Schema, names: list[Any]) -> str:
-    """The names there are, as far as they are public."""
+def list_names(where: Schema, names: list[Any], wanted: Any = None) -> str:
+    """The names there are, as far as they are public, to somebody who wants one that is not among them."""
     if None in names:
         return "the data is a single column (a list of texts is one, too; files are pathlib paths, or a glob)"
     if getattr(where, "has_no_types", False):
-        return str(where.said_of_names)  # type: ignore[attr-defined]
+        return str(where.say_names(wanted))  # type: ignore[attr-defined]
     return f"it has {', '.join(map(str, names))}" if names else "it has no columns at all"
 
 

@@ -42,7 +42,11 @@ class Columns:
         try:
             numbers = as_numbers(empty_like(self._columns[column]), dtype)
         except TypeError as error:
-            raise TypeError(f"{say_column(column)}: {error}") if column is not None else error from None
+            if column is None:
+                raise
+            said = str(error)
+            its = said.removeprefix("data") if said.startswith("data is ") else f": {said}"
+            raise TypeError(f"{say_column(column)}{its}") from None
         return numbers.records.type, numbers.worth
 
     def numbers(self, column: str | None) -> Numbers:

@@ -20,6 +20,7 @@ from uuid import uuid4
 from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data.boundary import read_within
 from soundsum.data.files import number_type_of
+from soundsum.data.kinds import say_kind, say_two_kinds
 from soundsum.data.paths import Watched, is_path
 from soundsum.data.rows import Rows
 from soundsum.engines.dialect import Dialect, Own
@@ -141,8 +142,8 @@ class SparkTable(Catalog):
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         if column in self._text_keys and column in self._asked_as_text:
-            said = f"column {column!r} is asked for as string and as {number_type_of(number_type(dtype or 'float64'))}"
-            raise ValueError(f"{said}; ask in two calls")
+            wanted = say_kind(number_type_of(number_type(dtype or "float64")))
+            raise ValueError(say_two_kinds(f"column {column!r}", "text", wanted))
         if column in self._text_keys:
             if dtype is None:
                 said = f"column {column!r} is in the names of folders, which are text"

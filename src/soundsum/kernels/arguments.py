@@ -74,7 +74,7 @@ def bounds_of(lower: Any, upper: Any, kind: NumberType) -> tuple[Value, Value]:
 
 def drops_missing(missing: Missing) -> bool:
     if missing not in ("zero", "drop"):
-        raise ValueError(f'missing={shown(missing)} is neither "zero" nor "drop"')
+        raise ValueError(f'missing={shown(missing)} is neither "zero" nor "drop"; give one of these')
     return missing == "drop"
 
 

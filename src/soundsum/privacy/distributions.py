@@ -299,7 +299,7 @@ def _above_zero(name: str, value: object) -> Fraction:
 def _between_0_and_1(name: str, value: object) -> Fraction:
     number = exact(value, name)
     if is_special(number) or not 0 < number < 1:
-        raise ValueError(f"{name}={shown(value)}: give a number between 0 and 1, and neither")
+        raise ValueError(f"{name}={shown(value)}: give a number between 0 and 1, such as 0.95")
     return Fraction(number)
 
 

@@ -17,6 +17,9 @@ from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.noises import NOISES
 from soundsum.privacy.units import Norms
 
+LARGE, SMALL = 1000, Fraction(1, 10**12)
+"""Epsilons from which on a single record shows for certain, and below which a million million of them do not."""
+
 LARGEST_SCALE = Fraction(2) ** 4096
 """A scale beyond this is refused: nothing could be read from such a release."""
 
@@ -68,10 +71,18 @@ class Guarantee:
         return fitted
 
     def __str__(self) -> str:
-        return ", ".join(f"{name}={words.amount(Fraction(x))}" for name, x in self._given().items())
+        said = ", ".join(f"{name}={words.amount(Fraction(x))}" for name, x in self._given().items())
+        return f"{said}{self._remark()}"
 
     def to_json(self) -> dict[str, str]:
         return {name: str(x) for name, x in self._given().items()}
+
+    def _remark(self) -> str:
+        """What is to be said of a promise that nobody can have meant."""
+        epsilon, rho = self.epsilon or 0, self.rho or 0  # a rho is about half of an epsilon squared
+        if max(epsilon**2, 2 * rho) >= LARGE**2:
+            return " (no privacy to speak of)"
+        return " (nothing but noise)" if max(epsilon**2, 2 * rho) < SMALL**2 else ""
 
     def _given(self) -> dict[str, Fraction]:
         named = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}

@@ -74,11 +74,11 @@ class Unit:
         """How much of a person counts, to read, and never whom that cuts off; empty where records are protected."""
         if self.max_rows is None:
             return ""
-        rows = f"nobody counts with more than {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
+        rows = f"each person counts as at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
         if self.groups is None:
             return rows
         most = min(self.max_groups, self.groups)
-        return f"{rows} in a group, or in more than {most:,} group{'s' * (most > 1)}"
+        return f"{rows} in a group, and in at most {most:,} group{'s' * (most > 1)}"
 
     @property
     def protected(self) -> str:
@@ -88,12 +88,12 @@ class Unit:
     def __str__(self) -> str:
         groups = "" if self.groups is None else f"{self.groups:,} group{'s' * (self.groups > 1)}"
         if self.max_rows is None:
-            return f"one record (of {groups})" if self.groups not in (None, 1) else "one record"
+            return f"one record (in one of {groups})" if self.groups not in (None, 1) else "one record"
         rows = f"at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
         if self.groups is None:
             return f"one person (with {rows})"
         kept = f"at most {min(self.max_groups, self.groups):,} of {groups}"
-        return f"one person (with {rows} in each of {kept})"
+        return f"one person (with {rows} in a group, in {kept})"
 
 
 RECORD = Unit()

@@ -16,6 +16,7 @@ from soundsum import notebook
 from soundsum.arithmetic import words
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import number
+from soundsum.data.keys import is_missing
 from soundsum.data.records import Missing
 from soundsum.planner import Scheme
 from soundsum.privacy.cost import Cost
@@ -250,6 +251,9 @@ class Release(Framed):
             raise OverflowError(f"the {self.statistic} is {BEYOND}")
         return nearest_float(self.exact)
 
+    def __bool__(self) -> bool:
+        raise TypeError("a release is neither true nor false: compare r.value with a number, or write r is not None")
+
     def __int__(self) -> int:
         return int(self.exact)
 
@@ -296,7 +300,7 @@ class Release(Framed):
 
     def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
         """The same as exact numbers."""
-        if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
+        if not isinstance(confidence, Real | Decimal) or is_missing(confidence) or not 0 < confidence < 1:
             raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
         return self.estimator.interval(self.noisy, confidence)
 

@@ -6,6 +6,7 @@ but never let one out unpaid. The table is read once, whatever is asked of it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,9 +52,7 @@ def carry_out(
     `names` are what somebody calls them, for the ledger.
     """
     if budget is not None and not isinstance(budget, Budget):
-        raise TypeError(
-            f"budget={shown(budget)} is not a budget; give ss.Budget(epsilon=...), or with path= one in a file"
-        )
+        raise TypeError(f"budget={shown(budget)} is not a budget; give {say_budget(budget)}")
     asked = describe(tasks, rows, names)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
@@ -153,3 +152,10 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
         return columns
     each = {column: [name for name in entries for _ in cells.names] for column, entries in columns.items()}
     return {**each, cells.heading: cells.names * len(names)}
+
+
+def say_budget(given: Any) -> str:
+    """How a budget is made, of a path the one in that ledger."""
+    if isinstance(given, str | os.PathLike):
+        return f"ss.Budget(path={shown(os.fspath(given))}), or with epsilon= too to make it"
+    return "ss.Budget(epsilon=...), or with path= one in a file"

@@ -28,7 +28,7 @@ from soundsum.engines import Engine, Totals, open_engine
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release
-from soundsum.releases.pipeline import carry_out, make_charge
+from soundsum.releases.pipeline import carry_out, make_charge, say_budget
 from soundsum.releases.planning import Plan
 from soundsum.releases.schema import ColumnSchema, find_groups, require_schema
 from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
@@ -112,7 +112,7 @@ class Private:
         engine: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
-            raise TypeError(f"budget={shown(budget)}: a private table has a budget; give ss.Budget(epsilon=...)")
+            raise TypeError(f"budget={shown(budget)}: a private table has a budget; give {say_budget(budget)}")
         if privacy_unit is not None and not isinstance(privacy_unit, str):
             raise TypeError("privacy_unit= names the column of ids; an owner's table has one for every query")
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":

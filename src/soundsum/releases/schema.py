@@ -13,7 +13,7 @@ from soundsum.data.keys import Groups
 from soundsum.data.moments import second_of
 from soundsum.data.periods import ANY, Period, is_aware
 from soundsum.data.schemas import Keyed, Schema, require
-from soundsum.problem import Problem
+from soundsum.problem import read_bound, say_swapped
 from soundsum.shown import shown
 
 By = str | Period
@@ -46,6 +46,12 @@ class ColumnSchema:
             said = {"categories": said}
         elif not isinstance(said, Mapping):
             said = {"type": said}
+        if isinstance(said.get("type"), tuple) and len(said["type"]) == 2:
+            low, high = map(shown, said["type"])
+            raise TypeError(
+                f"{shown(said['type'])} is not a type; give bounds with one, ('float64', {low}, {high}), or by name, "
+                f"{{'lower': {low}, 'upper': {high}}}"
+            )
         for name in said:
             if name not in ("type", "categories", "lower", "upper"):
                 raise ValueError(f"{shown(name)} is not known; give type, categories, lower and upper")
@@ -65,7 +71,10 @@ class ColumnSchema:
         given = [bound for bound in (self.lower, self.upper) if bound is not None]
         seconds = [second for bound in given if (second := second_of(bound, ANY)) is not None]
         if len(seconds) < len(given):
-            Problem("float64", given[0], given[-1])  # refuses what are none
+            named = {"lower": self.lower, "upper": self.upper}
+            low, *high = [read_bound(name, bound) for name, bound in named.items() if bound is not None]
+            if high and low > high[0]:
+                raise ValueError(say_swapped(low, high[0]))
         elif seconds and seconds[0] > seconds[-1] and is_aware(given[0]) == is_aware(given[-1]):
             raise ValueError(f"lower={shown(self.lower)} is after upper={shown(self.upper)}; swap them")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,7 +18,7 @@ from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
 from soundsum.data.paths import name_source
 from soundsum.data.period_groups import Periods
-from soundsum.data.periods import Period
+from soundsum.data.periods import SPELLED, Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
@@ -45,6 +46,9 @@ WHAT_STATISTICS = (
 )
 
 
+SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(\s*(.+?)\s*\)")
+
+
 @dataclass(frozen=True)
 class Setting:
     """What holds for every statistic of a release."""
@@ -66,7 +70,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
-            raise ValueError(f'missing={shown(self.missing)} is neither "zero" nor "drop"')
+            raise ValueError(f'missing={shown(self.missing)} is neither "zero" nor "drop"; give one of these')
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
@@ -99,6 +103,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
     engine = open_engine(data, beside, setting.table, setting.engine)
     schema = engine.schema
+    _refuse_spelled_periods(several, schema)
     if isinstance(by, list | tuple):
         _require_columns(by, schema)
     if setting.types and isinstance(schema, Keyed):
@@ -231,9 +236,21 @@ def _require_columns(by: Sequence[Any], schema: Schema) -> None:
     absent = [one for one in columns if one not in names] if isinstance(by, list) else []
     if absent:
         raise ValueError(
-            f"by= names columns of the table, and {shown(absent[0])} is none of them; {list_names(schema, names)} "
-            "(values go with data that is one column)"
+            f"by= names columns of the table, and {shown(absent[0])} is none of them; "
+            f"{list_names(schema, names, absent[0])} (values go with data that is one column)"
         )
+
+
+def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:
+    """Refuses a period as the command line spells it, where no column is called so."""
+    for name in by:
+        found = SPELLED_PERIOD.fullmatch(name) if isinstance(name, str) and name not in schema.names else None
+        if found is not None:
+            kind, column = found[1], found[2].strip("'\"")
+            raise ValueError(
+                f"no column is called {shown(name)}; give {kind}s as by=ss.{kind}({column!r}, first, last), "
+                f"each such as {SPELLED[kind]!r}"
+            )
 
 
 def _repeated(names: list[Any]) -> Any:

@@ -61,6 +61,9 @@ class Releases(Framed, Mapping[Any, Release]):
     def __len__(self) -> int:
         return len(self._noisy[0])
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_say_whose("Releases", name, "each group has one", "releases['a']"))
+
     @property
     def facts(self) -> Facts:
         """What is the same for every group."""
@@ -206,6 +209,9 @@ class Several(Framed, tuple[Release | Releases, ...]):
     def __getnewargs__(self) -> tuple[Any, ...]:  # for pickle
         return tuple(self), self.names
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_say_whose("Several", name, "each statistic has one", "several[0]"))
+
     @overload  # type: ignore[override]
     def __getitem__(self, which: int | str) -> Release | Releases: ...
     @overload
@@ -274,3 +280,10 @@ def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
     columns = ([x for _, panel in several for x in getattr(panel, which)] for which in ("values", "low", "high"))
     title = f"Private {first.measured}: {', '.join(name for name, _ in several)}"
     return Panel(title, first.measured, names, *columns)
+
+
+def _say_whose(kind: str, name: str, who: str, example: str) -> str:
+    """What is wrong with asking many releases for what each of them has."""
+    if name.startswith("_") or not hasattr(Release, name):
+        return f"{kind!r} object has no attribute {name!r}"
+    return f"{kind} has no {name}, as {who}: {example}.{name}; to_arrow() and to_pandas() have all values"

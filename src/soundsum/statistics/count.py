@@ -24,7 +24,7 @@ class Counted(Statistic):
 
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
-        return "rows without a value left out" if missing == "drop" else "rows without a value count too"
+        return f"rows with missing values {'left out' if missing == 'drop' else 'counted'}"
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps | None:

@@ -61,7 +61,9 @@ class Histogram(Counted):
             found = "none of them is given" if not given else f"{' and '.join(given)} are given"
             raise ValueError(f"a histogram has edges or bins, for numbers, or categories, and {found}; give one")
         if self.bins is None and (self.lower is not None or self.upper is not None):
-            raise ValueError("lower and upper go with bins=; edges and categories say themselves what they reach")
+            raise ValueError(
+                "lower and upper go with bins=; edges and categories have ends of their own, so leave lower and upper out"
+            )
         edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
         if edges is None:
             return Categories(Groups(self.categories, "categories"))
@@ -83,7 +85,7 @@ class Histogram(Counted):
 
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
-        return "rows without a value in no cell"
+        return "rows with missing values left out"
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:
@@ -146,15 +148,24 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
 
 
+def _say_meant(edges: Any) -> str:
+    """What to give in place of edges that are none, by what they are."""
+    if isinstance(edges, str):
+        return f"give numbers going up, such as [0, 10, 20], or if it is a column, column={shown(edges)}"
+    if type(edges) is int:
+        return f"for cells of equal width give bins={edges}, with lower= and upper="
+    if isinstance(edges, list | tuple) and all(isinstance(edge, str) for edge in edges):
+        return f"give categories={shown(edges)}, or numbers going up, such as [0, 10, 20]"
+    return "give them going up, such as [0, 10, 20]"
+
+
 def _check_edges(edges: Sequence[Any]) -> list[int | float]:
     try:
         points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"edges={shown(edges)} are not a list of numbers; give them going up, such as [0, 10, 20]"
-        ) from None
+        raise ValueError(f"edges={shown(edges)} are not a list of numbers; {_say_meant(edges)}") from None
     if any(not a < b for a, b in pairwise(points)):
-        raise ValueError(f"edges={shown(edges)}: edges go up, without repeats")
+        raise ValueError(f"edges={shown(edges)}: edges go up, without repeats; give them so, such as [0, 10, 20]")
     if len(points) < 2:
         raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
     return points

@@ -26,7 +26,7 @@ from soundsum.methods.steps import RecordSteps, steps_from_zero
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.units import Norms, Unit
-from soundsum.problem import Problem
+from soundsum.problem import Problem, say_swapped
 from soundsum.registry import Registry
 from soundsum.shown import shown
 
@@ -157,6 +157,8 @@ class Bounded(Statistic):
             raise ValueError(self._say_no_bounds())
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
         kind, worth = schema.type(self.column, dtype)
+        if not is_special(lower) and not is_special(upper) and lower > upper:  # said in people's units
+            raise ValueError(say_swapped(Fraction(lower), Fraction(upper)))
         if worth != 1:  # of decimals: bounds are counted in last digits, as records are
             lower, upper = (x if is_special(x) else Fraction(x) / worth for x in (lower, upper))
         size = self.size

@@ -39,15 +39,16 @@ def verify(
     0
     """
     start = time.monotonic()
+    only = None if only is None else list(only)
     wanted = None if only is None else frozenset(only)
+    known = [*METHODS, gradients.LABEL]
+    if unknown := [name for name in only or () if name not in known]:
+        raise ValueError(f"only={shown(unknown[0])}: there is no such method; there are {', '.join(known)}")
     todo: list[Turn | KahanTurn | ClipTurn] = [*turns(quick, wanted)]
     if wanted is None or "kahan" in wanted:
         todo += kahan.turns(quick)
     if wanted is None or gradients.LABEL in wanted:
         todo += gradients.turns(quick)
-    if not todo:
-        names = ", ".join([*METHODS, gradients.LABEL])
-        raise ValueError(f"only={shown(sorted(wanted or ()))}: there is no such method; there are {names}")
     results: list[list[Result]] = [[] for _ in todo]
 
     def note(done: int) -> None:

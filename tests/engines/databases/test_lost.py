@@ -69,7 +69,7 @@ def test_what_is_refused_before_a_job_runs(spark):
     deep = frame.selectExpr("CAST(1 AS decimal(38, 20)) AS deep", "x", "x AS X")
     for data, options, words in (
         (frame, {"column": "y"}, "column 'y' is not in the table"),
-        (frame, {"column": "word"}, "column 'word' is string, not numbers"),
+        (frame, {"column": "word"}, "column 'word' is text, not numbers"),
         (frame, {"column": "many"}, "column 'many' is array<int>, not numbers"),
         (frame, {"column": "x", "method": "kahan", "max_size": 9}, "not one that spark can run"),
         (frame, {"column": "x", "table": "t"}, "leave it out"),

@@ -92,7 +92,7 @@ class TestRefusedBeforeAnythingIsCharged:
             ("absent", "cost", {}, "no table 'absent' in the schema 'public'"),
             ("visits; --", "cost", {}, "no table"),
             ("visits", "price", {}, "column 'price' is not in the table"),
-            ("visits", "ward", {}, "column 'ward' is string, not numbers"),
+            ("visits", "ward", {}, "column 'ward' is text, not numbers"),
             ("odd", "note", {}, "column 'note' is json, not numbers"),
             ("odd", "many", {}, "numeric of any scale"),
             ("odd", "wide", {}, r"numeric\(50,2\), not numbers"),

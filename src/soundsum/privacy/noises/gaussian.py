@@ -33,7 +33,9 @@ class Gaussian(Noise):
             return None, Fraction(0), positive("rho", rho)
         checked = positive("delta", delta)
         if checked >= 1:
-            raise ValueError(f"delta={shown(delta)}: a delta is below 1, and far below in practice")
+            raise ValueError(
+                f"delta={shown(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
+            )
         return positive("epsilon", epsilon), checked, None
 
     @classmethod
