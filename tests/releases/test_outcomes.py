@@ -128,7 +128,7 @@ class TestNumbers:
         many = ss.count({"k": names}, 1, by="k", groups=names)
         lines = [line.split() for line in repr(many).splitlines()]
         assert lines[0] == ["<count", "by", "k,", "48", "groups"]
-        assert lines[1] == ["group", "value", "95%", "interval"]
+        assert lines[1] == ["k", "value", "95%", "interval"]
         assert [line[0] for line in lines[2:13]] == [*names[:5], "...", *names[-5:]]
         assert lines[7] == ["...", "38", "more"]
         assert lines[2][1:] == ["1", "-2", "to", "4"]
@@ -151,6 +151,15 @@ class TestNumbers:
         ):
             assert said in " ".join(repr(outcome).split())
             assert said in outcome._repr_html_()
+        held = ss.count(TABLE, 1, privacy_unit="dept", max_rows=2)
+        assert "95% interval for the count, with each person held to their limits: " in repr(held)
+
+    def test_columns_of_a_table_are_called_what_groups_are_by(self):
+        by_age = ss.sum(TABLE, 0, 9, 1, column="pay", by=["dept", "age"], groups=[["a"], [30]])
+        assert by_age.headings == ["dept", "age"]
+        assert ss.histogram(TABLE, [0, 9], 1, column="pay", **BY).headings == ["dept", "cell"]
+        assert repr(ss.sum([1.0], 0, 9, 1, by=["x"], groups=["x"])).startswith("<sum by group, 1 group\n  group  value")
+        assert ss.sum(TABLE, 0, 9, 1, column="pay", **BY).to_arrow().column_names[0] == "group"
 
     def test_groups_are_found_as_they_are_printed(self):
         cells = ss.histogram(TABLE, [0, 40, 1000], 1, column="age", by="dept", groups=["a", "b"])

@@ -68,8 +68,9 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def headings(self) -> list[str]:
-        """What the columns are called that name a group."""
-        return list(self._columns)
+        """What the columns that name a group are of, to read: those of the table, periods of them, or cells."""
+        names = list(self._columns)
+        return [*self._facts.grouped_by, *names[len(self._facts.grouped_by) :]]
 
     def labels(self, group: Any) -> list[str]:
         """The name of a group, in words, by column; a cell of a histogram is named by its edges."""
@@ -179,7 +180,7 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def _title(self) -> str:
-        entry = self.headings[0] if len(self.headings) == 1 else "group"
+        entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
         entries = f"{len(self):,} {entry if len(self) == 1 else PLURALS.get(entry, f'{entry}s')}"
         return f"{self._facts.title}, {entries}"
 
