@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import re
+from typing import NamedTuple
 
-SAID = re.compile(
-    r"(?P<what>.+?) from (?P<source>.+?)(?:, \w+ in \[[^]]*\])?(?:, [\d,]+ rows)?(?:, at most [\d,]+ rows)?"
-    r"(?P<rows>(?:, by .+?)?(?:, where .+?)?), [^,]+(?:,\d{3})*, protecting .+, \w+ neighbours"
-    r"(?:, [\d/]+ of the cost)?(?:, called (?P<name>.*))?",
-    re.DOTALL,
-)
+
+class Asked(NamedTuple):
+    """One statistic of a charge: with the name it was given, of what, from which table, and of which rows."""
+
+    what: str
+    source: str
+    rows: str
+
+    @classmethod
+    def read(cls, text: str) -> Asked | None:
+        """Takes apart what a ledger says; None for what was not said in this way."""
+        asked, of, unit = text.partition(", protecting ")
+        what, taken, rest = asked.partition(" from ")
+        if not of or not taken:
+            return None
+        about = rest.rpartition(", ")[0]  # without how missing values counted
+        places = [place for word in (", by ", ", where ") if (place := about.find(word)) >= 0]
+        rows = about[min(places) + 1 :] if places else ""
+        name = unit.partition(" neighbours")[2].partition("called ")[2]
+        return cls(f"{name}: {what}" if name else what, rest.partition(", ")[0], rows)
 
 
 def abbreviate(what: str, with_source: bool = False) -> str:
@@ -20,11 +34,9 @@ def abbreviate(what: str, with_source: bool = False) -> str:
     ...            "protecting one record, symmetric neighbours")
     'total: sum of pay; count; all by dept'
     """
-    found = [SAID.fullmatch(one) for one in what.split("; ")]
-    said = [one.groupdict() for one in found if one is not None]
+    found = [Asked.read(one) for one in what.split("; ")]
+    said = [one for one in found if one is not None]
     if len(said) < len(found):
         return what
-    each = [one["what"] if one["name"] is None else f"{one['name']}: {one['what']}" for one in said]
-    source = f" from {said[0]['source']}" if with_source else ""
-    common = source + said[0]["rows"].replace(", ", " ", 1)
-    return f"{'; '.join(each)}{'; all' if common and len(each) > 1 else ''}{common}"
+    common = (f" from {said[0].source}" if with_source else "") + said[0].rows
+    return f"{'; '.join(one.what for one in said)}{'; all' if common and len(said) > 1 else ''}{common}"
