@@ -377,3 +377,9 @@ def test_events_tell_noisy_outputs_apart():
     assert not Event("below", Fraction(5))(math.nan)
     assert Event("infinite")(-math.inf)
     assert not Event("nan")(0.0)
+
+
+def test_an_attack_is_a_line():
+    shown = repr(ss.attack("rounding", dtype="float64"))
+    assert shown == "<rounding on float64, 17 records, 1 apart under hamming: iterated moves by 16 times the ideal>"
+    assert repr(ss.attack("special_values")).endswith(": iterated tells them apart>")

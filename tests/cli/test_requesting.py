@@ -92,7 +92,7 @@ def test_a_ledger_names_what_a_request_names_in_a_line_or_two(folder, monkeypatc
 
 def in_words(shown):
     """What a table of charges says in its column in the middle."""
-    return " ".join(shown.replace("epsilon = 2,000", "").split())
+    return " ".join(shown.replace("epsilon = 1000 ", "").split())
 
 
 def test_the_example_in_the_help_is_a_request(folder):

@@ -39,6 +39,19 @@ def test_every_page_fits_asks_for_nothing_elsewhere_and_complains_of_nothing(tab
     assert found == {}
 
 
+@pytest.mark.parametrize("width, cut", [(1280, ".highlight-sh pre, .highlight-python pre"), (390, ".highlight-sh pre")])
+def test_no_line_of_code_is_cut(tab, site, width, cut):
+    """On a phone Python scrolls, as it would be hard to read in pieces."""
+    found = {}
+    for name in ("index", "tutorial", "owners", "maintainers", "researchers", "comparison", "requests", "budget"):
+        tab.look(width)
+        tab.open(site / f"{name}.html")
+        beyond = f"[...document.querySelectorAll('{cut}')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        if tab.evaluate(beyond):
+            found[name] = tab.evaluate(beyond)
+    assert found == {}
+
+
 def test_what_the_browser_sees_would_be_noticed(tab, site, tmp_path):
     odd = tmp_path / "odd.html"
     odd.write_text('<article><p style="width: 3000px">x</p></article><script>missing()</script>')

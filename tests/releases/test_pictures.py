@@ -213,7 +213,11 @@ def test_months_are_along_an_axis_of_time_with_a_line_for_each_other_group():
     assert points.get_ydata().tolist() == [one.value for one in by_month.values()]
     both = ss.count(WIDE, 1, by=["d", MONTHS], groups=[["b", LONG], None])
     axes = both.plot()
-    assert labels(axes.get_legend().get_texts()) == ["b", LONG]
+    assert labels(axes.get_legend().get_texts()) == ["b", "a department with a long na..."]
+    figure = axes.figure
+    figure.savefig(io.BytesIO())
+    legend = axes.get_legend().get_window_extent()
+    assert axes.get_window_extent().x1 < legend.x0 < legend.x1 <= figure.bbox.x1  # covers nothing, and is not cut
     assert axes.containers[1].lines[0].get_ydata().tolist() == [both[LONG, month].value for month in by_month]
     many = ss.count(WIDE, 1, by=["k", ss.year("day", 2024, 2024)], groups=[WIDE["k"][:11], None]).plot()
     assert labels(many.get_yticklabels())[0] == "group 0, 2024"

@@ -210,6 +210,10 @@ class Attack:
         """The attack in words and numbers: what the datasets are, what they should do to a sum, and what they do."""
         return layout(self._title, self._facts())
 
+    def __repr__(self) -> str:
+        moved = "tells them apart" if self.predicted is None else f"moves by {times(self.ratio)} the ideal"
+        return f"<{self._title}, {self.distance} apart under {self.problem.relation}: {self.aimed_at} {moved}>"
+
     def _repr_html_(self) -> str:
         return notebook.table(self._facts(), caption=self._title)
 

@@ -5,11 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Brief(NamedTuple):
+class Asked(NamedTuple):
+    """One statistic of a charge: with the name it was given, of what, from which table, and of which rows."""
+
     what: str
     source: str
     rows: str
-    name: str
+
+    @classmethod
+    def read(cls, text: str) -> Asked | None:
+        """Takes apart what a ledger says; None for what was not said in this way."""
+        asked, of, unit = text.partition(", protecting ")
+        what, taken, rest = asked.partition(" from ")
+        if not of or not taken:
+            return None
+        about = rest.rpartition(", ")[0]  # without how missing values counted
+        places = [place for word in (", by ", ", where ") if (place := about.find(word)) >= 0]
+        rows = about[min(places) + 1 :] if places else ""
+        name = unit.partition(" neighbours")[2].partition("called ")[2]
+        return cls(f"{name}: {what}" if name else what, rest.partition(", ")[0], rows)
 
 
 def abbreviate(what: str, with_source: bool = False) -> str:
@@ -20,23 +34,9 @@ def abbreviate(what: str, with_source: bool = False) -> str:
     ...            "protecting one record, symmetric neighbours")
     'total: sum of pay; count; all by dept'
     """
-    found = [_read(one) for one in what.split("; ")]
+    found = [Asked.read(one) for one in what.split("; ")]
     said = [one for one in found if one is not None]
     if len(said) < len(found):
         return what
-    each = [f"{one.name}: {one.what}" if one.name else one.what for one in said]
-    source = f" from {said[0].source}" if with_source else ""
-    common = source + (f" {said[0].rows}" if said[0].rows else "")
-    return f"{'; '.join(each)}{'; all' if common and len(each) > 1 else ''}{common}"
-
-
-def _read(text: str) -> Brief | None:
-    """One statistic; None for a text that is not about one."""
-    asked, protecting, promised = text.rpartition(", protecting ")
-    first, *more = asked.split(", ")
-    what, from_, source = first.partition(" from ")
-    if not protecting or not from_ or not more:
-        return None
-    begin = next((i for i, one in enumerate(more) if one.startswith(("by ", "where "))), len(more))
-    rows = ", ".join(more[begin:-1])  # the last says how missing values count
-    return Brief(what, source, rows, promised.partition(", called ")[2])
+    common = (f" from {said[0].source}" if with_source else "") + said[0].rows
+    return f"{'; '.join(one.what for one in said)}{'; all' if common and len(said) > 1 else ''}{common}"

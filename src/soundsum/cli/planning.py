@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -45,26 +46,38 @@ def show_plans(
     elif as_json:
         typer.echo(json.dumps([p.to_json() for p in plans(problem)], indent=2))
     else:
-        Console().print(_table(plans(problem)))
+        every = plans(problem)
+        console = Console()
+        console.print(_table(every))
+        for line in _list_refused(every, console.width):
+            console.print(line, style="dim", highlight=False, markup=False)
+
+
+def _list_refused(every: Sequence[Plan], width: int) -> Iterator[str]:
+    """Methods that do not apply, and why; those for the same reasons together, at the width of the screen."""
+    refused: dict[tuple[str, ...], list[str]] = {}
+    for p in every:
+        if p.unmet:
+            refused.setdefault(p.unmet, []).append(p.method)
+    if refused:
+        yield "  These do not apply:"
+    for reasons, methods in refused.items():
+        said = f"{', '.join(methods)}: {'; '.join(reasons)}"
+        yield from textwrap.wrap(said, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
 
 
 def _table(every: Sequence[Plan]) -> Table:
-    """Every method, what it costs and what it needs; methods refused for the same reasons in one row."""
+    """Every method that applies, and what it costs."""
     problem = every[0].problem
     table = Table(title=f"{problem}\nideal sensitivity {number(problem.ideal)}", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("method")
     table.add_column("sensitivity", justify="right", no_wrap=True)
     table.add_column("ratio", justify="right", no_wrap=True)
-    table.add_column("how, or why not")
-    refused: dict[tuple[str, ...], list[str]] = {}
+    table.add_column("how")
     for p in every:
-        if p.unmet:
-            refused.setdefault(p.unmet, []).append(p.method)
-        else:
+        if not p.unmet:
             how = " -> ".join(p.steps) + ("" if p.modulus is None else f", modulo 2^{floor_log2(p.modulus)}")
             table.add_row(f"[bold]{p.method}[/bold]", number(p.sensitivity), ratio(p.ratio), how)
-    for reasons, methods in refused.items():
-        table.add_row(f"[dim]{', '.join(methods)}[/dim]", "", "", f"[dim]{'; '.join(reasons)}[/dim]")
     return table
 
 

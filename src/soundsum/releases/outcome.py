@@ -32,6 +32,9 @@ from soundsum.statistics.task import describe_task
 
 BEYOND = "beyond a float, so .value is inf: use .exact"
 
+UNNAMED = "by"
+"""What a column of groups is called that was given beside the data, as values."""
+
 PARTS = {"sum of c": "sum about the middle of the bounds", "sum of c^2": "sum of squares about it"}
 """Parts whose names in a certificate are those of the proof, to read."""
 
@@ -85,11 +88,15 @@ class Facts:
     def title(self) -> str:
         """What was asked, to read: the statistic, its column and what it is by."""
         origin = self.origin
-        by = ", ".join(origin.by) if isinstance(origin.by, list) else origin.by
-        return (
-            f"{self.claim.kind.name}{'' if origin.column is None else f' of {origin.column}'}"
-            f"{'' if by is None else f' by {by}'}{'' if origin.where is None else f' where {origin.where}'}"
-        )
+        of = "" if origin.column is None else f" of {origin.column}"
+        by = f" by {', '.join(self.grouped_by)}" if self.grouped_by else ""
+        return f"{self.claim.kind.name}{of}{by}{'' if origin.where is None else f' where {origin.where}'}"
+
+    @property
+    def grouped_by(self) -> list[str]:
+        """The columns or periods that groups are of; values that were given without a name are just groups."""
+        by = [self.origin.by] if isinstance(self.origin.by, str) else self.origin.by or []
+        return ["group" if name == UNNAMED else name for name in by]
 
     @property
     def heading(self) -> str:
@@ -112,7 +119,8 @@ class Facts:
         kind = self.claim.kind
         lower, upper = map(words.bound, self.claim.given_bounds)
         clamped = f" of values clamped to [{lower}, {upper}]" if issubclass(kind, Bounded) else ""
-        return f"the {self._entry}{clamped}"
+        limits = ", with each person held to their limits" if self.claim.plan.unit.caps else ""
+        return f"the {self._entry}{clamped}{limits}"
 
 
 @dataclass(frozen=True)

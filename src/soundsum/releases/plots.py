@@ -53,7 +53,7 @@ class Panel:
 
     @property
     def labels(self) -> list[str]:
-        return [textwrap.shorten(name, MOST_OF_A_NAME, placeholder="...") for name in self.names]
+        return [_shorten(name, MOST_OF_A_NAME) for name in self.names]
 
     @property
     def indent(self) -> int:
@@ -119,12 +119,12 @@ def _draw_over_time(axes: Any, panel: Panel, measured: str) -> None:
         values, low, high = ([column[i] for i in own] for column in (panel.values, panel.low, panel.high))
         shape = {"fmt": "o-" if len(set(series)) > 1 else "o", "markersize": 4 if few else 2, "linewidth": 1}
         days = [moments[i] for i in own]
-        axes.errorbar(days, values, yerr=_reach(values, low, high), capsize=2 * few, label=one, **shape)
+        axes.errorbar(days, values, yerr=_reach(values, low, high), capsize=2 * few, label=_shorten(one, 30), **shape)
     _write_numbers(axes.yaxis)
     axes.tick_params(axis="x", labelrotation=30)
     axes.set_ylabel(measured)
     if panel.series is not None:
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))  # beside what it would cover
 
 
 def _draw_list(axes: Any, panel: Panel, measured: str) -> None:
@@ -137,6 +137,10 @@ def _draw_list(axes: Any, panel: Panel, measured: str) -> None:
     axes.set_ylim(len(places) - 0.5, -0.5)
     _write_numbers(axes.xaxis)
     axes.set_xlabel(measured)
+
+
+def _shorten(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def _write_numbers(axis: Any) -> None:

@@ -16,6 +16,7 @@ from functools import wraps
 from threading import Thread
 from typing import Any, TypeVar, cast
 
+from soundsum import notebook
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
 from soundsum.data.boundary import SENTENCE, ReadFailed
@@ -147,8 +148,19 @@ class Private:
         return dict(self._schema)
 
     def __repr__(self) -> str:
-        columns = ", ".join(f"{name}: {column}" for name, column in self._schema.items())
-        return f"Private({self._binding}; {{{columns}}}; {self._budget!r})"
+        lines = notebook.lines([(f"{heading}:", said) for heading, said in self._facts()], ())
+        return "\n".join([f"<private table about {self._binding}", *(f"  {line}" for line in lines)]) + ">"
+
+    def _repr_html_(self) -> str:
+        return notebook.table(self._facts(), caption=f"Private table about {self._binding}")
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What analysts may know: the schema, how much of a person counts by default, and what is left to spend."""
+        caps = self._setting.unit(self._setting.max_groups).caps
+        columns = [(name, str(column)) for name, column in self._schema.items()]
+        budget = self._budget
+        closed = "; closed after failed reads" if budget.is_closed else ""
+        return [*columns, *([("by default", caps)] if caps else []), ("budget", f"{budget.left} left{closed}")]
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a private table is not copied or pickled: its data stays where it is")

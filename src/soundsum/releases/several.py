@@ -19,7 +19,7 @@ from soundsum.releases.plots import Panel
 from soundsum.shown import shown
 
 PLURALS = {"category": "categories"}
-MOST_LINES, MOST_ROWS = 10, 60
+MOST_LINES, MOST_ROWS = 12, 60
 """Groups that are written out, of a terminal's lines and a notebook's rows; of more, the first and the last."""
 
 
@@ -71,8 +71,9 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def headings(self) -> list[str]:
-        """What the columns are called that name a group."""
-        return list(self._columns)
+        """What the columns that name a group are of, to read: those of the table, periods of them, or cells."""
+        names = list(self._columns)
+        return [*self._facts.grouped_by, *names[len(self._facts.grouped_by) :]]
 
     def labels(self, group: Any) -> list[str]:
         """The name of a group, in words, by column; a cell of a histogram is named by its edges."""
@@ -156,13 +157,13 @@ class Releases(Framed, Mapping[Any, Release]):
         return {"releases": [release.to_dict() for release in self.values()]}
 
     def __repr__(self) -> str:
-        groups, half = list(self), MOST_LINES // 2
+        groups, half = list(self), MOST_LINES // 2 - 1
         many = len(groups) > MOST_LINES
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         names = len(self.headings)
         lines = notebook.lines([[*self.headings, "value", "95% interval"], *rows], {names, names + 1})
         if many:
-            lines.insert(1 + half, f"... {len(groups) - MOST_LINES:,} more")
+            lines.insert(1 + half, f"... {len(groups) - 2 * half:,} more")
         facts = textwrap.wrap(self._facts_in_words, 78, break_on_hyphens=False)
         return "\n".join([f"<{self._title}", *(f"  {line}" for line in [*lines, *facts])]) + ">"
 
@@ -182,7 +183,7 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def _title(self) -> str:
-        entry = self.headings[0] if len(self.headings) == 1 else "group"
+        entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
         entries = f"{len(self):,} {entry if len(self) == 1 else PLURALS.get(entry, f'{entry}s')}"
         return f"{self._facts.title}, {entries}"
 
