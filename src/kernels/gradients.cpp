@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "environment.hpp"
 #include "parallel.hpp"
@@ -19,8 +20,9 @@ constexpr std::size_t chunk = 512;
 // the processor to see them coming.
 constexpr std::size_t strip = 16384;
 
-// Columns between two requests for what is added next: a processor does not see by itself which row comes after this one.
-constexpr std::size_t piece = 256;
+// Rows that are added in one loop, as long as there are so many: their sum stays in a register, and a processor that waits for
+// one of them reads ahead in the others.
+using Together = std::index_sequence<8, 4, 1>;
 
 // Rows that are added in 31 bits before they go to 64: |q| <= K < 2^25.
 constexpr std::size_t rows_in_31_bits = 32;
@@ -36,6 +38,7 @@ SOUNDSUM_INLINE std::uint32_t magnitude_bits(float x) { return std::bit_cast<std
 SOUNDSUM_INLINE std::uint64_t magnitude_bits(double x) { return std::bit_cast<std::uint64_t>(x) & 0x7fffffffffffffffu; }
 template <class T, class Bits> SOUNDSUM_INLINE std::uint64_t double_bits(Bits bits) { return std::bit_cast<std::uint64_t>(double{load(std::bit_cast<T>(bits))}); }
 
+// The product with a power of two is exact, or so small that the integer is 0: fused with the addition it gives the same.
 template <bool Small, class T> SOUNDSUM_INLINE std::int32_t rounded(T value, double scale) {
     const auto x = load(value);
     if constexpr (Small && std::is_same_v<decltype(x), const float>) {
@@ -72,28 +75,37 @@ template <class T> SOUNDSUM_INLINE void measure_chunk(const T* x, std::size_t n,
 }
 
 // floor(2 r m / 2^32) is floor(r m / 2^31), and the floor of that over 2^h is the floor of the whole.
-template <bool Small, bool Clip, class T>
-SOUNDSUM_INLINE void add_row(const T* x, std::size_t n, double scale, std::int32_t m, int h, std::int32_t* sum) {
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::int32_t r = rounded<Small>(x[i], scale);
-        if constexpr (Clip)
-            sum[i] += (static_cast<std::int32_t>((std::int64_t{r * 2} * m) >> 32) >> h) + static_cast<std::int32_t>(static_cast<std::uint32_t>(r) >> 31);
-        else
-            sum[i] += r;
-    }
+template <bool Small, bool Clip, class T> SOUNDSUM_INLINE std::int32_t clipped(T x, double scale, std::int32_t m, int h) {
+    const std::int32_t r = rounded<Small>(x, scale);
+    if constexpr (!Clip) return r;
+    return (static_cast<std::int32_t>((std::int64_t{r * 2} * m) >> 32) >> h) + static_cast<std::int32_t>(static_cast<std::uint32_t>(r) >> 31);
 }
-template <class T>
-SOUNDSUM_INLINE void add_chunk(const T* x, const T* next, std::size_t n, double scale, std::uint64_t top, std::int32_t m, int h, std::int32_t* sum) {
-    const bool is_small = std::bit_cast<double>(top) * scale < small;
-    for (std::size_t from = 0; from < n; from += piece) {
-        const std::size_t size = std::min(piece, n - from);
-        for (std::size_t i = from; i < from + size; i += 64 / sizeof(T)) __builtin_prefetch(next + i, 0, 2);  // to the second level
-        if (is_small && m) add_row<true, true>(x + from, size, scale, m, h, sum + from);
-        else if (is_small) add_row<true, false>(x + from, size, scale, m, h, sum + from);
-        else if (m) add_row<false, true>(x + from, size, scale, m, h, sum + from);
-        else add_row<false, false>(x + from, size, scale, m, h, sum + from);
-    }
+
+// Rows that are added in the same way: whether all their integers are small, and whether they are clipped.
+template <class T> struct Rows {
+    std::vector<const T*> x;
+    std::vector<double> scale;
+    std::vector<std::int32_t> m, h;
+    void clear() { x.clear(), scale.clear(), m.clear(), h.clear(); }
+};
+template <bool Small, bool Clip, class T, std::size_t... I>
+SOUNDSUM_INLINE void add_rows(const Rows<T>& rows, std::size_t first, std::size_t n, std::int32_t* sum, std::index_sequence<I...>) {
+    const T* const x[] = {rows.x[first + I]...};
+    const double scale[] = {rows.scale[first + I]...};
+    const std::int32_t m[] = {rows.m[first + I]...}, h[] = {rows.h[first + I]...};
+    for (std::size_t j = 0; j < n; ++j) sum[j] += (clipped<Small, Clip>(x[I][j], scale[I], m[I], h[I]) + ...);
 }
+template <bool Small, bool Clip, class T, std::size_t... Width>
+SOUNDSUM_INLINE void add_all(const Rows<T>& rows, std::size_t n, std::int32_t* sum, std::index_sequence<Width...>) {
+    std::size_t first = 0;
+    const auto add = [&]<std::size_t W>(std::index_sequence<W>) SOUNDSUM_LAMBDA_INLINE {
+        for (; first + W <= rows.x.size(); first += W) add_rows<Small, Clip>(rows, first, n, sum, std::make_index_sequence<W>{});
+    };
+    (add(std::index_sequence<Width>{}), ...);
+}
+
+// To start a thread takes as long as tens of thousands of numbers; most of a model's tensors have fewer.
+unsigned worthwhile(unsigned threads, std::size_t numbers) { return static_cast<unsigned>(std::clamp<std::size_t>(numbers >> 16, 1, threads)); }
 
 }  // namespace
 
@@ -102,9 +114,11 @@ SOUNDSUM_INLINE void add_chunk(const T* x, const T* next, std::size_t n, double 
                                          std::uint64_t* high) {                                                             \
         measure_chunk(x, n, scale, top, low, high);                                                                         \
     }                                                                                                                       \
-    SOUNDSUM_VERSIONS void add_block(const T* x, const T* next, std::size_t n, double scale, std::uint64_t top,             \
-                                     std::int32_t m, int h, std::int32_t* sum) {                                            \
-        add_chunk(x, next, n, scale, top, m, h, sum);                                                                       \
+    SOUNDSUM_VERSIONS void add_block(bool is_small, bool clip, const Rows<T>& rows, std::size_t n, std::int32_t* sum) {     \
+        if (is_small && clip) add_all<true, true>(rows, n, sum, Together{});                                                \
+        else if (is_small) add_all<true, false>(rows, n, sum, Together{});                                                  \
+        else if (clip) add_all<false, true>(rows, n, sum, Together{});                                                      \
+        else add_all<false, false>(rows, n, sum, Together{});                                                               \
     }
 SOUNDSUM_GRADIENT_KERNELS(double)
 SOUNDSUM_GRADIENT_KERNELS(float)
@@ -117,7 +131,7 @@ void measure_gradients(const std::vector<Gradients>& tensors, const std::vector<
     for (const Gradients& g : tensors) {
         const std::size_t chunks = (g.columns + chunk - 1) / chunk;
         with_float_type(g.type, [&]<class T>(T) {
-            in_parallel(rows.size() * chunks, threads, [&](unsigned, std::size_t begin, std::size_t end) {
+            in_parallel(rows.size() * chunks, worthwhile(threads, rows.size() * g.columns), [&](unsigned, std::size_t begin, std::size_t end) {
                 FloatEnvironment environment(Rounding::Nearest);
                 for (std::size_t at = begin; at < end;) {
                     const std::size_t i = at / chunks, last = std::min(end, (i + 1) * chunks);
@@ -140,19 +154,25 @@ void add_gradients(const std::vector<Gradients>& tensors, const Factors& factors
     for (std::size_t t = 0; t < tensors.size(); ++t) {
         const Gradients& g = tensors[t];
         with_float_type(g.type, [&]<class T>(T) {
-            in_parallel((g.columns + strip - 1) / strip, threads, [&](unsigned, std::size_t begin, std::size_t end) {
+            in_parallel((g.columns + strip - 1) / strip, worthwhile(threads, g.rows * g.columns), [&](unsigned, std::size_t begin, std::size_t end) {
                 FloatEnvironment environment(Rounding::Nearest);
-                std::vector<std::int32_t> sum(strip);
+                std::vector<std::int32_t> sum(std::min(strip, g.columns));
+                Rows<T> kinds[2][2];
                 for (std::size_t c = begin; c < end; ++c) {
                     const std::size_t from = c * strip, n = std::min(strip, g.columns - from);
                     for (std::size_t first = 0; first < g.rows; first += rows_in_31_bits) {
-                        std::fill(sum.begin(), sum.end(), 0);
+                        for (auto& kind : kinds)
+                            for (Rows<T>& rows : kind) rows.clear();
                         for (std::size_t i = first; i < std::min(g.rows, first + rows_in_31_bits); ++i) {
                             if (factors.scale[i] == 0) continue;
-                            const T* row = static_cast<const T*>(g.data) + i * g.columns + from;
-                            const T* next = i + 1 < g.rows ? row + g.columns : row;
-                            add_block(row, next, n, factors.scale[i], factors.top[i], factors.m[i], std::min(factors.shift[i] - 31, 31), sum.data());
+                            const bool is_small = std::bit_cast<double>(factors.top[i]) * factors.scale[i] < small;
+                            Rows<T>& rows = kinds[is_small][factors.m[i] != 0];
+                            rows.x.push_back(static_cast<const T*>(g.data) + i * g.columns + from), rows.scale.push_back(factors.scale[i]);
+                            rows.m.push_back(factors.m[i]), rows.h.push_back(std::min(factors.shift[i] - 31, 31));
                         }
+                        std::fill_n(sum.begin(), n, 0);
+                        for (const bool is_small : {false, true})
+                            for (const bool clip : {false, true}) add_block(is_small, clip, kinds[is_small][clip], n, sum.data());
                         std::int64_t* total = out[t] + from;
                         for (std::size_t j = 0; j < n; ++j) total[j] += sum[j];
                     }

@@ -22,6 +22,11 @@ class Encoded(UserDict):
 def test_records_keep_their_kind():
     assert dummy_like(Example(3, [1.5])) == Example(0, [0.0])
     assert type(dummy_like(Encoded(x=3))) is Encoded
+    for number in (np.float32(3), np.int64(3), np.bool_(True)):
+        assert type(dummy_like(number)) is type(number)
+        assert dummy_like(number) == 0
+    with pytest.raises(ValueError, match="a str_; give one with dummy="):
+        dummy_like(np.str_("as long as the first"))
     with pytest.raises(ValueError, match="a defaultdict; give one with dummy="):
         dummy_like(defaultdict(int, x=3))
 

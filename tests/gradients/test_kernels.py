@@ -61,6 +61,22 @@ def test_types_can_be_mixed_and_a_huge_double_coarsens_only_its_example():
     assert total(parts, grid, plain) == total(parts, grid, processor) == want
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("rows", [*range(1, 20), 31, 32, 33, 45])
+def test_any_number_of_rows_of_each_kind_is_added_as_plain_torch_adds_it(dtype, rows):
+    """The kernel adds several rows at once, apart by whether they are large and whether they are clipped."""
+    grid = Grid.of(1.0)
+    g = torch.randn(rows, 7) * torch.exp2(torch.arange(rows) % 11 - 8)[:, None]
+    assert total([g.to(dtype)], grid, processor) == total([g.to(dtype)], grid, plain)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_more_columns_than_the_kernel_adds_in_one_go(dtype):
+    grid = Grid.of(1.0)
+    g = (torch.randn(45, 40_000) * torch.exp2(torch.arange(45) % 11 - 15)[:, None]).to(dtype)
+    assert total([g], grid, processor) == total([g], grid, plain)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_threads_shards_microbatches_and_order_change_nothing(threads):
     before = torch.get_num_threads()

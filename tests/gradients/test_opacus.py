@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import opacus
 import pytest
@@ -12,6 +13,7 @@ from opacus.schedulers import ExponentialNoise, StepGradClip
 from opacus.utils.batch_memory_manager import BatchMemoryManager as TheirManager
 from tests.gradients.training import data, model, private, train
 from torch import nn
+from torch.utils.data import TensorDataset
 
 import soundsum as ss
 from soundsum.gradients.sampling import EMPTY
@@ -250,6 +252,41 @@ def test_a_model_that_is_not_wrapped_is_trained_and_checked():
     assert engine.slots.check(x, y, nn.functional.cross_entropy).independent
 
 
+def test_the_noise_is_at_least_what_the_accountant_was_told():
+    """1.1 as a float is above 11/10, and 5/4 is a norm of which 11/10 are whole steps."""
+    engine, net, optimizer, loader = private(max_grad_norm=1.25, noise_multiplier=1.1)
+    x, y = next(iter(loader))
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.clip_and_accumulate()
+    told = Fraction(optimizer.noise_multiplier)
+    assert told > Fraction(11, 10)
+    assert optimizer._sum.sigma >= told * optimizer._sum.grid.limit
+    optimizer.step_hook(optimizer)
+    assert Fraction(engine.accountant.history[0][0]) == told
+
+
+def test_a_step_that_the_accountant_does_not_hear_of_is_refused():
+    engine, net, optimizer, loader = private()
+    before = [p.detach().clone() for p in net.parameters()]
+    optimizer.attach_step_hook(lambda o: None)
+    with pytest.raises(ValueError, match=r"let yours call the one that was there"):
+        train(net, optimizer, loader)
+    assert all(map(torch.equal, before, net.parameters()))
+    assert all(p.grad is None for p in net.parameters())
+    assert engine.accountant.history == []
+
+
+@pytest.mark.parametrize("settings", [{}, {"slots": False, "loss_reduction": "sum"}])
+def test_data_without_records_is_trained_on_where_it_is_said_what_they_look_like(settings):
+    """Otherwise an error would tell whether the only record is there."""
+    nobody = TensorDataset(torch.zeros(0, 6), torch.zeros(0).long())
+    with pytest.raises(ValueError, match="give one with dummy="):
+        private(dataset=nobody, **settings)
+    engine, net, optimizer, loader = private(dataset=nobody, dummy=(torch.zeros(6), 0), **settings)
+    assert train(net, optimizer, loader) == 8
+    assert engine.get_epsilon(1e-5) > 0
+
+
 def test_a_summed_loss_is_not_divided():
     _, net, optimizer, loader = private(loss_reduction="sum", expected_batch_size=10**6)
     x, y = next(iter(loader))
@@ -283,7 +320,8 @@ def trained(rank, port, folder):
     engine, net, optimizer, loader = private(net)
     assert isinstance(optimizer, ss.gradients.opacus.DistributedDPOptimizer)
     rows, sums = [], []
-    optimizer.attach_step_hook(lambda o: sums.append([p.summed_grad.clone() for p in o.params]))
+    theirs = optimizer.step_hook
+    optimizer.attach_step_hook(lambda o: (sums.append([p.summed_grad.clone() for p in o.params]), theirs(o)))
     for x, y in loader:
         rows.append(sum(engine.slots.waiting[-1].present))
         optimizer.zero_grad()

@@ -123,3 +123,17 @@ def test_a_layers_own_attribute_of_the_name_opacus_uses_stays():
     )  # fmt: skip
     train(net, optimizer, loader)
     assert net._module[0].activations == ["relu"]
+
+
+def test_which_rows_hold_an_example_is_not_saved():
+    engine, net, _, loader = private()
+    next(iter(loader))
+    copied = copy.deepcopy(net)
+    (hook,) = {hook for layer in copied.modules() for hook in layer._forward_hooks.values() if is_tickets(hook)}
+    assert engine.slots.waiting
+    assert hook.__self__.waiting == []
+    assert b"present" not in saved(net)
+
+
+def is_tickets(hook):
+    return isinstance(getattr(hook, "__self__", None), ss.gradients.Slots)

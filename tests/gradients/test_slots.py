@@ -175,6 +175,66 @@ def test_check_sees_rows_that_are_mixed_outside_the_model():
         assert slots.check(x, y, squares, forward=lambda m, x: m(x) + m(2 * x)).independent
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("by", range(1, 16))
+def test_check_sees_rows_that_are_any_distance_apart(by):
+    x, y = torch.randn(16, 3), torch.zeros(16)
+    found = ss.gradients.Slots(Alone(), 16).check(x, y, squares, forward=lambda m, x: m(x) + m(x.roll(by, 0)))
+    assert not found.independent
+
+
+class Keeps(nn.Module):
+    """Remembers the largest value it saw; what it gives is not changed by that."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("largest", torch.zeros(()))
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.largest = torch.maximum(self.largest, x.detach().max())
+        self.calls += 1
+        return x
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("wrap", [lambda model: model, wrapped])
+def test_check_sees_what_a_model_remembers_and_leaves_it_as_it_was(wrap):
+    keeps = Keeps()
+    made = wrap(nn.Sequential(keeps, Alone()))
+    found = ss.gradients.Slots(made, 6).check(torch.rand(6, 3), torch.zeros(6), squares)
+    assert found.remembered == ("0.largest",)
+    assert not found.independent
+    assert "0.largest, which is saved with it and gets no noise" in str(found)
+    assert (float(keeps.largest), float(keeps.calls)) == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_loss_that_fails_in_a_check_leaves_nothing_of_the_batch():
+    made = wrapped(Alone())
+    with pytest.raises(ZeroDivisionError):
+        ss.gradients.Slots(made, 6).check(torch.rand(6, 3), torch.zeros(6), lambda out, y: 1 / 0)
+    assert not made._module.layer.activations
+
+
+class Repeats(nn.Module):
+    """Minds whether a token other than 0, which stands for none, is there twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Embedding(9, 1)
+
+    def forward(self, x):
+        there = x[x > 0]
+        return self.layer(x)[:, 0] * (1 + len(there) - len(there.unique()))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_check_tries_other_tokens_than_zero():
+    found = ss.gradients.Slots(Repeats(), 8).check(torch.arange(8), torch.zeros(8), squares)
+    assert not found.independent
+
+
 @pytest.mark.parametrize("size", [0, -1, 2.5, True])
 def test_a_number_of_slots_is_a_number(size):
     with pytest.raises(ValueError, match="number of slots"):

@@ -178,6 +178,16 @@ def test_two_pass_clipping_with_norms_from_anywhere():
         assert not flat(alone.sum()).any()
 
 
+def test_limits_of_an_example_are_the_same_alone_and_among_others():
+    """The large part of each gets a third of 2^24 - 1 steps, or one less where the norm was rounded otherwise."""
+    s = Sum(1.0, 1.0)
+    rows = torch.rand(64, 1, dtype=torch.float64) * torch.tensor([3.0] + [1.0] * 72, dtype=torch.float64)
+    for norms in (rows, rows.T.contiguous().T):
+        alone = torch.cat([s.limits(norms[i : i + 1]) for i in range(64)])
+        assert torch.equal(s.limits(norms), alone)
+    assert torch.equal(s.limits(rows * 2.0**900), s.limits(rows))
+
+
 def test_limits_that_are_too_much_leave_nothing_of_their_example():
     s = Sum(1.0, 1.0)
     K = s.grid.limit

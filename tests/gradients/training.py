@@ -29,7 +29,7 @@ def private(net=None, dataset=None, engine=None, **settings):
     """(engine, model, optimizer, loader), private by our engine."""
     net = net or model()
     engine = engine or ss.gradients.opacus.PrivacyEngine()
-    loader = DataLoader(dataset or data(), batch_size=16)
+    loader = DataLoader(data() if dataset is None else dataset, batch_size=16)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
     terms = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, **PUBLIC, **settings}
     make = engine.make_private

@@ -17,6 +17,7 @@ import numpy as np
 from soundsum.gradients.needs import need, torch
 from soundsum.gradients.sampling import EMPTY, place
 from soundsum.gradients.tickets import Tickets, forget, module_of
+from soundsum.randomness import random_permutation
 
 Loss = Callable[[Any, Any], Any]
 """Of outputs and targets."""
@@ -27,17 +28,26 @@ Forward = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True)
 class Rows:
-    """What `Slots.check` saw: in how many trials other rows were changed, and in how many of them a row's bits did."""
+    """What `Slots.check` saw: in how many trials other rows were changed, and in how many of them a row's bits did.
+
+    remembered: the model's buffers that came to depend on the rows, which are saved with it and get no noise.
+    """
 
     trials: int
     changed: int
     largest: float
+    remembered: tuple[str, ...] = ()
 
     @property
     def independent(self) -> bool:
-        return self.changed == 0
+        return self.changed == 0 and not self.remembered
 
     def __str__(self) -> str:
+        if self.remembered:
+            return (
+                f"the model keeps something of the rows in {', '.join(self.remembered)}, which is saved with it and "
+                "gets no noise; the theorem does not apply to this model"
+            )
         if self.independent:
             return f"rows did not see each other in {self.trials} trials"
         return (
@@ -77,18 +87,16 @@ class Slots(Tickets):
         if not isinstance(targets, torch.Tensor) or targets.ndim == 0 or len(targets) != self.size:
             raise ValueError(f"targets are a {type(targets).__name__}: give a tensor with one for each of the rows")
         model = self.model if _has_hooks(self.model) else _hooked(self.model)
-        first = _seeded(model, inputs, targets, loss, forward)
-        changed, largest = 0, 0.0
+        first, before = _seeded(model, inputs, targets, loss, forward)
+        changed, largest, remembered = 0, 0.0, set()
         for trial in range(trials):
-            kept = torch.arange(self.size) % 2 == trial % 2
-            other = inputs.clone()
-            if inputs.is_floating_point():
-                other[~kept] = (0.0, 1e4, float("inf"), float("nan"))[trial // 2 % 4]
+            if trial % 2 == 0:
+                kept = torch.ones(self.size, dtype=torch.bool)
+                kept[random_permutation(self.size)[: self.size // 2]] = False
             else:
-                other[~kept] = 0
-            aims = targets.clone()
-            aims[~kept] = targets[trial * self.size // trials] if trial // 2 % 2 else torch.zeros_like(targets[0])
-            again = _seeded(model, other, aims, loss, forward)
+                kept = ~kept
+            other, aims = _others(inputs, targets, ~kept, trial)
+            again, after = _seeded(model, other, aims, loss, forward)
             differences = [
                 (a[kept].double() - b[kept].double()).abs().nan_to_num(float("inf")).max().item()
                 for a, b in zip(first, again, strict=True)
@@ -96,7 +104,8 @@ class Slots(Tickets):
             ]
             changed += bool(differences)
             largest = max([largest, *differences])
-        return Rows(trials, changed, largest)
+            remembered |= {name for name, kept_there in after.items() if not _same(before[name], kept_there)}
+        return Rows(trials, changed, largest, tuple(sorted(remembered)))
 
 
 def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None = None) -> list[Any]:
@@ -104,10 +113,11 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forw
     if _has_hooks(model):
         module = module_of(model)
         _clear(model)
-        loss(module(inputs) if forward is None else forward(module, inputs), targets).backward()
-        found = [p.grad_sample.clone() for p in module.parameters() if p.requires_grad]
-        _clear(model)
-        return found
+        try:
+            loss(module(inputs) if forward is None else forward(module, inputs), targets).backward()
+            return [p.grad_sample.clone() for p in module.parameters() if p.requires_grad]
+        finally:
+            _clear(model)
     state = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
 
     def of_one(parameters: dict[str, Any], x: Any, y: Any) -> Any:
@@ -117,15 +127,49 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forw
     return [rows[name] for name in state]
 
 
-def _seeded(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None) -> list[Any]:
-    """With the same randomness each time, and afterwards as if none had been used: dropout is no sight of others."""
+def _others(inputs: Any, targets: Any, changed: Any, trial: int) -> tuple[Any, Any]:
+    """The batch with other values in the rows that are changed."""
+    rows, aims = inputs.clone(), targets.clone()
+    one = trial * 5 % len(inputs)
+    if inputs.is_floating_point():
+        rows[changed] = (0.0, 1e4, float("inf"), float("nan"))[trial // 2 % 4]
+    else:
+        rows[changed] = inputs[one] if trial // 2 % 2 else 0
+    aims[changed] = targets[one] if trial // 2 % 2 else torch.zeros_like(targets[0])
+    return rows, aims
+
+
+def _seeded(
+    model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None
+) -> tuple[list[Any], dict[str, Any]]:
+    """Gradients, and the buffers they leave behind, as if nothing had been done before or were done afterwards.
+
+    The randomness is the same each time: dropout is no sight of others.
+    """
     before, on_gpus = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    buffers = dict(module_of(model).named_buffers())
+    values = {name: buffer.clone() for name, buffer in buffers.items()}
     torch.manual_seed(0)
     try:
-        return per_example(model, inputs, targets, loss, forward)
+        found = per_example(model, inputs, targets, loss, forward)
+        return found, {name: buffer.clone() for name, buffer in module_of(model).named_buffers() if name in buffers}
     finally:
         torch.set_rng_state(before)
         torch.cuda.set_rng_state_all(on_gpus)
+        _restore(module_of(model), buffers, values)
+
+
+def _restore(module: Any, buffers: dict[str, Any], values: dict[str, Any]) -> None:
+    """The same tensors with the same values: a layer may have changed one, or put another in its place."""
+    for name, buffer in buffers.items():
+        home, _, own = name.rpartition(".")
+        with torch.no_grad():
+            buffer.copy_(values[name])
+        setattr(module.get_submodule(home), own, buffer)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one.shape == other.shape and torch.equal(one.nan_to_num(), other.nan_to_num()))
 
 
 def _has_hooks(model: Any) -> bool:

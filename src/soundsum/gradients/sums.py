@@ -131,7 +131,11 @@ class Sum(Turns):
     def limits(self, norms: Any) -> Any:
         """Limits for `add` from float norms of each example's parts, however they were computed: their shares of K."""
         share = norms.double().nan_to_num(0.0, 0.0, 0.0).clamp(min=0)
-        whole = share.norm(dim=1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+        share = share / share.amax(1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
+        squares = torch.zeros_like(share[:, 0])
+        for part in share.unbind(1):  # in one order: torch's own sum takes another where there is one row
+            squares = squares + part * part
+        whole = squares.sqrt().clamp(min=torch.finfo(torch.float64).tiny)[:, None]
         steps = (share / whole * (self.grid.limit * (1 - 2.0**-24))).floor().to(torch.int64)
         fits = (steps * steps).sum(1, keepdim=True) <= self.grid.limit**2
         return torch.where(fits, steps, 0)

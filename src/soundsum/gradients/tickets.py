@@ -43,6 +43,10 @@ class Tickets:
         self._process = os.getpid()
         self._moment = 0  # how often it changed what is waiting
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A model that is saved has these in its hooks; which rows hold an example is not for a file."""
+        return {**self.__dict__, "waiting": []}
+
     def watch(self, model: Any) -> None:
         """From now on a backward pass through what the model computed before the newest batch is an error."""
         self.model = model

@@ -15,9 +15,9 @@ def dummy_like(example: Any) -> Any:
     """An example of the same kind in which every number is 0: its shape is public, its values say nothing."""
     if isinstance(example, torch.Tensor):
         return torch.zeros_like(example)
-    if isinstance(example, np.ndarray | np.generic):
+    if isinstance(example, np.ndarray):
         return np.zeros_like(example)
-    if isinstance(example, bool | int | float):
+    if isinstance(example, bool | int | float | np.number | np.bool_):
         return type(example)(0)
     if isinstance(example, Mapping):
         return _rebuilt(example, {key: dummy_like(value) for key, value in example.items()}, _no_dummy)

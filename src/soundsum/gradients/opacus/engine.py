@@ -84,7 +84,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         max_size: the most records the data can have, a public number; more are refused.
         slots: how many rows every batch has; by default so many that a batch is larger with probability below 2^-64.
             False: batches as they come, and the result assumes that rows do not see each other.
-        dummy: the example in an empty slot; by default one with all numbers 0.
+        dummy: the example in an empty slot; by default one like the first record, with all numbers 0.
         criterion, rand_on_empty: not used.
         """
         use_slots = slots is not False
@@ -103,7 +103,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         Sum(max_grad_norm, noise_multiplier)  # what is wrong with them is said before the module is wrapped
         refuse_module(module)
         refuse_dataset(data_loader.dataset)
-        q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader)
+        q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader.dataset, dummy)
         _require_parameters(module, optimizer)
         refuse_second(module)
         world = _world(module)
@@ -118,7 +118,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             if world is not None:
                 raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
             filled, desk = None, Tickets(module)
-            loader, chance, assumptions = poisson_loader(data_loader, q, desk), Fraction(0), (ASSUMED,)
+            loader, chance, assumptions = poisson_loader(data_loader, q, desk, dummy), Fraction(0), (ASSUMED,)
         prepared = self._prepare_model(
             module,
             batch_first=batch_first,
@@ -140,6 +140,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             slots=desk,
         )
         LIVE.add(private)
+        private.steps_accounted = self._steps
         private.attach_step_hook(self.accountant.get_optimizer_hook_fn(sample_rate=rate_from_above(q)))
         self._promise = _promise(q, private.noise_multiplier, self.slots, self.overflow, self.assumptions)
         return prepared, private, loader
@@ -171,12 +172,15 @@ class PrivacyEngine(opacus.PrivacyEngine):
     def get_epsilon(self, delta: float) -> float:
         """The epsilon spent so far at this delta, what cut batches take of it included."""
         spent = float(self.accountant.get_epsilon(delta))
-        steps = sum(entry[-1] for entry in self.accountant.history)
+        steps = self._steps()
         if not self.overflow or not steps:
             return spent
         at_most = float(self.accountant.get_epsilon(delta / 2))  # whatever is left of delta, as long as it is half
         left = _without_cuts(delta, at_most, steps, self.overflow)
         return max(spent, float(self.accountant.get_epsilon(left)))
+
+    def _steps(self) -> int:
+        return sum(entry[-1] for entry in self.accountant.history)
 
     def save_checkpoint(self, *, checkpoint_dict: dict[str, Any] | None = None, **settings: Any) -> None:
         """Opacus's own, with how likely a batch is cut."""
@@ -209,7 +213,7 @@ def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) ->
     return delta - used
 
 
-def _public(sample_rate: Any, expected: Any, most: Any, loader: Any) -> tuple[Fraction, float, int]:
+def _public(sample_rate: Any, expected: Any, most: Any, data: Any, dummy: Any) -> tuple[Fraction, float, int]:
     """The numbers that may not come from the data."""
     q = rate(sample_rate)
     if not _is_number(expected) or not 0 < expected < math.inf:
@@ -218,10 +222,10 @@ def _public(sample_rate: Any, expected: Any, most: Any, loader: Any) -> tuple[Fr
             "size; the number of records is private"
         )
     most = _most(most)
-    if len(loader.dataset) > most:
+    if len(data) > most:
         raise ValueError(f"the data has more than max_size={most} records; the promise would not cover them")
-    if len(loader.dataset) == 0:
-        raise ValueError("the data has no records, so it is not known what an example looks like")
+    if dummy is None and len(data) == 0:
+        raise ValueError("the data has no records, so it is not known what an example looks like; give one with dummy=")
     return q, float(expected), most
 
 

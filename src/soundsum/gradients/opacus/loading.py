@@ -179,9 +179,11 @@ def collate_any(rows: list[Any], *, collate_fn: Any, empty: Any) -> Any:
     return collate_fn(rows) if rows else copy.deepcopy(empty)  # as the one who trains may change it
 
 
-def poisson_loader(loader: Any, q: Fraction, desk: Tickets) -> TicketLoader:
+def poisson_loader(loader: Any, q: Fraction, desk: Tickets, dummy: Any = None) -> TicketLoader:
     """Without slots: batches as large as they come, of no rows too."""
-    one, two = (loader.collate_fn([loader.dataset[0] for _ in range(rows)]) for rows in (1, 2))
+    one, two = (
+        loader.collate_fn([loader.dataset[0] if dummy is None else dummy for _ in range(rows)]) for rows in (1, 2)
+    )
     collate = partial(collate_any, collate_fn=loader.collate_fn, empty=emptied(one, two))
     batches = PoissonBatches(len(loader.dataset), q, desk)
     return TicketLoader(loader.dataset, batch_sampler=batches, collate_fn=collate, **settings(loader))

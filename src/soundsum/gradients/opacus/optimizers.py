@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any, NoReturn
 from weakref import WeakSet
 
@@ -27,6 +28,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
 
     slots: which batch it is and which rows are dummies; without it every row is an example.
     max_grad_norm: a list clips each parameter apart.
+    steps_accounted: how many steps the engine's accountant knows of; a step that it is not told of is refused.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         self._sum: Sum | None = None
         self._terms: tuple[Any, ...] = ()
         self._ticket: Ticket | None = None  # of the part that was added last
+        self.steps_accounted: Callable[[], int] | None = None
 
     def clip_and_accumulate(self) -> None:
         if self.slots is not None:
@@ -97,8 +100,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             if self._check_skip_next_step():
                 self._is_last_step_skipped = True
                 return False
-            if self.step_hook:
-                self.step_hook(self)
+            self._account()
             self.add_noise()
             self.scale_grad()
             self._is_last_step_skipped = False
@@ -145,6 +147,16 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         for p in self.params:
             _check_processed_flag(p.grad_sample)
         return gradients
+
+    def _account(self) -> None:
+        before = None if self.steps_accounted is None else self.steps_accounted()
+        if self.step_hook:
+            self.step_hook(self)
+        if self.steps_accounted is not None and self.steps_accounted() == before:
+            raise ValueError(
+                "this step would not be accounted for, as attach_step_hook put another hook in the accountant's place; "
+                "let yours call the one that was there (optimizer.step_hook)"
+            )
 
     def _forget(self) -> None:
         for group in self.param_groups:  # of frozen ones too
