@@ -72,7 +72,8 @@ class Limit:
         if total.rho is not None:
             limits = [(total.rho, self._rho_limit(spent))]
         else:
-            assert total.epsilon is not None and self.epsilon is not None
+            assert total.epsilon is not None
+            assert self.epsilon is not None
             limits = [(total.epsilon, self.epsilon), (total.delta, self.delta)]
         for reached, limit in limits:
             if reached > limit:
