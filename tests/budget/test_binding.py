@@ -181,6 +181,10 @@ class TestOldLedgers:
             bind(old, Binding())
         assert old.read_bytes() == before
 
+    def test_an_old_ledger_closes_after_one_failed_read_unless_more_are_allowed(self, old):
+        bind(old, Binding())
+        assert read(old).terms.max_failures == 1
+
     def test_the_application_s_mark(self):
         from soundsum.budget.ledger import APPLICATION
 

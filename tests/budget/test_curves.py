@@ -53,19 +53,34 @@ def test_the_margin_is_a_thousandth_of_both():
 
 @pytest.mark.parametrize(
     "least, total, parts",
-    [(0.5, 10.0, 256), (2.0**-12, 1.0, 256), (2.0**-13, 1.0, 128), (2.0**-19, 1.0, 2), (2.0**-20, 1.0, 1)],
+    [
+        (0.5, 10.0, 256),
+        (2.0**-12, 1.0, 256),
+        (2.0**-13, 1.0, 128),
+        (2.0**-19, 1.0, 2),
+        (2.0**-20, 1.0, 1),
+        (1.5 * 2**-20, 1.0, 1),
+    ],
 )
 def test_the_least_epsilon_is_256_steps_unless_all_would_be_more_than_2_to_the_20(least, total, parts):
     assert curves._step(least, total) == least / parts
 
 
-def test_a_step_divides_the_least_epsilon_without_a_remainder():
+def test_a_step_is_the_finest_that_divides_the_least_epsilon_without_a_remainder():
     """Otherwise every loss is rounded up by part of a step, as many times as there are releases."""
-    for k in range(1, 2000):
+    for k in range(1, 30):
         least = k / 997
-        step = curves._step(least, 10 * least)
-        assert (least / step).is_integer()
-        assert least / 256 <= step <= least / 250
+        for most in range(1, 256):
+            parts = least / curves._step(least, least * 2**20 / (most + 0.5))
+            assert parts.is_integer()
+            assert all(least / (least / finer) != finer for finer in range(int(parts) + 1, most + 1))
+
+
+def test_a_step_is_chosen_by_the_least_epsilon_and_by_all_of_them(monkeypatch):
+    asked, step = [], curves._step
+    monkeypatch.setattr(curves, "_step", lambda *given: asked.append(given) or step(*given))
+    together([Cost("1/8")] * 4 + [Cost("1/2")] * 2, delta="1e-6")
+    assert asked == [(0.125, 1.5)]
 
 
 def test_a_sum_of_epsilons_beyond_2_to_the_20_of_the_least_takes_longer_steps():

@@ -1,6 +1,7 @@
 """What costs add up to, exactly, and that no way of choosing them after seeing releases breaks the promise."""
 
 import math
+import os
 import pickle
 from decimal import Decimal
 from fractions import Fraction
@@ -98,6 +99,15 @@ def test_the_first_rho_turns_what_is_left_into_a_rho():
     assert budget.spent == Cost("0.25", DELTA / 4, room * 3 / 4 + Fraction(1, 20000))
     with pytest.raises(BudgetExceeded):
         spend(budget, Cost(rho=room / 4))
+
+
+def test_a_budget_in_memory_is_not_spent_from_in_another_process(monkeypatch):
+    budget = Budget(epsilon=1)
+    spend(budget, Cost(epsilon="1/2"))
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    for act in (lambda: spend(budget, Cost(epsilon="1/2")), lambda: budget.fail(1)):
+        with pytest.raises(TypeError, match="a copy could be spent twice"):
+            act()
 
 
 def test_without_an_epsilon_left_there_is_no_rho_left():

@@ -57,8 +57,8 @@ class Loaded:
         """What is to be changed; None where the change has to be imported."""
         if mutant.number == UNCHANGED:
             return []
-        old, new = (_compile(mutant.module, number) for number in (UNCHANGED, mutant.number))
-        found = list(_changed(old, new))
+        old, new = (compile_changed(mutant.module, number) for number in (UNCHANGED, mutant.number))
+        found = list(find_changed(old, new))
         if any(_where(code) in self.called for outer, _ in found for code in _inside(outer)):
             return None
         functions = [(function, code) for _, code in found for function in self.functions[_where(code)]]
@@ -66,7 +66,7 @@ class Loaded:
         return functions if functions and fits else None
 
 
-def _compile(module: str, number: int) -> CodeType:
+def compile_changed(module: str, number: int) -> CodeType:
     tree: ast.Module = mutated_tree(module, number)
     return compile(tree, str(SOURCE / f"{module}.py"), "exec")
 
@@ -75,7 +75,7 @@ def _where(code: CodeType) -> Where:
     return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
-def _changed(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+def find_changed(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
     """Functions that differ, and bodies of classes or modules that do so outside of functions, as found in both."""
     if old == new:
         return
@@ -86,7 +86,7 @@ def _changed(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]
         yield old, new
         return
     for before, after in zip(*inner, strict=True):
-        yield from _changed(before, after)
+        yield from find_changed(before, after)
 
 
 def _without_inner(code: CodeType) -> CodeType:

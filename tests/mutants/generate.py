@@ -190,7 +190,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     elif (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)) or (
         isinstance(node, ast.Assign) and _rewrites(node)
     ):
-        yield f"{_short(node)}: left out", lambda n: ast.Pass(lineno=n.lineno, col_offset=0)  # type: ignore[attr-defined]
+        yield f"{_short(node)}: left out", lambda n: ast.copy_location(ast.Pass(), n)
     if isinstance(node, ast.If | ast.IfExp | ast.While) and not isinstance(node.test, ast.Compare | ast.Constant):
         if ast.unparse(node.test) == "TYPE_CHECKING":
             return

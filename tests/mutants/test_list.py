@@ -5,6 +5,7 @@ import tomllib
 
 import pytest
 from tests.mutants.__main__ import EQUIVALENT, ROOMS, modules_of
+from tests.mutants.exchange import compile_changed, find_changed
 from tests.mutants.generate import UNCHANGED, find_mutants, mutated_tree
 
 MODULES = [module for room in ROOMS for module in modules_of(room)]
@@ -30,6 +31,18 @@ def test_a_mutant_differs_in_one_place(module):
         compile(changed, module, "exec")
         differing = [a for a, b in zip(original.splitlines(), changed.splitlines(), strict=True) if a != b]
         assert len(differing) == 1, mutant.name
+
+
+@pytest.mark.parametrize("module", ["methods/checked", "privacy/units"])
+def test_a_change_is_found_in_the_one_function_that_has_it(module):
+    """Which is exchanged as a whole, with what is defined inside; outside of functions, the class or the module is."""
+    original = compile_changed(module, UNCHANGED)
+    for mutant in find_mutants(module):
+        ((old, new),) = find_changed(original, compile_changed(module, mutant.number))
+        assert old.co_qualname == new.co_qualname
+        inside = f"{old.co_qualname}.".replace("<module>.", "").replace("<locals>.", "")
+        assert f"{mutant.place}.".startswith(inside) or mutant.place == "(module)", mutant.name
+    assert not list(find_changed(original, compile_changed(module, UNCHANGED)))
 
 
 def test_the_named_ones_are_among_them():

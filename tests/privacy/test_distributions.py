@@ -35,6 +35,11 @@ def test_bounds_enclose_the_exponential_tightly(x):
     assert root[0] ** 2 < 2 < root[1] ** 2
 
 
+def test_lower_bounds_of_exponentials_and_roots_are_not_below_zero():
+    assert DOWN.exp(Decimal("-1e40")) == DOWN.sqrt(Decimal(0)) == 0
+    assert UP.exp(Decimal("-1e40")) > 0
+
+
 def machin():
     """Pi to 130 digits, as 16 arctan(1/5) - 4 arctan(1/239)."""
 

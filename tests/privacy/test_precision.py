@@ -66,7 +66,8 @@ def test_the_density_and_what_it_is_made_of(low, high):
 
 
 def test_tails_of_a_small_discrete_gaussian():
-    for sigma2 in rationals("small", 0.05, 300):
+    assert distributions.gaussian_tail(10, 3) == distributions.gaussian_tail(Fraction(10), 3)
+    for sigma2 in rationals("small", 0.05, 300) + rationals("smaller", 0.05, 2, 200):
         weights = [mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(math.ceil(40 * math.sqrt(sigma2)))]
         whole, above = 2 * mp.fsum(weights) - 1, mp.fsum(weights)
         for t in (1, 2, math.ceil(math.sqrt(sigma2)), math.ceil(6 * math.sqrt(sigma2))):
@@ -79,19 +80,37 @@ def test_tails_of_a_small_discrete_gaussian():
 
 def test_tails_of_a_large_one_are_integrals():
     """From t - 1/2 beyond sigma, where the density is convex, and from t - 1 before."""
-    for sigma2 in rationals("large", SMALL, 2.0**100):
+    assert distributions.gaussian_tail(2**20, 900) == distributions.gaussian_tail(Fraction(2**20), 900)
+    is_just_above(distributions.gaussian_tail(Fraction(1001, 2) ** 2, 501), 2 * normal_tail(mpf(1)))
+    for sigma2 in [Fraction(SMALL), *rationals("large", SMALL, 2.0**100, 100)]:
         sigma = mp.sqrt(number(sigma2))
-        for factor in (0.1, 0.9, 1.1, 8):
+        for factor in (0.1, 0.9, 1.1, 3, 8):
             t = math.ceil(factor * float(sigma))
             start = t - mpf(1) / 2 if factor > 1 else t - 1
             is_just_above(distributions.gaussian_tail(sigma2, t), 2 * normal_tail(start / sigma))
 
 
 def test_laplace_tails():
-    for scale in rationals("laplace", 0.05, 1e9):
+    for scale in rationals("laplace", 0.05, 1e9) + rationals("small", 0.2, 2, 200):
         for t in (1, 2, math.ceil(scale), math.ceil(90 * scale)):
             truth = 2 * mp.exp(-t / number(scale)) / (1 + mp.exp(-1 / number(scale)))
             is_just_above(distributions.laplace_tail(scale, t), truth)
+
+
+def test_the_ratio_of_a_discrete_laplace_is_rounded_down():
+    for scale in rationals("ratio", 0.3, 1e4, 300):
+        truth = 1 + mp.exp(-1 / number(scale))
+        assert truth * (1 - mpf(10) ** -58) < number(distributions._one_and_ratio(scale)) < truth
+
+
+def test_laplace_half_widths_are_enough_and_the_least():
+    """Where a width falls short in the 95th digit one more is given; where it is enough in the 50th, it is given."""
+    for scale in rationals("width", 0.3, 1e6, 400):
+        for w in (0, 1, math.ceil(2.2 * scale), math.ceil(9 * scale)):
+            beyond = 2 * mp.exp(-(w + 1) / number(scale)) / (1 + mp.exp(-1 / number(scale)))
+            for nearly, width in ((1 - mpf(10) ** -95, w + 1), (1 + mpf(10) ** -50, w)):
+                confidence = 1 - Fraction(str(mp.nstr(beyond * nearly, 120)))
+                assert distributions.laplace_half_width(scale, confidence) == width
 
 
 def shifted(sigma2, apart, epsilon):
