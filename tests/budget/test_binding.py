@@ -82,10 +82,10 @@ class TestBinding:
     @pytest.mark.parametrize(
         "bound, asked, remedy",
         [
-            (Binding(), Binding("patient"), "Ask without privacy_unit=, or"),
-            (Binding("patient"), Binding(), "Ask with the budget's privacy_unit='patient', or"),
-            (Binding(VALUES, ids=Same(VISITS)), Binding(), "Ask with the budget's privacy_unit=, or"),
-            (Binding(data="visits"), Binding(), "Ask with the budget's name='visits', or"),
+            (Binding(), Binding("patient"), "ask without privacy_unit=, or"),
+            (Binding("patient"), Binding(), "ask with the budget's privacy_unit='patient', or"),
+            (Binding(VALUES, ids=Same(VISITS)), Binding(), "ask with the budget's privacy_unit=, or"),
+            (Binding(data="visits"), Binding(), "ask with the budget's name='visits', or"),
         ],
     )
     def test_a_refusal_says_how_to_ask(self, bound, asked, remedy):

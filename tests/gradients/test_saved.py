@@ -78,7 +78,7 @@ def test_between_the_parts_of_a_batch_the_model_holds_nothing_of_them():
         traces += of_a_batch(net, part[0])
         optimizer.step()
         if not last:
-            traces += [total.numpy().tobytes() for total in optimizer._sum.sum()]
+            traces += [total.numpy().tobytes() for total in optimizer._sum.sum() if total.any()]
         assert not [trace for trace in traces if trace in saved(net)]
         if last:
             break
