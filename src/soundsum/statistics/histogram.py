@@ -62,7 +62,8 @@ class Histogram(Counted):
             raise ValueError(f"a histogram has edges or bins, for numbers, or categories, and {found}; give one")
         if self.bins is None and (self.lower is not None or self.upper is not None):
             raise ValueError(
-                "lower and upper go with bins=; edges and categories have ends of their own, so leave lower and upper out"
+                "lower and upper go with bins=; edges and categories have ends of their own, so leave lower and "
+                "upper out"
             )
         edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
         if edges is None:
