@@ -74,7 +74,7 @@ class Setting:
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(WHY_GROUPS)
         if self.by is None and self.groups is not None:
-            raise ValueError("groups= is given without by=, the column the groups are in")
+            raise ValueError("groups= is given without by=, the column the groups are in; give both")
         if self.max_rows is None or self.max_groups is None:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         for name in ("max_rows", "max_groups"):
@@ -277,5 +277,5 @@ def _as_column(name: str, values: Any) -> Any:
     if is_arrow(values) or hasattr(values, "__len__"):
         return values
     if not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}={shown(values)} is neither the name of a column nor its values")
+        raise TypeError(f"{name}={shown(values)} is neither the name of a column nor its values; give one of these")
     return list(values)
