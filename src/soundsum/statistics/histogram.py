@@ -143,7 +143,7 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     low, high = exact(lower, "lower"), exact(upper, "upper")
     if is_special(low) or is_special(high) or not low < high:
         raise ValueError(
-            f"lower={shown(lower)}, upper={shown(upper)}: the bounds of cells are finite, the lower below the upper; give such"
+            f"lower={shown(lower)}, upper={shown(upper)}: give two finite bounds of the cells, the lower first"
         )
     points = [Fraction(low) + Fraction(high - low) * i / int(bins) for i in range(int(bins) + 1)]
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
