@@ -111,8 +111,8 @@ def test_the_conversion_from_zcdp_agrees_with_theirs():
 @pytest.mark.parametrize(
     "costs, delta, message",
     [
-        ([Cost("0.1")], "1e-11", "1e-10 or more, and below 1"),
-        ([Cost("0.1")], 1, "1e-10 or more, and below 1"),
+        ([Cost("0.1")], "1e-11", "give one from 1e-10, which floats still see, to below 1"),
+        ([Cost("0.1")], 1, "give one from 1e-10, which floats still see, to below 1"),
         ([], "1e-6", "every cost needs an epsilon above 0"),
         ([Cost("0.1"), Cost(rho=1)], "1e-6", "every cost needs an epsilon above 0"),
         ([Cost(rho=1)], "1e-6", r"add up to Cost\(rho=their sum\)"),

@@ -36,3 +36,8 @@ def test_the_list_can_be_read_at_80_columns():
         here = next(i for i, line in enumerate(lines) if line.startswith(f"{name} "))
         assert lines[here].endswith(("the ideal", "not a number"))
         assert family.goes_wrong in lines[here + 1]
+
+
+def test_a_parameter_without_a_value_is_refused_with_an_example():
+    done = soundsum("show", "rounding", "--with", "j")
+    assert str(done.exception) == "--with j: give a parameter and its value, such as --with 'j=5'"

@@ -51,6 +51,23 @@ HINTS = {
         lambda: own({"cost": {"lower": 5000, "upper": 1}}),
         "column 'cost': lower=5000 is above upper=1; swap them",
     ),
+    "months without a list": (
+        lambda: ss.count(D, 1, by=ss.month("day")),
+        "from public knowledge, such as groups=['2024-01'], or give the first and the last",
+    ),
+    "a range of months in Python": (
+        lambda: ss.count(D, 1, by=ss.month("day"), groups=["2024-01..2024-03"]),
+        "give months such as '2024-01', or for all of a range ss.month('day', first, last)",
+    ),
+    "a name for a single column": (
+        lambda: ss.sum(FRAME["cost"], 0, 1, 1, column="cost"),
+        "the data is a single column, which has no name; leave column= out, or give a table",
+    ),
+    "a number as a name": (lambda: ss.count(D, 1, name=3), "name=3: give what the data is called, a string, or leave"),
+    "a number as a cost": (
+        lambda: ss.Budget(epsilon=1).charge(1, "a sum"),
+        "cost=1 is not a cost; give one such as ss.Cost(epsilon=1)",
+    ),
     "a word as a number": (
         lambda: ss.count(D, "one"),
         "epsilon='one' is not a number; give one such as 5, 0.5 or '1/3'",
@@ -73,7 +90,7 @@ HINTS = {
     ),
     "bounds of edges": (
         lambda: ss.histogram(D, [0, 1], 1, column="age", lower=0, upper=1),
-        "have ends of their own: leave lower and upper out",
+        "have ends of their own, so leave lower and upper out",
     ),
     "categories as edges": (lambda: ss.histogram(D, ["a", "b"], 1, column="ward"), "; give categories=['a', 'b'], or"),
     "a column as edges": (lambda: ss.histogram(D, "age", 1), "or if it is a column, column='age'"),

@@ -201,7 +201,7 @@ def test_how_many_groups_there_are_is_said_before_anything_is_spent():
     owner = ss.Private(TABLE, budget=budget, schema={"ward": ["a", "b"], "x": ("float64", 0, 10)})
     by = ["ward", ss.hour("seen", "2024-01-01T00", "2024-12-31T23"), ss.year("seen", 2024, 2024)]
     assert owner.plan("x", by=by).unit.groups == 2 * 366 * 24
-    assert "one record (of 17,568 groups)" in owner.plan("x", by=by).explain()
+    assert "one record (in one of 17,568 groups)" in owner.plan("x", by=by).explain()
     several = [ss.hour(column, "2024-01-01T00", "2024-12-31T23") for column in ("seen", "sent", "day")]
     with pytest.raises(ValueError, match="make 677,761,634,304 groups together; give fewer"):
         owner.plan("x", by=several)

@@ -119,7 +119,7 @@ def test_a_list_of_paths_is_a_table_and_a_list_of_texts_a_column(silent, tmp_pat
         (tmp_path / name).write_text("x\n1\n2\n")
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     assert ss.sum(paths, 0, 9, epsilon=1, column="x").value == 6
-    with pytest.raises(ValueError, match="a list of texts is one, too; files are pathlib paths"):
+    with pytest.raises(ValueError, match="a list of texts is a column, too; files are pathlib paths"):
         ss.sum([str(path) for path in paths], 0, 9, epsilon=1, column="x")
     assert isinstance(paths[0], Path)
 

@@ -273,7 +273,7 @@ def _bounds(bounds: tuple[Any, Any] | None) -> tuple[Fraction, Fraction] | None:
         raise ValueError(f"bounds={shown(bounds)}: give two numbers, the least and the largest a record may be")
     lower, upper = (exact(bound, "bounds") for bound in bounds)
     if is_special(lower) or is_special(upper) or lower > upper:
-        raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give lower and upper")
+        raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give the lower one first")
     return Fraction(lower), Fraction(upper)
 
 

@@ -273,7 +273,7 @@ def _bounds(given: Any, kind: NumberType) -> tuple[Fraction, Fraction]:
     except (TypeError, ValueError):
         raise ValueError(f"bounds={given!r}: give two numbers, the least and the largest a record may be") from None
     if is_special(lower) or is_special(upper) or lower > upper:
-        raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give lower and upper")
+        raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give the lower one first")
     for bound in (lower, upper):
         if bound not in kind:
             raise ValueError(f"bounds: {bound} is not a value of {kind}; the nearest is {kind.round(Fraction(bound))}")

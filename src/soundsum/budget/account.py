@@ -108,6 +108,8 @@ class Budget:
         Raises BudgetExceeded if it does not fit, BudgetMismatch if `binding` is not the budget's, and then charges
         nothing. Without a binding, the charge is about whatever the budget is bound to.
         """
+        if not isinstance(cost, Cost):
+            raise TypeError(f"cost={shown(cost)} is not a cost; give one such as ss.Cost(epsilon=1)")
         return self._store.charge(cost, what, binding or self._store.binding or Binding())
 
     def settle(self, number: int) -> None:

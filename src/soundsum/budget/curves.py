@@ -30,7 +30,7 @@ def together(costs: Iterable[Cost], delta: Any) -> Cost:
     """
     d, planned = parse_amount("delta", delta), Counter(costs)
     if not FAINTEST <= d < 1:
-        raise ValueError(f"delta={delta}: it is {words.amount(FAINTEST)} or more, and below 1, for floats to see")
+        raise ValueError(f"delta={delta}: give one from {words.amount(FAINTEST)}, which floats still see, to below 1")
     counted = [(cost.epsilon, cost.delta, times) for cost, times in planned.items() if cost.epsilon]
     if not counted or len(counted) < len(planned):
         raise ValueError("every cost needs an epsilon above 0; those with a rho alone add up to Cost(rho=their sum)")

@@ -69,7 +69,9 @@ class CsvFiles:
     def require(self, column: str) -> None:
         """Refuses a column that is not in every file just once."""
         if not all(names.count(column) == 1 for names in self._names.values()):
-            raise ValueError(f"one of the files does not have just one column {column!r}, which the first has")
+            raise ValueError(
+                f"one of the files does not have just one column {column!r}, as the first has; give all the same names"
+            )
 
     def batches(self, kinds: Mapping[str, Any]) -> Iterator[Any]:
         """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""

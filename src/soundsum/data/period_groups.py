@@ -106,7 +106,7 @@ class Periods(Groups):
         limits = [(-(-s * units // seconds), -(-e * units // seconds) - 1) for s, e in self._spans]
         some = sorted((low, high, place) for place, (low, high) in enumerate(limits) if low <= high)
         if any(high >= low for (_, high, _), (low, _, _) in pairwise(some)):
-            raise ValueError(f"{self.period}: two of the groups overlap")
+            raise ValueError(f"{self.period}: two of the groups overlap; name each time once")
         return [one[0] for one in some], [one[1] for one in some], [one[2] for one in some]
 
     def _encoder(self, kind: Any) -> Callable[[Any], Codes]:

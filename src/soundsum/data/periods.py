@@ -199,7 +199,9 @@ class Period:
     def _no_start(self, given: Any) -> str:
         article = "an" if self.kind == "hour" else "a"
         begins = f"{self}: {shown(given)} is not where {article} {self.kind} begins"
-        return f"{begins}; give {self.kind}s such as {SPELLED[self.kind]!r}"
+        is_range = isinstance(given, str) and ".." in given
+        ranges = f", or for all of a range ss.{self.kind}({self.column!r}, first, last)" if is_range else ""
+        return f"{begins}; give {self.kind}s such as {SPELLED[self.kind]!r}{ranges}"
 
     def _from(self, first: Start, last: Start) -> Iterator[Start]:
         start = first

@@ -157,7 +157,9 @@ class Scanned:
         import pyarrow as pa
 
         if isinstance(self._opened, pa.RecordBatchReader):
-            raise ValueError("size= is missing: the number of rows in a stream shows only at its end")
+            raise ValueError(
+                "size= is missing: the number of rows in a stream shows only at its end; give it, or a table"
+            )
         if self.has_no_types:  # some lines may be no rows
             return read_within(lambda: sum(batch.rows for batch in Scanned(self._data).batches()))
         opened = self._opened

@@ -81,7 +81,10 @@ def require_name(option: str, given: Any) -> None:
 def list_names(where: Schema, names: list[Any], wanted: Any = None) -> str:
     """The names there are, as far as they are public, to somebody who wants one that is not among them."""
     if None in names:
-        return "the data is a single column (a list of texts is one, too; files are pathlib paths, or a glob)"
+        return (
+            "the data is a single column, which has no name; leave column= out, or give a table (a list of texts is a "
+            "column, too; files are pathlib paths, or a glob)"
+        )
     if getattr(where, "has_no_types", False):
         return str(where.say_names(wanted))  # type: ignore[attr-defined]
     return f"it has {', '.join(map(str, names))}" if names else "it has no columns at all"

@@ -63,7 +63,7 @@ def parse_amount(name: str, value: Any) -> Fraction:
     if not is_special(x) and x > LARGEST:
         raise ValueError(f"{name}={words.shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(x) or x < 0:
-        raise ValueError(f"{name}={shown(value)}: it is a number, 0 or more")
+        raise ValueError(f"{name}={shown(value)}: it is a number, 0 or more; give one such as 1 or 1/3")
     return Fraction(x)
 
 

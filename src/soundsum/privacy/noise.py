@@ -77,11 +77,12 @@ class NoNoise(Noise):
 
 def positive(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and above 0."""
+    example = f"{name}={'1e-6' if name == 'delta' else 1}"
     if value is None:
-        raise ValueError(f"{name} is missing; give a number above 0, such as {name}={'1e-6' if name == 'delta' else 1}")
+        raise ValueError(f"{name} is missing; give a number above 0, such as {example}")
     number = decimal(value, name)
     if not is_special(number) and number > LARGEST:
         raise ValueError(f"{name}={shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(number) or number <= 0:
-        raise ValueError(f"{name}={shown(value)}: a privacy parameter is a finite number above 0")
+        raise ValueError(f"{name}={shown(value)}: a privacy parameter is a finite number above 0, such as {example}")
     return Fraction(number)

@@ -39,6 +39,8 @@ from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum,
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+TERMS = {"privacy_unit", "relation", "budget", "name", "schema", "table", "engine", "pad"}
+
 _UNTIL: ContextVar[float | None] = ContextVar("until", default=None)
 """When the answer to the query in hand is due, if its table is padded."""
 
@@ -46,10 +48,15 @@ _UNTIL: ContextVar[float | None] = ContextVar("until", default=None)
 def _padded(ask: F) -> F:
     """A query whose answer, or refusal, comes at just the time the owner's pad says; ReadFailed if it is not there."""
 
+    def ask_within(self: Private, *arguments: Any, **options: Any) -> Any:
+        for name in TERMS.intersection(options):
+            raise TypeError(f"{name}= is one of the owner's terms, which a query cannot change; leave {name} out")
+        return ask(self, *arguments, **options)
+
     @wraps(ask)
     def answer(self: Private, *arguments: Any, **options: Any) -> Any:
         if self._pad is None or _UNTIL.get() is not None:  # one query may ask another
-            return ask(self, *arguments, **options)
+            return ask_within(self, *arguments, **options)
         until = time.monotonic() + self._pad
         answers: list[Any] = []
         errors: list[BaseException] = []
@@ -57,7 +64,7 @@ def _padded(ask: F) -> F:
         def work() -> None:
             _UNTIL.set(until)
             try:
-                answers.append(ask(self, *arguments, **options))
+                answers.append(ask_within(self, *arguments, **options))
             except BaseException as error:
                 errors.append(error)
 

@@ -72,9 +72,11 @@ class Setting:
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
             raise ValueError(f'missing={shown(self.missing)} is neither "zero" nor "drop"; give one of these')
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
-            raise ValueError(WHY_GROUPS)
+            raise ValueError(_say_why_groups(self.by))
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"name={shown(self.name)}: give what the data is called, a string, or leave it out")
         if self.by is None and self.groups is not None:
-            raise ValueError("groups= is given without by=, the column the groups are in")
+            raise ValueError("groups= is given without by=, the column the groups are in; give both")
         if self.max_rows is None or self.max_groups is None:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         for name in ("max_rows", "max_groups"):
@@ -201,6 +203,12 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
         raise ValueError(f"max_groups={shown(setting.max_groups)} is about groups; give by=, the column they are in")
 
 
+def _say_why_groups(by: Any) -> str:
+    if not isinstance(by, Period):
+        return WHY_GROUPS
+    return WHY_GROUPS.replace("groups=['a', 'b']", f"groups=[{SPELLED[by.kind]!r}], or give the first and the last")
+
+
 def _has_ranges(by: Any) -> bool:
     """Whether all groups are known without a list: those of periods from first to last."""
     several = by if isinstance(by, list) else [by]
@@ -277,5 +285,5 @@ def _as_column(name: str, values: Any) -> Any:
     if is_arrow(values) or hasattr(values, "__len__"):
         return values
     if not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}={shown(values)} is neither the name of a column nor its values")
+        raise TypeError(f"{name}={shown(values)} is neither the name of a column nor its values; give one of these")
     return list(values)

@@ -62,7 +62,8 @@ class Histogram(Counted):
             raise ValueError(f"a histogram has edges or bins, for numbers, or categories, and {found}; give one")
         if self.bins is None and (self.lower is not None or self.upper is not None):
             raise ValueError(
-                "lower and upper go with bins=; edges and categories have ends of their own: leave lower and upper out"
+                "lower and upper go with bins=; edges and categories have ends of their own, so leave lower and "
+                "upper out"
             )
         edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
         if edges is None:
@@ -142,7 +143,7 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     low, high = exact(lower, "lower"), exact(upper, "upper")
     if is_special(low) or is_special(high) or not low < high:
         raise ValueError(
-            f"lower={shown(lower)}, upper={shown(upper)}: the bounds of cells are finite, the lower below the upper"
+            f"lower={shown(lower)}, upper={shown(upper)}: give two finite bounds of the cells, the lower first"
         )
     points = [Fraction(low) + Fraction(high - low) * i / int(bins) for i in range(int(bins) + 1)]
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
