@@ -118,7 +118,7 @@ class Facts:
         kind = self.claim.kind
         lower, upper = map(words.bound, self.claim.given_bounds)
         clamped = f" of values clamped to [{lower}, {upper}]" if issubclass(kind, Bounded) else ""
-        limits = ", with each person held to their limits" if self.claim.plan.unit.caps else ""
+        limits = ", as far as each person counts" if self.claim.plan.unit.caps else ""
         return f"the {self._entry}{clamped}{limits}"
 
 
@@ -276,7 +276,7 @@ class Release(Framed):
 
     def __repr__(self) -> str:
         value, interval = self.shown()
-        noise = f"95% interval for {self.facts.covered}: {interval}" if self._is_noisy else "no noise needed"
+        noise = f"95% interval {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
         how = f"{self.guarantee}, {self.plan.method}; {self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
 
