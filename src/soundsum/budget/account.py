@@ -188,7 +188,8 @@ class Budget:
         return notebook.table(rows, ("when (UTC)", "what", "cost", ""), below=self._describe(entries))
 
     def _describe(self, entries: list[Entry]) -> str:
-        at = "" if self.path is None else f" in {self.path}"
+        below = self.path is not None and self.path.startswith(os.path.join(os.getcwd(), ""))
+        at = "" if self.path is None else f" in {os.path.relpath(self.path) if below else self.path}"
         whom = "" if self.binding is None else f"; {self.binding}"
         closed = "; closed after failed reads" if self.is_closed else ""
         releases = f"{len(entries):,} release{'s' * (len(entries) != 1)}"
