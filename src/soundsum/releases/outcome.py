@@ -303,7 +303,7 @@ class Release(Framed):
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
     def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
-        """The same as exact numbers."""
+        """The interval as exact numbers, of which `interval` gives the nearest floats."""
         if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
             raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
         return self.estimator.interval(self.noisy, confidence)
