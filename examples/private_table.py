@@ -18,7 +18,7 @@ budget = ss.Budget(epsilon=2)
 riders = {"privacy_unit": "rider", "max_rows": 10, "budget": budget}
 
 fares = ss.sum(trips, 0, 100, epsilon=1, column="fare", by="zone", groups=["north", "south", "west"], **riders)
-print(pl.from_arrow(fares.to_arrow()))
+print(fares)  # and fares.to_polars() as a data frame
 
 total, mean, n = ss.release(trips, [ss.Sum("fare", 0, 100), ss.Mean("fare", 0, 100), ss.Count()], epsilon=1, **riders)
 print(total, mean, n, budget, sep="\n")

@@ -380,6 +380,15 @@ def test_a_charge_in_a_few_words(options, rows):
     assert abbreviate("a step of training, 3 of 7") == "a step of training, 3 of 7"
 
 
+def test_a_ledger_below_where_one_is_goes_by_its_short_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    budget = Budget(epsilon=1, path="ledger.db")
+    assert "epsilon = 1 left in ledger.db;" in repr(budget)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert f"epsilon = 1 left in {tmp_path / 'ledger.db'};" in repr(budget)
+
+
 def test_it_is_shown(tmp_path):
     path = tmp_path / "ledger.db"
     budget = Budget(epsilon=1, delta="1e-6", path=path)

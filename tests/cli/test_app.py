@@ -38,6 +38,14 @@ def test_plan_as_json_is_exact():
     assert one["problem"]["upper"] == "1/3"
 
 
+def test_methods_that_do_not_apply_are_listed_below_the_table_at_the_width_of_the_screen():
+    done = soundsum("plan", "--dtype", "float32", "--bounds", "0", "1", "--max-size", "1000000", COLUMNS="80")
+    lines = done.stdout.splitlines()
+    assert "  wide, checked, modular: adds integers; for float32 use grid" in lines
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 32
+
+
 def test_an_error_keeps_its_brackets():
     """They name an extra to install; the screen's markup would swallow them."""
     code = "import sys; sys.modules['jinja2'] = None; from soundsum.cli.app import main; main()"

@@ -152,7 +152,8 @@ class TestNumbers:
             assert said in " ".join(repr(outcome).split())
             assert said in outcome._repr_html_()
         held = ss.count(TABLE, 1, privacy_unit="dept", max_rows=2)
-        assert "95% interval for the count, with each person held to their limits: " in repr(held)
+        assert ", for the count, as far as each person counts; " in repr(held)
+        assert repr(one).startswith(f"<sum {one.shown()[0]} (95% interval {one.shown()[1]}, for the sum of values ")
 
     def test_columns_of_a_table_are_called_what_groups_are_by(self):
         by_age = ss.sum(TABLE, 0, 9, 1, column="pay", by=["dept", "age"], groups=[["a"], [30]])

@@ -9,6 +9,7 @@ import sys
 from html.parser import HTMLParser
 
 import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import pytest
 
@@ -204,6 +205,16 @@ def test_nothing_is_cut_and_no_labels_overlap(make):
             below = sorted((box.x0, box.x1) for box in boxes(figure, drawn(axes.xaxis)))
             assert all(right <= left + 1 for (_, right), (left, _) in itertools.pairwise(below))
         assert axes.get_window_extent().width > page.width / 3
+
+
+def test_a_figure_has_room_for_the_name_of_every_one_of_48_groups():
+    names = WIDE["k"][:48]
+    axes = ss.mean(WIDE, 0, 9, 1, column="pay", by="k", groups=names).plot()
+    assert labels(axes.get_yticklabels()) == names
+    _, given = matplotlib.pyplot.subplots()
+    few = labels(ss.mean(WIDE, 0, 9, 1, column="pay", by="k", groups=names).plot(ax=given).get_yticklabels())
+    assert few[0] == names[0]
+    assert 10 < len(few) < 48
 
 
 def test_months_are_along_an_axis_of_time_with_a_line_for_each_other_group():

@@ -193,8 +193,17 @@ class Budget:
         return notebook.table(rows, ("when (UTC)", "what", "cost", ""), below=self._describe(entries))
 
     def _describe(self, entries: list[Entry]) -> str:
-        at = "" if self.path is None else f" in {self.path}"
+        at = "" if self.path is None else f" in {_shorten_path(self.path)}"
         whom = "" if self.binding is None else f"; {self.binding}"
         closed = "; closed after failed reads" if self.is_closed else ""
         releases = f"{len(entries):,} release{'s' * (len(entries) != 1)}"
         return f"Budget({self._store.limit}: {releases}, {self.left} left{at}{whom}{closed})"
+
+
+def _shorten_path(path: str) -> str:
+    """The path from the folder one is in, if it is below that."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:  # which is gone
+        return path
+    return path.removeprefix(here)

@@ -119,7 +119,7 @@ class Facts:
         kind = self.claim.kind
         lower, upper = map(words.bound, self.claim.given_bounds)
         clamped = f" of values clamped to [{lower}, {upper}]" if issubclass(kind, Bounded) else ""
-        limits = ", with each person held to their limits" if self.claim.plan.unit.caps else ""
+        limits = ", as far as each person counts" if self.claim.plan.unit.caps else ""
         return f"the {self._entry}{clamped}{limits}"
 
 
@@ -280,7 +280,7 @@ class Release(Framed):
 
     def __repr__(self) -> str:
         value, interval = self.shown()
-        noise = f"95% interval for {self.facts.covered}: {interval}" if self._is_noisy else "no noise needed"
+        noise = f"95% interval {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
         how = f"{self.guarantee}, {self.plan.method}; {self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
 
@@ -307,7 +307,7 @@ class Release(Framed):
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
     def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
-        """The same as exact numbers."""
+        """The interval as exact numbers, of which `interval` gives the nearest floats."""
         if not isinstance(confidence, Real | Decimal) or is_missing(confidence) or not 0 < confidence < 1:
             raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
         return self.estimator.interval(self.noisy, confidence)

@@ -18,6 +18,9 @@ from soundsum.shown import shown
 
 By = str | Period
 
+MOST_LISTED = 6
+"""Categories of a column that are listed to read."""
+
 
 @dataclass(frozen=True)
 class ColumnSchema:
@@ -80,9 +83,11 @@ class ColumnSchema:
 
     def __str__(self) -> str:
         if self.categories is not None:
-            return f"{len(self.categories):,} categories"
-        bounds = "" if self.lower is None else f" in [{self.lower}, {self.upper}]"
-        return f"{self.type or 'as in the data'}{bounds}"
+            listed = ", ".join(map(str, self.categories[:MOST_LISTED]))
+            more = ", ..." if len(self.categories) > MOST_LISTED else ""
+            return f"{len(self.categories):,} categor{'y' if len(self.categories) == 1 else 'ies'}: {listed}{more}"
+        bounds = None if self.lower is None else f"in [{self.lower}, {self.upper}]"
+        return " ".join(filter(None, (self.type, bounds))) or "as in the data"
 
 
 def require_schema(table: Schema, schema: Mapping[str, ColumnSchema], types: Mapping[str, str]) -> None:
