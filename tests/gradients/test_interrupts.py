@@ -1,4 +1,4 @@
-"""Whatever interrupts a sum, and wherever, no example is counted twice and nobody releases it alone after a reduction."""
+"""Whatever interrupts a sum, and wherever: no example counts twice, and nobody releases alone what was reduced."""
 
 import pytest
 import torch
