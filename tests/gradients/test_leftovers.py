@@ -246,8 +246,7 @@ def test_a_second_optimizer_on_one_model_is_refused():
     engine = ss.gradients.opacus.PrivacyEngine()
     terms = {"data_loader": DataLoader(TensorDataset(torch.ones(9, 6), torch.zeros(9).long())), "sample_rate": "1/8",
              "noise_multiplier": 1.0, "max_grad_norm": 1.0, "expected_batch_size": 16, "max_size": 150}  # fmt: skip
-    one = torch.optim.SGD(net[0].parameters(), lr=1)
-    two = torch.optim.SGD(net[2].parameters(), lr=1)
+    one, two = (torch.optim.SGD(net.parameters(), lr=1) for _ in range(2))
     wrapped, private_one, _ = engine.make_private(module=net, optimizer=one, **terms)
     with pytest.raises(ValueError, match="one optimizer with two parameter groups"):
         engine.make_private(module=wrapped, optimizer=two, **terms)

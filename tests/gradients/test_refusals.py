@@ -97,6 +97,16 @@ def test_layers_and_data_that_mix_examples_are_refused():
         )  # fmt: skip
 
 
+def test_parameters_that_another_optimizer_would_train_without_noise_are_refused():
+    net = model()
+    terms = {"data_loader": DataLoader([(torch.ones(6), 0)]), "noise_multiplier": 1.0, "max_grad_norm": 1.0, **PUBLIC}
+    optimizer = torch.optim.SGD(net[2].parameters(), lr=1)
+    with pytest.raises(ValueError, match="give all to one optimizer, or freeze the others"):
+        ss.gradients.opacus.PrivacyEngine().make_private(module=net, optimizer=optimizer, **terms)
+    net[0].requires_grad_(False)
+    ss.gradients.opacus.PrivacyEngine().make_private(module=net, optimizer=optimizer, **terms)
+
+
 def test_dynamic_loss_scaling_is_refused():
     _, net, optimizer, loader = private()
     scaler = torch.amp.GradScaler("cpu")

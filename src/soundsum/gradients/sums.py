@@ -126,7 +126,11 @@ class Sum(Turns):
             add_batch(matrices(tensors), blocks, chosen, self.grid, found.vectors)
         if self._totals is not None and found.devices != self._totals.devices:
             found = self._totals.plus(found)
-        self._totals, self.examples = found, self.examples + examples  # whatever failed before this changed nothing
+        try:  # whatever failed before this changed nothing
+            self._totals, self.examples = found, self.examples + examples
+        except BaseException:
+            self._closed = "was interrupted while a batch was added, which may be in it or not"
+            raise
 
     def limits(self, norms: Any) -> Any:
         """Limits for `add` from float norms of each example's parts, however they were computed: their shares of K."""
@@ -197,10 +201,9 @@ class Sum(Turns):
         if self._terms() != other._terms():
             raise ValueError("merge(): the sums have other norms or noise; make both with the same")
         require_room(self.examples + other.examples)
-        self._totals = theirs.clone() if self._totals is None else self._totals.plus(theirs)
-        self.examples += other.examples
-        self.parts |= other.parts
-        other._closed = "has been merged into another"
+        both = theirs.clone() if self._totals is None else self._totals.plus(theirs)
+        other._closed = "has been merged into another"  # first: an interrupt may lose examples, and counts none twice
+        self.parts, self.examples, self._totals = self.parts | other.parts, self.examples + other.examples, both
 
     @in_turn
     def all_reduce(self, group: Any = None) -> None:
@@ -213,7 +216,7 @@ class Sum(Turns):
         examples = groups.total(self.examples, group)
         require_room(examples)
         groups.add_up(whole.pieces, group)
-        self._totals, self.examples, self._reduced = whole, examples, ranks
+        self._reduced, self.examples, self._totals = ranks, examples, whole  # no rank releases it alone from here on
 
     @in_turn
     def save(self, path: Any) -> None:

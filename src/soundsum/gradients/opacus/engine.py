@@ -256,9 +256,14 @@ def _trained(optimizer: Any) -> int:
 
 
 def _require_parameters(module: Any, optimizer: Any) -> None:
-    known = set(module.parameters())
-    if any(p not in known for group in optimizer.param_groups for p in group["params"]):
+    known, given = set(module.parameters()), {p for group in optimizer.param_groups for p in group["params"]}
+    if given - known:
         raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
+    if any(p.requires_grad for p in known - given):
+        raise ValueError(
+            "the module trains parameters that the optimizer has not, and their gradients would get no noise; give all "
+            "to one optimizer, or freeze the others (requires_grad_(False))"
+        )
 
 
 def _world(module: Any) -> Any:
