@@ -93,10 +93,10 @@ def show_attack(
     given |= {"place": place, "form": form, "drop_last": drop_last}
     parameters = {key: value for key, value in given.items() if value is not None}
     for one in others or ():
-        name, is_pair, value = one.partition("=")
+        parameter, is_pair, value = one.partition("=")
         if not is_pair:
             raise ValueError(f"--with {one}: give a parameter and its value, such as --with 'j=5'")
-        parameters[name] = _number(value, "--with")
+        parameters[parameter] = _number(value, "--with")
     console = Console()
     made = attack(name, dtype, relation=relation, bounds=bounds, ratio=ratio, max_records=max_records, **parameters)
     measured = FAMILIES[name].measured

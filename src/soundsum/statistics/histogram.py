@@ -143,7 +143,7 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     low, high = exact(lower, "lower"), exact(upper, "upper")
     if is_special(low) or is_special(high) or not low < high:
         raise ValueError(
-            f"lower={shown(lower)}, upper={shown(upper)}: give two finite bounds of the cells, the lower first"
+            f"lower={shown(lower)}, upper={shown(upper)}: give finite bounds of the cells, the lower below the upper"
         )
     points = [Fraction(low) + Fraction(high - low) * i / int(bins) for i in range(int(bins) + 1)]
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
