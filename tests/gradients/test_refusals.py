@@ -6,7 +6,8 @@ import pytest
 import torch
 from tests.gradients.training import PUBLIC, model, private
 from torch import nn
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, SubsetRandomSampler
+from torch.utils.data.distributed import DistributedSampler
 
 import soundsum as ss
 from soundsum.gradients.opacus.refusals import refuse_module
@@ -105,6 +106,33 @@ def test_parameters_that_another_optimizer_would_train_without_noise_are_refused
         ss.gradients.opacus.PrivacyEngine().make_private(module=net, optimizer=optimizer, **terms)
     net[0].requires_grad_(False)
     ss.gradients.opacus.PrivacyEngine().make_private(module=net, optimizer=optimizer, **terms)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"sampler": SubsetRandomSampler([0, 1])},
+        {"batch_sampler": [[0, 1]]},
+        {"batch_sampler": BatchSampler(SubsetRandomSampler([0, 1]), 2, False)},
+    ],
+)
+def test_a_sampler_that_leaves_records_out_is_not_passed_over(chosen):
+    with pytest.raises(ValueError, match="give a loader of the records to train on"):
+        private_on(**chosen)
+
+
+def test_samplers_of_all_records_are_replaced_by_coins():
+    for everybody in ({"shuffle": True}, {"sampler": DistributedSampler(range(9), 2, 0)}):
+        _, _, loader = private_on(**everybody)
+        private_on(loader)
+
+
+def private_on(loader=None, **settings):
+    net = model()
+    return ss.gradients.opacus.PrivacyEngine().make_private(
+        module=net, optimizer=torch.optim.SGD(net.parameters(), lr=1), noise_multiplier=1.0, max_grad_norm=1.0,
+        data_loader=loader or DataLoader([(torch.ones(6), 0)] * 9, **settings), **PUBLIC,
+    )  # fmt: skip
 
 
 def test_dynamic_loss_scaling_is_refused():

@@ -25,6 +25,7 @@ from soundsum.gradients.opacus.refusals import (
     refuse_dataset,
     refuse_module,
     refuse_norms,
+    refuse_sampler,
     refuse_settings,
 )
 from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
@@ -103,6 +104,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         Sum(max_grad_norm, noise_multiplier)  # what is wrong with them is said before the module is wrapped
         refuse_module(module)
         refuse_dataset(data_loader.dataset)
+        refuse_sampler(data_loader)
         q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader.dataset, dummy)
         _require_parameters(module, optimizer)
         refuse_second(module)

@@ -108,6 +108,20 @@ def refuse_dataset(dataset: Any) -> None:
         raise ValueError("an IterableDataset cannot be sampled by a coin for each record; give one with an index")
 
 
+def refuse_sampler(loader: Any) -> None:
+    """One that chooses records would be passed over, and records trained on that it leaves out."""
+    data = need("torch.utils.data")
+    everybody = (data.SequentialSampler, data.RandomSampler, data.distributed.DistributedSampler)
+    chooses = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+    if type(chooses) is data.BatchSampler:
+        chooses = chooses.sampler
+    if not isinstance(chooses, everybody) and not hasattr(chooses, "tickets"):
+        raise ValueError(
+            f"the data loader has a {type(chooses).__name__}, which chooses records, and private training draws from "
+            "all of them by coins of its own; give a loader of the records to train on (torch.utils.data.Subset)"
+        )
+
+
 AMP = (
     "dynamic loss scaling multiplies every gradient by a factor that depends on all examples so far, and skips steps "
     "where one of them overflows; train in bfloat16 or float32 and call optimizer.step() without a GradScaler"
