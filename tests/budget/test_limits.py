@@ -190,6 +190,12 @@ def test_a_bad_cost_is_one_line(arguments, message):
         Cost(**arguments)
 
 
+def test_of_two_rhos_that_are_known_the_smaller_counts():
+    """As given, and epsilon^2/2 for pure DP."""
+    assert Cost(epsilon=1, rho="1/10").zcdp == Fraction(1, 10)
+    assert Cost(epsilon="1/10", rho=1).zcdp == Fraction(1, 200)
+
+
 def test_costs_with_endless_digits_are_rounded_up():
     tiny = Fraction(1, 3**1000)
     assert tiny < Cost(epsilon=tiny).epsilon <= tiny + Fraction(1, 2**1024)

@@ -177,7 +177,7 @@ def check_room(room: str, only: set[str], jobs: int, most_seconds: float, argume
             found[mutant] = run.LIVED
         else:
             seconds = sum(reached[test]["seconds"] for test in tests)
-            todo.append((mutant, tests, 6 + 2 * seconds))
+            todo.append((mutant, tests, 4 + 2 * seconds))
     _require_control(room, todo, reached, jobs)
     unreached = sum(outcome == run.LIVED for outcome in found.values())
     print(f"{room}: {len(mutants)} mutants, {len(todo)} to try, {unreached} reached by no test", flush=True)

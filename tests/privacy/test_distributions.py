@@ -145,6 +145,23 @@ def test_mills_ratio_encloses_the_truth(x):
 def test_what_is_too_small_to_add_up_is_still_bounded():
     low, high = both(distributions._sum_from, 50, Fraction(1, 10))
     assert low == 0 < high < Fraction(1, 10**2000)
+    first = Fraction(decimal.Context(80).exp(Decimal(-12500)))
+    assert first < high < first * (1 + Fraction(1, 10**50))
+
+
+def test_an_epsilon_beyond_10_to_the_9_counts_as_that():
+    just_below, just_enough = Fraction(1, 2 * 10**9 + 1), Fraction(1, 2 * 10**9)
+    delta = distributions.gaussian_delta(just_below, 1, Fraction(10**9))
+    assert distributions.gaussian_delta(just_below, 1, Fraction(10**12)) == delta > Fraction(3, 10)
+    assert distributions.gaussian_delta(just_enough, 1, Fraction(10**9)) < Fraction(1, 10**1999)
+
+
+def test_a_delta_too_small_to_tell_is_0_where_it_is_rounded_down():
+    assert distributions.normal_delta(Fraction(1), Fraction(1), Fraction(1000)) == 0
+
+
+def test_a_probability_is_1_at_most():
+    assert distributions.gaussian_tail(Fraction(2**20), 1) == 1
 
 
 def test_series_and_continued_fraction_agree():
@@ -221,6 +238,16 @@ def test_calibration_is_enough_and_not_much_more(sensitivity, epsilon, delta):
     assert (p // (p & -p)).bit_length() <= 16
 
 
+@pytest.mark.parametrize("sensitivity, epsilon", [(1, Fraction(1)), (2, Fraction(3)), (3, Fraction(1, 2))])
+def test_calibration_gives_the_least_of_16_bits(sensitivity, epsilon):
+    for delta in (Fraction(1, 10**4), Fraction(1, 10**9)):
+        sigma2 = distributions.gaussian_sigma2(sensitivity, epsilon, delta)
+        unit = Fraction(2) ** (math.floor(math.log2(sigma2)) - 15)
+        assert (sigma2 / unit).denominator == 1
+        assert distributions.gaussian_delta(sigma2, sensitivity, epsilon) <= delta
+        assert distributions.gaussian_delta(sigma2 - unit, sensitivity, epsilon) > delta
+
+
 def test_calibration_of_a_large_sensitivity_is_that_of_the_continuous_gaussian():
     """Balle and Wang's value for sensitivity 1, epsilon 1 and delta 10^-5 is sigma = 3.7306."""
     sigma2 = distributions.gaussian_sigma2(2**40, Fraction(1), Fraction(1, 10**5))
@@ -266,9 +293,11 @@ def test_wrong_confidences_and_deltas(bad):
 
 
 def test_wrong_sensitivities_and_budgets():
-    for bad in (0, -1, Fraction(1, 2)):
+    for bad in (0, -1, Fraction(1, 2), Fraction(3, 2)):
         with pytest.raises(ValueError, match="sensitivity="):
             distributions.gaussian_delta(Fraction(1), bad, Fraction(1))
+    sigma2, epsilon = Fraction(5), Fraction(1)
+    assert distributions.gaussian_delta(sigma2, 2.0, epsilon) == distributions.gaussian_delta(sigma2, 2, epsilon)
     for bad in (0, -1, math.inf):
         with pytest.raises(ValueError, match="epsilon="):
             distributions.gaussian_sigma2(1, bad, Fraction(1, 10))

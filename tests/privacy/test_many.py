@@ -234,6 +234,7 @@ def test_arrays_and_lists():
     for samples in (
         samplers.discrete_laplace_many(Fraction(2**50), 5),
         samplers.discrete_gaussian_many(Fraction(2**101), 5),
+        samplers.discrete_gaussian_many(Fraction((2**50 - 1) ** 2), 5),
     ):
         assert [type(z) for z in samples] == [int] * 5
     assert len(samplers.discrete_laplace_many(Fraction(1), 0)) == 0

@@ -58,3 +58,6 @@ def test_add_modular_gives_the_representative():
     assert samplers.add_modular(5, 3 - 7 * 256, 256, IntType(8)) == 8
     with pytest.raises(ValueError, match="modulus=16: values of int8 are added modulo 256"):
         samplers.add_modular(1, 1, 16, IntType(8))
+    for noise in (True, 1.0):
+        with pytest.raises(TypeError, match="hidden by integer noise alone"):
+            samplers.add_modular(1, noise, 256, IntType(8))

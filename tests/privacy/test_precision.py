@@ -65,11 +65,12 @@ def test_the_density_and_what_it_is_made_of(low, high):
             encloses(lambda given, bound: bound.ln(given), mp.log(number(Fraction(given))), given)
 
 
-def test_tails_of_a_small_discrete_gaussian():
+@pytest.mark.parametrize("low, high", [(0.05, 2), (2, 300)])
+def test_tails_of_a_small_discrete_gaussian(low, high):
     assert distributions.gaussian_tail(10, 3) == distributions.gaussian_tail(Fraction(10), 3)
-    for sigma2 in rationals("small", 0.05, 300) + rationals("smaller", 0.05, 2, 200):
-        weights = [mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(math.ceil(40 * math.sqrt(sigma2)))]
-        whole, above = 2 * mp.fsum(weights) - 1, mp.fsum(weights)
+    for sigma2 in rationals(low, low, high, 60):
+        weights = [mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(math.ceil(26 * math.sqrt(sigma2)) + 2)]
+        whole = 2 * mp.fsum(weights) - 1
         for t in (1, 2, math.ceil(math.sqrt(sigma2)), math.ceil(6 * math.sqrt(sigma2))):
             above = mp.fsum(weights[t:])
             encloses(distributions._sum_from, above, t, sigma2)
@@ -127,9 +128,10 @@ def test_the_delta_of_normal_noise_is_rounded_down():
                 assert truth * (1 - mpf(10) ** -45) < found <= truth
 
 
-def test_the_delta_of_a_small_discrete_gaussian_is_rounded_up():
-    for sigma2, epsilon in zip(rationals("three", 0.2, 100), rationals("four", 0.01, 9), strict=True):
-        reach = math.ceil(40 * math.sqrt(sigma2)) + 20
+@pytest.mark.parametrize("most", [1, 10, 100])
+def test_the_delta_of_a_small_discrete_gaussian_is_rounded_up(most):
+    for sigma2, epsilon in zip(rationals(most, most / 10, most, 30), rationals("four", 0.01, 9, 30), strict=True):
+        reach = math.ceil(30 * math.sqrt(sigma2)) + 10
         weights = {z: mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(-reach, reach + 1)}
         whole = mp.fsum(weights.values())
         for Delta in (1, 3, 10):
@@ -141,15 +143,24 @@ def test_the_delta_of_a_small_discrete_gaussian_is_rounded_up():
                 is_just_above(distributions.gaussian_delta(sigma2, Delta, epsilon), truth, mpf(10) ** -40)
 
 
-def test_the_delta_of_a_large_one_is_its_integral_and_its_largest_term():
-    for sigma2, epsilon in zip(rationals("five", SMALL, 2.0**80), rationals("six", 0.01, 9), strict=True):
-        sigma = mp.sqrt(number(sigma2))
-        for Delta in (1, math.ceil(sigma / 7), math.ceil(3 * sigma)):
-            a = shifted(sigma2, Delta, epsilon)
-            start = number(a)
-            integral = normal_tail(start / sigma) - mp.exp(number(epsilon)) * normal_tail((start + Delta) / sigma)
-            largest = mp.exp(-(start**2) / (2 * sigma**2)) * min(1, Delta / (mp.e * start)) if a > 0 else mpf(1)
-            truth = integral + largest / (sigma * mp.sqrt(2 * mp.pi))
-            if truth > mpf(10) ** -1000:
-                found = distributions.gaussian_delta(sigma2, Delta, epsilon)
-                is_just_above(found, min(mpf(1), truth), mpf(10) ** -30)
+def large_delta(sigma2, Delta, epsilon):
+    """The integral, and the largest term over the sum of all."""
+    start, sigma = number(shifted(Fraction(sigma2), Delta, Fraction(epsilon))), mp.sqrt(number(sigma2))
+    integral = normal_tail(start / sigma) - mp.exp(number(epsilon)) * normal_tail((start + Delta) / sigma)
+    largest = mp.exp(-(start**2) / (2 * sigma**2)) * min(1, Delta / (mp.e * start)) if start > 0 else mpf(1)
+    return integral + largest / (sigma * mp.sqrt(2 * mp.pi))
+
+
+@pytest.mark.parametrize("apart", [0, 0.2, 3])
+def test_the_delta_of_a_large_one_is_its_integral_and_its_largest_term(apart):
+    for sigma2, epsilon in zip([SMALL, *rationals(apart, SMALL, 2.0**80, 29)], rationals(6, 0.01, 9, 30), strict=True):
+        Delta = math.ceil(apart * math.sqrt(sigma2)) or 1
+        truth = large_delta(sigma2, Delta, epsilon)
+        if truth > mpf(10) ** -1000:
+            found = distributions.gaussian_delta(sigma2, Delta, epsilon)
+            is_just_above(found, min(mpf(1), truth), mpf(10) ** -30)
+
+
+@pytest.mark.parametrize("Delta, epsilon", [(2**11, 2), (1, Fraction(14, 10 * 2**20))])
+def test_the_largest_term_where_it_is_at_zero_or_next_to_it(Delta, epsilon):
+    is_just_above(distributions.gaussian_delta(2**20, Delta, epsilon), large_delta(2**20, Delta, epsilon))

@@ -30,11 +30,15 @@ def test_logarithms_are_enclosed_and_close(x):
 
 
 @pytest.mark.parametrize(
-    "x", [Fraction(1), Fraction(2), 1 - Fraction(1, 2**200), Fraction(1, 2**900), Fraction(3**500)]
+    "x",
+    [
+        *(Fraction(1), Fraction(2), Fraction(1, 2), Fraction(3, 4), Fraction(1, 3), Fraction(10)),
+        *(1 - Fraction(1, 2**200), 2 - Fraction(1, 2**200), Fraction(1, 2**900), Fraction(3**500)),
+    ],
 )
 def test_logarithms_at_the_edges(x):
     low, high = log_bounds(x)
-    assert low <= high
+    assert low <= high < low + Fraction(1, 2**110)
     assert to_decimal(low) - Decimal("1e-50") <= to_decimal(x).ln() <= to_decimal(high) + Decimal("1e-50")
 
 
@@ -114,6 +118,21 @@ def test_absurd_numbers_are_still_on_the_safe_side():
         assert 0 < zcdp_rho(epsilon, Fraction(1, 10**400)) < epsilon
     assert zcdp_epsilon(Fraction(0), Fraction(1, 2)) == 0
     assert zcdp_epsilon(Fraction(1, 10**400), Fraction(1, 10**6)) >= 0
+
+
+@pytest.mark.parametrize("epsilon, delta", [("1e-300", "1e-300"), ("1e-400", "1e-400"), ("1e-400", "1e-500")])
+def test_an_epsilon_too_small_for_floats_has_bun_and_steinke_s_rho(epsilon, delta):
+    rho = to_decimal(zcdp_rho(Fraction(epsilon), Fraction(delta)))
+    theirs = Decimal(epsilon) ** 2 / (4 * (Decimal(epsilon) - Decimal(delta).ln()))
+    assert theirs * (1 - Decimal(2) ** -60) < rho <= theirs
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, Fraction(-1, 2)])
+def test_an_epsilon_is_above_0_and_a_rho_not_below(epsilon):
+    with pytest.raises(ValueError, match=f"epsilon={epsilon}: it is above 0"):
+        zcdp_rho(Fraction(epsilon), Fraction(1, 2))
+    with pytest.raises(ValueError, match="it is 0 or more"):
+        zcdp_epsilon(Fraction(epsilon) - 1, Fraction(1, 2))
 
 
 @pytest.mark.parametrize("delta", [0, 1, -1, 2])
