@@ -160,6 +160,7 @@ def check_persons():
     for _ in range(rng.integers(1, 4)):
         n = length()
         persons = rng.integers(0, 1 << 64, n, dtype=np.uint64) >> np.uint64(pick(0, 40, 60, 63))
+        persons[rng.random(n) < pick(0, 0.01)] = (1 << 64) - 1
         codes, counts = rng.integers(-1, groups + 1, n, dtype=np.int32), rng.random(n) < rng.random()
         q = rng.integers(-(1 << 31), 1 << 31, n)
         sums.add(
@@ -177,7 +178,8 @@ def check_persons():
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     texts.find(offsets, rng.integers(0, 256, offsets[-1], dtype=np.uint8), np.ones(len(lengths), bool))
     ids = pick(
-        native.PersonIds.integers(),
+        native.PersonIds.integers(pick(1, 10**6)),
+        native.PersonIds.naturals(),
         native.PersonIds.floats(),
         native.PersonIds.listed([b"", b"a" * 70]),
         texts.as_ids(),

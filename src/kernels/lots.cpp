@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 namespace soundsum {
 namespace {
@@ -65,12 +66,14 @@ i128 round_down(i128 top, i128 bottom) { return top / bottom - (top % bottom < 0
 void PersonIds::spell(std::uint64_t word, Spelled& out) const {
     out.clear();
     if (kind == Kind::integers) {
-        write(static_cast<std::int64_t>(word), out);
+        write(static_cast<std::int64_t>(word) * unit, out);
+    } else if (kind == Kind::naturals) {
+        write(static_cast<i128>(word), out);
     } else if (kind == Kind::floats) {
         const double x = std::bit_cast<double>(word);
         write(std::abs(x) < 0x1p53 ? static_cast<std::int64_t>(x) : 0, out);
     } else if (kind == Kind::listed) {
-        const bool is_there = word + 1 < offsets.size();
+        const bool is_there = word < offsets.size() - 1;
         if (is_there) out.assign(data.begin() + offsets[word], data.begin() + offsets[word + 1]);
     } else {
         const auto [text, size] = texts->find(word);

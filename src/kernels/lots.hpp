@@ -17,11 +17,11 @@ using Spelled = std::vector<std::uint8_t>;
 
 // How the words of persons are spelled.
 struct PersonIds {
-    enum class Kind { integers, floats, decimals, texts, listed };
+    enum class Kind { integers, naturals, floats, decimals, texts, listed };
 
     Kind kind = Kind::integers;
     const Texts* texts = nullptr;           // that gave the words of texts, and of decimals: their 16 bytes
-    i128 unit = 1;                          // of decimals: 10 to the power of their scale
+    i128 unit = 1;                          // of decimals: 10 to the power of their scale; of integers: what 1 is worth
     std::vector<std::int64_t> offsets{0};   // where the spelling of each listed id begins in `data`
     std::vector<std::uint8_t> data;
 

@@ -101,7 +101,8 @@ void bind_persons(nb::module_& m) {
         }, nb::arg("offsets"), nb::arg("data"), nb::arg("counts"), nb::arg("out").noconvert(), nb::arg("threads"))
         .def_prop_ro("bytes", &Texts::bytes);
     nb::class_<PersonIds>(m, "PersonIds")
-        .def_static("integers", [] { return PersonIds{}; })
+        .def_static("integers", [](std::uint32_t worth) { return PersonIds{.unit = worth}; }, nb::arg("worth") = 1)
+        .def_static("naturals", [] { return PersonIds{.kind = PersonIds::Kind::naturals}; })
         .def_static("floats", [] { return PersonIds{.kind = PersonIds::Kind::floats}; })
         .def_static("texts", [](const Texts& texts) { return PersonIds{.kind = PersonIds::Kind::texts, .texts = &texts}; },
                     nb::arg("texts"), nb::keep_alive<0, 1>())

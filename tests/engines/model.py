@@ -33,7 +33,7 @@ def spelled(person):
         return str((person - datetime.date(1970, 1, 1)).days).encode()
     if isinstance(person, float):
         return str(math.trunc(person) if abs(person) < 2**53 else 0).encode()
-    return str(int(person) if person < 2**63 else int(person) - 2**64).encode() if isinstance(person, int) else b""
+    return str(int(person)).encode() if isinstance(person, int) else b""
 
 
 def lot(person, group):

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import uuid
 
 import numpy as np
 import pyarrow as pa
@@ -142,7 +143,7 @@ def test_threads_and_growth_change_nothing(threads):
                 own = own * 2 // mine[code][0] if mine[code][0] > 2 else own
                 total[code] += min(max(own, part.least), part.most)
     assert sums.pairs == sum(map(len, plain.values()))
-    assert sums.totals(parts, 2, 3, in_proportion=True, ids=INTEGERS, threads=threads) == wanted
+    assert sums.totals(parts, 2, 3, in_proportion=True, ids=native.PersonIds.naturals(), threads=threads) == wanted
 
 
 def test_the_limits_of_64_bits_are_added_exactly():
@@ -228,6 +229,8 @@ def test_slices_begin_where_they_should():
     assert ss.count(pa.array(np.ones(7))[2:], 10**9, privacy_unit=numbers).value == 3
 
 
+SECOND = datetime.timedelta(seconds=1)
+
 TYPED = {
     "int64": pa.int64(),
     "float64": pa.float64(),
@@ -274,12 +277,18 @@ def test_lots_are_the_start_of_sha256_of_the_id_and_the_group():
 
 def test_ids_without_a_type_draw_the_lots_of_those_with_one():
     groups, rows = [0, 1, 2, 3], 50
+    first = datetime.datetime(1969, 12, 31, 12)
     asked = {"by": "group", "groups": groups, "privacy_unit": "id"}
     for kind, ids in (
         (pa.int64(), range(-20, rows - 20)),
         (pa.float64(), [i / 2 - 9 for i in range(rows)]),
         (pa.string(), [f"ä{i}" for i in range(rows)]),
         (pa.binary(), [b"%d" % i for i in range(rows)]),
+        (pa.uint64(), range(2**64 - rows, 2**64)),
+        (pa.date32(), [first.date() + datetime.timedelta(i) for i in range(rows)]),
+        (pa.timestamp("us"), [first + i * SECOND for i in range(rows)]),
+        (pa.timestamp("ms", "UTC"), [first.replace(tzinfo=datetime.UTC) + i * SECOND for i in range(rows)]),
+        (pa.timestamp("s"), [first + i * SECOND for i in range(rows)]),
     ):
         each = [person for person in ids for _ in groups]
         values = [
@@ -289,8 +298,48 @@ def test_ids_without_a_type_draw_the_lots_of_those_with_one():
         assert values[0] == values[1]
 
 
+@pytest.mark.parametrize(
+    "name", [lambda i: uuid.UUID(int=i), lambda i: (i, "a"), lambda i: datetime.date.fromordinal(i + 1), np.datetime64]
+)
+def test_ids_of_pythons_own_classes_do_not_all_prefer_one_group(name):
+    people, groups = 400, 4
+    unit = ("D",) if name is np.datetime64 else ()
+    ids = [name(i, *unit) for i in range(people) for _ in range(groups)]
+    table = {"id": ids, "group": list(range(groups)) * people}
+    found = ss.count(table, 10**9, by="group", groups=list(range(groups)), privacy_unit="id")
+    assert all(60 < r.value < 140 for r in found.values())
+
+
+def test_ids_in_uuids_draw_the_lots_of_their_texts():
+    ids = [uuid.UUID(int=i << 90) for i in range(50) for _ in range(4)]
+    asked = {"by": "group", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
+    values = [
+        [r.value for r in ss.count({"id": given_ids, "group": [0, 1, 2, 3] * 50}, 10**9, **asked).values()]
+        for given_ids in (ids, [str(person) for person in ids])
+    ]
+    assert values[0] == values[1]
+
+
+def test_decimals_of_whole_hundreds_are_ids():
+    ids = pa.array([decimal.Decimal(100 * i) for i in range(100) for _ in range(2)], pa.decimal128(7, -2))
+    table = {"id": ids, "group": [0, 1] * 100}
+    found = ss.count(table, 10**9, by="group", groups=[0, 1], privacy_unit="id")
+    assert sum(r.value for r in found.values()) == 100
+    assert all(25 < r.value < 75 for r in found.values())
+
+
+def test_words_that_no_list_gave_are_spelled_as_nothing():
+    """Also the largest, one before the first."""
+    listed = native.PersonIds.listed([b"a", b"bc"])
+    for word in (2, 2**63, 2**64 - 2, 2**64 - 1):
+        sums = PairSums(4, 0)
+        sums.add(np.full(4, word, np.uint64), np.ones(4, bool), np.arange(4, dtype=np.int32), None)
+        (kept,) = sums.totals([BoundedPart((1, 0, 0), 0, 9)], 1, 1, in_proportion=False, ids=listed)
+        assert kept.index(1) == min(range(4), key=lambda group: lot("", group))
+
+
 def test_ids_that_cannot_be_spelled_still_count_once():
-    for person in (1 + 2j, (1, "a"), 10**5000, float("inf"), frozenset([1]), decimal.Decimal("Infinity")):
+    for person in (1 + 2j, (1, "a"), 10**5000, float("inf"), frozenset([1]), object(), decimal.Decimal("Infinity")):
         table = {"id": [person] * 3, "group": [0, 1, 2]}
         found = ss.count(table, 10**9, by="group", groups=[0, 1, 2], privacy_unit="id")
         assert sum(r.value for r in found.values()) == 1

@@ -15,9 +15,11 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
+from soundsum.budget.ledger import read
 from soundsum.data.rows import Rows
 from soundsum.engines import Memory
 from soundsum.methods import Kahan, Modular, OnGrid
+from soundsum.releases.certificates import Unreadable, compare_with_ledger
 from soundsum.statistics import Claim, Task
 
 MANY = 300_000  # rows, over a megabyte of CSV, so that the types are guessed from others than the last
@@ -478,6 +480,8 @@ class TestCertificates:
             (("released", 0, "l1_steps"), 1.0),
             (("released", 0, "extra"), 1),
             (("problem", "extra"), 1),
+            (("released", 0, "extra"), None),
+            (("theorem", "extra"), None),
             (("format",), "1"),
             (("extra",), None),
             (("versions",), {}),
@@ -492,6 +496,39 @@ class TestCertificates:
             inner = inner[step]
         inner[path[-1]] = value
         assert ss.check(certificate) != []
+
+    @pytest.mark.parametrize("path", [("problem", "size"), ("unit", "max_rows"), ("modulus",)])
+    def test_what_is_null_is_missed_too(self, path):
+        certificate = json.loads(json.dumps(ss.sum([1.0], 0, 1, 1).certificate))
+        inner = certificate
+        for step in path[:-1]:
+            inner = inner[step]
+        assert inner.pop(path[-1]) is None
+        assert any("is missing" in problem for problem in ss.check(certificate))
+
+    def test_a_ledger_knows_the_names_that_were_given(self, tmp_path):
+        budget, names = ss.Budget(epsilon=1, path=tmp_path / "l.db"), ["total; all", "n\\x3b", "sum of x, called it"]
+        statistics = dict(zip(names, [ss.Sum("x", 0, 1), ss.Count(), ss.Sum("x", 0, 2)], strict=True))
+        said = json.loads(ss.release({"x": [1.0]}, statistics, 1, budget=budget).to_json())["releases"]
+        ledger = read(tmp_path / "l.db")
+        for one, name in zip(said, names, strict=True):
+            assert one["name"] == name
+            assert compare_with_ledger(one, ledger) == []
+            assert compare_with_ledger({**one, "name": "other"}, ledger) != []
+            assert compare_with_ledger({key: one[key] for key in one if key != "name"}, ledger) == []
+
+    @pytest.mark.parametrize(
+        "change", [{"what": None}, {"what": 1}, {"entry": True}, {"cost": {"delta": "0"}}, {"cost": {"epsilon": "x"}}]
+    )
+    def test_a_charge_that_cannot_be_read_is_said_to_be_so(self, tmp_path, change):
+        said = json.loads(ss.count([1.0], 1, budget=ss.Budget(epsilon=1, path=tmp_path / "l.db")).to_json())
+        with pytest.raises(Unreadable, match="the charge that the release names cannot be read"):
+            compare_with_ledger({**said, "ledger": {**said["ledger"], **change}}, read(tmp_path / "l.db"))
+
+    def test_a_truth_is_no_value(self):
+        said = json.loads(json.dumps(ss.count([1.0], 10**9).to_dict()))
+        assert said["value"] == 1
+        assert any(problem.startswith("value") for problem in ss.check({**said, "value": True}))
 
     def test_a_release_as_plain_data(self):
         budget = ss.Budget(epsilon=1, data="staff")

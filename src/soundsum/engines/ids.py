@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,9 @@ from numpy.typing import NDArray
 from soundsum import native
 from soundsum.data.keys import as_int64, bits_of, is_missing, stored_numbers
 from soundsum.kernels.persons import TextWords
+
+MICROSECONDS = {"s": 10**6, "ms": 1000}
+"""In a unit of timestamps: what databases read from files that have them in it."""
 
 
 class Ids(NamedTuple):
@@ -57,13 +62,13 @@ class PersonWords:
                 words = (stored_numbers(ids).astype(np.float64) + 0.0).view(np.uint64)
             return Ids(words, known, native.PersonIds.floats)
         if pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
-            return Ids(as_int64(ids).view(np.uint64), known)
+            return Ids(as_int64(ids).view(np.uint64), known, _spelled_as(kind))
         scale = None
         if pa.types.is_decimal256(kind):
             ids = ids.cast(pa.string())
         elif pa.types.is_decimal(kind):
-            scale = kind.scale
-            ids = ids.cast(pa.decimal128(kind.precision, scale)).view(pa.binary(16))
+            scale = max(kind.scale, 0)  # one of whole hundreds by its digits
+            ids = ids.cast(pa.decimal128(kind.precision, kind.scale)).view(pa.binary(16))
         if is_bytes(ids.type):
             words = self._of_bytes(ids.cast(pa.large_binary()), known)
             return Ids(words, known, lambda: self._texts.as_ids(scale))
@@ -108,15 +113,38 @@ def is_bytes(kind: Any) -> bool:
     return bool(is_text or types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
 
 
+def _spelled_as(kind: Any) -> Callable[[], native.PersonIds]:
+    """How integers, and what is stored as one, are spelled."""
+    import pyarrow as pa
+
+    if pa.types.is_uint64(kind):
+        return native.PersonIds.naturals
+    return partial(native.PersonIds.integers, MICROSECONDS.get(kind.unit, 1) if pa.types.is_timestamp(kind) else 1)
+
+
 def spell(person: Any) -> bytes:
-    """An id without a type, as the kernel spells those that have one; nothing for what is neither text nor number."""
+    """An id without a type, as the kernel spells those that have one; nothing for one of somebody's own class.
+
+    Never as it prints: that may be where it lies in memory, which depends on the other rows.
+    """
     try:
+        if isinstance(person, np.generic):
+            person = person.item()
+        if isinstance(person, tuple):
+            return b",".join(map(spell, person))
         if isinstance(person, str):
-            return person.encode(errors="surrogatepass")
+            return str.encode(person, errors="surrogatepass")
+        if isinstance(person, UUID):
+            return UUID.__str__(person).encode()
         if isinstance(person, bytes):
             return person
+        if isinstance(person, datetime):
+            since = person - datetime(1970, 1, 1, tzinfo=None if person.tzinfo is None else UTC)
+            return str(since // timedelta(microseconds=1)).encode()
+        if isinstance(person, date):
+            return str(person.toordinal() - date(1970, 1, 1).toordinal()).encode()
         if isinstance(person, float) and not abs(person) < 2**53:
             return b"0"
         return str(math.trunc(person)).encode() if isinstance(person, Real | Decimal) else b""
-    except Exception:  # an id of somebody's own class; it is still told from all others
+    except Exception:  # it is still told from all others
         return b""

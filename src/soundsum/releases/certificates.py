@@ -29,7 +29,7 @@ from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 from soundsum.shown import shown
 from soundsum.statistics import STATISTICS, Claim
-from soundsum.statistics.task import describe_task
+from soundsum.statistics.task import as_listed, describe_task
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.ledger import Reading
@@ -128,10 +128,7 @@ def compare(certificate: Any) -> list[str]:
         raise Unreadable(f"the certificate cannot be read: it has no {error}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise Unreadable(f"the certificate cannot be read: {error or type(error).__name__}") from None
-    return [
-        *(line for name in again if name != "versions" for line in _differ(name, again[name], certificate.get(name))),
-        *(f"{name}: there is no such thing in a certificate" for name in certificate if name not in again),
-    ]
+    return list(_differ("", {**again, "versions": certificate["versions"]}, certificate))
 
 
 def _differ(place: str, follows: Any, claimed: Any) -> Iterator[str]:
@@ -140,7 +137,13 @@ def _differ(place: str, follows: Any, claimed: Any) -> Iterator[str]:
         return
     if isinstance(follows, dict) and isinstance(claimed, dict):
         for name in {**follows, **claimed}:
-            yield from _differ(f"{place}, {name}", follows.get(name), claimed.get(name))
+            inner = f"{place}, {name}" if place else name
+            if name not in claimed:  # also where it is null
+                yield f"{inner} is missing"
+            elif name not in follows:
+                yield f"{inner}: there is no such thing in a certificate"
+            else:
+                yield from _differ(inner, follows[name], claimed[name])
     elif isinstance(follows, list) and isinstance(claimed, list) and len(follows) == len(claimed):
         for number, (one, other) in enumerate(zip(follows, claimed, strict=True), 1):
             yield from _differ(f"{place} {number}" if len(follows) > 1 else place, one, other)
@@ -228,7 +231,7 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         *(
             f"{name}: {_said(value)} follows, {_said(release.get(name))} is claimed"
             for name, value in follows.items()
-            if release.get(name) != value
+            if release.get(name) != value or isinstance(release.get(name), bool)
         ),
         *(f"{name}: there is no such thing in a release" for name in release if name not in known),
         *(f"{name} is missing" for name in known - {"group", "name"} if name not in release),
@@ -268,6 +271,8 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
         raise Unreadable("a certificate alone names no charge; give the whole release, as --json printed it") from None
     try:
         theirs, paid = Binding(*whom), None if cost is None else Cost(**cost)
+        if not isinstance(what, str) or isinstance(number, bool):
+            raise ValueError("its number is a whole one, and what it was for a text")
     except (ValueError, TypeError) as error:
         raise Unreadable(f"the charge that the release names cannot be read: {error}") from None
     ours = ledger.terms.binding
@@ -283,7 +288,7 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
         return [*problems, "the release was not charged to any ledger" if number is None else absent]
     if entry.state not in ("charged", "released"):
         problems.append(f"charge {number} is {entry.state}, so nothing was released for it")
-    problems += _compare_query(release, what, cost)
+    problems += _compare_query(release, what, paid)
     if entry.what != what:
         problems.append(f"charge {number} was for {entry.what!r}, and the release says {what!r}")
     if entry.cost.to_json() != cost and not (cost is None and not entry.cost.epsilon and not entry.cost.rho):
@@ -291,21 +296,24 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
     return problems
 
 
-def _compare_query(release: dict[str, Any], what: str, cost: dict[str, str | None] | None) -> list[str]:
+def _compare_query(release: dict[str, Any], what: str, cost: Cost | None) -> list[str]:
     """Where the charge that a release names is not for what its certificate says was asked and promised."""
     claim, asked = _claim(release["certificate"]), what.split("; ")
     facts = {name: release[name] for name in ("column", "source", "by", "where", "missing")}
     own = {describe_task(claim, **facts, unsized=unsized) for unsized in (False, True)}
+    said_name = None if release.get("name") is None else as_listed(str(release["name"]))
     shares: set[Fraction] = set()
     for one, text in itertools.product(own, asked):
-        if found := re.fullmatch(rf"{re.escape(one)}(?:, (\d+(?:/\d+)?) of the cost)?(?:, called (?s:.*))?", text):
+        if found := re.fullmatch(rf"{re.escape(one)}(?:, (\d+(?:/\d+)?) of the cost)?(?:, called (?s:(.*)))?", text):
+            if found[2] is not None and said_name not in (None, found[2]):
+                continue
             equal = {Fraction(1, count) for count in range(1, len(asked) + 1)}
             shares |= equal if found[1] is None else {Fraction(found[1])}
     if not shares:
         return [f"the charge was for {what!r}, and the certificate is about {min(own)!r}"]
     given = release["certificate"]["privacy"]
     for name in ("epsilon", "delta", "rho"):
-        paid = Fraction(0) if cost is None else Fraction(cost[name] or 0)
+        paid = Fraction(0) if cost is None else getattr(cost, name) or Fraction(0)
         own_share = Fraction(given.get(name, 0))
         if not any(part.norms.l1 for part in claim.parts):
             continue  # no noise, no cost

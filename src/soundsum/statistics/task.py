@@ -126,7 +126,12 @@ def describe_task(
         *([] if share is None else [f"{share} of the cost"]),
         *([] if name is None else [f"called {name}"]),
     ]
-    return ", ".join(said).replace(";", "\\x3b")  # which parts what a ledger lists
+    return as_listed(", ".join(said))
+
+
+def as_listed(text: str) -> str:
+    """Without the semicolon, which parts what a ledger lists."""
+    return text.replace(";", "\\x3b")
 
 
 def describe(tasks: Sequence[Task], rows: Rows, names: Sequence[str] | None = None) -> tuple[tuple[Any, ...], ...]:
