@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from soundsum.data.relations import Relation
@@ -71,3 +72,27 @@ def test_a_person_is_in_one_group_unless_more_are_allowed():
 def test_no_groups(groups, message):
     with pytest.raises(ValueError, match=message):
         Unit(groups=groups)
+
+
+@pytest.mark.parametrize("low, high", [(0, 5), (-7, 5), (-7, -3), (2, 9)])
+def test_how_far_one_unit_can_move_a_vector_of_sums(low, high):
+    """docs/theorems/statistics.md: a record comes or goes, changes, or moves to another group; or a person does."""
+    most, width = max(abs(low), abs(high)), high - low
+
+    def norms(relation, **unit):
+        return Unit(**unit).norms(low, high, relation)
+
+    for groups in (None, 1, 4):
+        assert norms(Relation.SYMMETRIC, groups=groups) == Norms(most, most**2)
+    assert norms(Relation.CHANGE_ONE) == Norms(width, width**2)
+    widest = max(most, width)
+    assert norms(Relation.CHANGE_ONE, groups=1) == Norms(widest, widest**2)
+    assert norms(Relation.CHANGE_ONE, groups=4) == Norms(2 * most, max(2 * most**2, width**2), 2)
+    assert norms(Relation.SYMMETRIC, max_rows=3, max_groups=5) == Norms(3 * most, 9 * most**2)
+    assert norms(Relation.SYMMETRIC, groups=4, max_rows=3, max_groups=2) == Norms(6 * most, 18 * most**2, 2)
+    assert norms(Relation.SYMMETRIC, groups=2, max_rows=3, max_groups=7) == Norms(6 * most, 18 * most**2, 2)
+
+
+def test_numpy_s_integers_become_python_s():
+    unit = Unit(groups=np.int64(3), max_rows=np.int8(2))
+    assert (type(unit.groups), type(unit.max_rows)) == (int, int)
