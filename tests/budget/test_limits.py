@@ -196,7 +196,15 @@ def test_of_two_rhos_that_are_known_the_smaller_counts():
     assert Cost(epsilon="1/10", rho=1).zcdp == Fraction(1, 200)
 
 
+def test_a_cost_is_10_to_the_30_at_most():
+    assert Cost(epsilon=10**30).epsilon == 10**30
+    with pytest.raises(ValueError, match="promises nothing"):
+        Cost(epsilon=10**30 + 1)
+
+
 def test_costs_with_endless_digits_are_rounded_up():
+    longest, longer = Fraction(5, 2**1023 + 3), Fraction(5, 2**1024 + 3)
+    assert (Cost(epsilon=longest).epsilon, Cost(epsilon=longer).epsilon) == (longest, Fraction(5, 2**1024))
     tiny = Fraction(1, 3**1000)
     assert tiny < Cost(epsilon=tiny).epsilon <= tiny + Fraction(1, 2**1024)
     budget = Budget(epsilon=1)

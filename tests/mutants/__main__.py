@@ -85,21 +85,23 @@ def _digests(modules: list[str]) -> dict[str, str]:
 
 
 def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[str]:
-    """The tests that reach the line, quick ones first; those that reach its function where the line is never named."""
-    lines: set[int] = {mutant.line}
+    """The tests that reach the line, or else its function, or, as what is run at import matters to all, its module.
+
+    Quick ones come first.
+    """
     own = ROOMS[mutant.module.split("/")[0]][0]
 
-    def reaching() -> list[str]:
+    def reaching(lines: set[int]) -> list[str]:
         return [test for test, told in reached.items() if lines & set(told["lines"].get(mutant.module, []))]
 
     def late(test: str) -> tuple[bool, bool, bool, float]:
         seconds = reached[test]["seconds"]
         return test.startswith("verify::"), seconds > 1, not test.startswith(own), seconds
 
-    found = reaching()
+    found = reaching({mutant.line}) or reaching(_function_lines(mutant))
     if not found:
-        lines = _function_lines(mutant)
-        found = reaching() if lines else list(reached)  # run at import: any test may notice
+        found = [test for test, told in reached.items() if told["lines"].get(mutant.module)] or list(reached)
+        most_seconds *= 5
     chosen, seconds = [], 0.0
     for test in sorted(found, key=late):
         seconds += reached[test]["seconds"]

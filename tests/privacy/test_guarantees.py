@@ -2,10 +2,15 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from soundsum.data.relations import Relation
+from soundsum.privacy.cost import Cost
 from soundsum.privacy.distributions import gaussian_sigma2
-from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.guarantee import Guarantee, guarantee
+from soundsum.privacy.noise import NoNoise
+from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.units import RECORD, Norms, Unit
 from soundsum.privacy.zcdp import zcdp_rho
 
@@ -26,3 +31,68 @@ def test_one_integer_is_hidden_by_its_own_delta_and_several_by_zcdp():
 
 def test_who_is_protected():
     assert (RECORD.protected, Unit(max_rows=2).protected) == ("one record", "one person")
+
+
+def test_parts_of_a_guarantee_add_up_to_it():
+    half = Fraction(1, 2)
+    assert guarantee(EPSILON, DELTA, noise="gaussian").share(half).cost == Cost(EPSILON / 2, DELTA / 2)
+    assert guarantee(rho=1, noise="gaussian").share(half).cost == Cost(rho=half)
+    assert Guarantee(Laplace, EPSILON).cost == Cost(EPSILON)
+
+
+def test_what_no_unit_can_move_takes_no_share():
+    still, moved = Norms(0, 0), Norms(1, 1)
+    noises = guarantee(1).noises_for([moved, still, moved])
+    assert noises == (Laplace(Fraction(2)), NoNoise(), Laplace(Fraction(2)))
+    assert NoNoise().parameter == 0
+    divided = guarantee(1).divide([[moved, still], [moved], [still]], [Fraction(1)] * 3)
+    assert [share.epsilon for share, _ in divided] == [Fraction(1, 2), Fraction(1, 2), Fraction(1, 3)]
+    with pytest.raises(ValueError, match="zip"):
+        guarantee(1).divide([[moved], [moved]], [Fraction(1)])
+
+
+def test_noise_beyond_2_to_the_4096_is_refused():
+    assert guarantee(Fraction(1, 2**4096)).noise_for(Norms(1, 1)).parameter == 2**4096
+    with pytest.raises(ValueError, match="absurdly small"):
+        guarantee(Fraction(1, 2**4096 + 1)).noise_for(Norms(1, 1))
+
+
+def test_a_parameter_is_10_to_the_30_at_most():
+    assert guarantee(10**30).epsilon == 10**30
+    with pytest.raises(ValueError, match="promises nothing"):
+        guarantee(10**30 + 1)
+
+
+def test_a_person_is_in_one_group_unless_more_are_allowed():
+    assert Unit(groups=3, max_rows=2).norms(0, 5, Relation.SYMMETRIC) == Norms(10, 100)
+    assert Unit(groups=3, max_rows=2, max_groups=2).norms(0, 5, Relation.SYMMETRIC) == Norms(20, 200, 2)
+
+
+@pytest.mark.parametrize("groups, message", [(0, "groups is empty"), (False, "groups=False: give a whole number")])
+def test_no_groups(groups, message):
+    with pytest.raises(ValueError, match=message):
+        Unit(groups=groups)
+
+
+@pytest.mark.parametrize("low, high", [(0, 5), (-7, 5), (-7, -3), (2, 9)])
+def test_how_far_one_unit_can_move_a_vector_of_sums(low, high):
+    """docs/theorems/statistics.md: a record comes or goes, changes, or moves to another group; or a person does."""
+    most, width = max(abs(low), abs(high)), high - low
+
+    def norms(relation, **unit):
+        return Unit(**unit).norms(low, high, relation)
+
+    for groups in (None, 1, 4):
+        assert norms(Relation.SYMMETRIC, groups=groups) == Norms(most, most**2)
+    assert norms(Relation.CHANGE_ONE) == Norms(width, width**2)
+    widest = max(most, width)
+    assert norms(Relation.CHANGE_ONE, groups=1) == Norms(widest, widest**2)
+    assert norms(Relation.CHANGE_ONE, groups=4) == Norms(2 * most, max(2 * most**2, width**2), 2)
+    assert norms(Relation.SYMMETRIC, max_rows=3, max_groups=5) == Norms(3 * most, 9 * most**2)
+    assert norms(Relation.SYMMETRIC, groups=4, max_rows=3, max_groups=2) == Norms(6 * most, 18 * most**2, 2)
+    assert norms(Relation.SYMMETRIC, groups=2, max_rows=3, max_groups=7) == Norms(6 * most, 18 * most**2, 2)
+
+
+def test_numpy_s_integers_become_python_s():
+    unit = Unit(groups=np.int64(3), max_rows=np.int8(2))
+    assert (type(unit.groups), type(unit.max_rows)) == (int, int)

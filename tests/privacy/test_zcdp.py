@@ -49,7 +49,7 @@ def log_term(alpha, delta):
 @pytest.mark.parametrize("alpha", ["1.001", "2", "17.3", "1e6"])
 def test_for_one_alpha_the_result_is_the_theorem_s_rounded_to_the_safe_side(alpha, monkeypatch):
     monkeypatch.setattr(zcdp, "_guess", lambda *_: Fraction(alpha))
-    a, ulp = Decimal(alpha), Decimal(2) ** -62
+    a, ulp = Decimal(alpha), Decimal(2) ** -63
     for delta in ("0.3", "1e-7"):
         term = to_decimal(zcdp._log_term(Fraction(alpha), Fraction(delta)))
         assert -Decimal("1e-28") < term - log_term(a, Decimal(delta)) < Decimal("1e-45")
@@ -60,6 +60,15 @@ def test_for_one_alpha_the_result_is_the_theorem_s_rounded_to_the_safe_side(alph
             epsilon = to_decimal(zcdp_epsilon.__wrapped__(Fraction(x), Fraction(delta)))
             exact = a * Decimal(x) - log_term(a, Decimal(delta))
             assert 0 < epsilon - exact < exact * ulp
+
+
+def test_results_have_64_bits_at_most():
+    for epsilon in (Fraction(1), Fraction(1, 7), Fraction(3)):
+        rho = zcdp_rho(epsilon, Fraction(1, 10**6))
+        for found in (rho, zcdp_epsilon(rho, Fraction(1, 10**7))):
+            top, bottom = found.numerator, found.denominator
+            assert bottom & (bottom - 1) == 0
+            assert top.bit_length() <= 64
 
 
 def best_rho(epsilon, delta):
