@@ -98,7 +98,7 @@ def test_it_shows_schema_and_budget_and_none_of_the_data():
     assert max(map(len, repr(owner).splitlines())) <= 100
     for shown in (repr(owner), owner._repr_html_()):
         assert "3 categories: " in shown
-        assert "nobody counts with more than" in shown
+        assert "each person counts as at most" in shown
         assert "secret" not in shown
         assert "Jane" not in shown
     with pytest.raises(TypeError, match="its data stays where it is"):

@@ -6,75 +6,47 @@ server that holds the object against analysts; code in the same process can reac
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
-from fractions import Fraction
 from functools import wraps
-from threading import Thread
 from typing import Any, TypeVar, cast
 
 from soundsum import notebook
 from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
-from soundsum.data.boundary import SENTENCE, ReadFailed
+from soundsum.data.boundary import ReadFailed
 from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.rows import Rows
 from soundsum.data.schemas import require
-from soundsum.engines import Engine, Totals, open_engine
+from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.outcome import Release
+from soundsum.releases.padding import InTime, padded, read_pad
 from soundsum.releases.pipeline import carry_out, make_charge, say_budget
 from soundsum.releases.planning import Plan
 from soundsum.releases.schema import ColumnSchema, find_groups, require_schema
 from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
 from soundsum.releases.several import Releases, Several
 from soundsum.shown import shown
-from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
+from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Variance
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 TERMS = {"privacy_unit", "relation", "budget", "name", "schema", "table", "engine", "pad"}
 
-_UNTIL: ContextVar[float | None] = ContextVar("until", default=None)
-"""When the answer to the query in hand is due, if its table is padded."""
 
+def _query(ask: F) -> F:
+    """A query, which cannot change the owner's terms and is answered when the pad says."""
 
-def _padded(ask: F) -> F:
-    """A query whose answer, or refusal, comes at just the time the owner's pad says; ReadFailed if it is not there."""
-
+    @wraps(ask)
     def ask_within(self: Private, *arguments: Any, **options: Any) -> Any:
         for name in TERMS.intersection(options):
             raise TypeError(f"{name}= is one of the owner's terms, which a query cannot change; leave {name} out")
         return ask(self, *arguments, **options)
 
-    @wraps(ask)
-    def answer(self: Private, *arguments: Any, **options: Any) -> Any:
-        if self._pad is None or _UNTIL.get() is not None:  # one query may ask another
-            return ask_within(self, *arguments, **options)
-        until = time.monotonic() + self._pad
-        answers: list[Any] = []
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            _UNTIL.set(until)
-            try:
-                answers.append(ask_within(self, *arguments, **options))
-            except BaseException as error:
-                errors.append(error)
-
-        Thread(target=work, daemon=True).start()
-        time.sleep(max(0.0, until - time.monotonic()))
-        if answers:
-            return answers[0]
-        raise errors[0] if errors else ReadFailed(SENTENCE)
-
-    return cast(F, answer)
+    return padded(cast(F, ask_within))
 
 
 class Private:
@@ -141,7 +113,7 @@ class Private:
                 f"make the table's own: ss.Budget(epsilon=...{self._binding.options})"
             )
         self._budget = budget
-        self._pad = None if pad is None else _seconds(pad)
+        self._pad = None if pad is None else read_pad(pad)
         self._require_columns()
         budget.bind(self._binding)
 
@@ -174,7 +146,7 @@ class Private:
 
     # What can be asked
 
-    @_padded
+    @_query
     def sum(
         self,
         column: str,
@@ -188,26 +160,26 @@ class Private:
         """A private sum; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Sum(column, lower, upper, method=method), epsilon, options)
 
-    @_padded
+    @_query
     def mean(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
         """A private mean; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Mean(column, lower, upper), epsilon, options)
 
-    @_padded
+    @_query
     def variance(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
     ) -> Release | Releases:
         """A private variance; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Variance(column, lower, upper), epsilon, options)
 
-    @_padded
+    @_query
     def count(self, epsilon: Any = None, *, column: str | None = None, **options: Any) -> Release | Releases:
         """A private number of rows. Options: those of `release`."""
         return self._one(Count(column), epsilon, options)
 
-    @_padded
+    @_query
     def histogram(
         self,
         column: str,
@@ -226,7 +198,7 @@ class Private:
         assert isinstance(made, Releases)
         return made
 
-    @_padded
+    @_query
     def release(
         self,
         statistics: Sequence[Statistic] | Mapping[str, Statistic],
@@ -259,10 +231,10 @@ class Private:
         setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
         engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
         given = names if isinstance(statistics, Mapping) else None
-        made = carry_out(_InTime(engine), tasks, rows, promised, self._budget, self._binding, given)
+        made = carry_out(InTime(engine), tasks, rows, promised, self._budget, self._binding, given)
         return Several(made, names)
 
-    @_padded
+    @_query
     def plan(
         self, column: str, lower: Any = None, upper: Any = None, *, method: str | Method = "auto", **options: Any
     ) -> Plan:
@@ -354,25 +326,3 @@ class Private:
                 f"column {column!r} has no bounds in the schema; give lower and upper, from public knowledge"
             )
         return bounds
-
-
-class _InTime:
-    """An engine whose answer counts only if it comes before the time of the answer."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.name, self._engine, self._until = engine.name, engine, _UNTIL.get()
-
-    def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        if self._until is not None:
-            self._engine.limit(self._until - time.monotonic())
-        added = self._engine.add_up(tasks, rows)
-        if self._until is not None and time.monotonic() > self._until:
-            raise TimeoutError("the read took longer than the pad")
-        return added
-
-
-def _seconds(pad: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", pad) if isinstance(pad, str) else None
-    if found is None or not Fraction(found[1]):
-        raise ValueError(f"pad={shown(pad)} is not a time; give one such as '0.5s' or '200ms'")
-    return float(Fraction(found[1]) / (1000 if found[2] == "ms" else 1))
