@@ -1,6 +1,7 @@
 """The commands that release, as a person meets them: what they print, what they refuse, and how they end."""
 
 import csv
+import io
 import json
 import os
 import pty
@@ -128,6 +129,14 @@ def test_persons(soundsum):
     assert "each person counts as at most 3 rows" in shown
     by_default = soundsum(*SUM, "--privacy-unit", "person", "--by", "dept", "--groups", "a,b").stdout
     assert "each person counts as at most 1 row in a group, and in at most 1 group" in " ".join(by_default.split())
+
+
+def test_every_line_end_in_a_name_is_quoted_in_csv(soundsum):
+    groups = "a\rb,c\nd"
+    asked = ["count", "t.csv", "--epsilon", "1", "--by", "dept", "--groups", groups, "--csv"]
+    done = subprocess.run([COMMAND, *asked], capture_output=True, cwd=soundsum.folder)
+    rows = list(csv.reader(io.StringIO(done.stdout.decode(), newline="")))
+    assert [row[0] for row in rows] == ["group", "a\rb", "c\nd"]
 
 
 def test_every_release_by_group_can_be_checked(soundsum):
