@@ -362,6 +362,6 @@ def test_many_groups_of_which_one_is_named_twice_are_refused_without_comparing_a
     names = [Counted(i) for i in range(2000)]
     for by, groups in (("a", [*names, Counted(1999)]), (["a", "b"], [(name, 0) for name in [*names, Counted(1999)]])):
         compared.clear()
-        with pytest.raises(ValueError, match="1999.* twice; name each once"):
+        with pytest.raises(ValueError, match=r"1999.* twice; name each once"):
             ss.count({"a": ["x"], "b": [0]}, 1, by=by, groups=groups)
         assert len(compared) < 100_000
