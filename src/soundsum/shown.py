@@ -6,11 +6,15 @@ import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+from unicodedata import bidirectional, category
 
 import numpy as np
 
 LONGEST = 60
 """Characters of what somebody gave that an error says back."""
+
+TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+"""Characters that change the order in which others are read."""
 
 PLAIN = int | float | Decimal | Fraction | datetime.date | datetime.time | datetime.timedelta | type | np.dtype
 """What is said back as it is: a single value or a type, and never a table."""
@@ -42,6 +46,22 @@ def shown(given: object, depth: int = 3) -> str:
     else:
         whole = say_type(given)
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 3]}..."
+
+
+def printed(name: str) -> str:
+    """A name as a table or a picture has it: in one line, with what a terminal would obey written out.
+
+    >>> print(printed("two" + chr(10) + "lines"), printed(chr(27) + "[31m"))
+    two\\nlines \\x1b[31m
+    """
+    if name.isprintable():
+        return name
+    return "".join(repr(one)[1:-1] if _is_obeyed(one) else one for one in name)
+
+
+def _is_obeyed(one: str) -> bool:
+    """Whether a character ends a line, moves the cursor, turns the order of others around, or is half of one."""
+    return category(one) in ("Cc", "Cs", "Zl", "Zp") or bidirectional(one) in TURNING
 
 
 def say_type(given: object) -> str:

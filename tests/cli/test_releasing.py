@@ -1,6 +1,7 @@
 """The commands that release, as a person meets them: what they print, what they refuse, and how they end."""
 
 import csv
+import io
 import json
 import os
 import pty
@@ -13,6 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
+import soundsum as ss
+from soundsum.cli.releasing import _join
 
 COMMAND = Path(sys.executable).with_name("soundsum")
 PAY = ["--column", "pay", "--bounds", "0", "6"]
@@ -130,6 +134,14 @@ def test_persons(soundsum):
     assert "each person counts as at most 1 row in a group, and in at most 1 group" in " ".join(by_default.split())
 
 
+def test_every_line_end_in_a_name_is_quoted_in_csv(soundsum):
+    groups = "a\rb,c\nd"
+    asked = ["count", "t.csv", "--epsilon", "1", "--by", "dept", "--groups", groups, "--csv"]
+    done = subprocess.run([COMMAND, *asked], capture_output=True, cwd=soundsum.folder)
+    rows = list(csv.reader(io.StringIO(done.stdout.decode(), newline="")))
+    assert [row[0] for row in rows] == ["group", "a\rb", "c\nd"]
+
+
 def test_every_release_by_group_can_be_checked(soundsum):
     for command in ("sum", "mean", "variance"):
         done = soundsum(command, *SUM[1:], "--by", "dept", "--groups", "a,b", "--json")
@@ -184,6 +196,36 @@ def test_a_ledger_bears_a_release_out(soundsum):
     (soundsum.folder / "r.json").write_text(json.dumps(json.loads(done.stdout)["certificate"]))
     assert soundsum("check", "r.json").returncode == 0
     assert soundsum("check", "r.json", "--budget", "ours.db").returncode == 2
+
+
+def test_no_name_an_analyst_chose_moves_the_cursor_of_whoever_looks_at_the_ledger(soundsum):
+    name = "\x1b[2Ja\nb [red]c"
+    budget = ss.Budget(epsilon=2, path=soundsum.folder / "l.db")
+    made = ss.release({"x": [1.0]}, {name: ss.Sum("x", 0, 1), "n": ss.Count()}, 1, budget=budget)
+    for asked in ([], ["--all"]):
+        said = soundsum("budget", "show", "l.db", *asked).stdout
+        assert "\x1b" not in said
+        assert "\\x1b[2Ja\\nb [red]c" in said
+    assert "\x1b" not in budget._repr_html_()
+    wrong = {**made.to_dict()["releases"][0], "unit": name, "certificate": made[0].certificate}
+    (soundsum.folder / "r.json").write_text(json.dumps(wrong))
+    said = soundsum("check", "r.json", "--budget", "l.db").stdout
+    assert "does not hold" in said
+    assert "\x1b" not in said
+
+
+def test_what_is_wrong_with_every_one_of_many_releases_is_said_in_linear_time():
+    class Counted(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            Counted.compared += 1
+            return str(self) == str(other)
+
+    found = [[Counted(f"value {i}")] for i in range(2000)]
+    assert _join(found)[-1] == "release 2000: value 1999"
+    assert Counted.compared < 100_000
 
 
 def test_stdin_and_types_of_csv_columns(soundsum):

@@ -525,6 +525,40 @@ class TestCertificates:
         with pytest.raises(Unreadable, match="the charge that the release names cannot be read"):
             compare_with_ledger({**said, "ledger": {**said["ledger"], **change}}, read(tmp_path / "l.db"))
 
+    @pytest.mark.parametrize(
+        "asked, options, what",
+        [
+            (
+                ss.Sum("x", 0, 5),
+                {},
+                "sum of x from a dict, float64 in [0, 5], missing values as 0, protecting one record",
+            ),
+            (
+                ss.Mean("x", 0, 5),
+                {"by": "g", "groups": ["a", "b"]},
+                "mean of x from a dict, float64 in [0, 5], by g, missing values left out, "
+                "protecting one record (in one of 2 groups)",
+            ),
+            (
+                ss.Count(),
+                {"where": [("x", ">", 0.5)]},
+                "count from a dict, where x > 0.5, rows with missing values counted, protecting one record",
+            ),
+            (
+                ss.Histogram("x", [0, 2, 5]),
+                {"privacy_unit": "p", "max_rows": 3},
+                "histogram of x from a dict, rows with missing values left out, "
+                "protecting one person (with at most 3 rows in a group, in at most 1 of 2 groups)",
+            ),
+        ],
+    )
+    def test_what_a_ledger_says_stays_as_it_is(self, asked, options, what):
+        """It is a format: with other words, `soundsum check` would say that earlier releases do not hold."""
+        budget = ss.Budget(epsilon=1)
+        made = ss.release({"x": [1.0], "g": ["a"], "p": [1]}, {"it": asked}, 1, budget=budget, **options)
+        assert budget.entries()[0].what == f"{what}, symmetric neighbours, called it"
+        assert made.to_dict()["releases"][0]["unit"] == what.partition("protecting ")[2]
+
     def test_a_truth_is_no_value(self):
         said = json.loads(json.dumps(ss.count([1.0], 10**9).to_dict()))
         assert said["value"] == 1

@@ -346,3 +346,22 @@ def test_intervals_of_variances_hold_the_whole_box(monkeypatch):
         c = (second / n - (first / n) ** 2) / 4 * float(m.records.step) ** 2
         assert low - 1e-6 <= min(max(c, 0), 25) <= high + 1e-6
     assert not math.isclose(low, high)
+
+
+def test_many_groups_of_which_one_is_named_twice_are_refused_without_comparing_all_pairs():
+    """Each name is compared a few times, however many there are."""
+    compared = []
+
+    class Counted(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            compared.append(other)
+            return str(self) == str(other)
+
+    names = [Counted(i) for i in range(2000)]
+    for by, groups in (("a", [*names, Counted(1999)]), (["a", "b"], [(name, 0) for name in [*names, Counted(1999)]])):
+        compared.clear()
+        with pytest.raises(ValueError, match=r"1999.* twice; name each once"):
+            ss.count({"a": ["x"], "b": [0]}, 1, by=by, groups=groups)
+        assert len(compared) < 100_000

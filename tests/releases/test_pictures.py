@@ -254,3 +254,34 @@ def test_without_matplotlib_the_way_is_said():
     code = "import sys; sys.modules['matplotlib'] = None\nimport soundsum as ss\nss.count([1], 1).plot()"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert re.search(r"ImportError: plot\(\) needs matplotlib; install it with: pip install matplotlib", ran.stderr)
+
+
+@pytest.mark.parametrize("name", ["$\\foo$", "$10 to $20", "a\nb", "\x1b[31m", "\ud800", "\t"])
+def test_names_are_drawn_as_they_are(name):
+    """Two dollars are no mathematics, and nothing that cannot be drawn raises."""
+    table = {name: [1.0, 2.0], "group": [name, "b"]}
+    made = ss.sum(table, 0, 9, 1, column=name, by="group", groups=[name, "b"])
+    several = ss.release(table, {name: ss.Sum(name, 0, 9), "n": ss.Count()}, 1, by="group", groups=[name, "b"])
+    for axes in (made.plot(), *several.plot()):
+        axes.figure.savefig(io.BytesIO())
+        assert not any("$" in text.get_text().replace("\\$", "") for text in axes.get_yticklabels())
+        assert not any(text.get_text().count("\n") for text in axes.get_yticklabels())
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "\x1b[2J", "\u202eb", "a\u2028b"])
+def test_no_name_breaks_a_table(name):
+    table = {name: [1.0, 2.0], "by": [name, "b"]}
+    made = ss.release(table, {name: ss.Sum(name, 0, 9)}, 1, by="by", groups=[name, "b"])
+    alone = ss.sum(table, 0, 9, 1, column="by", dtype="float64", by=name, groups=[1.0, 2.0])
+    for said in (repr(made), made._repr_html_(), repr(alone), alone._repr_html_()):
+        assert name not in said
+    assert len(repr(made[0]).splitlines()) == 6
+    assert made[0].to_arrow()["group"].to_pylist() == [name, "b"]
+    assert made[0][name].group == name
+
+
+def test_groups_by_a_column_called_name_are_beside_the_names():
+    table = {"x": [1.0], "name": ["a"], "ward": ["b"]}
+    made = ss.release(table, [ss.Sum("x", 0, 1), ss.Count()], 1, by=["name", "ward"], groups=[("a", "b")])
+    assert made.to_arrow().column_names == ["name", "name_group", "ward", "value", "low", "high"]
+    assert made.to_arrow().select(["name", "name_group"]).to_pylist()[0] == {"name": "sum of x", "name_group": "a"}

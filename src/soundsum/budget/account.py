@@ -16,7 +16,7 @@ from soundsum.budget.limit import Limit
 from soundsum.data.paths import expand
 from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
-from soundsum.shown import shown
+from soundsum.shown import printed, shown
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.book import Entry, Kind
@@ -184,7 +184,7 @@ class Budget:
         rows = [
             (
                 f"{entry.at:%Y-%m-%d %H:%M}",
-                abbreviate(entry.what, with_source),
+                abbreviate(printed(entry.what), with_source),
                 entry.cost,
                 "" if entry.state == "released" else entry.state,
             )

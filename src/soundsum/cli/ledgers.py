@@ -18,6 +18,7 @@ from soundsum.budget.brief import abbreviate
 from soundsum.budget.ledger import bind, read
 from soundsum.cli.options import AsJson
 from soundsum.data.paths import expand
+from soundsum.shown import printed
 
 budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: the budget, and what has been spent of it.")
 
@@ -107,7 +108,7 @@ def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
     found = read(path)
     limit = found.terms.limit
     closed = "; closed after failed reads" if found.failures >= found.terms.max_failures else ""
-    title = f"{limit.left(found.spent)} left of {limit}{closed}\nfor {escape(str(found.terms.binding))}"
+    title = f"{limit.left(found.spent)} left of {limit}{closed}\nfor {escape(printed(str(found.terms.binding)))}"
     more = "" if every else " --all prints every detail."
     caption = f"Lines between these say what became of a charge.{more}" if found.entries else None
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD)
@@ -117,8 +118,8 @@ def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
     table.add_column("cost", justify="right")
     for entry in found.entries:
         cost = str(entry.cost) if entry.state == "released" else f"{entry.cost} ({entry.state})"
-        short = abbreviate(entry.what, with_source=found.terms.binding.data is None)
-        said = entry.what.replace("; ", ";\n") if every else short
+        what = printed(entry.what)  # with names that an analyst chose
+        said = what.replace("; ", ";\n") if every else abbreviate(what, found.terms.binding.data is None)
         table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M}", escape(said), cost)
     return table
 

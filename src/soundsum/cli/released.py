@@ -15,6 +15,7 @@ from rich.table import Table
 
 from soundsum.releases.outcome import Release
 from soundsum.releases.several import Releases, Several
+from soundsum.shown import printed
 
 
 class Form(Enum):
@@ -38,7 +39,7 @@ def show(outcome: Release | Releases | Several, form: Form) -> None:
         typer.echo(json.dumps(plain, indent=2, allow_nan=False))
     elif form is Form.CSV:
         columns = outcome.to_arrow().to_pydict()
-        written = csv.writer(sys.stdout, lineterminator="\n")
+        written = csv.writer(_Lines(), lineterminator="\r\n")
         written.writerow(columns)
         written.writerows([*map(_cell, row)] for row in zip(*columns.values(), strict=True))
     elif isinstance(outcome, Several):
@@ -46,6 +47,13 @@ def show(outcome: Release | Releases | Several, form: Form) -> None:
             _show_one(one, name)
     else:
         _show_one(outcome)
+
+
+class _Lines:
+    """Standard output, for lines that csv ended with both characters that it is to quote elsewhere."""
+
+    def write(self, line: str) -> int:
+        return sys.stdout.write(line.removesuffix("\r\n") + "\n")
 
 
 def _cell(value: Any) -> Any:
@@ -60,7 +68,7 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         table.add_column(escape(heading))
-    for heading in (f"private {first.statistic}" if name is None else name, "95% interval"):
+    for heading in (f"private {first.statistic}" if name is None else printed(name), "95% interval"):
         table.add_column(escape(heading), justify="right")
     for row in rows:
         table.add_row(*map(escape, row))

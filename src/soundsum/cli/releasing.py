@@ -20,6 +20,7 @@ from soundsum.cli.options import AsCsv, AsJson, Data, Engine, Epsilon, File, Led
 from soundsum.cli.released import choose_form, show
 from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
 from soundsum.releases.certificates import Unreadable, compare_release, compare_with_ledger, list_releases
+from soundsum.shown import printed
 
 Missing = StrEnum("Missing", ["zero", "drop"])
 
@@ -260,7 +261,8 @@ def check_certificate(
     problems = _join(found)
     console = Console()
     if problems:
-        console.print("[red]does not hold[/red]", *(f"\n  {escape(problem)}" for problem in problems), highlight=False)
+        said = (f"\n  {escape(printed(problem))}" for problem in problems)
+        console.print("[red]does not hold[/red]", *said, highlight=False)
         raise typer.Exit(1)
     paid = "" if budget is None else "; this ledger was charged for it"
     console.print(
@@ -272,9 +274,12 @@ def check_certificate(
 
 def _join(found: list[list[str]]) -> list[str]:
     """What is wrong with any of the releases, each thing once, with their numbers where not all have it."""
+    where: dict[str, list[str]] = {}
+    for number, one in enumerate(found, 1):
+        for problem in dict.fromkeys(one):
+            where.setdefault(problem, []).append(str(number))
     said = []
-    for problem in dict.fromkeys(problem for one in found for problem in one):
-        numbers = [str(number) for number, one in enumerate(found, 1) if problem in one]
+    for problem, numbers in where.items():
         which = f"release{'s' * (len(numbers) > 1)} {', '.join(numbers)}: " if len(numbers) < len(found) else ""
         said.append(f"{which}{problem}")
     return said

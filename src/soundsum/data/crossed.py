@@ -38,8 +38,8 @@ class CrossedGroups:
             self.parts.append(Groups(own) if period is None else Periods(period, own))
             self._listed.append(np.array([places[keys[value]] for value in values], np.int64))
         if len(set(zip(*map(np.ndarray.tolist, self._listed), strict=True))) != len(given):
-            names = self.names
-            twice = next(name for name in names if names.count(name) > 1)
+            last = {name: place for place, name in enumerate(self.names)}
+            twice = next(name for place, name in enumerate(self.names) if last[name] != place)
             raise ValueError(f"groups names {shown(twice)} twice; name each once")
         self._levels: list[NDArray[np.int64]] = []
         joined = np.zeros(len(given), np.int64)

@@ -58,7 +58,7 @@ class Groups:
                     "so leave it out too"
                 )
         if len(self._places) != len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
+            twice = next(name for place, name in enumerate(self.names) if self._places[name] != place)
             said = shown(twice) if isinstance(groups, list | tuple) else f"the same value, in {shown(groups)},"
             raise ValueError(f"{option} names {said} twice; name each once")
         self._option = option

@@ -290,8 +290,7 @@ class SparkDialect(Dialect):
         elif types.is_date(kind):
             person = f"unix_date({person})"
         elif types.is_timestamp(kind):
-            zero = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
-            person = f"unix_micros({person})" if kind.tz else f"timestampdiff(MICROSECOND, {zero}, {person})"
+            person = f"unix_micros({person})" if kind.tz else _microseconds(person)
         return f"sha2(concat(CAST({person} AS string), '/', {number}), 256)"
 
     def floor_quotient(self, top: str, bottom: str) -> str:
@@ -304,6 +303,13 @@ class SparkDialect(Dialect):
         assert not shift or shift < 64
         moved = f"shiftright({text}, {shift})" if shift else f"({text})"
         return moved if first else f"({moved} & {(1 << LIMB) - 1})"
+
+
+def _microseconds(moment: str) -> str:
+    """Of a time without a zone since 1970; timestampdiff would take the session's zone, and raise at either end."""
+    days = f"CAST(unix_date(CAST({moment} AS date)) AS decimal(20, 0))"
+    seconds = f"CAST(hour({moment}) * 3600 + minute({moment}) * 60 AS bigint)"
+    return f"{days} * 86400000000 + {seconds} * 1000000 + CAST(extract(SECOND FROM {moment}) * 1000000 AS bigint)"
 
 
 @contextmanager

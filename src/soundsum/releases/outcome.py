@@ -25,7 +25,7 @@ from soundsum.privacy.noise import Noise
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
-from soundsum.shown import shown
+from soundsum.shown import printed, shown
 from soundsum.statistics import Claim
 from soundsum.statistics.statistic import Bounded, Estimator
 from soundsum.statistics.task import describe_task
@@ -90,7 +90,7 @@ class Facts:
         origin = self.origin
         of = "" if origin.column is None else f" of {origin.column}"
         by = f" by {', '.join(self.grouped_by)}" if self.grouped_by else ""
-        return f"{self.claim.kind.name}{of}{by}{'' if origin.where is None else f' where {origin.where}'}"
+        return printed(f"{self.claim.kind.name}{of}{by}{'' if origin.where is None else f' where {origin.where}'}")
 
     @property
     def grouped_by(self) -> list[str]:
@@ -107,7 +107,7 @@ class Facts:
     def measured(self) -> str:
         """What the values are, for the axis of a picture; those that are called the same are in the same unit."""
         kind, column = self.claim.kind, self.origin.column
-        return f"{kind.name} of {column}" if issubclass(kind, Bounded) and column is not None else self._entry
+        return printed(f"{kind.name} of {column}") if issubclass(kind, Bounded) and column is not None else self._entry
 
     @property
     def _entry(self) -> str:

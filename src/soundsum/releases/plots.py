@@ -79,8 +79,8 @@ def draw_intervals(pyplot: Any, panels: Sequence[Panel], confidence: float, ax: 
             f"ax= has {len(every)} axes, and what is drawn has {len(panels)} units; give as many, or leave ax out"
         )
     for axes, panel in zip(every, panels, strict=True):
-        measured = textwrap.fill(f"{panel.measured}, {confidence:.0%} interval of the noise", 45)
-        axes.set_title(textwrap.fill(panel.title, LINE - panel.indent), loc="left", fontsize="medium")
+        measured = _literal(textwrap.fill(f"{panel.measured}, {confidence:.0%} interval of the noise", 45))
+        axes.set_title(_literal(textwrap.fill(panel.title, LINE - panel.indent)), loc="left", fontsize="medium")
         if panel.is_bars:
             _draw_bars(axes, panel, measured)
         elif panel.is_over_time:
@@ -140,7 +140,12 @@ def _draw_list(axes: Any, panel: Panel, measured: str) -> None:
 
 
 def _shorten(name: str, most: int) -> str:
-    return name if len(name) <= most else f"{name[: most - 3]}..."
+    return _literal(name if len(name) <= most else f"{name[: most - 3]}...")
+
+
+def _literal(text: str) -> str:
+    """A text in which matplotlib finds no mathematics: dollars are dollars."""
+    return text.replace("$", "\\$")
 
 
 def _write_numbers(axis: Any) -> None:

@@ -16,7 +16,7 @@ from soundsum.data.periods import Period
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.outcome import Facts, Release, show
 from soundsum.releases.plots import Panel
-from soundsum.shown import shown
+from soundsum.shown import printed, shown
 
 PLURALS = {"category": "categories"}
 MOST_LINES, MOST_ROWS = 12, 60
@@ -73,7 +73,7 @@ class Releases(Framed, Mapping[Any, Release]):
     def headings(self) -> list[str]:
         """What the columns that name a group are of, to read: those of the table, periods of them, or cells."""
         names = list(self._columns)
-        return [*self._facts.grouped_by, *names[len(self._facts.grouped_by) :]]
+        return [printed(name) for name in [*self._facts.grouped_by, *names[len(self._facts.grouped_by) :]]]
 
     def labels(self, group: Any) -> list[str]:
         """The name of a group, in words, by column; a cell of a histogram is named by its edges."""
@@ -96,7 +96,7 @@ class Releases(Framed, Mapping[Any, Release]):
         if column == "cell":
             return " to ".join(map(edge, part))
         period = self._periods.get(column)
-        return str(part) if period is None else period.spell(part)
+        return printed(str(part)) if period is None else period.spell(part)
 
     def _read(self, group: Any) -> Any:
         """The name of the group that somebody spells out; None if there is none."""
@@ -178,7 +178,7 @@ class Releases(Framed, Mapping[Any, Release]):
         if many:
             rows.insert(half, [f"... {len(groups) - MOST_ROWS:,} more", *[""] * (len(rows[0]) - 1)])
         head = (*self.headings, "value", "95% interval")
-        caption = f"{f'{name}: ' if name else ''}Private {self._title}"
+        caption = f"{f'{printed(name)}: ' if name else ''}Private {self._title}"
         return notebook.table(rows, head, caption, {names, names + 1}, self._facts_in_words)
 
     @property
@@ -229,6 +229,7 @@ class Several(Framed, tuple[Release | Releases, ...]):
         tables = [outcome.to_arrow(confidence) for outcome in self]
         tables = [table.drop_columns(["statistic", "column"]) if isinstance(outcome, Release) else table
                   for outcome, table in zip(self, tables, strict=True)]  # fmt: skip
+        tables = [_beside_names(table) for table in tables]
         numbers = ("value", "low", "high")
         keys = dict.fromkeys(name for table in tables for name in table.column_names if name not in numbers)
         columns: dict[str, list[Any]] = {"name": []} | {key: [] for key in (*keys, *numbers)}
@@ -244,7 +245,7 @@ class Several(Framed, tuple[Release | Releases, ...]):
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         """Each statistic as it is alone; those in the same unit together, by their names."""
         found: dict[str, list[tuple[str, Panel]]] = {}
-        for name, outcome in zip(self.names, self, strict=True):
+        for name, outcome in zip(map(printed, self.names), self, strict=True):
             (panel,) = outcome.panels(confidence)
             found.setdefault(panel.measured, []).append((name, panel))
         return [_join(several) for several in found.values()]
@@ -260,15 +261,23 @@ class Several(Framed, tuple[Release | Releases, ...]):
         }
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {outcome!r}" for name, outcome in zip(self.names, self, strict=True))
+        return "\n".join(f"{printed(name)}: {outcome!r}" for name, outcome in zip(self.names, self, strict=True))
 
     def _repr_html_(self) -> str:
         singles = [(name, one) for name, one in zip(self.names, self, strict=True) if isinstance(one, Release)]
         groups = [(name, many) for name, many in zip(self.names, self, strict=True) if isinstance(many, Releases)]
-        rows = [(name, *one.shown(), one.facts.covered, one.guarantee, one.counted) for name, one in singles]
+        rows = [(printed(name), *one.shown(), one.facts.covered, one.guarantee, one.counted) for name, one in singles]
         head = ("", "value", "95% interval", "which is for", "promise", "what counted")
         tables = [notebook.table(rows, head, to_the_right={1, 2})] if singles else []
         return "".join([*tables, *(many.html(name) for name, many in groups)])
+
+
+def _beside_names(table: Any) -> Any:
+    """The table, with another name for a column of groups that is called as that of the statistics' names is."""
+    name = "name"
+    while name in table.column_names:
+        name = f"{name}_group"
+    return table.rename_columns([name if column == "name" else column for column in table.column_names])
 
 
 def _join(several: Sequence[tuple[str, Panel]]) -> Panel:

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -56,6 +57,30 @@ def test_bytes_draw_the_lots_that_they_draw_in_memory(spark, mode, tmp_path):
     asked = {"by": "part", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
     frame = spark.read.parquet(str(tmp_path / "bytes.parquet"))
     assert answers(frame, [ss.Count()], **asked) == answers(table, [ss.Count()], **asked)
+
+
+def test_every_time_without_a_zone_draws_the_lots_that_it_draws_in_memory(spark, mode, tmp_path):
+    """The first and the last there are, and an hour that New York's clocks do not show, each with one beside it."""
+    gap = 1_710_037_800_000_000  # 2024-03-10 02:30
+    hours = [gap + i * 60_000_000 for i in range(60)]
+    ends = [2**63 - 1, -(2**63), 2**63 - 86_400_000_000, -(2**63) + 86_400_000_000, 0, -1, 1, -86_400_000_001]
+    moments = pa.array([moment for moment in (*hours, *ends) for _ in range(4)], pa.int64()).view(pa.timestamp("us"))
+    table = pa.table({"id": moments, "part": pa.array([0, 1, 2, 3] * (len(moments) // 4), pa.int32())})
+    pyarrow.parquet.write_table(table, tmp_path / "moments.parquet")
+    asked = {"by": "part", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
+    frame = spark.read.parquet(str(tmp_path / "moments.parquet"))
+    assert answers(frame, [ss.Count()], **asked) == answers(table, [ss.Count()], **asked)
+
+
+@pytest.mark.parametrize("kind", [pa.uint64(), pa.timestamp("ms"), pa.timestamp("ms", "UTC")], ids=str)
+def test_what_spark_reads_as_another_type_draws_the_same_lots(spark, kind, tmp_path):
+    stored = np.arange(100, dtype=np.uint64) + np.uint64(2**63 if kind == pa.uint64() else 0)
+    ids = pa.array(np.repeat(stored, 4)).view(kind)
+    table = pa.table({"id": ids, "part": pa.array([0, 1, 2, 3] * 100, pa.int32())})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    asked = {"by": "part", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
+    frame = spark.read.parquet(str(tmp_path / "t.parquet"))
+    assert answers(frame, [ss.Count()], **asked) == answers(tmp_path / "t.parquet", [ss.Count()], **asked)
 
 
 @pytest.mark.parametrize(
