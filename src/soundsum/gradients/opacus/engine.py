@@ -190,6 +190,11 @@ class PrivacyEngine(opacus.PrivacyEngine):
 
     def load_checkpoint(self, **settings: Any) -> dict[str, Any]:
         """Opacus's own; what cut batches of the steps so far take of delta is counted on."""
+        if self._steps():
+            raise ValueError(
+                f"this engine has accounted for {self._steps()} steps, which a checkpoint would replace with its own; "
+                "to go back, load the model's state_dict alone, and to go on from a checkpoint, use a new engine"
+            )
         checkpoint: dict[str, Any] = super().load_checkpoint(**settings)
         if OVERFLOW not in checkpoint:
             self.overflow = Fraction(1)

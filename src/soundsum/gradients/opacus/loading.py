@@ -117,6 +117,7 @@ class TicketLoader(DataLoader):
 
     def __iter__(self) -> Iterator[Any]:
         loaded = super().__iter__()
+        self.batch_sampler.desk.withdraw(self.batch_sampler.desk.waiting)  # of an epoch that was left early
         return self._handed_out(loaded, self.batch_sampler.tickets)
 
     def require_form(self, batch: Any, ticket: Ticket) -> None:
