@@ -69,6 +69,22 @@ KEEP_EXAMPLES = [
 ]
 
 
+@pytest.mark.parametrize(
+    "target, said",
+    [
+        ({"target_epsilon": math.nan}, "target_epsilon=nan"),
+        ({"target_epsilon": math.inf}, "target_epsilon=inf"),
+        ({"target_delta": 1.5}, "target_delta=1.5"),
+        ({"target_delta": 0}, "target_delta=0"),
+        ({"epochs": 0}, "epochs=0"),
+        ({"epochs": 1.5}, "epochs=1.5"),
+    ],
+)
+def test_noise_is_not_sought_for_a_target_that_no_noise_or_any_keeps(target, said):
+    with pytest.raises(ValueError, match=said):
+        private(**{"target_epsilon": 3.0, "target_delta": 1e-5, "epochs": 2, **target})
+
+
 @pytest.mark.parametrize("layer, remedy", KEEP_EXAMPLES)
 def test_layers_that_keep_something_of_the_examples_are_refused(layer, remedy):
     with pytest.raises(ValueError, match=remedy):

@@ -27,6 +27,7 @@ from soundsum.gradients.opacus.refusals import (
     refuse_norms,
     refuse_sampler,
     refuse_settings,
+    refuse_target,
 )
 from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
 from soundsum.gradients.slots import Slots
@@ -153,6 +154,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         """The same with the noise that keeps epsilon and delta over so many epochs of 1/sample_rate steps."""
         if len(self.accountant):
             raise ValueError("this engine has spent some of its budget already; make a new one for a target epsilon")
+        refuse_target(target_epsilon, target_delta, epochs)
         q = rate(sample_rate)
         most = settings.get("max_size")
         slots = settings.get("slots")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from soundsum.gradients.needs import need
@@ -61,6 +62,16 @@ def refuse_settings(
         raise ValueError(
             "noise_generator: noise that can be repeated hides nothing; it always comes from the operating system"
         )
+
+
+def refuse_target(epsilon: Any, delta: Any, epochs: Any) -> None:
+    """What a search for the noise would not end with, or end with any."""
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"target_epsilon={epsilon}: an epsilon to keep is above 0 and finite, such as 3")
+    if not 0 < delta < 1:
+        raise ValueError(f"target_delta={delta}: a probability to keep is above 0 and below 1, such as 1e-5")
+    if not epochs >= 1 or int(epochs) != epochs:
+        raise ValueError(f"epochs={epochs}: give how many epochs will be trained, a whole number, 1 or more")
 
 
 def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
