@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tests.gradients.training import PUBLIC, model, private
+from tests.gradients.training import PUBLIC, data, model, private, train
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, SubsetRandomSampler
 from torch.utils.data.distributed import DistributedSampler
@@ -112,6 +112,25 @@ def test_layers_and_data_that_mix_examples_are_refused():
             module=net, optimizer=torch.optim.SGD(net.parameters(), lr=1), data_loader=DataLoader(Endless()),
             noise_multiplier=1.0, max_grad_norm=1.0, **PUBLIC,
         )  # fmt: skip
+
+
+def test_parameters_that_are_unfrozen_later_are_refused_where_the_optimizer_has_not_got_them():
+    net = model()
+    net[0].requires_grad_(False)
+    terms = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, **PUBLIC}
+    engine = ss.gradients.opacus.PrivacyEngine()
+    wrapped, optimizer, loader = engine.make_private(
+        module=net, optimizer=torch.optim.SGD(net[2].parameters()), data_loader=DataLoader(data()), **terms
+    )
+    batches = iter(loader)
+    assert train(wrapped, optimizer, [next(batches)]) == 1
+    net[0].requires_grad_(True)
+    with pytest.raises(ValueError, match="parameters that the optimizer has not"):
+        train(wrapped, optimizer, [next(batches)])
+    assert len(engine.accountant) == 1
+    net[0].requires_grad_(False)
+    optimizer.drop()
+    assert train(wrapped, optimizer, loader) == 8
 
 
 def test_parameters_that_another_optimizer_would_train_without_noise_are_refused():

@@ -25,6 +25,7 @@ from soundsum.gradients.opacus.refusals import (
     refuse_dataset,
     refuse_module,
     refuse_norms,
+    refuse_parameters,
     refuse_sampler,
     refuse_settings,
     refuse_target,
@@ -107,7 +108,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         refuse_dataset(data_loader.dataset)
         refuse_sampler(data_loader)
         q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader.dataset, dummy)
-        _require_parameters(module, optimizer)
+        refuse_parameters(module, optimizer)
         refuse_second(module)
         world = _world(module)
         ranks = 1 if world is None else torch.distributed.get_world_size(world)
@@ -262,17 +263,6 @@ def _size(slots: Any, q: Fraction, most: int, ranks: int) -> int:
 def _trained(optimizer: Any) -> int:
     """How many parameters are trained."""
     return sum(p.requires_grad for group in optimizer.param_groups for p in group["params"])
-
-
-def _require_parameters(module: Any, optimizer: Any) -> None:
-    known, given = set(module.parameters()), {p for group in optimizer.param_groups for p in group["params"]}
-    if given - known:
-        raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
-    if any(p.requires_grad for p in known - given):
-        raise ValueError(
-            "the module trains parameters that the optimizer has not, and their gradients would get no noise; give all "
-            "to one optimizer, or freeze the others (requires_grad_(False))"
-        )
 
 
 def _world(module: Any) -> Any:

@@ -15,10 +15,10 @@ import opacus.optimizers
 import torch
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 
-from soundsum.gradients.opacus.refusals import AMP
+from soundsum.gradients.opacus.refusals import AMP, refuse_parameters
 from soundsum.gradients.sums import Sum
 from soundsum.gradients.terms import exact_multiplier
-from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients
+from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients, module_of
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
@@ -64,6 +64,8 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
     def clip_and_accumulate(self) -> None:
         if self.slots is not None:
             self.slots.require_one()
+            if self.slots.model is not None:
+                refuse_parameters(module_of(self.slots.model), self)
         gradients = self._gradients()
         ticket = None if self.slots is None else self.slots.take(len(gradients[0]))
         self._require_next(ticket)

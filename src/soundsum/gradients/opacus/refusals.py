@@ -84,6 +84,18 @@ def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
         raise ValueError(f"max_grad_norm has {len(max_grad_norm)} norms for {parameters} parameters: give one for each")
 
 
+def refuse_parameters(module: Any, optimizer: Any) -> None:
+    """Those of one that the other has not; also at every step, as some may have been frozen at first."""
+    known, given = set(module.parameters()), {p for group in optimizer.param_groups for p in group["params"]}
+    if given - known:
+        raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
+    if any(p.requires_grad for p in known - given):
+        raise ValueError(
+            "the module trains parameters that the optimizer has not, and their gradients would get no noise; give all "
+            "to one optimizer, or freeze the others (requires_grad_(False))"
+        )
+
+
 def refuse_module(module: Any) -> None:
     """Layers that mix examples or keep something of them, and sharding that splits one example's gradient."""
     batch_norm = need("torch.nn.modules.batchnorm")._BatchNorm
