@@ -129,7 +129,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
     def drop(self) -> None:
         """Gives up the batches that were fetched, and the parts that were added, without a step."""
         if self.slots is not None:
-            self.slots.withdraw(self.slots.waiting)
+            self.slots.withdraw()
         self._is_last_step_skipped = False
         self.zero_grad()
 
