@@ -1,13 +1,14 @@
 """What is left of one batch never gets into a step on another, and a step releases its own batch once."""
 
 import copy
+import gc
 import os
 import pickle
 
 import pytest
 import torch
 from tests.gradients.test_tickets import accounted, backward
-from tests.gradients.training import data, model, private, train
+from tests.gradients.training import PUBLIC, data, model, private, train
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
@@ -239,6 +240,29 @@ def test_a_forked_process_does_not_step_on_the_same_batch():
     os.close(writing)
     assert b"in the process that trains" in os.read(reading, 1000)
     optimizer.step()
+
+
+@BOTH
+def test_the_optimizer_within_does_not_step_without_noise(settings):
+    net = model()
+    within = torch.optim.SGD(net.parameters(), lr=0.5)
+    terms = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, **PUBLIC, **settings}
+    engine = ss.gradients.opacus.PrivacyEngine()
+    net, optimizer, loader = engine.make_private(module=net, optimizer=within, data_loader=DataLoader(data()), **terms)
+    weight = next(net.parameters()).clone()
+    for after in ("a backward pass", "a step"):
+        batch = next(iter(loader))
+        backward(net, batch)
+        with pytest.raises(ValueError, match="this SGD would step on gradients without noise; call step"):
+            within.step()
+        assert torch.equal(next(net.parameters()), weight), after
+        backward(net, next(iter(loader)))
+        optimizer.step()
+        weight = next(net.parameters()).clone()
+    assert accounted(engine) == 2
+    del optimizer, loader
+    gc.collect()
+    within.step()  # nobody trains with it privately any more
 
 
 def test_a_second_optimizer_on_one_model_is_refused():

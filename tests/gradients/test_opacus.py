@@ -219,6 +219,18 @@ def test_a_checkpoint_keeps_what_cut_batches_take(tmp_path):
         ss.gradients.opacus.PrivacyEngine().load_checkpoint(path=tmp_path / "theirs.pt", module=net)
 
 
+def test_a_checkpoint_does_not_make_the_accountant_forget_steps(tmp_path):
+    engine, net, optimizer, loader = private()
+    train(net, optimizer, loader)
+    engine.save_checkpoint(path=tmp_path / "c.pt", module=net, optimizer=optimizer)
+    train(net, optimizer, loader)
+    spent, weight = engine.get_epsilon(1e-5), next(net.parameters()).clone()
+    with pytest.raises(ValueError, match=r"has accounted for 16 steps.*load the model's state_dict alone"):
+        engine.load_checkpoint(path=tmp_path / "c.pt", module=net, optimizer=optimizer)
+    assert engine.get_epsilon(1e-5) == spent
+    assert torch.equal(next(net.parameters()), weight)
+
+
 def test_a_dummy_is_made_of_zeros_or_given():
     from soundsum.gradients.opacus.blanks import dummy_like
     from soundsum.gradients.opacus.loading import Padded

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tests.gradients.training import PUBLIC, model, private
+from tests.gradients.training import PUBLIC, data, model, private, train
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, SubsetRandomSampler
 from torch.utils.data.distributed import DistributedSampler
@@ -69,6 +69,22 @@ KEEP_EXAMPLES = [
 ]
 
 
+@pytest.mark.parametrize(
+    "target, said",
+    [
+        ({"target_epsilon": math.nan}, "target_epsilon=nan"),
+        ({"target_epsilon": math.inf}, "target_epsilon=inf"),
+        ({"target_delta": 1.5}, "target_delta=1.5"),
+        ({"target_delta": 0}, "target_delta=0"),
+        ({"epochs": 0}, "epochs=0"),
+        ({"epochs": 1.5}, "epochs=1.5"),
+    ],
+)
+def test_noise_is_not_sought_for_a_target_that_no_noise_or_any_keeps(target, said):
+    with pytest.raises(ValueError, match=said):
+        private(**{"target_epsilon": 3.0, "target_delta": 1e-5, "epochs": 2, **target})
+
+
 @pytest.mark.parametrize("layer, remedy", KEEP_EXAMPLES)
 def test_layers_that_keep_something_of_the_examples_are_refused(layer, remedy):
     with pytest.raises(ValueError, match=remedy):
@@ -96,6 +112,25 @@ def test_layers_and_data_that_mix_examples_are_refused():
             module=net, optimizer=torch.optim.SGD(net.parameters(), lr=1), data_loader=DataLoader(Endless()),
             noise_multiplier=1.0, max_grad_norm=1.0, **PUBLIC,
         )  # fmt: skip
+
+
+def test_parameters_that_are_unfrozen_later_are_refused_where_the_optimizer_has_not_got_them():
+    net = model()
+    net[0].requires_grad_(False)
+    terms = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, **PUBLIC}
+    engine = ss.gradients.opacus.PrivacyEngine()
+    wrapped, optimizer, loader = engine.make_private(
+        module=net, optimizer=torch.optim.SGD(net[2].parameters()), data_loader=DataLoader(data()), **terms
+    )
+    batches = iter(loader)
+    assert train(wrapped, optimizer, [next(batches)]) == 1
+    net[0].requires_grad_(True)
+    with pytest.raises(ValueError, match="parameters that the optimizer has not"):
+        train(wrapped, optimizer, [next(batches)])
+    assert len(engine.accountant) == 1
+    net[0].requires_grad_(False)
+    optimizer.drop()
+    assert train(wrapped, optimizer, loader) == 8
 
 
 def test_parameters_that_another_optimizer_would_train_without_noise_are_refused():

@@ -49,6 +49,12 @@ def test_the_bound_on_cut_batches_is_above_the_exact_probability():
         assert exact <= overflow(n * q, slots) <= 1
 
 
+def test_powers_are_rounded_up_and_by_little():
+    for n in (0, 1, 2, 77, 4097):
+        for x in (Fraction(1, 3), Fraction(4096, 4097), sampling.EULER):
+            assert 0 <= sampling.power_from_above(x, n) / x**n - 1 < Fraction(1, 2**100)
+
+
 def test_enough_slots_are_enough_and_not_many_more():
     for mean, most in ((Fraction(64), 10**6), (Fraction(5000), 10**6), (Fraction(10), 30), (Fraction(1, 2), 100)):
         slots = enough_slots(mean, most)

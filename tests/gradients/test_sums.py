@@ -8,6 +8,7 @@ import pickle
 import resource
 import shutil
 import signal
+import stat
 import sys
 import threading
 from fractions import Fraction
@@ -257,6 +258,19 @@ def test_a_file_that_is_no_sum_stays_as_it_is(tmp_path, make):
         Sum.load(path)
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == before
+
+
+def test_a_saved_sum_has_no_noise_and_is_for_its_owner_alone(tmp_path):
+    s = Sum(1.0, 1.0)
+    s.add([torch.ones(3, 2)])
+    exact = s.sum()[0]
+    before = os.umask(0)
+    try:
+        s.save(tmp_path / "s.pt")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "s.pt").stat().st_mode) == 0o600
+    assert torch.equal(Sum.load(tmp_path / "s.pt").sum()[0], exact)
 
 
 def test_a_sum_is_saved_in_a_new_file_or_not_at_all(tmp_path):

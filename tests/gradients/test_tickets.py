@@ -1,5 +1,7 @@
 """Which batch a step is on: each is stepped on once and in turn, and parts of two never add up in one step."""
 
+from weakref import ref
+
 import pytest
 import torch
 from tests.gradients.training import private, train
@@ -56,6 +58,40 @@ def test_tickets_are_of_the_batch_they_come_with(workers):
 def test_an_epoch_that_was_only_looked_at_leaves_nothing_behind():
     engine, net, optimizer, loader = private()
     assert len(list(loader)) == train(net, optimizer, loader) == accounted(engine) == 8
+
+
+@pytest.mark.parametrize("settings", [{}, {"slots": False, "loss_reduction": "sum"}])
+def test_an_epoch_that_was_left_early_leaves_nothing_behind(settings):
+    engine, net, optimizer, loader = private(**settings)
+    for step, batch in enumerate(loader):
+        backward(net, batch)
+        if step == 2:
+            break
+        optimizer.step()
+    assert accounted(engine) == 2
+    batches = iter(loader)
+    with pytest.raises(ValueError, match="not known which batch"):
+        optimizer.step()
+    later = next(batches)
+    with pytest.raises(ValueError, match="not initialized"):
+        optimizer.step()
+    backward(net, later)
+    optimizer.step()
+    assert accounted(engine) == 3
+    next(iter(parts_of(loader, optimizer)) if engine.slots else batches)  # to look at
+    assert train(net, optimizer, loader) == 8
+    assert accounted(engine) == 11
+
+
+def test_a_ticket_is_not_kept_after_its_step():
+    engine, net, optimizer, loader = private()
+    seen = []
+    for batch in loader:
+        assert [kept() for kept in seen] == [None] * len(seen)
+        seen.append(ref(engine.slots.waiting[-1]))
+        backward(net, batch)
+        optimizer.step()
+    assert len(seen) == 8
 
 
 def test_a_batch_left_in_the_middle_does_not_add_up_with_the_next():

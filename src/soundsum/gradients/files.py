@@ -11,10 +11,10 @@ from soundsum.gradients.needs import torch
 
 
 def new_file(path: Any) -> IO[bytes]:
-    """A file that was not there before."""
+    """A file that was not there before, for its owner alone: what is kept in it has no noise."""
     name = _name(path)
     try:
-        return open(name, "xb")
+        return open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
     except FileExistsError:
         raise FileExistsError(f"{name}: there is such a file, and nothing is written over it; give another") from None
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.randomness import bernoulli, random_permutation, random_words
 
 EULER = Fraction(2_718_281_828_459_045_236, 10**18)
@@ -78,10 +78,24 @@ def overflow(mean: Fraction, slots: int) -> Fraction:
     (True, Fraction(1, 1))
     """
     s = slots + 1
-    mean = Fraction(math.ceil(mean * 1024), 1024)  # short numbers; the bound grows with the mean
+    mean = Fraction(math.ceil(mean * 1024), 1024)  # a short number; the bound grows with the mean
     if mean >= s:
         return Fraction(1)
-    return min(Fraction(1), (mean / s) ** s * EULER ** math.ceil(s - mean))
+    return min(Fraction(1), power_from_above(mean / s, s) * power_from_above(EULER, math.ceil(s - mean)))
+
+
+def power_from_above(x: Fraction, n: int) -> Fraction:
+    """At least x^n, for x > 0: of each product 128 binary digits are kept, rounded up.
+
+    >>> power_from_above(Fraction(3, 2), 5), 1 < power_from_above(Fraction(1, 3), 999) * 3**999 < 1.000001
+    (Fraction(243, 32), True)
+    """
+    power = Fraction(1)
+    for digit in f"{n:b}":
+        product = power * power * (x if digit == "1" else 1)
+        last = power_of_two(floor_log2(product) - 127)
+        power = math.ceil(product / last) * last
+    return power
 
 
 def enough_slots(mean: Fraction, most: int, multiple: int = 1) -> int:

@@ -220,7 +220,10 @@ class Sum(Turns):
 
     @in_turn
     def save(self, path: Any) -> None:
-        """Writes the integers to a new file, for `Sum.load` and `merge` elsewhere; this sum cannot be used any more."""
+        """Writes the integers, without noise, to a new file, for `Sum.load` and `merge` elsewhere.
+
+        The file is readable by its owner alone. This sum cannot be used any more.
+        """
         self._require_open()
         if self._reduced:
             raise ValueError("save(): after all_reduce a sum holds other ranks' examples too; save before it")

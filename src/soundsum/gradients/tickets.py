@@ -7,7 +7,7 @@ on a later one, which is accounted for as a step on that one alone. So it is for
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -61,9 +61,9 @@ class Tickets:
         self.waiting.append(ticket)
         self._forget()
 
-    def withdraw(self, tickets: Sequence[Ticket]) -> None:
-        """Those batches will not be trained on any more."""
-        self.waiting = [ticket for ticket in self.waiting if ticket not in tickets]
+    def withdraw(self, batches: Set[int] | None = None) -> None:
+        """The batches of these numbers, or all that were fetched, will not be trained on any more."""
+        self.waiting = [] if batches is None else [ticket for ticket in self.waiting if ticket.batch not in batches]
         self._forget()
 
     def require_one(self) -> None:

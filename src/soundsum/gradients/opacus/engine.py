@@ -25,8 +25,10 @@ from soundsum.gradients.opacus.refusals import (
     refuse_dataset,
     refuse_module,
     refuse_norms,
+    refuse_parameters,
     refuse_sampler,
     refuse_settings,
+    refuse_target,
 )
 from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
 from soundsum.gradients.slots import Slots
@@ -106,7 +108,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         refuse_dataset(data_loader.dataset)
         refuse_sampler(data_loader)
         q, expected, most = _public(sample_rate, expected_batch_size, max_size, data_loader.dataset, dummy)
-        _require_parameters(module, optimizer)
+        refuse_parameters(module, optimizer)
         refuse_second(module)
         world = _world(module)
         ranks = 1 if world is None else torch.distributed.get_world_size(world)
@@ -153,6 +155,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         """The same with the noise that keeps epsilon and delta over so many epochs of 1/sample_rate steps."""
         if len(self.accountant):
             raise ValueError("this engine has spent some of its budget already; make a new one for a target epsilon")
+        refuse_target(target_epsilon, target_delta, epochs)
         q = rate(sample_rate)
         most = settings.get("max_size")
         slots = settings.get("slots")
@@ -190,6 +193,11 @@ class PrivacyEngine(opacus.PrivacyEngine):
 
     def load_checkpoint(self, **settings: Any) -> dict[str, Any]:
         """Opacus's own; what cut batches of the steps so far take of delta is counted on."""
+        if self._steps():
+            raise ValueError(
+                f"this engine has accounted for {self._steps()} steps, which a checkpoint would replace with its own; "
+                "to go back, load the model's state_dict alone, and to go on from a checkpoint, use a new engine"
+            )
         checkpoint: dict[str, Any] = super().load_checkpoint(**settings)
         if OVERFLOW not in checkpoint:
             self.overflow = Fraction(1)
@@ -255,17 +263,6 @@ def _size(slots: Any, q: Fraction, most: int, ranks: int) -> int:
 def _trained(optimizer: Any) -> int:
     """How many parameters are trained."""
     return sum(p.requires_grad for group in optimizer.param_groups for p in group["params"])
-
-
-def _require_parameters(module: Any, optimizer: Any) -> None:
-    known, given = set(module.parameters()), {p for group in optimizer.param_groups for p in group["params"]}
-    if given - known:
-        raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
-    if any(p.requires_grad for p in known - given):
-        raise ValueError(
-            "the module trains parameters that the optimizer has not, and their gradients would get no noise; give all "
-            "to one optimizer, or freeze the others (requires_grad_(False))"
-        )
 
 
 def _world(module: Any) -> Any:

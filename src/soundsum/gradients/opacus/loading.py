@@ -117,6 +117,7 @@ class TicketLoader(DataLoader):
 
     def __iter__(self) -> Iterator[Any]:
         loaded = super().__iter__()
+        self.batch_sampler.desk.withdraw()  # of an epoch that was left early
         return self._handed_out(loaded, self.batch_sampler.tickets)
 
     def require_form(self, batch: Any, ticket: Ticket) -> None:
@@ -124,7 +125,7 @@ class TicketLoader(DataLoader):
 
     def _handed_out(self, loaded: Iterator[Any], tickets: deque[Ticket]) -> Iterator[Any]:
         batches: PoissonBatches = self.batch_sampler
-        handed_out: list[Ticket] = []
+        handed_out: set[int] = set()
         while True:
             if batches.tickets is not tickets:
                 raise ValueError("the data loader was iterated anew, which ends this iterator; go on with the newest")
@@ -135,7 +136,8 @@ class TicketLoader(DataLoader):
             ticket = tickets.popleft()
             self.require_form(batch, ticket)
             batches.desk.hand_out(ticket)
-            handed_out.append(ticket)
+            handed_out.add(ticket.batch)
+            del ticket  # which may be as long as the batch
             yield batch
         batches.desk.withdraw(handed_out)  # those that were only looked at
 

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
-from weakref import WeakSet
+from weakref import ReferenceType, WeakSet, ref
 
 import opacus.optimizers
 import torch
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 
-from soundsum.gradients.opacus.refusals import AMP
+from soundsum.gradients.opacus.refusals import AMP, refuse_parameters
 from soundsum.gradients.sums import Sum
 from soundsum.gradients.terms import exact_multiplier
-from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients
+from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients, module_of
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
@@ -57,10 +58,14 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         self._terms: tuple[Any, ...] = ()
         self._ticket: Ticket | None = None  # of the part that was added last
         self.steps_accounted: Callable[[], int] | None = None
+        self._noised = False  # whether what the optimizer within would step on is the noisy sum
+        optimizer.register_step_pre_hook(partial(_require_noise, ref(self)))
 
     def clip_and_accumulate(self) -> None:
         if self.slots is not None:
             self.slots.require_one()
+            if self.slots.model is not None:
+                refuse_parameters(module_of(self.slots.model), self)
         gradients = self._gradients()
         ticket = None if self.slots is None else self.slots.take(len(gradients[0]))
         self._require_next(ticket)
@@ -88,6 +93,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         for i, p in enumerate(self.params):
             p.grad = made[p.dtype][i].view_as(p)
             _mark_as_processed(p.summed_grad)
+        self._noised = True
 
     def pre_step(self, closure: Any = None) -> bool:
         """Opacus's own, but the accountant's hook comes first: whatever interrupts a step, what is released counts.
@@ -123,7 +129,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
     def drop(self) -> None:
         """Gives up the batches that were fetched, and the parts that were added, without a step."""
         if self.slots is not None:
-            self.slots.withdraw(self.slots.waiting)
+            self.slots.withdraw()
         self._is_last_step_skipped = False
         self.zero_grad()
 
@@ -216,6 +222,19 @@ class DistributedDPOptimizer(DPOptimizer):
 
     def _group(self) -> Any:
         return torch.distributed.group.WORLD
+
+
+def _require_noise(private: ReferenceType[DPOptimizer], within: Any, *_: Any) -> None:
+    """Called before the optimizer within makes a step: one for each release, as later gradients have no noise."""
+    outer = private()
+    if outer is None:
+        return
+    if not outer._noised:
+        raise ValueError(
+            f"this {type(within).__name__} would step on gradients without noise; call step() of the optimizer that "
+            "make_private gave, which uses this one"
+        )
+    outer._noised = False
 
 
 def refuse_second(module: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from soundsum.gradients.needs import need
@@ -63,6 +64,16 @@ def refuse_settings(
         )
 
 
+def refuse_target(epsilon: Any, delta: Any, epochs: Any) -> None:
+    """What a search for the noise would not end with, or end with any."""
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"target_epsilon={epsilon}: an epsilon to keep is above 0 and finite, such as 3")
+    if not 0 < delta < 1:
+        raise ValueError(f"target_delta={delta}: a probability to keep is above 0 and below 1, such as 1e-5")
+    if not epochs >= 1 or int(epochs) != epochs:
+        raise ValueError(f"epochs={epochs}: give how many epochs will be trained, a whole number, 1 or more")
+
+
 def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
     """One norm for the whole gradient, or a list of one for each parameter that is trained."""
     several = isinstance(max_grad_norm, list | tuple)
@@ -71,6 +82,18 @@ def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
         raise ValueError(f"max_grad_norm={max_grad_norm}: clipping={clipping!r} takes {wanted}")
     if several and len(max_grad_norm) != parameters:
         raise ValueError(f"max_grad_norm has {len(max_grad_norm)} norms for {parameters} parameters: give one for each")
+
+
+def refuse_parameters(module: Any, optimizer: Any) -> None:
+    """Those of one that the other has not; also at every step, as some may have been frozen at first."""
+    known, given = set(module.parameters()), {p for group in optimizer.param_groups for p in group["params"]}
+    if given - known:
+        raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
+    if any(p.requires_grad for p in known - given):
+        raise ValueError(
+            "the module trains parameters that the optimizer has not, and their gradients would get no noise; give all "
+            "to one optimizer, or freeze the others (requires_grad_(False))"
+        )
 
 
 def refuse_module(module: Any) -> None:
