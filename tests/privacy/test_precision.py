@@ -128,6 +128,14 @@ def test_the_delta_of_normal_noise_is_rounded_down():
                 assert truth * (1 - mpf(10) ** -45) < found <= truth
 
 
+def test_and_so_it_is_at_a_large_epsilon():
+    for epsilon, factor in zip(rationals("nine", 100, 900), rationals("ten", 0.9, 1.1), strict=True):
+        sigma2 = factor * 800 / epsilon
+        a, sigma = number(shifted(sigma2, 40, epsilon)), mp.sqrt(number(sigma2))
+        truth = normal_tail(a / sigma) - mp.exp(number(epsilon)) * normal_tail((a + 40) / sigma)
+        assert truth * (1 - mpf(10) ** -45) < number(distributions.normal_delta(sigma2, Fraction(40), epsilon)) <= truth
+
+
 def small_delta(sigma2, Delta, epsilon):
     """By adding up, or None where it is too small to be told from what is not added."""
     reach = math.ceil(30 * math.sqrt(sigma2)) + 10 + Delta
