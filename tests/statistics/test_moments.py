@@ -36,9 +36,19 @@ def test_each_record_adds_its_distance_from_the_middle_its_square_and_1(lower, u
     assert all(added[k] == [2 * k - steps.ends, (2 * k - steps.ends) ** 2, 1] for k in added)
     for i, part in enumerate(parts):
         assert all(part.range[0] <= values[i] <= part.range[1] for values in added.values())
-        assert max(values[i] for values in added.values()) == part.range[1]
-        assert part.norms == Unit(2).norms(*part.range, found.plan.problem.relation)
-    assert [(part.step, part.power) for part in parts] == [(steps.step / 2, 1), (steps.step**2 / 4, 2), (1, 0)]
+    assert [part.range for part in parts] == [(-steps.width, steps.width), (0, steps.width**2), (1, 1)]
+
+
+@pytest.mark.parametrize("unit, relation", [(Unit(2), "symmetric"), (Unit(2), "change_one"), (Unit(), "change_one")])
+def test_norms_follow_from_what_a_record_can_add(unit, relation):
+    found = Claim(Variance, plan(Problem("float64", -1, 10, relation), unit=unit))
+    step = found.record_steps.step
+    assert step != 1
+    expected = [(step / 2, 1), (step**2 / 4, 2), (1, 0)][: len(found.parts)]
+    assert [(part.step, part.power) for part in found.parts] == expected
+    assert len(found.parts) == (2 if unit.is_plain else 3)
+    for part in found.parts:
+        assert part.norms == unit.norms(*part.range, found.plan.problem.relation)
 
 
 @pytest.mark.parametrize("kind, truth, power", [(Mean, mean, 1), (Variance, variance, 2)])
