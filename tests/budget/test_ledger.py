@@ -133,11 +133,18 @@ def test_its_mode_is_that_of_other_new_files(tmp_path):
 
 def test_its_directory_is_synced_and_let_go(tmp_path, monkeypatch):
     """Otherwise a power cut could take the whole file away after a charge."""
-    synced, fsync, open_before = [], os.fsync, len(os.listdir("/dev/fd"))
-    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino) or fsync(file))
+    synced, fsync = {}, os.fsync
+
+    def watched(file):
+        synced[file] = os.fstat(file).st_ino
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", watched)
     Budget(epsilon=1, path=tmp_path / "ledger.db")
-    assert synced == [tmp_path.stat().st_ino]
-    assert len(os.listdir("/dev/fd")) == open_before
+    ((directory, inode),) = synced.items()
+    assert inode == tmp_path.stat().st_ino
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(directory)
 
 
 def test_where_files_cannot_be_linked_it_says_so_and_leaves_nothing(tmp_path, monkeypatch):

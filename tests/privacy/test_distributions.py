@@ -162,6 +162,7 @@ def test_a_delta_too_small_to_tell_is_0_where_it_is_rounded_down():
 
 def test_a_probability_is_1_at_most():
     assert distributions.gaussian_tail(Fraction(2**20), 1) == 1
+    assert distributions.gaussian_delta(Fraction(2**16), 2**20, Fraction(1, 1000)) == 1
 
 
 def test_series_and_continued_fraction_agree():
@@ -240,7 +241,7 @@ def test_calibration_is_enough_and_not_much_more(sensitivity, epsilon, delta):
 
 @pytest.mark.parametrize("sensitivity, epsilon", [(1, Fraction(1)), (2, Fraction(3)), (3, Fraction(1, 2))])
 def test_calibration_gives_the_least_of_16_bits(sensitivity, epsilon):
-    for delta in (Fraction(1, 10**4), Fraction(1, 10**9)):
+    for delta in (Fraction(1, 10**k) for k in (3, 4, 5, 7, 9)):
         sigma2 = distributions.gaussian_sigma2(sensitivity, epsilon, delta)
         unit = Fraction(2) ** (math.floor(math.log2(sigma2)) - 15)
         assert (sigma2 / unit).denominator == 1

@@ -89,6 +89,16 @@ def given(kind, parameter):
     return calls[0]
 
 
+@pytest.mark.parametrize(
+    "sigma2, t", [(Fraction(1, 2**24), 1), (Fraction(2**22 + 1, 2**22), 2), (4 + Fraction(1, 1_900_000), 3)]
+)
+def test_the_kernel_has_words_for_the_largest_number_it_can_meet(sigma2, t):
+    """Noise of scale t, which it counts to 256 t, is held to (|y| q t - p)^2; here that just needs a second word."""
+    p, q = sigma2.numerator, sigma2.denominator
+    assert 2**64 <= (256 * t * q * t + p) ** 2 < 2**66
+    assert given("gaussian", sigma2)[0].shape[1] == 2
+
+
 def kernel(kind, parameter, data, count=1):
     """Samples that the kernel draws from these bytes on its own, and the bytes they took."""
     parameters = given(kind, parameter)

@@ -128,19 +128,39 @@ def test_the_delta_of_normal_noise_is_rounded_down():
                 assert truth * (1 - mpf(10) ** -45) < found <= truth
 
 
+def test_and_so_it_is_at_a_large_epsilon():
+    for epsilon, factor in zip(rationals("nine", 100, 900), rationals("ten", 0.9, 1.1), strict=True):
+        sigma2 = factor * 800 / epsilon
+        a, sigma = number(shifted(sigma2, 40, epsilon)), mp.sqrt(number(sigma2))
+        truth = normal_tail(a / sigma) - mp.exp(number(epsilon)) * normal_tail((a + 40) / sigma)
+        assert truth * (1 - mpf(10) ** -45) < number(distributions.normal_delta(sigma2, Fraction(40), epsilon)) <= truth
+
+
+def small_delta(sigma2, Delta, epsilon):
+    """By adding up, or None where it is too small to be told from what is not added."""
+    reach = math.ceil(30 * math.sqrt(sigma2)) + 10 + Delta
+    weights = {z: mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(-reach, reach + 1)}
+    start = math.floor(shifted(sigma2, Delta, epsilon)) + 1
+    gained = mp.fsum(weights[z] for z in range(max(start, -reach), reach + 1))
+    lost = mp.fsum(weights.get(z, 0) for z in range(start + Delta, reach + 1))
+    delta = (gained - mp.exp(number(epsilon)) * lost) / mp.fsum(weights.values())
+    return delta if start + Delta < reach and delta > mpf(10) ** -100 else None
+
+
 @pytest.mark.parametrize("most", [1, 10, 100])
 def test_the_delta_of_a_small_discrete_gaussian_is_rounded_up(most):
     for sigma2, epsilon in zip(rationals(most, most / 10, most, 30), rationals("four", 0.01, 9, 30), strict=True):
-        reach = math.ceil(30 * math.sqrt(sigma2)) + 10
-        weights = {z: mp.exp(-mpf(z * z) / (2 * number(sigma2))) for z in range(-reach, reach + 1)}
-        whole = mp.fsum(weights.values())
         for Delta in (1, 3, 10):
-            start = math.floor(shifted(sigma2, Delta, epsilon)) + 1
-            gained = mp.fsum(weights[z] for z in range(max(start, -reach), reach + 1)) / whole
-            lost = mp.fsum(weights.get(z, 0) for z in range(start + Delta, reach + 1)) / whole
-            truth = gained - mp.exp(number(epsilon)) * lost
-            if start + Delta < reach and truth > mpf(10) ** -100:
+            if truth := small_delta(sigma2, Delta, epsilon):
                 is_just_above(distributions.gaussian_delta(sigma2, Delta, epsilon), truth, mpf(10) ** -40)
+
+
+def test_so_it_is_at_a_large_epsilon():
+    """Of which the last digits count for more."""
+    for epsilon, factor in zip(rationals("seven", 100, 900), rationals("eight", 0.9, 1.1), strict=True):
+        sigma2 = factor * 800 / epsilon
+        if truth := small_delta(sigma2, 40, epsilon):
+            is_just_above(distributions.gaussian_delta(sigma2, 40, epsilon), truth, mpf(10) ** -40)
 
 
 def large_delta(sigma2, Delta, epsilon):

@@ -9,13 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import soundsum as ss
+from soundsum.arithmetic.numbers import IntType
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.data.relations import Relation
 from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Variance
+from soundsum.statistics.additive import Additive
 
 INTEGERS = st.integers(-5, 5) | st.integers(-(2**70), 2**70) | st.integers(-(10**6), 10**6)
 PROBLEMS = [
@@ -48,6 +51,25 @@ def test_columns_are_the_entries_one_by_one(kind, data):
     values, low, high = estimate.columns(list(zip(*entries, strict=True)), confidence)
     assert list(map(nearest_float, values)) == [nearest_float(estimate.exact(entry)) for entry in entries]
     ends = [tuple(map(nearest_float, estimate.interval(entry, confidence))) for entry in entries]
+    assert list(zip(low, high, strict=True)) == ends
+
+
+ADDITIVE = {
+    "a power of two": Additive(Laplace(Fraction(3)), Fraction(1, 8), is_whole=False),
+    "whole": Additive(Laplace(Fraction(3)), Fraction(1), is_whole=True),
+    "no power of two": Additive(Laplace(Fraction(3)), Fraction(1, 10), is_whole=False),
+    "a power too small for floats": Additive(Laplace(Fraction(3)), Fraction(1, 2**1070), is_whole=False),
+    "an offset": Additive(Laplace(Fraction(3)), Fraction(1, 8), is_whole=False, offset=Fraction(1, 3)),
+    "modular": Additive(Laplace(Fraction(3)), Fraction(1), is_whole=True, wraps=IntType(8)),
+}
+
+
+@pytest.mark.parametrize("estimate", ADDITIVE.values(), ids=ADDITIVE)
+def test_columns_of_sums_are_the_entries_one_by_one(estimate):
+    totals = [0, 3, -7, 127, 300, 2**53 + 1, 2**60 + 3, -(2**70) + 1, *range(2**54 - 9, 2**54 + 9)]
+    values, low, high = estimate.columns([totals], 0.95)
+    assert list(map(nearest_float, values)) == [nearest_float(estimate.exact((total,))) for total in totals]
+    ends = [tuple(map(nearest_float, estimate.interval((total,), 0.95))) for total in totals]
     assert list(zip(low, high, strict=True)) == ends
 
 
