@@ -76,4 +76,5 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     console.print(table)
     console.print(f"[dim]the interval is for {escape(first.facts.covered)}[/dim]", highlight=False)
     facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
-    console.print(f"[dim]{facts}; {first.counted}[/dim]", highlight=False)
+    where = "" if first.origin.where is None else f"where {escape(printed(first.origin.where))}; "
+    console.print(f"[dim]{facts}; {where}{first.counted}[/dim]", highlight=False)

@@ -58,8 +58,17 @@ class Condition:
 
     def require_type(self, keys: Any) -> None:
         """Refuses a value that is not of the column's type, shown by an empty one."""
-        if not isinstance(keys, list):
+        if isinstance(keys, list):
+            self.require_untyped()
+        else:
             as_scalar(self.value, keys.type, self.column)
+
+    def require_untyped(self) -> None:
+        """Refuses to order numbers as texts, where the column's type does not say that it has texts."""
+        if isinstance(self.value, str) and self.sign not in ("==", "!=") and not is_missing(read_number(self.value)):
+            raise ValueError(
+                f"where: {self.value!r} is text, and as text 9 is above 18; give the number {self.value.strip()}"
+            )
 
     def passes(self, keys: Any) -> NDArray[np.bool_]:
         """Which rows fulfil it, by the column's keys: an Arrow array, or a list of Python objects."""
@@ -77,11 +86,13 @@ class Condition:
         """Of an object without a type: what is not of the value's kind does not match."""
         if is_missing(key):
             return False
-        key = _read_as(_kind(self.value), key)
-        if _kind(key) != _kind(self.value) or _kind(key) is None or is_missing(key):
+        value, key = self.value, _read_as(_kind(self.value), key)
+        if _kind(key) == "moment" and _kind(value) == "day":
+            value = datetime.datetime(value.year, value.month, value.day)
+        if _kind(key) != _kind(value) or _kind(key) is None or is_missing(key):
             return False
         try:
-            return bool(COMPARE[self.sign](key, self.value))
+            return bool(COMPARE[self.sign](key, value))
         except Exception:  # of a class of somebody's own
             return False
 
@@ -167,7 +178,9 @@ def _read_as(kind: str | None, key: Any) -> Any:
         return read_number(key)
     if kind == "truth" and isinstance(key, str):
         return read_truth(key)
-    return str(key) if kind == "text" and _kind(key) == "number" else key
+    if kind == "moment" and _kind(key) == "day":
+        return datetime.datetime(key.year, key.month, key.day)
+    return str(key) if kind == "text" and _kind(key) in ("number", "day", "moment") else key
 
 
 def read_from_text(value: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -87,15 +89,24 @@ class Groups:
 
     def typed(self, kind: Any) -> list[Any]:
         """The groups as values of a column's type; what is not one of its keys is None."""
+        return list(self._listed(kind).to_pylist())
+
+    def _listed(self, kind: Any) -> Any:
+        """The groups as an Arrow array; raises where one is not a value of the type."""
         import pyarrow as pa
 
-        return list(plain_keys(pa.array(self._spelled, type=kind)).to_pylist())
+        listed = plain_keys(pa.array(self._spelled, type=kind))
+        if (pa.types.is_integer(kind) or pa.types.is_decimal(kind)) and listed.to_pylist() != self._spelled:
+            raise ValueError  # 5.5 would be 5
+        return listed
 
     def _place(self, key: Any) -> int:
         """Of an object without a type: as Python compares it, otherwise as a cell of CSV that spells the same."""
         try:
             place = self._places.get(key)
-            if place is None and isinstance(key, str | int | float | np.integer | np.floating):
+            if place is None and isinstance(key, date) and not isinstance(key, datetime):
+                place = self._places.get(datetime(key.year, key.month, key.day))  # as pandas spells a day
+            if place is None and isinstance(key, str | int | float | date | Decimal | np.integer | np.floating):
                 place = self._spelled_places.get(self._read(str(key)))
             return len(self) if place is None else place
         except (TypeError, ValueError):  # not hashable, so not listed
@@ -113,7 +124,7 @@ class Groups:
             return read_truth
         if all(type(name) is int for name in self.names):
             return read_whole
-        return read_number if all(isinstance(name, float) for name in self.names) else str
+        return read_number if all(type(name) in (int, float) for name in self.names) else str
 
     def _encoder(self, kind: Any) -> Callable[[Any], Codes]:
         import pyarrow as pa
@@ -125,7 +136,7 @@ class Groups:
         try:
             if is_time and not all(is_exact(name, kind) for name in self.names):
                 raise ValueError
-            listed = plain_keys(pa.array(self._spelled, type=kind))
+            listed = self._listed(kind)
             pc.index_in(listed[:0], value_set=listed)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise ValueError(

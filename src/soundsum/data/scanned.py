@@ -132,6 +132,8 @@ class Scanned:
                 "where: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those with "
                 f"({shown(condition.column)}, '!=', '')"
             )
+        if self.has_no_types:
+            condition.require_untyped()
         if self.has_no_types and condition.column not in self._as:
             self.read_as(condition.column, read_from_text(condition.value))
         self._settle_key(condition.column)

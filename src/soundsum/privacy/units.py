@@ -74,11 +74,15 @@ class Unit:
         """How much of a person counts, to read, and never whom that cuts off; empty where records are protected."""
         if self.max_rows is None:
             return ""
-        rows = f"each person counts as at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
-        if self.groups is None:
-            return rows
+        return self.say(f"each person counts as at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}{{}}")
+
+    def say(self, rows: str) -> str:
+        """How much of a person counts, after what is said of their rows, with {} for where."""
+        if self.groups in (None, 1):
+            return rows.format("")
         most = min(self.max_groups, self.groups)
-        return f"{rows} in a group, and in at most {most:,} group{'s' * (most > 1)}"
+        which = "" if most == self.groups else f": {'those' if most > 1 else 'the one'} with most of their rows"
+        return f"{rows.format(' in a group')}, and in at most {most:,} group{'s' * (most > 1)}{which}"
 
     @property
     def protected(self) -> str:

@@ -29,6 +29,7 @@ from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 from soundsum.shown import shown
 from soundsum.statistics import STATISTICS, Claim
+from soundsum.statistics.additive import Additive
 from soundsum.statistics.task import as_listed, describe_task
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
@@ -167,14 +168,17 @@ def _make_again(certificate: Any) -> dict[str, Any]:
     versions = certificate["versions"]
     if set(versions) != {"soundsum", "python", "numpy"} or not all(isinstance(v, str) for v in versions.values()):
         raise ValueError("its versions are those of soundsum, python and numpy")
-    privacy = certificate["privacy"]
-    drawn = [part["noise"] for part in certificate["released"] if part["noise"] != NoNoise.name]
-    noise = drawn[0] if drawn else "gaussian" if "delta" in privacy or "rho" in privacy else "laplace"
-    promised = guarantee(**privacy, noise=noise)
-    claim, engine = _claim(certificate), certificate["engine"]
+    promised, claim, engine = _guarantee(certificate), _claim(certificate), certificate["engine"]
     if not isinstance(engine, str):
         raise TypeError("its engine is a name")
     return certify(claim, promised, claim.noises(promised), engine)
+
+
+def _guarantee(certificate: dict[str, Any]) -> Guarantee:
+    privacy = certificate["privacy"]
+    drawn = [part["noise"] for part in certificate["released"] if part["noise"] != NoNoise.name]
+    noise = drawn[0] if drawn else "gaussian" if "delta" in privacy or "rho" in privacy else "laplace"
+    return guarantee(**privacy, noise=noise)
 
 
 def _claim(certificate: dict[str, Any]) -> Claim:
@@ -207,6 +211,9 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         return [
             f"exact: {release.get('exact')!r} is not a number of steps, which are {certificate['released'][0]['step']}"
         ]
+    estimator = claim.estimator(claim.noises(_guarantee(certificate)), claim.plan.problem.size)
+    if isinstance(estimator, Additive) and isinstance(release.get("exact"), str):
+        follows["interval_95"] = _interval(Fraction(release["exact"]), estimator)
     missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
     if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
         return [f"missing: {missing!r} does not follow from the unit and the relation"]
@@ -236,6 +243,13 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         *(f"{name}: there is no such thing in a release" for name in release if name not in known),
         *(f"{name} is missing" for name in known - {"group", "name"} if name not in release),
     ]
+
+
+def _interval(exact: Fraction, estimator: Additive) -> list[float | None]:
+    """The 95% interval of a sum or a count, which follows from it and its noise."""
+    width = estimator.noise.half_width(0.95) * estimator.step
+    ends = (nearest_float(exact - width), nearest_float(exact + width))
+    return [end if math.isfinite(end) else None for end in ends]
 
 
 def _is_on_steps(exact: Any, released: list[dict[str, Any]]) -> bool:

@@ -117,7 +117,7 @@ class Facts:
     def covered(self) -> str:
         """What an interval is for, to read: the statistic without noise, which is one of clamped values."""
         kind = self.claim.kind
-        lower, upper = map(words.bound, self.claim.given_bounds)
+        lower, upper = map(words.bound, self.claim.shown_bounds)
         clamped = f" of values clamped to [{lower}, {upper}]" if issubclass(kind, Bounded) else ""
         limits = ", as far as each person counts" if self.claim.plan.unit.caps else ""
         return f"the {self._entry}{clamped}{limits}"
@@ -202,12 +202,18 @@ class Release(Framed):
     @property
     def missing(self) -> str:
         """How records without a value were counted, in words; how many there were is never said."""
-        return self.claim.kind.say_missing(self.origin.missing, self.claim.given_bounds)
+        return self.claim.kind.say_missing(self.origin.missing, self.claim.shown_bounds)
+
+    @property
+    def persons(self) -> str:
+        """How much of a person counted, in words, and never whom that cut off; empty where records are protected."""
+        said = self.claim.kind.say_persons(self.plan.unit, self.claim.shown_bounds)
+        return f"{said}; rows without an id left out" if said else ""
 
     @property
     def counted(self) -> str:
         """How records without a value counted, and how much of a person, to read."""
-        return "; ".join(filter(None, (self.missing, self.plan.unit.caps)))
+        return "; ".join(filter(None, (self.missing, self.persons)))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it.
@@ -281,7 +287,8 @@ class Release(Framed):
     def __repr__(self) -> str:
         value, interval = self.shown()
         noise = f"95% interval {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
-        how = f"{self.guarantee}, {self.plan.method}; {self.counted}"
+        where = "" if self.origin.where is None else f"where {self.origin.where}; "
+        how = f"{self.guarantee}, {self.plan.method}; {where}{self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
 
     def shown(self) -> tuple[str, str]:
@@ -295,7 +302,7 @@ class Release(Framed):
             "value": value,
             "95% interval": f"{interval}, for {self.facts.covered}",
             "missing": self.missing,
-            **({"persons": self.plan.unit.caps} if self.plan.unit.caps else {}),
+            **({"persons": self.persons} if self.persons else {}),
             "promise": f"{self.guarantee}, for {self.plan.unit.protected}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",

@@ -86,7 +86,7 @@ class Histogram(Counted):
 
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
-        return "rows with missing values left out"
+        return "rows without a value, or with one in no cell, left out"
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:

@@ -11,7 +11,8 @@ from soundsum.arithmetic.rationals import nearest_float
 from soundsum.methods.steps import RecordSteps, steps_from_near
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
-from soundsum.statistics.moments import Moments, clamp, first_power, quotients, row_count
+from soundsum.privacy.units import Unit
+from soundsum.statistics.moments import Moments, clamp, first_power, quotients, row_count, say_average_rows
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part
 
 
@@ -22,6 +23,10 @@ class Mean(Bounded):
 
     name = "mean"
     drops_missing = True
+
+    @classmethod
+    def say_persons(cls, unit: Unit, bounds: tuple[Fraction, Fraction]) -> str:
+        return say_average_rows(unit)
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps:

@@ -15,6 +15,7 @@ from soundsum.arithmetic.rationals import nearest_float
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.units import Unit
 from soundsum.statistics.statistic import COUNT, Part
 
 
@@ -33,6 +34,14 @@ def row_count(plan: Scheme) -> tuple[Part, ...]:
     if plan.problem.relation.sized and plan.unit.is_plain:
         return ()
     return (Part("count", Fraction(1), plan.unit.norms(1, 1, plan.problem.relation), COUNT, (1, 1), power=0),)
+
+
+def say_average_rows(unit: Unit) -> str:
+    """How much of a person counts, to read: sums and counts go together."""
+    if unit.max_rows is None:
+        return ""
+    rows = f"{unit.max_rows:,} row{'s' * (unit.max_rows > 1)}"
+    return unit.say(f"a person with more than {rows}{{}} counts as {unit.max_rows:,} of their average row")
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,11 @@ class Statistic(ABC):
         nearest_zero = max(bounds[0], min(bounds[1], Fraction(0)))
         return "missing values left out" if missing == "drop" else f"missing values as {number(nearest_zero)}"
 
+    @classmethod
+    def say_persons(cls, unit: Unit, bounds: tuple[Fraction, Fraction]) -> str:
+        """How much of a person counted, to read; empty where records are protected."""
+        return unit.caps
+
     # What is claimed
 
     @classmethod

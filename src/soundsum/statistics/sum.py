@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from soundsum.arithmetic.numbers import IntType
+from soundsum.arithmetic.words import bound
 from soundsum.methods import Method
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.units import Unit
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import STATISTICS, SUM, Bounded, Part
 
@@ -26,6 +28,13 @@ class Sum(Bounded):
 
     name = "sum"
     is_the_sum = True
+
+    @classmethod
+    def say_persons(cls, unit: Unit, bounds: tuple[Fraction, Fraction]) -> str:
+        if unit.max_rows is None:
+            return ""
+        low, high = (bound(unit.max_rows * end) for end in (min(bounds[0], ZERO), max(bounds[1], ZERO)))
+        return unit.say(f"each person counts with a total{{}} clamped to [{low}, {high}]")
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps | None:

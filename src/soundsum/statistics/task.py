@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -62,6 +63,14 @@ class Claim:
         """The bounds as they were given."""
         return self.plan.problem.lower * self.worth, self.plan.problem.upper * self.worth
 
+    @property
+    def shown_bounds(self) -> tuple[Fraction, Fraction]:
+        """The same as people see them: those of integers are integers, and the last place of a grid is not shown."""
+        lower, upper = self.plan.problem.lower, self.plan.problem.upper
+        if self.plan.problem.dtype.is_integer:
+            lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
+        return lower * self.worth, upper * self.worth
+
     def of_size(self, n: int) -> Claim:
         """The same where the number of records is public, and known by now."""
         return Claim(self.kind, self.plan.of_size(n), self.worth)
@@ -120,7 +129,7 @@ def describe_task(
         *([] if limit is None else [f"at most {limit:,} rows"]),
         *([] if by is None else [f"by {columns}"]),
         *([] if where is None else [f"where {where}"]),
-        kind.say_missing(missing, claim.given_bounds),
+        kind.say_missing(missing, claim.shown_bounds),
         f"protecting {claim.plan.unit}",
         f"{problem.relation} neighbours",
         *([] if share is None else [f"{share} of the cost"]),

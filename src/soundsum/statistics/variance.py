@@ -9,7 +9,8 @@ from fractions import Fraction
 from soundsum.methods.steps import RecordSteps, inward, steps_from_near
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
-from soundsum.statistics.moments import Moments, clamp, first_power, row_count, second_power
+from soundsum.privacy.units import Unit
+from soundsum.statistics.moments import Moments, clamp, first_power, row_count, say_average_rows, second_power
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part
 
 BITS = 28
@@ -23,6 +24,10 @@ class Variance(Bounded):
 
     name = "variance"
     drops_missing = True
+
+    @classmethod
+    def say_persons(cls, unit: Unit, bounds: tuple[Fraction, Fraction]) -> str:
+        return say_average_rows(unit)
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:
