@@ -129,9 +129,12 @@ def test_persons(soundsum):
     assert release["certificate"]["sensitivity"] == "18"
     shown = " ".join(soundsum(*SUM, "--privacy-unit", "person", "--max-rows", "3").stdout.split())
     assert "for one person; " in shown
-    assert "each person counts as at most 3 rows" in shown
+    assert "each person counts with a total clamped to [0, 18]; rows without an id left out" in shown
     by_default = soundsum(*SUM, "--privacy-unit", "person", "--by", "dept", "--groups", "a,b").stdout
-    assert "each person counts as at most 1 row in a group, and in at most 1 group" in " ".join(by_default.split())
+    assert (
+        "each person counts with a total in a group clamped to [0, 6], and in at most 1 group: the one with most of "
+        "their rows"
+    ) in " ".join(by_default.split())
 
 
 def test_every_line_end_in_a_name_is_quoted_in_csv(soundsum):

@@ -547,7 +547,7 @@ class TestCertificates:
             (
                 ss.Histogram("x", [0, 2, 5]),
                 {"privacy_unit": "p", "max_rows": 3},
-                "histogram of x from a dict, rows with missing values left out, "
+                "histogram of x from a dict, rows outside the cells or without a value left out, "
                 "protecting one person (with at most 3 rows in a group, in at most 1 of 2 groups)",
             ),
         ],

@@ -202,13 +202,24 @@ class TestPersons:
     def test_every_release_says_how_much_of_a_person_counts_and_not_whom_that_cut_off(self, silent):
         few = STAFF.slice(2)  # where nobody has two rows
         one, same = (ss.sum(table, 0, 200, 1, column="pay", privacy_unit="id") for table in (STAFF, few))
-        assert one.counted == same.counted == "missing values as 0; each person counts as at most 1 row"
-        for shown in (repr(one), one._repr_html_(), repr(ss.release(STAFF, [ss.Count()], 1, privacy_unit="id"))):
-            assert "each person counts as at most 1 row" in shown
+        caps = "each person counts with a total clamped to [0, 200]; rows without an id left out"
+        assert one.counted == same.counted == f"missing values as 0; {caps}"
+        assert "[-2, 0]; rows" in repr(ss.sum(STAFF, -2, -1, 1, column="pay", privacy_unit="id"))
+        assert "a person with more than 2 rows counts as 2 of their average row; rows without an id" in repr(
+            ss.mean(STAFF, 0, 9, 1, column="pay", privacy_unit="id", max_rows=2)
+        )
+        for shown in (repr(one), one._repr_html_()):
+            assert "each person counts with a total clamped to [0, 200]" in shown
+        assert "each person counts as at most 1 row; rows" in repr(ss.count(STAFF, 1, privacy_unit="id"))
+        filtered = repr(ss.count(STAFF, 1, privacy_unit="id", where=[("pay", ">", 5)]))
+        assert "; where pay > 5; " in filtered
+        assert "each person counts as at most 1 row; rows without an id" in filtered  # and nothing of groups
         several = ss.sum(STAFF, 0, 200, 1, privacy_unit="id", max_rows=3, max_groups=9, **BY_DEPT)
         for shown in (repr(several), several._repr_html_(), ss.Several([several], ["pay"])._repr_html_()):
             said = " ".join(shown.split())
-            assert "each person counts as at most 3 rows in a group, and in at most 3 groups" in said
+            assert "each person counts with a total in a group clamped to [0, 600], and in at most 3 groups;" in said
+        few_groups = repr(ss.count(STAFF, 1, privacy_unit="id", **{**BY_DEPT, "column": None}))
+        assert "in at most 1 group: the one with most of their rows" in " ".join(few_groups.split())
         assert "nobody" not in repr(ss.sum(STAFF, 0, 200, 1, **BY_DEPT))
 
     def test_the_noise_is_for_a_person(self, recorded):

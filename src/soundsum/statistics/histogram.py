@@ -86,7 +86,7 @@ class Histogram(Counted):
 
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
-        return "rows without a value, or with one in no cell, left out"
+        return "rows outside the cells or without a value left out"
 
     @classmethod
     def unmet(cls, plan: Scheme) -> list[str]:
