@@ -44,6 +44,15 @@ def shown(given: object, depth: int = 3) -> str:
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 3]}..."
 
 
+def is_hashable(given: object) -> bool:
+    """Whether what somebody gave can be looked up; an expression of Polars, which says that it can, cannot."""
+    try:
+        hash(given)
+    except TypeError:
+        return False
+    return True
+
+
 def say_type(given: object) -> str:
     """What kind of thing it is, and whose.
 

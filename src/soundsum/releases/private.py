@@ -6,7 +6,7 @@ server that holds the object against analysts; code in the same process can reac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -18,7 +18,7 @@ from soundsum.data.boundary import ReadFailed
 from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.schemas import require
+from soundsum.data.schemas import require, require_name
 from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
@@ -304,8 +304,9 @@ class Private:
         if not isinstance(statistic, Statistic):
             raise TypeError(WHAT_STATISTICS)
         column, more = statistic.column, dict[str, Any]()
-        if column is None or not isinstance(column, Hashable):
+        if column is None:
             return statistic
+        require_name("column", column)
         said, given = self._schema.get(column, ColumnSchema()), statistic.__dict__
         if isinstance(statistic, Bounded) or (isinstance(statistic, Histogram) and statistic.bins is not None):
             more["lower"], more["upper"] = self._bounds(column, given["lower"], given["upper"])
