@@ -1,5 +1,6 @@
 """What the documents say runs: their Python from top to bottom, then their commands, in a folder of their own."""
 
+import inspect
 import math
 import re
 import shlex
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from website.arguments import list_arguments
+
+import soundsum as ss
 
 ROOT = Path(__file__).parent.parent
 COMMAND = Path(sys.executable).with_name("soundsum")
@@ -66,6 +70,40 @@ def test_the_tutorial_is_right_about_its_numbers(tmp_path, monkeypatch):
     assert len(namespace["by_ward"]) == 4
     assert namespace["budget"].spent.epsilon == 2
     assert abs(namespace["age"].value - namespace["visits"]["age"].to_numpy().mean()) < 15
+
+
+def test_the_tutorial_plans_for_persons_and_shows_what_is_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for block in blocks("docs/tutorial.md", "python"):
+        exec(compile(block, "tutorial", "exec"), namespace)
+    plan, persons, owner = namespace["plan"], namespace["persons"], namespace["owner"]
+    assert abs(persons.error(epsilon=1) / plan.error(epsilon=1) - 20) < 0.01
+    assert owner.plan("cost", by="ward", max_groups=4).error(epsilon=1) == persons.error(epsilon=1)
+    (shown,) = blocks("docs/tutorial.md", "text")
+    printed = ss.sum(
+        namespace["visits"], 0, 2_000, 1, column="cost", by="ward", groups=["eye", "heart", "skin", "rare"]
+    )
+    fixed = [0, 1, -2, -1]  # the lines without noise
+    assert [shown.splitlines()[i].split() for i in fixed] == [repr(printed).splitlines()[i].split() for i in fixed]
+
+
+def test_numbers_in_comments_of_when_not_are_those_of_its_plans():
+    (block,) = blocks("docs/when-not.md", "python")
+    namespace = {}
+    exec(block, namespace)
+    said = [float(x.replace(",", "")) for x in re.findall(r"\d+,\d{3}", block)]
+    assert said == [int(namespace[name].error(epsilon=1)) for name in ("plan", "persons")]
+
+
+@pytest.mark.parametrize("described", [ss.Private, ss.Private.release, ss.sum], ids=lambda thing: thing.__qualname__)
+def test_each_cap_and_each_place_has_a_text_of_its_own_in_the_reference(described):
+    lines = inspect.getdoc(described).splitlines()
+    list_arguments(None, "class", "", described, None, lines)
+    fields = re.findall(r"^:param (\w+): (.*(?:\n   .*)*)", "\n".join(lines), re.MULTILINE)
+    texts = [text for name, text in fields if name in ("max_rows", "max_groups", "table", "engine")]
+    assert len(texts) >= 2
+    assert len(set(texts)) == len(texts)
 
 
 def test_the_commands_in_the_researchers_table_are_commands():

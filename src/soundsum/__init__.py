@@ -60,6 +60,7 @@ _HOMES = {
     "soundsum.releases.sizes": ("private_max_size",),
     "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
 }
+_NOT_SUMS = ("median", "quantile", "percentile", "min", "max", "mode")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -113,6 +114,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("attacks", "gradients"):
         return import_module(f"soundsum.{name}")
+    if name in _NOT_SUMS:
+        raise AttributeError(f"soundsum has no {name}, which is not made from sums; docs/when-not.md says what has one")
     if name not in _HOME:
         raise AttributeError(f"module 'soundsum' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOME[name]), name)

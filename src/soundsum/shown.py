@@ -64,6 +64,15 @@ def _is_obeyed(one: str) -> bool:
     return category(one) in ("Cc", "Cs", "Zl", "Zp") or bidirectional(one) in TURNING
 
 
+def is_hashable(given: object) -> bool:
+    """Whether what somebody gave can be looked up; an expression of Polars, which says that it can, cannot."""
+    try:
+        hash(given)
+    except TypeError:
+        return False
+    return True
+
+
 def say_type(given: object) -> str:
     """What kind of thing it is, and whose.
 

@@ -156,7 +156,7 @@ def test_a_cost_that_cannot_be_counted_is_refused_with_what_to_do(total, spent, 
     "arguments, error, message",
     [
         ({}, ValueError, "give epsilon= or rho="),
-        ({"epsilon": 1, "rho": 1}, ValueError, "give epsilon= or rho="),
+        ({"epsilon": 1, "rho": 1}, ValueError, "are both given"),
         ({"epsilon": 0}, ValueError, "above 0"),
         ({"rho": 0}, ValueError, "above 0"),
         ({"epsilon": -1}, ValueError, "0 or more"),

@@ -256,7 +256,7 @@ def test_a_budget_that_is_exceeded_says_so_first_and_the_release_last(folder):
 
 def test_stdin_has_no_temporary_name(folder):
     done = soundsum(folder, "sum", "-", *PAY, "--epsilon", "1", input="")
-    assert done.stderr == "error: stdin cannot be read as csv; it is empty or broken, or its suffix is wrong\n"
+    assert done.stderr == "error: stdin cannot be read as csv; it is empty or broken: give CSV, with names first\n"
 
 
 def test_a_broken_byte_in_a_record_is_a_missing_cell(folder):

@@ -164,9 +164,15 @@ def test_the_example_that_the_help_prints_runs(folder):
         (b"epsilon = 1\nmax_rows = 'x'" + COUNT, "r.toml: max_rows = 'x': give a whole number"),
         (
             b"epsilon = 1\n[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = [9, 0]",
-            "r.toml: bounds = [9, 0]: the",
+            "r.toml, [statistics.n]: bounds = [9, 0]: the",
         ),
         (b"epsilon = 1\n[statistics.n]\nstatistic = 'count'\nweight = 0", "r.toml: weight = 0: a share of the cost"),
+        (b"where = ['pay > ']" + COUNT, "'' is not a value; the signs are == != < <= > >=; list a second condition as"),
+        (COUNT + b"\nepsilon = 1", "'epsilon' is about the whole request; move it to the top, above the first [table]"),
+        (
+            b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nlower = 0\nupper = 9",
+            "[statistics.n]: in a request both bounds stand together; give them as bounds = [0, 100]",
+        ),
         (b"epsilon = 1\nengine = 'duckdb'" + COUNT, "t.csv: engine is for Parquet"),
     ],
 )

@@ -4,6 +4,7 @@ import csv
 import io
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -118,6 +119,29 @@ def test_utf_16_is_refused_by_its_first_two_bytes(tmp_path, coding):
     (tmp_path / "t.csv").write_bytes(f"{mark}age,pay\n41,3\n".encode(coding))
     with pytest.raises(ValueError, match=r"t\.csv begins as text in UTF-16 does; save it as UTF-8$"):
         ss.count(tmp_path / "t.csv", 1)
+
+
+def test_other_formats_are_refused_by_their_first_bytes(tmp_path):
+    table = pa.table({"age": [41]})
+    pq.write_table(table, tmp_path / "t.csv")
+    with pa.OSFile(str(tmp_path / "u.csv"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(ValueError, match=r"t\.csv begins as a Parquet file does; rename it to end with \.parquet$"):
+        ss.sum(tmp_path / "t.csv", 0, 1, 1, column="age")
+    with pytest.raises(ValueError, match=r"u\.csv begins as an Arrow file does; rename it to end with \.arrow$"):
+        ss.sum(tmp_path / "u.csv", 0, 1, 1, column="age")
+    (tmp_path / "v.csv").write_text("PAR1,age\n2,3\n")
+    ss.sum(tmp_path / "v.csv", 0, 1, 1, column="PAR1")
+
+
+def test_a_name_with_blanks_is_said_to_whoever_knows_it_without(tmp_path):
+    (tmp_path / "t.csv").write_text(" person, date, ward;x\n1,2,3\n")
+    for column in ("person", "date"):
+        with pytest.raises(ValueError, match=f"one of its names is ' {column}', with blanks around it; give it so"):
+            ss.sum(tmp_path / "t.csv", 0, 1, 1, column=column)
+    with pytest.raises(ValueError, match="separated by semicolons"):
+        ss.sum(tmp_path / "t.csv", 0, 1, 1, column="x")
+    ss.sum(tmp_path / "t.csv", 0, 1, 1, column=" person")
 
 
 @pytest.mark.parametrize("sign, words", [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])

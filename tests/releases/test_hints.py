@@ -3,16 +3,18 @@
 from decimal import Decimal
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import soundsum as ss
+from soundsum.engines.engine import import_extra
 
 D = {"cost": [1.0, 2.0, 3.0], "ward": ["a", "b", "a"], "age": [20, 30, 40], "day": ["2024-01-02"] * 3}
 FRAME = pd.DataFrame(D)
 
 
-def own(schema):
-    return ss.Private(D, budget=ss.Budget(epsilon=1), schema=schema)
+def own(schema, table=D):
+    return ss.Private(table, budget=ss.Budget(epsilon=1), schema=schema)
 
 
 HINTS = {
@@ -98,6 +100,59 @@ HINTS = {
         lambda: ss.histogram(D, 10, 1, column="age"),
         "for cells of equal width give bins=10, with lower=",
     ),
+    "an expression as a column": (
+        lambda: ss.sum(FRAME, 0, 1, 1, column=pl.col("cost")),
+        "column=a polars Expr: give the name of a column of the table, such as column='pay'",
+    ),
+    "a column of a table as ids": (
+        lambda: ss.sum(FRAME, 0, 1, 1, column="cost", privacy_unit=FRAME["age"]),
+        "privacy_unit=a pandas Series: give the name of a column of the table, such as privacy_unit='person'",
+    ),
+    "a month as a bound": (
+        lambda: own({"day": {"lower": "2023-01", "upper": "2024-01"}}),
+        "column 'day': lower='2023-01' is neither a number nor a date; give two numbers, or the first and the last day",
+    ),
+    "a day and a number as bounds": (
+        lambda: own({"day": {"lower": "2023-01-01", "upper": 5}}),
+        "of lower='2023-01-01' and upper=5 one is a date; give two numbers, or",
+    ),
+    "days as a type": (
+        lambda: own({"day": ("2023-01-01", "2024-12-31")}),
+        "is not a type; give bounds by name, {'lower': '2023-01-01', 'upper': '2024-12-31'}",
+    ),
+    "days with a type": (
+        lambda: own({"day": ("float64", "2023-01-01", "2024-12-31")}),
+        "bounds that are dates go without a type, and type='float64'; leave it out",
+    ),
+    "bounds of text": (
+        lambda: own({"ward": {"lower": 0, "upper": 1}}, FRAME),
+        "schema: column 'ward' is text; soundsum adds integers and floats, so cast it, or leave lower and upper out",
+    ),
+    "days as bounds of numbers": (
+        lambda: own({"cost": {"lower": "2023-01-01", "upper": "2024-12-31"}}, FRAME),
+        "the column is float64, not dates or times; name another column, or cast it, or leave lower and upper out",
+    ),
+    "a list of rows": (
+        lambda: ss.sum(FRAME.to_dict("records"), 0, 1, 1, column="cost"),
+        "the data is a list of rows; make a table of it, such as pandas.DataFrame(rows)",
+    ),
+    "a list of rows without a column": (
+        lambda: ss.sum(FRAME.to_dict("records"), 0, 1, 1),
+        "the data is a list of dicts, and a column is numbers; make a table of them, such as pandas.DataFrame(rows)",
+    ),
+    "a name beside a single column": (
+        lambda: ss.sum(FRAME["cost"], 0, 1, 1, by="ward", groups=["a"]),
+        "the data is a single column, which has no name; give by= its values, one for each record, or give a table",
+    ),
+    "two totals": (
+        lambda: ss.Budget(epsilon=1, rho=2),
+        "epsilon=1 and rho=2 are both given, and a budget counts in one of them; give epsilon=",
+    ),
+    "no total": (lambda: ss.Budget(), "a budget is an epsilon, with or without a delta, or a rho; give epsilon="),
+    "no integer between": (
+        lambda: ss.sum(FRAME, 0.2, 0.7, 1, column="age"),
+        "no value of int64 lies in [0.2, 0.7]; widen the bounds",
+    ),
     "a range as a group": (
         lambda: ss.count(D, 1, by="day", groups=["2024-01..2024-12"]),
         "groups names '2024-01..2024-12', and ranges are for periods; group by the month (or year, week, day, hour)",
@@ -137,6 +192,18 @@ def test_many_releases_say_whose_the_value_is():
         assert hasattr(several[0], name)
     with pytest.raises(AttributeError, match="'Releases' object has no attribute 'nonsense'"):
         by_ward.nonsense  # noqa: B018
+
+
+def test_what_others_have_is_told_the_way_to_it():
+    with pytest.raises(AttributeError, match=r"has no median, which is not made from sums; docs/when-not\.md says"):
+        ss.median  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no to_csv; write to_pandas\(\)\.to_csv\(path, index=False\)"):
+        ss.count(D, 1, by="ward", groups=["a"]).to_csv  # noqa: B018
+
+
+def test_a_missing_package_is_named_and_not_a_part_of_it():
+    with pytest.raises(ImportError, match=r"^no_such_package is not installed; run: pip install 'soundsum\[spark\]'$"):
+        import_extra("no_such_package.errors", "spark")
 
 
 def test_a_release_is_neither_true_nor_false():

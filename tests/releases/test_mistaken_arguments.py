@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import soundsum as ss
@@ -74,6 +75,23 @@ def test_an_error_says_the_type_and_no_data(argument, given):
     said = str(raised.value)
     assert "\n" not in said
     assert not re.search(r"7\d{3}|True|Length:|ambiguous|unhashable", said), said
+
+
+ODD = {"an expression": pl.col("amount"), "NA": pd.NA}
+
+
+@pytest.mark.parametrize("given", ODD)
+@pytest.mark.parametrize("argument", [one for one in CALLS if one not in ("groups", "edges", "categories")])
+def test_what_compares_with_nothing_is_refused_in_our_own_words(argument, given):
+    """None of these can be asked whether it equals a name, or be looked up; Polars would answer in seven lines."""
+    with pytest.raises((TypeError, ValueError)) as raised:
+        CALLS[argument](ODD[given])
+    assert not re.search(r"ambiguous|unhashable|not iterable|\n", str(raised.value)), raised.value
+
+
+def test_an_array_without_dimensions_is_no_list():
+    with pytest.raises(TypeError, match=r"groups=a numpy ndarray is not a list; give the groups to release"):
+        total(by="age", groups=np.array(5))
 
 
 def test_arrays_too():

@@ -61,7 +61,7 @@ def test_columns_of_text_by_type_are_refused(tmp_path):
         ([[1, 2], [3, 4]], "a list of lists.*ss.release"),
         (((1, 2), (3, 4)), "a list of lists"),
         ([np.array([1, 2]), np.array([3, 4])], "a list of lists"),
-        ([{"pay": 1}, {"pay": 2}], "a list of dicts.*columns by name"),
+        ([{"pay": 1}, {"pay": 2}], "a list of dicts.*make a table of them, such as pandas.DataFrame"),
         ({"x": [[1], [2]]}, "column 'x' is a list of lists"),
         (io.StringIO("1\n2\n"), r"an open file \(StringIO\) is not data; give its path"),
         (io.BytesIO(b"1"), "an open file"),

@@ -40,7 +40,12 @@ class Limit:
     @classmethod
     def of(cls, epsilon: Any, delta: Any, rho: Any) -> Limit:
         """The limit a person writes down, checked."""
-        if (epsilon is None) == (rho is None):
+        if epsilon is not None and rho is not None:
+            raise ValueError(
+                f"epsilon={shown(epsilon)} and rho={shown(rho)} are both given, and a budget counts in one of them; "
+                "give epsilon=, with or without a delta=, or rho= alone"
+            )
+        if epsilon is None and rho is None:
             raise ValueError("a budget is an epsilon, with or without a delta, or a rho; give epsilon= or rho=")
         limit = cls(_total("epsilon", epsilon), _total("delta", delta) or Fraction(0), _total("rho", rho))
         if limit.epsilon == 0 or limit.rho == 0:

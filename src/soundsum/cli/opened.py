@@ -32,7 +32,8 @@ def on_disk(file: str) -> Iterator[str]:
         except (ValueError, TypeError, OSError) as error:
             if str(path) not in str(error):
                 raise
-            raise ValueError(str(error).replace(str(path), "stdin")) from None
+            said = str(error).replace(str(path), "stdin")
+            raise ValueError(said.replace(", or its suffix is wrong", ": give CSV, with names first")) from None
 
 
 @contextmanager

@@ -89,6 +89,7 @@ def say_in_request(message: str, on_the_command_line: Container[str] = ()) -> st
     message = ABOVE.sub(r"bounds = [\1, \2]: the lower bound is above the upper; swap them", message)
     message = message.replace("lower= and upper=", "bounds").replace("lower and upper", "bounds")
     message = TUPLES.sub(r"\1 lists to combine, one for each column: groups = [['a', 'b'], [2020, 2021]]", message)
+    message = message.replace("give --where again for a second condition", "list a second condition as another text")
     message = re.sub(r"--where ('[^']*'|\"[^\"]*\")", r"where = [\1]", message)
     message = re.sub(r"--(by|where) ", r"\1 = ", message)
 

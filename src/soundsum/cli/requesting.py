@@ -31,6 +31,7 @@ from soundsum.cli.options import AsCsv, AsJson, Data, Engine, Epsilon, File, Led
 from soundsum.cli.refusals import say_in_request
 from soundsum.cli.released import choose_form, show
 from soundsum.cli.spelled import read_condition, read_file, read_periods
+from soundsum.problem import read_bound, say_swapped
 from soundsum.statistics import STATISTICS, Statistic
 
 SETTINGS = (
@@ -162,8 +163,12 @@ def _statistic(place: str, given: dict[str, Any]) -> Statistic:
             if "lower" in wanted or "upper" in wanted:
                 raise ValueError("bounds are given, and lower or upper too; give bounds alone")
             wanted["lower"], wanted["upper"] = _pair(wanted.pop("bounds"))
+        elif "lower" in wanted or "upper" in wanted:
+            raise ValueError("in a request both bounds stand together; give them as bounds = [0, 100]")
         named = ["bounds" if name == "lower" else name for name in allowed if name != "upper"]
         for name in wanted:
+            if name in SETTINGS and name not in allowed:
+                raise ValueError(f"{name!r} is about the whole request; move it to the top, above the first [table]")
             if name not in allowed:
                 raise ValueError(f"{name!r} does not belong to a {kind.name}; it takes {', '.join(named)}")
         if kind.needs_column and "column" not in wanted:
@@ -180,6 +185,9 @@ def _statistic(place: str, given: dict[str, Any]) -> Statistic:
 def _pair(bounds: Any) -> tuple[Any, Any]:
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise ValueError(f"bounds = {bounds}: give two numbers, such as bounds = [0, 100]")
+    lower, upper = read_bound("lower", bounds[0]), read_bound("upper", bounds[1])
+    if lower > upper:
+        raise ValueError(say_swapped(lower, upper))
     return bounds[0], bounds[1]
 
 

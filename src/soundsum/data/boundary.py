@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 SENTENCE = (
     "the data could not be read to its end, or not be added up; what went wrong is in the operator's log "
-    "(the logger soundsum.operator), and a charge for it stays until the owner gives it back"
+    "(the logger soundsum.operator), and if there is a budget, a charge for it stays until its owner gives it back"
 )
 
 OPERATOR = logging.getLogger("soundsum.operator")

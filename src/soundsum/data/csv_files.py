@@ -34,11 +34,18 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The first two bytes of a file in UTF-16, before the names in its first line, and as public as these."""
 
+BINARY = {b"PAR1\x15": ("a Parquet", ".parquet"), b"ARROW1\0\0": ("an Arrow", ".arrow")}
+"""The first bytes of files that may be named as CSV by mistake."""
+
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 class IsUtf16(Exception):
     """A file begins as those in UTF-16 do."""
+
+
+class IsBinary(Exception):
+    """A file begins as those of another format do: its name, and its suffix."""
 
 
 class CsvFiles:
@@ -58,10 +65,14 @@ class CsvFiles:
         """Whether the names of the first file have letters that are not UTF-8."""
         return any("\ufffd" in name for name in self.schema.names)
 
+    def padded_name(self, column: str) -> str | None:
+        """The name in the first file's first line that is this one with blanks around it."""
+        return next((name for name in self.schema.names if name != column and name.strip() == column), None)
+
     def separator_of(self, column: str) -> str | None:
         """What separates names in the first file's first line, in words, if one of them would then be this column."""
         for sign, words in SEPARATORS.items():
-            names = [part.strip(' "') for name in self.schema.names for part in name.split(sign)]
+            names = [part.strip(' "') for name in self.schema.names if sign in name for part in name.split(sign)]
             if column in names and column not in self.schema.names:
                 return words
         return None
@@ -134,6 +145,9 @@ def _read_header(path: str) -> list[str]:
         begin = file.read(BLOCK)
     if begin[:2] in UTF_16:
         raise IsUtf16
+    for first, kind in BINARY.items():
+        if begin.startswith(first):
+            raise IsBinary(*kind)
     return next(csv.reader(io.StringIO(begin.decode("utf-8-sig", errors="replace"), newline="")))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from soundsum.arithmetic.numbers import NumberType, int64
 from soundsum.data.ahead import read_ahead
 from soundsum.data.cells import Cells, parse_cells
-from soundsum.data.csv_files import SPARE, CsvFiles, IsUtf16
+from soundsum.data.csv_files import SPARE, CsvFiles, IsBinary, IsUtf16
 from soundsum.data.kinds import say_kind
 from soundsum.data.paths import Files, find_files
 
@@ -59,6 +59,9 @@ def _open_csv(found: Files) -> CsvFiles:
         return CsvFiles(found.files)
     except IsUtf16:
         raise ValueError(f"{found.given} begins as text in UTF-16 does; save it as UTF-8") from None
+    except IsBinary as other:
+        kind, suffix = other.args
+        raise ValueError(f"{found.given} begins as {kind} file does; rename it to end with {suffix}") from None
 
 
 def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:

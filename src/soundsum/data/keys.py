@@ -34,7 +34,7 @@ class Groups:
 
     def __init__(self, groups: Any, option: str = "groups") -> None:
         """`option` is what the list was given as, for errors."""
-        if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
+        if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__") or getattr(groups, "ndim", 1) == 0:
             raise TypeError(
                 f"{option}={shown(groups)} is not a list; give the {option} to release, such as {option}=['a', 'b']"
             )

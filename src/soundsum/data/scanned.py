@@ -68,6 +68,8 @@ class Scanned:
 
         Only to somebody who knows one of them is it said what separates them.
         """
+        if isinstance(wanted, str) and (padded := self._opened.padded_name(wanted)):
+            return f"one of its names is {padded!r}, with blanks around it; give it so, or take them out of the file"
         if isinstance(wanted, str) and (separator := self._opened.separator_of(wanted)):
             return f"the names in its first line are separated by {separator}; save the file with commas"
         if self._opened.has_odd_names:

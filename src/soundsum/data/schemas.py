@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from soundsum.arithmetic.numbers import NumberType
 from soundsum.data.columns import say_column
 from soundsum.data.filters import Condition
 from soundsum.data.keys import Groups
 from soundsum.data.records import Column, Records
-from soundsum.shown import shown
+from soundsum.shown import is_hashable, shown
 
 
 class Batch(Protocol):
@@ -72,18 +74,26 @@ def require(names: list[Any], where: Schema, *columns: str | None) -> None:
             require_unique([name] * names.count(name))
 
 
+def is_name(given: Any) -> bool:
+    """Whether this can be looked up among names: what is neither equal nor unequal to itself, such as NA, cannot."""
+    return is_hashable(given) and isinstance(given == given, bool | np.bool_)
+
+
 def require_name(option: str, given: Any) -> None:
     """Refuses a column's values where its name is asked for."""
-    if not isinstance(given, Hashable) or (hasattr(given, "__len__") and not isinstance(given, str | bytes | tuple)):
+    if not is_name(given) or (hasattr(given, "__len__") and not isinstance(given, str | bytes | tuple)):
         raise TypeError(f"{option}={shown(given)}: give the name of a column of the table, such as {option}='pay'")
 
 
-def list_names(where: Schema, names: list[Any], wanted: Any = None) -> str:
+def list_names(where: Schema, names: list[Any], wanted: Any = None, option: str = "column") -> str:
     """The names there are, as far as they are public, to somebody who wants one that is not among them."""
+    if None in names and getattr(where, "is_list_of_rows", False):
+        return "the data is a list of rows; make a table of it, such as pandas.DataFrame(rows)"
     if None in names:
+        remedy = "leave column= out" if option == "column" else f"give {option}= its values, one for each record"
         return (
-            "the data is a single column, which has no name; leave column= out, or give a table (a list of texts is a "
-            "column, too; files are pathlib paths, or a glob)"
+            f"the data is a single column, which has no name; {remedy}, or give a table (a list of texts is a column, "
+            "too; files are pathlib paths, or a glob)"
         )
     if getattr(where, "has_no_types", False):
         return str(where.say_names(wanted))  # type: ignore[attr-defined]

@@ -37,6 +37,11 @@ class Columns:
     def names(self) -> list[Any]:
         return list(self._columns)
 
+    @property
+    def is_list_of_rows(self) -> bool:
+        """Whether the data is a list of dicts and nothing else; see _refuse_nested."""
+        return None in self._columns and _holds_only(self._columns[None], Mapping)
+
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         _refuse_nested(column, self._columns[column])
         try:
@@ -168,14 +173,22 @@ def _refuse_nested(name: Any, column: Any) -> None:
     text or nothing is read, whatever the others are, and lists in it are missing. One record can make a difference only
     where all others are lists, which is no column of numbers under any reading.
     """
+    if _holds_only(column, list | tuple | np.ndarray):
+        raise TypeError(
+            f"{say_column(name)} is a list of lists, and a column is numbers; give columns by name, several sums "
+            'in one release: ss.release({"a": [...], "b": [...]}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], 1)'
+        )
+    if _holds_only(column, Mapping):
+        raise TypeError(
+            f"{say_column(name)} is a list of dicts, and a column is numbers; make a table of them, such as "
+            "pandas.DataFrame(rows), and name its column in column="
+        )
+
+
+def _holds_only(column: Any, kind: Any) -> bool:
     if not is_untyped(column) or not hasattr(column, "__len__") or not len(column):
-        return
-    for kind, what in ((list | tuple | np.ndarray, "lists"), (Mapping, "dicts")):
-        if all(isinstance(item, kind) for item in column):
-            raise TypeError(
-                f"{say_column(name)} is a list of {what}, and a column is numbers; give columns by name, several sums "
-                'in one release: ss.release({"a": [...], "b": [...]}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], 1)'
-            )
+        return False
+    return all(isinstance(item, kind) for item in column)
 
 
 def _refuse_by_type(data: Any) -> None:

@@ -103,4 +103,6 @@ def import_extra(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ModuleNotFoundError:
-        raise ImportError(f"{package} is not installed; run: pip install 'soundsum[{extra}]'") from None
+        raise ImportError(
+            f"{package.partition('.')[0]} is not installed; run: pip install 'soundsum[{extra}]'"
+        ) from None

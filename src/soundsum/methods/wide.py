@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from soundsum.arithmetic.models import Fold, wide
 from soundsum.arithmetic.numbers import IntType
+from soundsum.arithmetic.words import bound
 from soundsum.data.records import Missing, Records
 from soundsum.kernels import wide_sum
 from soundsum.methods.method import METHODS, Method, Theorem, integers_only
@@ -33,7 +34,8 @@ class Wide(Method):
         reasons = []
         low, high = inward(problem)
         if low > high:
-            reasons.append(f"no value of {problem.dtype} lies in [{problem.lower}, {problem.upper}]; widen the bounds")
+            bounds = f"[{bound(problem.lower)}, {bound(problem.upper)}]"
+            reasons.append(f"no value of {problem.dtype} lies in {bounds}; widen the bounds")
         if problem.limit is not None and problem.limit >= 2**64:
             reasons.append(
                 f"128 bits hold the sum of fewer than 2^64 records, and n may be {problem.limit:,}; sum in parts"

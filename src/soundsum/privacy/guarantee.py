@@ -5,7 +5,7 @@ All exact: epsilon, delta and rho are Fractions, and sensitivities are integers 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -16,6 +16,7 @@ from soundsum.privacy.cost import Cost
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.noises import NOISES
 from soundsum.privacy.units import Norms
+from soundsum.shown import is_hashable
 
 LARGE, SMALL = 1000, Fraction(1, 10**12)
 """Epsilons from which on a single record shows for certain, and below which a million million of them do not."""
@@ -102,7 +103,7 @@ def _divide(
 def guarantee(epsilon: Any = None, delta: Any = None, rho: Any = None, noise: str = "laplace") -> Guarantee:
     """What is asked for, checked: every parameter positive and finite, and of a kind the noise can keep."""
     kind = NOISES.find(noise)
-    if not all(isinstance(given, Hashable) for given in (epsilon, delta, rho)):  # no numbers, as is then said
+    if not all(is_hashable(given) for given in (epsilon, delta, rho)):  # no numbers, as is then said
         return Guarantee(kind, *kind.accept(epsilon, delta, rho))
     return _guarantee(kind, epsilon, delta, rho)
 

@@ -6,7 +6,7 @@ server that holds the object against analysts; code in the same process can reac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -18,7 +18,7 @@ from soundsum.data.boundary import ReadFailed
 from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.schemas import require
+from soundsum.data.schemas import require, require_name
 from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
@@ -55,14 +55,16 @@ class Private:
     data: a data frame, a dict of columns, a path to Parquet, CSV or Arrow files, or the address of a database.
     privacy_unit: protect persons: the column of their ids. Without it, each record is protected on its own.
     relation: when two tables are neighbours.
-    max_rows, max_groups: how much of a person counts, unless a query says otherwise; its noise follows.
+    max_rows: how many rows of a person count in a group, unless a query says otherwise; its noise follows.
+    max_groups: how many groups a person counts in, unless a query says otherwise; its noise follows.
     name: what the data is called; the budget is bound to it.
     budget: what everything together may cost. It is bound to the same unit, relation and name.
     schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
         of type, categories, lower and upper. What is not given comes from the data's own types, never from values. A
         type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`. What
         does not fit the table is refused at once.
-    table, engine: if the data is a database, which of its tables; and what adds up files, as for `soundsum.sum`.
+    table: if the data is a database, which of its tables.
+    engine: what adds up Parquet files, as for `soundsum.sum`.
     pad: a time, such as "0.5s": every answer, refusals too, then takes exactly that long; one that would take longer
         is ReadFailed.
 
@@ -221,7 +223,8 @@ class Private:
         by: one result for each group in this column or these; groups: which, by default those the schema lists. By
             periods (`soundsum.month`), by default those between the column's bounds in the schema, which are dates.
         where: only rows that meet all of these conditions, such as [("age", ">=", 18)].
-        max_rows, max_groups: how much of a person counts, by default the owner's caps.
+        max_rows: how many rows of a person count in a group, by default the owner's cap.
+        max_groups: how many groups a person counts in, by default the owner's cap.
         noise, delta, rho, missing: as for `soundsum.sum`.
         """
         names, asked = name_statistics(statistics)
@@ -304,8 +307,9 @@ class Private:
         if not isinstance(statistic, Statistic):
             raise TypeError(WHAT_STATISTICS)
         column, more = statistic.column, dict[str, Any]()
-        if column is None or not isinstance(column, Hashable):
+        if column is None:
             return statistic
+        require_name("column", column)
         said, given = self._schema.get(column, ColumnSchema()), statistic.__dict__
         if isinstance(statistic, Bounded) or (isinstance(statistic, Histogram) and statistic.bins is not None):
             more["lower"], more["upper"] = self._bounds(column, given["lower"], given["upper"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ import numpy as np
 from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data.keys import Groups
 from soundsum.data.moments import second_of
-from soundsum.data.periods import ANY, Period, is_aware
+from soundsum.data.period_groups import Periods
+from soundsum.data.periods import ANY, Period, is_aware, year
 from soundsum.data.schemas import Keyed, Schema, require
 from soundsum.problem import read_bound, say_swapped
 from soundsum.shown import shown
@@ -20,6 +23,9 @@ By = str | Period
 
 MOST_LISTED = 6
 """Categories of a column that are listed to read."""
+
+
+WHAT_BOUNDS = "give two numbers, or the first and the last day, such as '2023-01-01' and '2023-12-31'"
 
 
 @dataclass(frozen=True)
@@ -51,9 +57,12 @@ class ColumnSchema:
             said = {"type": said}
         if isinstance(said.get("type"), tuple) and len(said["type"]) == 2:
             low, high = map(shown, said["type"])
+            by_name = f"{{'lower': {low}, 'upper': {high}}}"
+            if any(isinstance(bound, str | date) for bound in said["type"]):
+                raise TypeError(f"{shown(said['type'])} is not a type; give bounds by name, {by_name}")
             raise TypeError(
                 f"{shown(said['type'])} is not a type; give bounds with one, ('float64', {low}, {high}), or by name, "
-                f"{{'lower': {low}, 'upper': {high}}}"
+                f"{by_name}"
             )
         for name in said:
             if name not in ("type", "categories", "lower", "upper"):
@@ -73,13 +82,22 @@ class ColumnSchema:
         """Refuses bounds that are neither numbers nor dates, or of which the lower is above the upper."""
         given = [bound for bound in (self.lower, self.upper) if bound is not None]
         seconds = [second for bound in given if (second := second_of(bound, ANY)) is not None]
+        if seconds and self.type is not None:
+            raise ValueError(f"bounds that are dates go without a type, and type={shown(self.type)}; leave it out")
+        if 0 < len(seconds) < len(given):
+            raise ValueError(f"of lower={shown(self.lower)} and upper={shown(self.upper)} one is a date; {WHAT_BOUNDS}")
         if len(seconds) < len(given):
             named = {"lower": self.lower, "upper": self.upper}
-            low, *high = [read_bound(name, bound) for name, bound in named.items() if bound is not None]
+            low, *high = [_read_bound(name, bound) for name, bound in named.items() if bound is not None]
             if high and low > high[0]:
                 raise ValueError(say_swapped(low, high[0]))
         elif seconds and seconds[0] > seconds[-1] and is_aware(given[0]) == is_aware(given[-1]):
             raise ValueError(f"lower={shown(self.lower)} is after upper={shown(self.upper)}; swap them")
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether its bounds are dates."""
+        return any(second_of(bound, ANY) is not None for bound in (self.lower, self.upper) if bound is not None)
 
     def __str__(self) -> str:
         if self.categories is not None:
@@ -100,6 +118,29 @@ def require_schema(table: Schema, schema: Mapping[str, ColumnSchema], types: Map
             table.expect_groups(column, Groups(said.categories, f"categories of {column!r}"))
         elif said.type is not None:
             table.type(column, said.type)
+        elif said.lower is not None or said.upper is not None:
+            _require_type_of_bounds(table, column, said)
+
+
+def _require_type_of_bounds(table: Schema, column: str, said: ColumnSchema) -> None:
+    """Refuses bounds of a column that holds neither numbers nor dates, or the other of the two."""
+    try:
+        if said.has_dates:
+            table.expect_groups(column, Periods(year(column), ["2000"]))  # any year: the column's type is looked at
+        else:
+            table.type(column)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"schema: {error}, or leave lower and upper out") from None
+
+
+def _read_bound(name: str, bound: Any) -> Fraction:
+    """A bound that is a number, or else one line about the two things that it can be."""
+    try:
+        return read_bound(name, bound)
+    except TypeError:
+        if not isinstance(bound, str | date):
+            raise
+    raise TypeError(f"{name}={shown(bound)} is neither a number nor a date; {WHAT_BOUNDS}")
 
 
 def find_groups(by: By | list[By], schema: Mapping[str, ColumnSchema]) -> tuple[By | list[By], Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,7 @@ from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES, Same
 from soundsum.data.boundary import SENTENCE, ReadFailed
+from soundsum.data.columns import say_column
 from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
 from soundsum.data.keys import Groups, is_arrow
@@ -23,7 +24,7 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.data.rows import Rows
 from soundsum.data.runs import Runs
-from soundsum.data.schemas import Keyed, Schema, list_names, require, require_name
+from soundsum.data.schemas import Keyed, Schema, is_name, list_names, require, require_name
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.planner import choose
@@ -33,7 +34,7 @@ from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, make_charge
 from soundsum.releases.planning import make_claim
 from soundsum.releases.several import Releases
-from soundsum.shown import shown
+from soundsum.shown import is_hashable, shown
 from soundsum.statistics import Statistic, Task
 
 WHY_GROUPS = (
@@ -80,7 +81,7 @@ class Setting:
         if self.max_rows is None or self.max_groups is None:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         for name in ("max_rows", "max_groups"):
-            if not hasattr(getattr(self, name), "__index__") or not isinstance(getattr(self, name), Hashable):
+            if not hasattr(getattr(self, name), "__index__") or not is_hashable(getattr(self, name)):
                 raise ValueError(f"{name}={shown(getattr(self, name))}: give a whole number, 1 or more")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
@@ -110,6 +111,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         _require_columns(by, schema)
     if setting.types and isinstance(schema, Keyed):
         schema.type_keys(setting.types)
+    _require_beside(schema, {"by": several, "privacy_unit": [person]})
     require(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if by is not None:
@@ -228,8 +230,12 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
                     "values go with data that is one column"
                 )
             names[name] = key if len(key) > 1 else key[0]
-        elif not isinstance(key, Hashable):
-            raise TypeError(f"{name}= names a column of the table; values go with data that is one column")
+        elif not is_name(key):
+            example = "ward" if name == "by" else "person"
+            raise TypeError(
+                f"{name}={shown(key)}: give the name of a column of the table, such as {name}={example!r}; values go "
+                "with data that is one column"
+            )
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
         raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
     return names, beside
@@ -247,6 +253,15 @@ def _require_columns(by: Sequence[Any], schema: Schema) -> None:
             f"by= names columns of the table, and {shown(absent[0])} is none of them; "
             f"{list_names(schema, names, absent[0])} (values go with data that is one column)"
         )
+
+
+def _require_beside(schema: Schema, keys: dict[str, list[Any]]) -> None:
+    """Refuses names of columns beside data that is a single one."""
+    names = schema.names
+    for option, columns in keys.items():
+        for name in columns if None in names else ():
+            if name not in names:
+                raise ValueError(f"{say_column(name)} is not in the table; {list_names(schema, names, name, option)}")
 
 
 def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:

@@ -294,6 +294,8 @@ def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
 
 def _say_whose(kind: str, name: str, who: str, example: str) -> str:
     """What is wrong with asking many releases for what each of them has."""
+    if name == "to_csv":
+        return f"{kind} has no to_csv; write to_pandas().to_csv(path, index=False)"
     if name.startswith("_") or not hasattr(Release, name):
         return f"{kind!r} object has no attribute {name!r}"
     return f"{kind} has no {name}, as {who}: {example}.{name}; to_arrow() and to_pandas() have all values"

@@ -9,7 +9,7 @@ proof that its parts have the norms they say belongs to docs/theorems/statistics
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -28,7 +28,7 @@ from soundsum.privacy.noise import Noise
 from soundsum.privacy.units import Norms, Unit
 from soundsum.problem import Problem, say_swapped
 from soundsum.registry import Registry
-from soundsum.shown import shown
+from soundsum.shown import is_hashable, shown
 
 COUNT, SUM, SQUARES = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 """Weights of the power sums: the number of records, the sum of their integers, the sum of the squares of these."""
@@ -169,7 +169,7 @@ class Bounded(Statistic):
         size = self.size
         if relation.sized and size is None and self.method != "auto":  # which may depend on it
             size = schema.rows()
-        if size is not None and not isinstance(size, Hashable):
+        if size is not None and not is_hashable(size):
             raise ValueError(f"size={shown(size)}: a number of records is a whole number, 0 or more")
         return make_problem(kind, lower, upper, relation, size, getattr(self, "max_size", None)), worth
 
