@@ -90,6 +90,11 @@ def test_a_reader_that_fails(statistic, after, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_failed_read_without_a_budget_claims_no_charge():
+    with pytest.raises(ss.ReadFailed, match="and if there is a budget, a charge for it stays until its owner gives it"):
+        STATISTICS["sum"](Failing(ValueError, 1))
+
+
 def test_python_iterables_that_fail():
     def column():
         yield 1.0
