@@ -215,7 +215,7 @@ def test_a_plan_that_says_how_many_rows_there_are_is_noted_at_no_cost():
 REFUSED_SCHEMAS = [
     ({"cost": ("float64", 50, 0)}, "schema: column 'cost': lower=50 is above upper=0; swap them"),
     ({"cost": {"lower": 0, "upper": float("nan")}}, "upper=nan: bounds are finite"),
-    ({"cost": {"lower": "low"}}, "lower='low' is not a number"),
+    ({"cost": {"lower": "low"}}, "lower='low' is neither a number nor a date"),
     ({"ward": {"lower": "2024-12-31", "upper": "2024-01-01"}}, "lower='2024-12-31' is after upper='2024-01-01'; swap"),
     ({"cots": ("float64", 0, 50)}, "column 'cots' is not in the table; it has cost, age, ward, patient"),
     ({"ward": ["a", "a"]}, "schema: column 'ward': categories names 'a' twice"),
