@@ -56,13 +56,37 @@ class Dialect(ABC):
     def scaled(self, own: Own, low: int, high: int) -> str:
         """A decimal's last digit counted in 64 bits, clamped to [low, high]; NULL for NULL."""
 
-    @abstractmethod
     def lot(self, person: str, kind: Any, entry: str) -> str:
         """What is ordered by between entries in which a person has equally many rows, as in src/kernels/lots.hpp.
 
         The SHA-256 of the id's text, a slash and the entry: integers and what is stored as one in decimals, floats
         without their fraction (0 from 2^53 on), decimals rounded down.
         """
+        import pyarrow as pa
+
+        types = pa.types
+        if types.is_boolean(kind):
+            person = f"CAST({person} AS integer)"
+        elif types.is_floating(kind):
+            is_small = f"abs({person}) < {self.literal(2.0**53)}"
+            person = f"CASE WHEN {is_small} THEN {self.truncate(person)} ELSE 0 END"
+        elif types.is_decimal(kind):
+            person = f"floor({person})"
+        elif types.is_temporal(kind):
+            person = self.since_1970(person, kind)
+        return self.digest(person, entry, types.is_binary(kind))
+
+    @abstractmethod
+    def truncate(self, text: str) -> str:
+        """A double below 2^53 without its fraction, as a 64-bit integer."""
+
+    @abstractmethod
+    def since_1970(self, text: str, kind: Any) -> str:
+        """A date in days, a time in microseconds; whatever it is, nothing raises."""
+
+    @abstractmethod
+    def digest(self, text: str, entry: str, is_bytes: bool) -> str:
+        """The SHA-256 of a value as text, or of bytes, with a slash and an integer after it."""
 
     @abstractmethod
     def floor_quotient(self, top: str, bottom: str) -> str:

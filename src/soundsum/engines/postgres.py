@@ -199,25 +199,22 @@ class PostgresDialect(Dialect):
         integer = f"CAST({held} * CAST('{10**own.kind.scale}' AS numeric) AS bigint)"
         return f"CASE WHEN {own.text} IS NOT NULL THEN least(greatest({integer}, {low}), {high}) END"
 
-    def lot(self, person: str, kind: Any, entry: str) -> str:
+    def truncate(self, text: str) -> str:
+        return f"CAST(trunc({text}) AS bigint)"
+
+    def since_1970(self, text: str, kind: Any) -> str:
         import pyarrow as pa
 
-        types, number = pa.types, f"CAST({entry} AS text)"
-        if types.is_binary(kind):
-            return f"sha256({person} || convert_to('/' || {number}, 'UTF8'))"
-        if types.is_boolean(kind):
-            person = f"CAST({person} AS integer)"
-        elif types.is_floating(kind):
-            is_small = f"abs({person}) < {self.literal(2.0**53)}"
-            person = f"CASE WHEN {is_small} THEN CAST(trunc({person}) AS bigint) ELSE 0 END"
-        elif types.is_decimal(kind):
-            person = f"floor({person})"
-        elif types.is_date(kind):
-            person = f"CASE WHEN isfinite({person}) THEN {person} - DATE '1970-01-01' ELSE 0 END"
-        elif types.is_temporal(kind):
-            since = f"round(extract(epoch FROM {person}) * 1000000)"  # numeric: the last years are beyond 64 bits
-            person = since if types.is_time(kind) else f"CASE WHEN isfinite({person}) THEN {since} ELSE 0 END"
-        return f"sha256(convert_to(CAST({person} AS text) || '/' || {number}, 'UTF8'))"
+        if pa.types.is_date(kind):
+            return f"CASE WHEN isfinite({text}) THEN {text} - DATE '1970-01-01' ELSE 0 END"
+        since = f"round(extract(epoch FROM {text}) * 1000000)"  # numeric: the last years are beyond 64 bits
+        return since if pa.types.is_time(kind) else f"CASE WHEN isfinite({text}) THEN {since} ELSE 0 END"
+
+    def digest(self, text: str, entry: str, is_bytes: bool) -> str:
+        after = f"'/' || CAST({entry} AS text)"
+        if is_bytes:
+            return f"sha256({text} || convert_to({after}, 'UTF8'))"
+        return f"sha256(convert_to(CAST({text} AS text) || {after}, 'UTF8'))"
 
     def floor_quotient(self, top: str, bottom: str) -> str:
         return f"div({top} - mod(mod({top}, {bottom}) + {bottom}, {bottom}), {bottom})"

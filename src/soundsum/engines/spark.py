@@ -274,24 +274,21 @@ class SparkDialect(Dialect):
         clamped = f"least(greatest({integer}, CAST('{low}' AS bigint)), CAST('{high}' AS bigint))"
         return f"CASE WHEN {own.text} IS NOT NULL THEN {clamped} END"
 
-    def lot(self, person: str, kind: Any, entry: str) -> str:
+    def truncate(self, text: str) -> str:
+        return f"CAST({text} AS bigint)"
+
+    def since_1970(self, text: str, kind: Any) -> str:
         import pyarrow as pa
 
-        types, number = pa.types, f"CAST({entry} AS string)"
-        if types.is_binary(kind):
-            return f"sha2(concat({person}, CAST(concat('/', {number}) AS binary)), 256)"
-        if types.is_boolean(kind):
-            person = f"CAST({person} AS integer)"
-        elif types.is_floating(kind):
-            is_small = f"abs({person}) < {self.literal(2.0**53)}"
-            person = f"CASE WHEN {is_small} THEN CAST({person} AS bigint) ELSE 0 END"
-        elif types.is_decimal(kind):
-            person = f"floor({person})"
-        elif types.is_date(kind):
-            person = f"unix_date({person})"
-        elif types.is_timestamp(kind):
-            person = f"unix_micros({person})" if kind.tz else _microseconds(person)
-        return f"sha2(concat(CAST({person} AS string), '/', {number}), 256)"
+        if pa.types.is_date(kind):
+            return f"unix_date({text})"
+        return f"unix_micros({text})" if kind.tz else _microseconds(text)
+
+    def digest(self, text: str, entry: str, is_bytes: bool) -> str:
+        after = f"concat('/', CAST({entry} AS string))"
+        if is_bytes:
+            return f"sha2(concat({text}, CAST({after} AS binary)), 256)"
+        return f"sha2(concat(CAST({text} AS string), {after}), 256)"
 
     def floor_quotient(self, top: str, bottom: str) -> str:
         return f"CAST(({top} - pmod({top}, {bottom})) / {bottom} AS decimal(38, 0))"
