@@ -89,7 +89,7 @@ def laplace_half_width(scale: Fraction, confidence: object) -> int:
     """
     beyond = 1 - _between_0_and_1("confidence", confidence)
     odds = UP.divide(Decimal(2), DOWN.multiply(DOWN.of(beyond), _one_and_ratio(scale)))
-    return max(0, math.ceil(UP.multiply(UP.of(scale), UP.ln(odds))) - 1)
+    return math.ceil(UP.multiply(UP.of(scale), UP.ln(odds))) - 1  # the odds are above 1, so this is 0 or more
 
 
 def _one_and_ratio(scale: Fraction) -> Decimal:
