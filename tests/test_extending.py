@@ -4,7 +4,9 @@ None of them is in any list of the package. Each goes as far as it applies: plan
 and the command line. What is not registered is refused by name.
 """
 
+import importlib
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,15 +18,18 @@ import pytest
 from typer.testing import CliRunner
 
 import soundsum as ss
+from soundsum import engines, methods, statistics
+from soundsum import registry as registries
 from soundsum.arithmetic.models import clean, wide
 from soundsum.arithmetic.numbers import IntType, float64, int64
-from soundsum.attacks import FAMILIES
+from soundsum.attacks import FAMILIES, families
 from soundsum.attacks.families import rounding
 from soundsum.cli import app
 from soundsum.engines import ENGINES, Engine
 from soundsum.kernels import wide_sum
 from soundsum.methods import METHODS, Method, Theorem
 from soundsum.methods.steps import inward
+from soundsum.privacy import noises
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.statistics import STATISTICS
 from soundsum.statistics.additive import Additive
@@ -44,6 +49,22 @@ def registered():
 
 def soundsum(*arguments):
     return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@pytest.mark.parametrize("package", [engines, families, methods, noises, statistics], ids=lambda given: given.__name__)
+def test_whatever_lies_in_a_folder_is_imported(package, tmp_path, monkeypatch):
+    """So one more file there is found, and needs no list edited."""
+    folder = tmp_path / "toys"
+    folder.mkdir()
+    for name in ("__init__", "one", "two"):
+        (folder / f"{name}.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    registries.import_all("toys", [str(folder)])
+    assert {"toys.one", "toys.two"} <= set(sys.modules)
+    asked = []
+    monkeypatch.setattr(registries, "import_all", lambda *given: asked.append(given))
+    importlib.reload(package)
+    assert asked == [(package.__name__, package.__path__)]
 
 
 # A statistic: the sum of the squares of integers

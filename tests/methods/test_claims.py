@@ -18,13 +18,14 @@ from soundsum.methods.stability import MOST_PERMUTED
 from soundsum.methods.steps import RecordSteps, steps_from_near, steps_from_zero
 
 BOUNDS = [(0, 1), (-1, 0), (-1, 2), (-3, 1), (1, 3), (-3, -2), (2, 2), (0, 0), (-2, 2)]
+SMALL_BOUNDS = [(Fraction(1, 8), Fraction(1, 4)), (Fraction(-1, 4), Fraction(-1, 8)), (Fraction(-1, 8), Fraction(1, 4))]
 SIZES = [0, 1, 2, 3, 7, 8, 40, 127, 128, 129, 300]
 FLOATS = ["float64", "float32", "float16", FloatType(4, 6), FloatType(9, 9)]
 
 
 def problems(dtypes, relations=ss.Relation, sizes=SIZES):
     for dtype in dtypes:
-        for lower, upper in BOUNDS:
+        for lower, upper in BOUNDS + (SMALL_BOUNDS if "int" not in str(dtype) else []):
             for relation in map(ss.Relation, relations):
                 for n in sizes:
                     yield ss.Problem(dtype, lower, upper, relation, **{"size" if relation.sized else "max_size": n})
@@ -262,6 +263,23 @@ def test_the_steps_of_sums():
         assert METHODS[label].steps(ss.Problem("int8", -1, 2, relation, **unsized)) == steps
 
 
+@pytest.mark.parametrize("relation", ["change_one", "hamming"])
+@pytest.mark.parametrize("inner", ["iterated", "pairwise", "numpy_pairwise", "kahan", "toward_zero"])
+def test_the_steps_of_shifted_sums(inner, relation):
+    """The one that depends on the order is permuted where orders are private, before anything else."""
+    label = "shifted" if inner == "iterated" else f"shifted_{inner}"
+    permuted = ("permute",) if inner == "toward_zero" and relation == "change_one" else ()
+    assert METHODS[label].steps(ss.Problem("float64", 1, 2, relation, size=5)) == (*permuted, "shift", inner)
+
+
+@pytest.mark.parametrize("inner", ["iterated", "pairwise", "numpy_pairwise", "kahan"])
+def test_halves_are_for_private_sizes_and_both_signs(inner):
+    label, why = f"split_{inner}", f"is for unknown sizes and bounds of both signs; here use {inner}"
+    assert reasons(label, "float64", -1, 1, 5) == []
+    assert reasons(label, "float64", -1, 1, 5, "hamming") == [why]
+    assert reasons(label, "float64", 0, 1, 5) == reasons(label, "float64", -1, 0, 5) == [why]
+
+
 def test_what_sums_are_counted_in():
     floats = ss.Problem("float64", 0, 3, "insert_delete", max_size=4)
     sensitivity = METHODS["iterated"].sensitivity(floats)
@@ -269,6 +287,8 @@ def test_what_sums_are_counted_in():
     assert METHODS["checked"].noise_step(ss.Problem("int8", 0, 3, max_size=4)) == 1
     assert METHODS["iterated"].noise_step(ss.Problem("float64", 0, 0, max_size=4)) == 1
     assert METHODS["grid"].record_steps(floats) == steps_from_zero(floats) == RecordSteps.on_grid(OnGrid().grid(floats))
+    integers = ss.Problem("int8", -2, 3)
+    assert METHODS["wide"].record_steps(integers) == RecordSteps(-2, 3, Fraction(1))
     assert METHODS["grid_randomised"].record_steps(floats) is None
     assert OnGrid(step=1, bits=8, integers=Modular()).record_steps(floats) is None
     assert type(steps_from_near(ss.Problem("int8", 0, 3)).low) is int
@@ -338,6 +358,10 @@ def test_the_chance_of_overflow_is_that_of_the_noise():
     half = OnGrid(step=Fraction(1, 2), bits=9)
     assert half.overflow_chance(ss.Problem("float64", 0, 3, "symmetric", max_size=10), Fraction(1)) == pytest.approx(
         2 * math.exp(-(2**8 - 60) / 6) / (1 + math.exp(-1 / 6)), rel=1e-12
+    )
+    third = OnGrid(step=Fraction(1, 4), bits=9)
+    assert third.overflow_chance(ss.Problem("float64", -1, 0, "symmetric", max_size=2), Fraction(1)) == pytest.approx(
+        2 * math.exp(-(2**8 - 8) / 4) / (1 + math.exp(-1 / 4)), rel=1e-12
     )
     assert method.overflow_chance(ss.Problem("float64", 0, 64, "symmetric", max_size=2), Fraction(1)) == 1.0
     near = method.overflow_chance(ss.Problem("float64", 0, 127, "symmetric", max_size=1), Fraction(1))

@@ -10,7 +10,19 @@ import soundsum as ss
 from soundsum.arithmetic.grids import power_of_two_grid, stepped_grid
 from soundsum.arithmetic.numbers import FloatType, float64
 from soundsum.data.records import records
-from soundsum.methods import METHODS, Iterated, Kahan, Method, Modular, OnGrid, Shifted, Wide, make_method, parameters
+from soundsum.methods import (
+    METHODS,
+    Iterated,
+    Kahan,
+    Method,
+    Modular,
+    OnGrid,
+    Saturating,
+    Shifted,
+    Wide,
+    make_method,
+    parameters,
+)
 from soundsum.methods.method import bounds_of_type
 from soundsum.methods.steps import RecordSteps, inward, steps_from_near, steps_from_zero
 
@@ -67,6 +79,14 @@ def test_what_is_public_of_a_sum_is_added_after_the_noise():
         double = Fraction(float(value))
         step = Iterated().noise_step(third)
         assert Iterated().sum_in_steps(third, records(np.array([float(value)])), "zero") == double // step
+
+
+def test_integers_on_a_grid_are_permuted_where_their_sum_depends_on_the_order():
+    """100 + 100 - 100 is 27 where a sum is held at 127, and 100 in other orders."""
+    problem = ss.Problem("float64", -100, 100)
+    method = OnGrid(step=1, bits=8, integers=Saturating())
+    data = records(np.array([100.0, 100.0, -100.0]))
+    assert {method.sum_in_steps(problem, data, "zero") for _ in range(200)} == {27, 100}
 
 
 def test_facts_say_which_case_it_is():

@@ -1,11 +1,14 @@
 """Counts: what one record moves them by, and which cells a histogram has."""
 
+from fractions import Fraction
+
+import pyarrow as pa
 import pytest
 
 import soundsum as ss
 from soundsum.data.keys import MOST
 from soundsum.privacy.units import Unit
-from soundsum.statistics import Histogram
+from soundsum.statistics import Count, Histogram, histogram
 
 TABLE = {"x": [1.0, float("nan")]}
 
@@ -33,6 +36,24 @@ def test_values_are_counted_in_a_column_there_is():
         ss.count({"x": [1.0]}, 1, column="nope", missing="drop")
 
 
+@pytest.mark.parametrize("options", [{"missing": "drop"}, {"missing": "drop", "relation": "change_one"}])
+def test_values_are_counted_in_a_column_that_is_named(options):
+    with pytest.raises(ValueError, match="column= is missing"):
+        ss.count({"x": [1.0]}, 1, **options)
+
+
+@pytest.mark.parametrize(
+    "asked, worth",
+    [(Count("x"), "1"), (Histogram("x", categories=[1]), "1"), (Histogram("x", edges=[0, 2]), "1/100")],
+)
+def test_rows_are_counted_in_ones_whatever_a_number_is_worth(asked, worth):
+    """A decimal's last digit matters to the edges of cells alone."""
+    (release,) = ss.release({"x": pa.array([1]).cast(pa.decimal128(22, 2))}, [asked], epsilon=1)
+    told = (release if asked.name == "count" else next(iter(release.values()))).certificate
+    assert told["worth"] == worth
+    assert [(part["step"], part["sensitivity"]) for part in told["released"]] == [("1", "1")]
+
+
 def test_cells_of_one_width():
     cells = Histogram("x", bins=2, lower=0, upper=4).cells.names
     assert cells == [(0, 2), (2, 4)]
@@ -43,8 +64,52 @@ def test_cells_of_one_width():
             Histogram("x", bins=2, **given).cells.names  # noqa: B018
 
 
-def test_as_many_cells_as_there_may_be():
+def test_as_many_cells_as_there_may_be(monkeypatch):
     one = Histogram("x", edges=[0, 1])
     assert one.unit(Unit(groups=MOST)).groups == MOST
     with pytest.raises(ValueError, match="too many"):
         one.unit(Unit(groups=MOST + 1))
+    monkeypatch.setattr(histogram, "MOST", 3)
+    assert len(Histogram("x", bins=3, lower=0, upper=1).cells.names) == 3
+    with pytest.raises(ValueError, match="bins=4"):
+        Histogram("x", bins=4, lower=0, upper=1)
+
+
+def test_what_a_histogram_leaves_to_an_owner():
+    """Its categories, or a bound of its bins; whatever is given in part or twice is refused at once."""
+    assert Histogram("x").is_incomplete
+    assert Histogram("x", bins=2).is_incomplete
+    assert Histogram("x", bins=2, lower=0).is_incomplete
+    assert Histogram("x", bins=2, upper=0).is_incomplete
+    assert not Histogram("x", bins=2, lower=0, upper=1).is_incomplete
+    assert not Histogram("x", edges=[0, 1]).is_incomplete
+    for refused in ({"bins": 2, "edges": [0, 1]}, {"bins": 2, "categories": [1]}, {"lower": 0}, {"upper": 0}):
+        with pytest.raises(ValueError, match=r"are given|none of them is given"):
+            Histogram("x", **refused)
+
+
+def test_edges_are_integers_or_floats():
+    """An integer below 2^1000 is kept as it is; one that no float is near is refused, of either sign."""
+    most = (1 << 1000) - 1
+    assert Histogram("x", edges=[-most, 0, most]).cells.edges == (-most, 0, most)
+    assert list(map(type, Histogram("x", edges=[0, most, 1 << 1001]).cells.edges)) == [int, int, float]
+    assert type(Histogram("x", edges=[0, 1 << 1000]).cells.edges[-1]) is float
+    assert list(map(type, Histogram("x", edges=[0, Fraction(1, 2), 1]).cells.edges)) == [int, float, int]
+    for edges in ([0, 10**400], [-(10**400), 0]):
+        with pytest.raises(ValueError, match="are not a list of numbers"):
+            Histogram("x", edges=edges)
+
+
+@pytest.mark.parametrize(
+    "edges, remedy",
+    [
+        (["a", "b"], "give categories="),
+        (("a", "b"), "give categories="),
+        ([0, "b"], "give them going up"),
+        ({"a", "b"}, "give them going up"),
+        ([0, None], "give them going up"),
+    ],
+)
+def test_what_to_give_in_place_of_edges_that_are_none(edges, remedy):
+    with pytest.raises(ValueError, match=remedy):
+        Histogram("x", edges=edges)

@@ -86,7 +86,7 @@ class OnGrid(Method):
         grid = self.grid(problem)
         if self.integers is not None:
             return grid.step * self.integers.sensitivity(self.integer_problem(problem))
-        return grid.step * (grid.high - grid.low if problem.relation.sized else max(abs(grid.low), abs(grid.high)))
+        return grid.step * (grid.high - grid.low if problem.relation.sized else max(-grid.low, grid.high))
 
     def accuracy_per_record(self, problem: Problem) -> Fraction:
         """How far a record can be from its integer: half a step within [J, K] (a step if randomised), or the clamp."""
@@ -121,7 +121,7 @@ class OnGrid(Method):
         """At most this chance that sum and Laplace noise leave m bits (`thrm:overflow-unlikely`, computed)."""
         assert problem.limit is not None
         grid = self.grid(problem)
-        room = 2 ** (self.bits - 1) - problem.limit * max(abs(grid.low), abs(grid.high))
+        room = 2 ** (self.bits - 1) - problem.limit * max(-grid.low, grid.high)
         if room <= 0:
             return 1.0
         scale = self.sensitivity(problem) / grid.step / epsilon
@@ -198,10 +198,7 @@ def _grid(step: Fraction | Literal["power_of_two", "paper"], bits: int, problem:
 
 def _clamp_error(grid: Grid) -> Fraction:
     """How far a bound lies outside [J, K]."""
-    return max(
-        abs(grid.upper - grid.value(grid.high, 1)),
-        abs(grid.lower - grid.value(grid.low, 1)),
-    )
+    return max(grid.upper - grid.value(grid.high, 1), grid.value(grid.low, 1) - grid.lower)
 
 
 METHODS.register(OnGrid())

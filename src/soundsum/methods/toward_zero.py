@@ -63,7 +63,7 @@ class TowardZero(Method):
         if n is None or n * problem.magnitude > kind.max:
             return None
         last = 0 if problem.one_sign else kind.unit_roundoff
-        return (max(n - 1, 0) * 2 * kind.unit_roundoff + last) * n * problem.magnitude
+        return ((n - 1) * 2 * kind.unit_roundoff + last) * n * problem.magnitude
 
     def steps(self, problem: Problem) -> tuple[str, ...]:
         return (self.name,) if problem.relation.ordered else ("permute", self.name)

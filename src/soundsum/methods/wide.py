@@ -15,7 +15,7 @@ from soundsum.arithmetic.words import bound
 from soundsum.data.records import Missing, Records
 from soundsum.kernels import wide_sum
 from soundsum.methods.method import METHODS, Method, Theorem, integers_only
-from soundsum.methods.steps import RecordSteps, inward
+from soundsum.methods.steps import RecordSteps, inward, steps_from_zero
 from soundsum.problem import Problem
 
 
@@ -44,7 +44,7 @@ class Wide(Method):
 
     def sensitivity(self, problem: Problem) -> Fraction:
         low, high = inward(problem)
-        return Fraction(high - low if problem.relation.sized else max(abs(low), abs(high)))
+        return Fraction(high - low if problem.relation.sized else max(-low, high))
 
     def facts(self, problem: Problem) -> list[str]:
         low, high = inward(problem)
@@ -62,7 +62,7 @@ class Wide(Method):
         return True
 
     def record_steps(self, problem: Problem) -> RecordSteps:
-        return RecordSteps(*inward(problem), Fraction(1))
+        return steps_from_zero(problem)
 
 
 METHODS.register(Wide())

@@ -18,7 +18,7 @@ from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
 
 
 class Counted(Statistic):
-    """A statistic whose parts are counts: each record adds 1, or some of them 0, as the problem says."""
+    """A statistic whose parts are counts: each record adds 1, where it is counted."""
 
     entry_name = "count"
 
@@ -55,7 +55,6 @@ class Count(Counted):
     needs_column = False
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
-        drops = missing == "drop"
-        if drops:
+        if missing == "drop":
             require(schema.names, schema, self.column)
-        return Problem("uint8", 0 if drops else 1, 1, relation), Fraction(1)  # every record counts 1, or some 0
+        return Problem("uint8", 1, 1, relation), Fraction(1)

@@ -124,7 +124,7 @@ class Edges:
         if not isinstance(values, Column):
             doubles = np.array([float(x) for x in values])
             return cell_codes(self.edges, doubles, ~np.isnan(doubles))
-        if values.type.is_integer and worth == 1 and all(isinstance(edge, int) for edge in self.edges):
+        if values.type.is_integer and worth == 1:
             return cell_codes(self.edges, values.values, ~values.missing())
         as_written = as_doubles_array(values) / float(1 / worth)  # of decimals
         return cell_codes(self.edges, as_written, ~values.missing())

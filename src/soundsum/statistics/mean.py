@@ -12,7 +12,7 @@ from soundsum.methods.steps import RecordSteps, steps_from_near
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.units import Unit
-from soundsum.statistics.moments import Moments, clamp, first_power, quotients, row_count, say_average_rows
+from soundsum.statistics.moments import Moments, first_power, quotients, row_count, say_average_rows
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part
 
 
@@ -50,9 +50,9 @@ class MeanOfSums(Moments):
     """The middle of the bounds and the mean of c, in half steps, held within the bounds."""
 
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
-        q = self.records
+        q, w = self.records, Fraction(self.records.width)
         low, high = (
-            ((q.ends + clamp(mean, -q.width, q.width)) / 2 * q.step + q.offset) * self.worth
+            ((q.ends + max(-w, min(w, mean))) / 2 * q.step + q.offset) * self.worth
             for mean in quotients(sums[0], counts)
         )
         return low, high
@@ -65,13 +65,11 @@ class MeanOfSums(Moments):
         Within the bounds a mean is (a n + b s) / (c n), for integers a, b and c. Python divides integers exactly and
         rounds the quotient once, to nearest, so nothing is lost and no fraction is made.
         """
-        ends = self._floats([self.records.width, -self.records.width], [1, 1])
-        if any(map(math.isinf, ends)):  # a quotient might be beyond the floats, too
+        if any(math.isinf(nearest_float(end)) for end in self.records.bounds(self.worth)):  # so might a quotient be
             return super().columns(noisy, confidence)
         sums = noisy[0]
         counts: Sequence[int] = noisy[1] if self.n is None else [self.n] * len(sums)
-        width, *more_widths = self._widths(confidence)
-        slack = more_widths[0] if self.n is None else 0
+        width, slack = self._widths(confidence) if self.n is None else (*self._widths(confidence), 0)
         fewest, most = [n - slack for n in counts], [n + slack for n in counts]
         # The extremes of a quotient: the least top over the largest bottom, or if it is negative over the smallest.
         low_counts = [n if s >= width else m for s, n, m in zip(sums, most, fewest, strict=True)]
@@ -86,7 +84,7 @@ class MeanOfSums(Moments):
         c = math.lcm(middle.denominator, slope.denominator)
         a, b, w = int(middle * c), int(slope * c), q.width
         least, most = nearest_float(middle - slope * w), nearest_float(middle + slope * w)
-        at_least_1 = [n if n > 0 else 1 for n in counts]
+        at_least_1 = [max(n, 1) for n in counts]
         return [
             most if s >= w * n else least if s <= -w * n else (a * n + b * s) / (c * n)
             for s, n in zip(sums, at_least_1, strict=True)

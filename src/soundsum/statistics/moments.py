@@ -84,7 +84,3 @@ def quotients(tops: tuple[int, int], bottoms: tuple[int, int]) -> tuple[Fraction
     """The extremes of top / bottom, bottom above 0: at the corners, as it is monotone in each."""
     corners = [Fraction(top, bottom) for top in tops for bottom in bottoms]
     return min(corners), max(corners)
-
-
-def clamp(x: Fraction, low: int, high: int) -> Fraction:
-    return max(Fraction(low), min(Fraction(high), x))

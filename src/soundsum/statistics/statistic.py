@@ -30,8 +30,8 @@ from soundsum.problem import Problem, say_swapped
 from soundsum.registry import Registry
 from soundsum.shown import is_hashable, shown
 
-COUNT, SUM, SQUARES = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-"""Weights of the power sums: the number of records, the sum of their integers, the sum of the squares of these."""
+COUNT, SUM = (1, 0, 0), (0, 1, 0)
+"""Weights of the power sums: the number of records, the sum of their integers, and the sum of the squares of these."""
 
 
 @dataclass(frozen=True)

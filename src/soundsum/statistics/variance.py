@@ -10,7 +10,7 @@ from soundsum.methods.steps import RecordSteps, inward, steps_from_near
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.units import Unit
-from soundsum.statistics.moments import Moments, clamp, first_power, row_count, say_average_rows, second_power
+from soundsum.statistics.moments import Moments, first_power, row_count, say_average_rows, second_power
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part
 
 BITS = 28
@@ -68,11 +68,11 @@ class VarianceOfSums(Moments):
         """
         (low, high), (few_squares, most_squares), w = sums[0], sums[1], self.records.width
         ends = Fraction(1, counts[1]), Fraction(1, counts[0])
-        largest, smallest = max(abs(low), abs(high)), min(abs(low), abs(high)) if low * high > 0 else 0
+        largest, smallest = max(-low, high), max(low, -high, 0)
         least = min(min(few_squares * x, Fraction(w**2)) - largest**2 * x**2 for x in ends)
         turns = [Fraction(most_squares, 2 * smallest**2)] if smallest else []
         turns += [Fraction(w**2, most_squares)] if most_squares > 0 else []
         inside = [x for x in turns if ends[0] < x < ends[1]]
         most = max(min(most_squares * x, Fraction(w**2)) - smallest**2 * x**2 for x in (*ends, *inside))
         unit = (self.records.step * self.worth) ** 2 / 4
-        return clamp(least, 0, w**2) * unit, clamp(most, 0, w**2) * unit
+        return max(Fraction(0), least) * unit, max(Fraction(0), most) * unit

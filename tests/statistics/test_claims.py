@@ -1,0 +1,82 @@
+"""What is claimed of a statistic: its bounds, how its sum is read, how a ledger says it, and what may be left out."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import soundsum as ss
+from soundsum.arithmetic.numbers import IntType
+from soundsum.privacy.guarantee import guarantee
+from soundsum.problem import Problem
+from soundsum.releases.planning import plan
+from soundsum.statistics import Claim, Sum
+from soundsum.statistics.statistic import Statistic
+from soundsum.statistics.task import describe_task
+
+WORTH = Fraction(1, 100)
+
+
+def claim(problem, method="auto", worth=Fraction(1)):
+    return Claim(Sum, plan(problem, method), worth)
+
+
+def test_bounds_are_those_that_records_are_clamped_to():
+    """On a grid the bounds are rounded inward; a method without steps for each record keeps them as they are."""
+    given = Problem("float64", Fraction("0.1"), Fraction("0.3"), max_size=9)
+    lower, upper = claim(given).bounds
+    assert given.lower < lower < upper < given.upper
+    floats = Problem("float64", 1, 3, max_size=9)
+    assert claim(floats, "iterated").bounds == (1, 3)
+
+
+def test_bounds_of_integers_are_in_units_of_the_last_digit():
+    problem = Problem("int8", Fraction("-2.5"), Fraction("4.5"))
+    assert claim(problem, worth=WORTH).bounds == (-2 * WORTH, 4 * WORTH)
+    assert claim(problem, worth=WORTH).shown_bounds == (-2 * WORTH, 4 * WORTH)
+    assert claim(problem, worth=WORTH).given_bounds == (Fraction("-2.5") * WORTH, Fraction("4.5") * WORTH)
+    whole = Problem("int8", -2, 4)
+    assert claim(whole, "modular", WORTH).bounds == (-2 * WORTH, 4 * WORTH)
+    assert claim(Problem("float64", Fraction("0.1"), 1)).shown_bounds == (Fraction("0.1"), 1)
+
+
+@pytest.mark.parametrize("bits, signed", [(8, True), (8, False), (64, True)])
+def test_a_modular_sum_is_read_in_its_type(bits, signed):
+    kind = IntType(bits, signed)
+    found = claim(Problem(kind, 0, 4), "modular")
+    read = found.estimator(found.noises(guarantee(1)), None)
+    assert read.wraps == kind
+    assert [read.exact((total,)) for total in (kind.max, kind.max + 1, kind.min - 1)] == [kind.max, kind.min, kind.max]
+    wide = claim(Problem(kind, 0, 4))
+    assert wide.estimator(wide.noises(guarantee(1)), None).wraps is None
+
+
+@pytest.mark.parametrize("worth", [Fraction(1), WORTH, Fraction(10)])
+def test_a_sum_is_read_in_what_its_records_are_worth(worth):
+    found = claim(Problem("int8", 0, 4), worth=worth)
+    read = found.estimator(found.noises(guarantee(1)), None)
+    assert (read.exact((7,)), read.is_whole) == (7 * worth, worth == 1)
+
+
+def test_a_public_number_of_records_is_said_unless_it_is_to_be_left_out():
+    sized = claim(Problem("float64", 0, 1, "change_one", size=1234))
+    said = [describe_task(sized, "x", "data", None, None, "zero", unsized=unsized) for unsized in (False, True)]
+    assert ["1,234 rows" in text for text in said] == [True, False]
+    limited = claim(Problem("float64", 0, 1, max_size=1234))
+    assert "at most 1,234 rows" in describe_task(limited, "x", "data", None, None, "zero")
+
+
+@pytest.mark.parametrize("option, relation", [("size", "change_one"), ("max_size", "symmetric")])
+def test_a_number_of_records_is_whole_also_where_an_equal_one_was_just_planned_for(option, relation):
+    data = np.array([1.0])
+    assert ss.sum(data, 0, 1, 1, relation=relation, **{option: 1}).plan.problem.limit == 1
+    for wrong in (True, 1.0):
+        with pytest.raises(ValueError, match=f"{option}={wrong}"):
+            ss.sum(data, 0, 1, 1, relation=relation, **{option: wrong})
+
+
+def test_what_a_statistic_does_unless_it_says_otherwise():
+    """It takes numbers of a column it needs, keeps missing rows, is read by itself and weighs as much as others."""
+    assert (Statistic.takes, Statistic.needs_column, Statistic.drops_missing) == ("numbers", True, False)
+    assert (Statistic.is_the_sum, Statistic.weight, Statistic.method) == (False, 1, "auto")
+    assert (Statistic.dtype, Statistic.cells, Statistic.entry_name) == (None, None, None)
