@@ -71,10 +71,18 @@ ADDITIVE = {
 @pytest.mark.parametrize("estimate", ADDITIVE.values(), ids=ADDITIVE)
 def test_columns_of_sums_are_the_entries_one_by_one(estimate):
     totals = [0, 3, -7, 127, 300, 2**53 + 1, 2**60 + 3, -(2**70) + 1, *range(2**54 - 9, 2**54 + 9)]
-    values, low, high = estimate.columns([totals], 0.95)
-    assert list(map(nearest_float, values)) == [nearest_float(estimate.exact((total,))) for total in totals]
-    ends = [tuple(map(nearest_float, estimate.interval((total,), 0.95))) for total in totals]
-    assert list(zip(low, high, strict=True)) == ends
+    for sums in (totals, [*totals, 2**1026 + 1, -(2**1040)]):
+        values, low, high = estimate.columns([sums], 0.95)
+        assert list(map(nearest_float, values)) == [nearest_float(estimate.exact((total,))) for total in sums]
+        ends = [tuple(map(nearest_float, estimate.interval((total,), 0.95))) for total in sums]
+        assert list(zip(low, high, strict=True)) == ends
+
+
+@pytest.mark.parametrize("epsilon", ["1e-300", "1e-320"])
+@pytest.mark.parametrize("data", [[1.0, 2.0], [1, 2]])
+def test_a_table_of_nothing_but_noise(data, epsilon):
+    table = ss.sum(data, 0, 1000, epsilon=epsilon, by=["a", "b"], groups=["a", "b"]).to_arrow()
+    assert table.num_rows == 2
 
 
 @pytest.mark.parametrize("data", [np.arange(60.0), np.arange(60), pa.array(np.arange(60)).cast(pa.decimal128(22, 1))])

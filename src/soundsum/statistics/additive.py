@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,16 +37,17 @@ class Additive:
         self, noisy: Sequence[Sequence[int]], confidence: float
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         (totals,), width = noisy, self.noise.half_width(confidence)
-        if self.offset or self.wraps is not None or not _is_power_of_two(self.step):
-            values = [self.exact((total,)) for total in totals]
-            low, high = ([nearest_float(x + side * width * self.step) for x in values] for side in (-1, 1))
-            return [*values], low, high
-        scale = float(self.step)  # products are exact but for the rounding of the sum to a float
-        return (
-            [*totals] if self.is_whole else [total * scale for total in totals],
-            [(total - width) * scale for total in totals],
-            [(total + width) * scale for total in totals],
-        )
+        if not self.offset and self.wraps is None and _is_power_of_two(self.step):
+            scale = float(self.step)  # products are exact but for the rounding of the sum to a float
+            with suppress(OverflowError):  # a sum that is beyond the floats before it is scaled
+                return (
+                    [*totals] if self.is_whole else [total * scale for total in totals],
+                    [(total - width) * scale for total in totals],
+                    [(total + width) * scale for total in totals],
+                )
+        values = [self.exact((total,)) for total in totals]
+        low, high = ([nearest_float(x + side * width * self.step) for x in values] for side in (-1, 1))
+        return [*values], low, high
 
 
 def _is_power_of_two(x: Fraction) -> bool:
