@@ -304,3 +304,17 @@ def test_wrong_sensitivities_and_budgets():
             distributions.gaussian_sigma2(1, bad, Fraction(1, 10))
         with pytest.raises(ValueError, match="rho="):
             distributions.sigma2_for(1, bad)
+
+
+@pytest.mark.parametrize("sigma2, widths", [(Fraction(7), range(12)), (Fraction(10**6), (1000, 2000, 3001))])
+def test_a_width_that_is_just_enough_is_taken(sigma2, widths):
+    for width in widths:
+        confidence = 1 - distributions.gaussian_tail(sigma2, width + 1)
+        assert distributions.gaussian_half_width(sigma2, confidence) == width
+
+
+@pytest.mark.parametrize("sigma2", [Fraction(16), Fraction(32), Fraction(40_001, 2048)])
+def test_noise_that_is_just_enough_is_taken(sigma2):
+    """A power of two is met on the way there, another number of 16 bits while the search closes in."""
+    for epsilon in (Fraction(1, 2), Fraction(1)):
+        assert distributions.gaussian_sigma2(1, epsilon, distributions.gaussian_delta(sigma2, 1, epsilon)) == sigma2
