@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import soundsum as ss
 from soundsum.arithmetic.numbers import NAMED
 from soundsum.methods import METHODS, Iterated, Kahan, OnGrid, Wide
+from soundsum.planner import Scheme
+from soundsum.privacy.units import Unit
 
 RELATIONS = list(ss.Relation)
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -283,3 +285,54 @@ def test_a_plan_is_a_line_and_plans_are_a_table():
     lines = repr(plans).splitlines()
     assert lines[0] == f"<plans for {of}"
     assert [line.split()[0] for line in lines[2:]] == [plan.method for plan in plans]
+
+
+def test_a_scheme_that_does_not_apply_gives_no_number():
+    """Nor a sum, where the method alone would give one but not by group."""
+    limited = ss.Problem("float64", 0, 1, "change_one", size=2)
+    scheme = Scheme(limited, Iterated(), Unit(2))
+    assert not scheme.adder.unmet(limited)
+    for asked in (lambda: scheme.accuracy, lambda: scheme.sum([0.5, 1.0]), lambda: scheme.sensitivity):
+        with pytest.raises(ValueError, match="iterated does not apply: sums by group"):
+            asked()
+
+
+@pytest.mark.parametrize("problem", [ss.Problem("int32", 0, 1000), ss.Problem("int8", -1, 1)])
+def test_the_least_epsilon_for_an_error(problem):
+    """The least of 21 bits: a 2^21st of the power of two above it less would move the sum further."""
+    p = ss.plan(problem)
+    for error in (1, 2, 3, 7, 19, 100, 4567, 10**6, 10**9):
+        epsilon = p.epsilon_for(error)
+        power = Fraction(2) ** next(e for e in range(-40, 40) if Fraction(2) ** e >= epsilon)
+        unit = power / 2**21
+        assert epsilon % unit == 0
+        assert p.error(epsilon) <= error < p.error(epsilon - unit)
+
+
+def test_what_a_plan_says_of_itself_in_json():
+    iterated = ss.plan(ss.Problem("float64", -1, 3, max_size=1000), "iterated")
+    told = iterated.to_json()
+    assert told["applies"] is True
+    assert iterated.ratio != 1
+    assert (told["sensitivity"], told["ideal"]) == (str(iterated.sensitivity), str(iterated.ideal))
+    assert told["ratio"] == str(iterated.ratio)
+    assert ss.plan(ss.Problem("float64", 0, 0)).to_json()["ratio"] == "1"
+    refused = Scheme(ss.Problem("float64", -1, 1), Iterated()).to_json()
+    assert refused["applies"] is False
+    assert refused["unmet"]
+    assert "sensitivity" not in refused
+
+
+def test_of_sums_that_cost_the_same_a_plain_one_comes_before_a_modular_one():
+    listed = ss.plans(ss.Problem("int8", 0, 1, "insert_delete", max_size=100))
+    same = [p for p in listed if not p.unmet and p.sensitivity == 1]
+    assert [p.modulus is None for p in same] == sorted((p.modulus is None for p in same), reverse=True)
+    assert {p.modulus is None for p in same} == {True, False}
+
+
+def test_what_a_theorem_says_of_records_comes_before_what_follows_from_their_steps():
+    class Careful(Wide):
+        def sensitivity(self, problem):
+            return 2 * super().sensitivity(problem)
+
+    assert Scheme(ss.Problem("int8", 0, 5), Careful()).sensitivity == 10

@@ -192,7 +192,7 @@ class Scheme:
             described |= {
                 "sensitivity": str(self.norms.l1),
                 "sensitivity_l2_squared": str(self.norms.l2_squared),
-                "ratio": str(self.norms.l1 / self.ideal if self.ideal else 1),
+                "ratio": str(self.ratio),
                 "steps": list(self.steps),
                 "modulus": self.modulus,
                 "randomised": self.randomised,

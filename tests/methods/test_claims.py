@@ -348,24 +348,33 @@ def test_the_accuracy_of_grids():
     assert OnGrid(step=1, bits=4, integers=Saturating()).accuracy(both) is None
 
 
+def test_a_bound_between_two_steps_is_off_by_what_is_cut_off_of_it():
+    """By more than half a step here; of a public size, steps are counted from near the bounds."""
+    tiny = Fraction(1, 2**60)
+    for lower, upper in ((1 + tiny, 2), (1, 2 - tiny), (-2, -1 - tiny), (tiny - 2, -1)):
+        problem = ss.Problem("float64", lower, upper, "hamming", size=1)
+        step = OnGrid().grid(problem).step
+        assert OnGrid().accuracy_per_record(problem) == step - tiny > step / 2
+
+
 def test_the_chance_of_overflow_is_that_of_the_noise():
     """Two sides, each the discrete Laplace tail beyond what n records leave of m bits."""
     method = OnGrid(step=1, bits=8)
     problem = ss.Problem("float64", -3, 2, "symmetric", max_size=10)
     room, scale = 2**7 - 10 * 3, 3 / 0.5
     tail = math.exp(-room / scale) / (1 + math.exp(-1 / scale))
-    assert method.overflow_chance(problem, Fraction(1, 2)) == pytest.approx(2 * tail, rel=1e-12)
+    assert method.overflow_chance(problem, Fraction(1, 2)) == pytest.approx(2 * tail, rel=1e-12, abs=0)
     half = OnGrid(step=Fraction(1, 2), bits=9)
     assert half.overflow_chance(ss.Problem("float64", 0, 3, "symmetric", max_size=10), Fraction(1)) == pytest.approx(
-        2 * math.exp(-(2**8 - 60) / 6) / (1 + math.exp(-1 / 6)), rel=1e-12
+        2 * math.exp(-(2**8 - 60) / 6) / (1 + math.exp(-1 / 6)), rel=1e-12, abs=0
     )
     third = OnGrid(step=Fraction(1, 4), bits=9)
     assert third.overflow_chance(ss.Problem("float64", -1, 0, "symmetric", max_size=2), Fraction(1)) == pytest.approx(
-        2 * math.exp(-(2**8 - 8) / 4) / (1 + math.exp(-1 / 4)), rel=1e-12
+        2 * math.exp(-(2**8 - 8) / 4) / (1 + math.exp(-1 / 4)), rel=1e-12, abs=0
     )
     assert method.overflow_chance(ss.Problem("float64", 0, 64, "symmetric", max_size=2), Fraction(1)) == 1.0
     near = method.overflow_chance(ss.Problem("float64", 0, 127, "symmetric", max_size=1), Fraction(1))
-    assert near == pytest.approx(2 * math.exp(-1 / 127) / (1 + math.exp(-1 / 127)), rel=1e-12)
+    assert near == pytest.approx(2 * math.exp(-1 / 127) / (1 + math.exp(-1 / 127)), rel=1e-12, abs=0)
     assert method.overflow_chance(ss.Problem("float64", 2, 2, "hamming", size=3), Fraction(1)) == 0.0
 
 
