@@ -1,5 +1,11 @@
 """The tables of bounds: measured, recomputed, verified; the printed figures that fail are the known ones."""
 
+from fractions import Fraction
+
+from soundsum.arithmetic.numbers import FloatType
+from soundsum.kernels import float_sum
+from soundsum.methods import Iterated
+from soundsum.problem import Problem
 from soundsum.reproduce import Verdict, bounds
 
 
@@ -7,11 +13,12 @@ def by_verdict(cells, verdict):
     return [cell.what for cell in cells if cell.verdict == verdict]
 
 
-def test_lower_bounds_are_measured_and_three_conditions_do_not_suffice():
+def test_lower_bounds_are_measured_and_four_conditions_do_not_suffice():
     cells = list(bounds.lower_bounds())
     assert by_verdict(cells, Verdict.DIFFERS) == []
     assert by_verdict(cells, Verdict.ERRATUM) == [
         "modular, bounded DP: max(T) - min(T) whenever n U > max(T)",
+        "modular, unbounded DP: max(T) - min(T) without a condition",
         "saturation, bounded DP: max(T) - min(T) whenever n U > max(T)",
         "floats, bounded DP: (n - 1)(U - L) whenever U >= 2^k (U - L)",
     ]
@@ -20,6 +27,8 @@ def test_lower_bounds_are_measured_and_three_conditions_do_not_suffice():
 def test_a_modular_sum_reaches_both_ends_only_with_an_l_of_at_most_zero():
     assert bounds.largest_modular_change(2, 3) == 1
     assert bounds.largest_modular_change(0, 3) == 15
+    assert bounds.largest_modular_step(2, 3) == 6
+    assert bounds.largest_modular_step(0, 1) == 7
 
 
 def test_upper_bounds_hold_but_for_one_ratio():
@@ -42,6 +51,14 @@ def test_the_roadmap_s_limit_is_47_million_not_67():
     assert first.verdict == Verdict.ERRATUM
     assert 47_000_000 < dict(first.also)["1.5 holds up to n"] < 48_000_000
     assert [cell.verdict for cell in rest] == ["matches"] * 3
+
+
+def test_doubles_are_added_in_128_bits_where_a_double_would_lose_them():
+    data, wider = [1.0] + [2.0**-60] * 100, FloatType(112, 15)
+    assert float_sum("iterated", data, 0, 1) == 1
+    assert float_sum("iterated", data, 0, 1, accumulator=wider) == 1 + 100 * Fraction(1, 2**60)
+    problem = Problem("float64", 0, 1, "change_one", size=101)
+    assert Iterated(accumulator=wider).sensitivity(problem) == 1 + Fraction(101 * 100, 2**112)
 
 
 def test_a_bound_of_another_order_would_differ():

@@ -2,10 +2,17 @@
 
 import re
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
+import pytest
+
+from soundsum.arithmetic.models import saturating
+from soundsum.arithmetic.numbers import IntType
 from soundsum.reproduce import Verdict, bounds, examples, matrix
 from soundsum.reproduce.drift import LOW, PROMISED, K, N, alternating, drift
+from soundsum.reproduce.errata_grids import of_grids
+from soundsum.reproduce.errata_integers import largest_reordering, of_integers
 from soundsum.reproduce.printed import PRINTED
 
 ERRATA_PAGE = (Path(__file__).parents[2] / "docs" / "errata.md").read_text()
@@ -14,7 +21,7 @@ ERRATA_PAGE = (Path(__file__).parents[2] / "docs" / "errata.md").read_text()
 def test_every_erratum_is_one_by_computation(all_errata):
     found = all_errata
     assert [e.what for e in found if e.verdict != Verdict.ERRATUM] == []
-    assert len(found) >= 32
+    assert len(found) >= 33
     labels = [e.label for e in found]
     assert all(labels)
     assert len(set(labels)) == len(labels)
@@ -25,7 +32,7 @@ def test_every_cell_that_is_an_erratum_names_one(all_errata, all_experiments):
     named = [*bounds.lower_bounds(), *bounds.upper_bounds(), *bounds.roadmap(), *examples.examples(), *matrix.matrix()]
     named += [cell for experiment in all_experiments for cell in experiment.cells]
     wrong = [cell for cell in named if cell.verdict == Verdict.ERRATUM]
-    assert len(wrong) == 9
+    assert len(wrong) == 10
     assert all(cell.erratum in labels for cell in wrong)
 
 
@@ -60,6 +67,22 @@ def test_every_erratum_quotes_the_words_it_is_about_with_their_line(all_errata):
         under_heading = ERRATA_PAGE.split(f"`{e.command}`")[1].split("\n### ")[0]
         assert f"> line {e.line}: `{e.words}`" in under_heading, e.label
         assert e.line > 0
+
+
+@pytest.mark.parametrize(("lower", "upper", "n"), [(-2, 3, 4), (-3, 3, 3), (-4, 1, 4)])
+def test_reorderings_are_all_looked_at(lower, upper, n):
+    """Against every order of every dataset, written out."""
+    kind = IntType(3)
+    sums = {}
+    for data in product(range(lower, upper + 1), repeat=n):
+        sums.setdefault(tuple(sorted(data)), []).append(int(saturating(kind).sum(data)))
+    assert largest_reordering(kind, lower, upper, n) == max(max(found) - min(found) for found in sums.values())
+
+
+def test_errata_about_integers_are_under_integers():
+    sections = dict(part.split("\n", 1) for part in ERRATA_PAGE.split("\n## ")[1:])
+    for heading, errata in (("Floats as integers", of_grids()), ("Integers", of_integers())):
+        assert [e.label for e in errata if f"errata:{e.label}`" not in sections[heading]] == []
 
 
 def test_what_is_true_but_could_be_misread_is_a_remark(all_errata):

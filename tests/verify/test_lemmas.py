@@ -89,6 +89,17 @@ def test_truncated_neighbours_need_not_be_hamming_neighbours():
     assert HAM.distance(u[:3], v[:3]) == 3
 
 
+@pytest.mark.parametrize("m", range(4))
+def test_where_the_size_is_public_the_records_kept_are_hamming_neighbours_again(m):
+    """Truncation for a known n: the same m places are kept. Change-one neighbours need the permutation first."""
+    for n in range(m, 4):
+        for u, v in product(product(range(3), repeat=n), repeat=2):
+            if HAM.distance(u, v) <= 1:
+                assert HAM.distance(u[:m], v[:m]) <= 1
+    assert CO.distance((0, 0, 1, 1), (1, 1, 0, 0)) == 0
+    assert CO.distance((0, 0), (1, 1)) == 2
+
+
 # Conversions between the sensitivities
 
 

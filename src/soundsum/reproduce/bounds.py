@@ -18,6 +18,7 @@ from soundsum.arithmetic.numbers import FloatType, IntType, float64
 from soundsum.arithmetic.words import Number, text
 from soundsum.attacks import Attack, attack
 from soundsum.data.relations import Relation
+from soundsum.methods import Iterated
 from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.reproduce.drift import PROMISED, K, N, alternating, drift
@@ -40,6 +41,7 @@ def lower_bounds() -> Iterator[Cell]:
         pair = attack("saturation_reordering", dtype="int32", relation=relation, lower=-(2**14), upper=2**15)
         yield _lower(f"saturation, {_dp(relation)}: max(T) - min(T)", 2**32 - 1, pair)
     yield modular_condition()
+    yield modular_without_condition()
     yield saturation_condition()
     n = rounding.records
     yield _lower(f"floats, {_dp(Relation.HAMMING)}: (n - 1)(U - L)", (n - 1) * rounding.problem.spread, rounding)
@@ -77,6 +79,28 @@ def largest_modular_change(lower: int, upper: int, n: int = 8) -> int:
     records = range(lower, upper + 1)
     totals = {sum(others) for others in combinations_with_replacement(records, n - 1)}
     return max(abs(kind.wrap(t + x) - kind.wrap(t + y)) for t in totals for x in records for y in records)
+
+
+def largest_modular_step(lower: int, upper: int) -> int:
+    """How far one unsigned integer of 3 bits in [lower, upper] more moves a sum modulo 8 that may be anything."""
+    kind = IntType(3, signed=False)
+    return max(abs(s - kind.modular_add(s, x)) for s in kind.values() for x in range(lower, upper + 1))
+
+
+def modular_without_condition() -> Cell:
+    """The row for private n has no condition, but records of 2 and 3 move a sum by no more than 6 of the 7."""
+    kind = IntType(3, signed=False)
+    return Cell(
+        "modular, unbounded DP: max(T) - min(T) without a condition",
+        LOWER,
+        kind.max - kind.min,
+        largest_modular_step(2, 3),
+        ">=",
+        corrected=6,
+        at=f"{kind}, L = 2, U = 3, every sum and every record",
+        note="the theorem has L = 0",
+        erratum="modular",
+    )
 
 
 def modular_condition() -> Cell:
@@ -299,12 +323,12 @@ def roadmap() -> Iterator[Cell]:
             "<=",
             at="n = 10,000,000,000",
         )
-    wider = Problem(FloatType(112, 15), 0, 1, "insert_delete", max_size=10**12)
+    many, wide = Problem("float64", 0, 1, "insert_delete", max_size=10**12), Iterated(accumulator=FloatType(112, 15))
     yield Cell(
         "a 128-bit accumulator stays below 1.5 U beyond 67 million records",
         "sec:roadmap",
         ratio,
-        plan(wider, "iterated").ratio,
+        plan(many, wide).ratio,
         "<=",
-        at="n = 10^12, 112 mantissa bits",
+        at="float64, n = 10^12, added with 112 mantissa bits",
     )

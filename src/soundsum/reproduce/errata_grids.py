@@ -15,7 +15,7 @@ from soundsum.reproduce.results import Check, Erratum
 
 
 def of_grids() -> Iterator[Erratum]:
-    D, x = Fraction(1), Fraction(9, 10)
+    x = Fraction(9, 10)
     part = x - floor(x)
     yield Erratum(
         "randomised rounding",
@@ -26,9 +26,10 @@ def of_grids() -> Iterator[Erratum]:
         Check(floor(x) * (1 - part) + (floor(x) + 1) * part, "=", x),
         label="randomised-rounding",
     )
-    n = 100
-    grid = stepped_grid(Fraction(0), Fraction(10), D, sized=True)
-    data = [Fraction(5, 2)] * n
+    n, m, U = 128, 12, Fraction(8)
+    D = U * n / 2 ** (m - 2)  # as the theorem sets it; the offset is 0
+    grid = stepped_grid(Fraction(0), U, D, sized=True)
+    data = [D * 5 / 2] * n
     error = abs(grid.value(int(models.wide().sum(map(grid.integer, data))), n) - sum(data))
     yield Erratum(
         "the last accuracy theorem",
@@ -39,7 +40,7 @@ def of_grids() -> Iterator[Erratum]:
         Check(error, "<=", D * n / 2),
         label="accuracy",
     )
-    yield _randomised(n, D)
+    yield _randomised(n, U, D)
     low, high = Fraction(1, 2**60), Fraction(1)
     ours = power_of_two_grid(float64, low, high, sized=True)
     yield Erratum(
@@ -54,10 +55,10 @@ def of_grids() -> Iterator[Erratum]:
     yield from _room()
 
 
-def _randomised(n: int, D: Fraction) -> Erratum:
+def _randomised(n: int, U: Fraction, D: Fraction) -> Erratum:
     """Records half way between two steps: the variance of their sum is n D^2/4, whatever the float type."""
     variance = n * D**2 / 4
-    problem = Problem("float64", 0, 10, "change_one", size=n)
+    problem = Problem("float64", 0, U, "change_one", size=n)
     likely = OnGrid(step=D, rounding="randomised").likely_accuracy(problem, 0.99)
     assert likely is not None
     return Erratum(

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 
 from soundsum.arithmetic.numbers import IntType, int8, int32
 from soundsum.attacks import attack
-from soundsum.reproduce.bounds import largest_modular_change, modular_condition, saturation_condition
+from soundsum.reproduce.bounds import (
+    largest_modular_change,
+    largest_modular_step,
+    modular_condition,
+    saturation_condition,
+)
 from soundsum.reproduce.results import Check, Erratum
 
 
 def of_integers() -> Iterator[Erratum]:
-    kind = IntType(3, signed=False)
-
-    def reached(records: tuple[int, ...]) -> int:
-        return max(abs(s - kind.modular_add(s, x)) for s in kind.values() for x in records)
-
     yield Erratum(
         "modular sums of private size",
         "sec:lowerbounds",
         "2^k - 1 whenever U > L",
         "2^k - 1 with L <= 0 and U >= 1",
-        Check(reached((2, 3)), "=", kind.max),
-        Check(reached((0, 1)), "=", kind.max),
+        Check(largest_modular_step(2, 3), "=", 7),
+        Check(largest_modular_step(0, 1), "=", 7),
         label="modular",
     )
     add, few = int8.saturating_add, (-128, -1, 0, 1, 127)
@@ -67,6 +67,10 @@ def of_integers() -> Iterator[Erratum]:
         label="google-mean",
     )
     yield from _of_overflow()
+    yield from _of_saturation()
+
+
+def _of_saturation() -> Iterator[Erratum]:
     cell = saturation_condition()
     ends = attack("saturation_reordering", "int4", lower=-1, upper=7, relation="change_one")
     yield Erratum(
@@ -78,6 +82,28 @@ def of_integers() -> Iterator[Erratum]:
         Check(Fraction(ends.measure()), "=", cell.printed),
         label="saturation",
     )
+    kind, n = IntType(4), 5
+    six = attack("saturation_reordering", kind, lower=-kind.max, upper=kind.max, relation="symmetric")
+    assert n * kind.max >= 2 ** (kind.bits + 1)
+    yield Erratum(
+        "the condition for saturation in the text",
+        "sec:lowerbounds",
+        "n min(U, -L) >= 2^(k+1) gives 2^k - 1 by reordering",
+        "n >= ceil((max - min)/|L|) + ceil((max - min)/U) does",
+        Check(largest_reordering(kind, -kind.max, kind.max, n), ">=", kind.max - kind.min),
+        Check(Fraction(six.measure()), ">=", kind.max - kind.min),
+        label="saturation-text",
+    )
+
+
+def largest_reordering(kind: IntType, lower: int, upper: int, n: int) -> int:
+    """How far two orders of the same n records in [lower, upper] can bring a saturating sum apart."""
+    sums: dict[tuple[int, ...], set[int]] = {(): {0}}  # that some order of the records gives
+    for size in range(1, n + 1):
+        for data in combinations_with_replacement(range(lower, upper + 1), size):
+            last = {x: data[:i] + data[i + 1 :] for i, x in enumerate(data)}
+            sums[data] = {kind.saturating_add(s, x) for x, others in last.items() for s in sums[others]}
+    return max(max(found) - min(found) for data, found in sums.items() if len(data) == n)
 
 
 def _of_overflow() -> Iterator[Erratum]:

@@ -38,6 +38,7 @@ PRINTED: dict[str, Quote] = {
     "overflow-size": Quote(497, r"datasets $u$ and $u'$ of size at most $n=\lceil 2^k/U\rceil$"),
     "modular-condition": Quote(666, r"Bounded DP & $\max(T)-\min(T)$ & $nU > \max(T)$"),
     "saturation": Quote(674, r"$nU > \max(T)$ \\ & & & \raisebox{0.15cm}{$U>0$ and $L<0$}"),
+    "saturation-text": Quote(615, r"if $n\cdot \min\{U,-L\} \geq 2^{k+1}$"),
     "python-overflow": Quote(2845, "overflow in both Python and C++ occurs in the modular fashion"),
     "associative": Quote(2888, "Note that saturation addition is associative."),
     "least": Quote(2777, "disallowing $L=-2^k$"),
