@@ -225,6 +225,12 @@ NB_MODULE(_kernels, m) {
                           double upper, bool drop) {
         return released([&] { return float_sum(records, how, arithmetic, lower, upper, drop); });
     });
+#ifdef SOUNDSUM_QUAD
+    m.def("quad_sum", [](const PyRecords& records, const std::string& how, double lower, double upper, bool drop) {
+        const u128 bits = released([&] { return quad_sum(records, how, lower, upper, drop); });
+        return std::pair(static_cast<std::uint64_t>(bits >> 64), static_cast<std::uint64_t>(bits));
+    });
+#endif
     m.def("saturating_sum", [](const PyRecords& records, nb::int_ lower, nb::int_ upper, bool drop) {
         const i128 low = to_bound(records, lower), high = to_bound(records, upper);
         return to_python(released([&] { return saturating_sum(records, low, high, drop); }));

@@ -10,9 +10,9 @@ namespace soundsum {
 namespace {
 
 // Missing is 0, then everything is brought into [lower, upper].
-template <class Real, class T> SOUNDSUM_INLINE Real cleaned(T record, Real lower, Real upper) {
-    Real x = static_cast<Real>(load(record));
-    x = x == x ? x : Real{0};
+template <class Record, class T> SOUNDSUM_INLINE Record cleaned(T record, Record lower, Record upper) {
+    Record x = static_cast<Record>(load(record));
+    x = x == x ? x : Record{0};
     x = x > lower ? x : lower;
     return x < upper ? x : upper;
 }
@@ -51,14 +51,14 @@ template <class A> struct TowardZero {
 };
 
 // Not inlined, so that no addition can move out of the environment set around the call, and the sum stays in a register.
-template <class Fold, class Real, class T>
-__attribute__((noinline)) void add_block(Fold& fold, const T* data, std::size_t size, Real lower, Real upper) {
+template <class Fold, class Record, class T>
+__attribute__((noinline)) void add_block(Fold& fold, const T* data, std::size_t size, Record lower, Record upper) {
     Fold state = fold;
     for (std::size_t i = 0; i < size; ++i) state.step(cleaned(data[i], lower, upper));
     fold = state;
 }
 
-template <class Fold, class Real, class Blocks> void run(Fold& fold, Blocks& blocks, Real lower, Real upper) {
+template <class Fold, class Record, class Blocks> void run(Fold& fold, Blocks& blocks, Record lower, Record upper) {
     Interruptible asked;
     for (auto block = blocks.next(); block.size; block = blocks.next()) {
         add_block(fold, block.data, block.size, lower, upper);
@@ -66,12 +66,13 @@ template <class Fold, class Real, class Blocks> void run(Fold& fold, Blocks& blo
     }
 }
 
-template <class Fold, class A, class T> double folded(const Records& records, double lower, double upper, bool drop) {
-    using Real = typename A::Real;
+template <class Fold, class A, class T>
+typename A::Real folded(const Records& records, double lower, double upper, bool drop) {
+    using Record = typename A::Record;
     FloatEnvironment environment(Fold::rounding);
-    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> double {
+    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> typename A::Real {
         Fold fold;
-        run(fold, blocks, static_cast<Real>(lower), static_cast<Real>(upper));
+        run(fold, blocks, static_cast<Record>(lower), static_cast<Record>(upper));
         return fold.finish(environment);
     });
 }
@@ -79,9 +80,10 @@ template <class Fold, class A, class T> double folded(const Records& records, do
 // The paper's recursion (`def:bspairwise`), leaves taken from the blocks as they come.
 template <class A, class Blocks> class Pairwise {
     using Real = typename A::Real;
+    using Record = typename A::Record;
 
   public:
-    Pairwise(Blocks& blocks, Real lower, Real upper) : blocks_(blocks), lower_(lower), upper_(upper) {}
+    Pairwise(Blocks& blocks, Record lower, Record upper) : blocks_(blocks), lower_(lower), upper_(upper) {}
 
     Real sum(std::uint64_t n) {
         if (n == 1) return leaf();
@@ -102,12 +104,13 @@ template <class A, class Blocks> class Pairwise {
     Blocks& blocks_;
     decltype(std::declval<Blocks>().next()) block_{nullptr, 0};
     std::size_t at_ = 0;
-    Real lower_, upper_;
+    Record lower_, upper_;
     Interruptible asked_;
 };
 
-template <class A, class T> double pairwise(const Records& records, double lower, double upper, bool drop) {
-    using Real = typename A::Real;
+template <class A, class T>
+typename A::Real pairwise(const Records& records, double lower, double upper, bool drop) {
+    using Record = typename A::Record;
     std::uint64_t n = 0;  // the tree's shape needs the number of records first
     if (records.is_runs || drop) {
         with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) {
@@ -118,8 +121,9 @@ template <class A, class T> double pairwise(const Records& records, double lower
     }
     if (n == 0) return 0;
     FloatEnvironment environment(Rounding::Nearest);
-    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> double {
-        Pairwise<A, std::remove_reference_t<decltype(blocks)>> tree(blocks, static_cast<Real>(lower), static_cast<Real>(upper));
+    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> typename A::Real {
+        using Tree = Pairwise<A, std::remove_reference_t<decltype(blocks)>>;
+        Tree tree(blocks, static_cast<Record>(lower), static_cast<Record>(upper));
         return tree.sum(n);
     });
 }
@@ -144,6 +148,17 @@ double float_sum(const Records& records, const std::string& how, const std::stri
         });
     });
 }
+
+#ifdef SOUNDSUM_QUAD
+u128 quad_sum(const Records& records, const std::string& how, double lower, double upper, bool drop) {
+    return with_float_type(records.type, [&]<class T>(T) -> u128 {
+        if (how == "iterated") return std::bit_cast<u128>(folded<Iterated<Quad>, Quad, T>(records, lower, upper, drop));
+        if (how == "kahan") return std::bit_cast<u128>(folded<Kahan<Quad>, Quad, T>(records, lower, upper, drop));
+        if (how == "pairwise") return std::bit_cast<u128>(pairwise<Quad, T>(records, lower, upper, drop));
+        throw std::invalid_argument("no sum in 128 bits named " + how);
+    });
+}
+#endif
 
 i128 saturating_sum(const Records& records, i128 lower, i128 upper, bool drop) {
     return with_integer_type(records.type, [&]<class T>(T) -> i128 {

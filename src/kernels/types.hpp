@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -57,16 +58,18 @@ template <class T> constexpr T missing_value() {
     else return T{0x7fff};  // NaN in both 16-bit float types
 }
 
-// The arithmetics a float sum can be done in. `Real` carries the values; add() rounds once, to nearest, or toward zero
-// while the environment does. Sums of 16-bit floats are rounded twice, first to float: harmless to nearest, because a
+// The arithmetics a float sum can be done in. `Real` carries the values, `Record` a record while it is clamped; add()
+// rounds once, to nearest, or toward zero while the environment does. Sums of 16-bit floats are rounded twice, first to float: harmless to nearest, because a
 // float has at least twice the bits and two more, and toward zero always.
 struct Double {
     using Real = double;
+    using Record = double;
     static SOUNDSUM_INLINE Real add(Real a, Real b) { return a + b; }
     static SOUNDSUM_INLINE Real add_toward_zero(Real a, Real b) { return a + b; }
 };
 struct Single {
     using Real = float;
+    using Record = float;
     static SOUNDSUM_INLINE Real add(Real a, Real b) { return a + b; }
     static SOUNDSUM_INLINE Real add_toward_zero(Real a, Real b) { return a + b; }
 };
@@ -80,6 +83,7 @@ template <int Dropped> SOUNDSUM_INLINE float truncated(float x) {
 }
 struct HalfSum {
     using Real = float;
+    using Record = float;
     // Below the normal range sums are multiples of the smallest subnormal already, so dropping 13 bits changes nothing.
     static SOUNDSUM_INLINE Real add(Real a, Real b) {
         const float sum = nearest_even<13>(a + b);
@@ -93,9 +97,24 @@ struct HalfSum {
 };
 struct BrainSum {
     using Real = float;
+    using Record = float;
     static SOUNDSUM_INLINE Real add(Real a, Real b) { return nearest_even<16>(a + b); }  // carries into infinity
     static SOUNDSUM_INLINE Real add_toward_zero(Real a, Real b) { return truncated<16>(a + b); }
 };
+
+// IEEE's binary128, where the compiler has it: 112 mantissa bits, in software unless the processor has them.
+#if defined(__SIZEOF_FLOAT128__)
+#define SOUNDSUM_QUAD __float128
+#elif LDBL_MANT_DIG == 113
+#define SOUNDSUM_QUAD long double
+#endif
+#ifdef SOUNDSUM_QUAD
+struct Quad {
+    using Real = SOUNDSUM_QUAD;
+    using Record = double;
+    static SOUNDSUM_INLINE Real add(Real a, Real b) { return a + b; }
+};
+#endif
 
 // Calls f with a value of the element type named.
 template <class F> decltype(auto) with_float_type(std::string_view name, F&& f) {

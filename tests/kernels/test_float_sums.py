@@ -1,18 +1,21 @@
 """Floats added as floats: iterated, pairwise, Kahan and toward zero, in the type's own arithmetic and in wider ones."""
 
 import math
+import platform
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soundsum import kernels
+from soundsum import kernels, native
 from soundsum.arithmetic import models
 from soundsum.arithmetic.numbers import FloatType, bfloat16, float16, float32, float64
 from soundsum.arithmetic.rationals import is_special
 from soundsum.data.records import Column
 from soundsum.data.runs import Runs
+from soundsum.kernels.arguments import raw_records
+from soundsum.kernels.sums import QUAD
 
 from .data import FLOATS, MISSING, bounds, cleaned, datasets, gapped, with_bitmap
 
@@ -25,7 +28,7 @@ HOWS = sorted(models.FLOAT_SUMS)
 def test_every_sum_is_its_model_in_every_arithmetic(how, kind, data):
     column, (lower, upper), missing = data.draw(datasets(kind)), data.draw(bounds(kind)), data.draw(MISSING)
     kept = cleaned(column, lower, upper, missing)
-    for wider in (wider for wider in FLOATS if wider.holds(kind)):
+    for wider in (wider for wider in (*FLOATS, QUAD) if wider.holds(kind)):
         result = kernels.float_sum(how, column, lower, upper, accumulator=wider, missing=missing)
         assert wider.to_bits(result) == wider.to_bits(models.FLOAT_SUMS[how](wider).sum(kept)), wider
 
@@ -98,6 +101,35 @@ def test_types_without_a_kernel_use_the_model(how, data):
         result = kernels.float_sum(how, runs, lower, upper, missing=missing)
         model = models.FLOAT_SUMS[how](kind).sum(cleaned(values, lower, upper, missing))
         assert kind.to_bits(result) == kind.to_bits(model)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2047, 2049])
+@pytest.mark.parametrize("how", HOWS)
+def test_sums_in_128_bits(how, length):
+    """Of doubles of every size, some missing, in place and as runs: the additions round, and each as in the model."""
+    rng = np.random.default_rng(length)
+    values = rng.standard_normal(length) * 2.0 ** rng.integers(-300, 300, length)
+    values[rng.random(length) < 0.1] = math.nan
+    model = models.FLOAT_SUMS[how](QUAD)
+    for data in (Column(values, float64), Runs.of(values.tolist(), float64)):
+        for missing in ["zero", "drop"]:
+            result = kernels.float_sum(how, data, -(2.0**200), 2.0**200, accumulator=QUAD, missing=missing)
+            assert result == model.sum(cleaned(data, -(2**200), 2**200, missing))
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_in_128_bits_sums_of_doubles_go_beyond_the_largest_and_stay_exact_at_the_smallest(how):
+    data = Runs(float64, [(float64.max, 3), (float64.smallest_subnormal, 1)])
+    result = kernels.float_sum(how, data, 0, float64.max, accumulator=QUAD)
+    assert result == 3 * float64.max
+    few = Runs(float64, [(float64.smallest_subnormal, 3)])
+    assert kernels.float_sum(how, few, 0, 1, accumulator=QUAD) == 3 * float64.smallest_subnormal
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="compilers elsewhere have no binary128")
+def test_sums_in_128_bits_have_a_kernel():
+    one = raw_records(Column(np.array([1.5]), float64))
+    assert native.quad_sum(one, "kahan", 0.0, 2.0, False) == divmod(QUAD.to_bits(1.5), 2**64)
 
 
 def test_an_accumulator_without_a_kernel_uses_the_model():

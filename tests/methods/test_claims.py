@@ -55,6 +55,7 @@ def test_the_safe_height_is_above_every_tree_of_as_many_records_or_fewer():
     highest = list(accumulate((height(n) for n in range(20_000)), max))
     assert all(safe_height(n) >= highest[n] for n in range(20_000))
     assert [n for n in range(129) if safe_height(n) > highest[n]] == list(range(8, 127))  # 24 is reached at 127
+    assert [safe_height(n) for n in range(1, 129)] == [*range(7), *[24] * 121]
     for n in range(129, 20_000):
         assert safe_height(n) == 25 + min(j for j in range(20) if 128 << j >= n)
 
@@ -261,6 +262,18 @@ def test_the_steps_of_sums():
         ("split_checked", "insert_delete", ("split", "truncate", "checked")),
     ]:
         assert METHODS[label].steps(ss.Problem("int8", -1, 2, relation, **unsized)) == steps
+
+
+@pytest.mark.parametrize("name", ["iterated", "pairwise", "numpy_pairwise", "kahan"])
+def test_the_steps_of_sums_of_floats(name):
+    def steps(label, relation):
+        size = {"size" if ss.Relation(relation).sized else "max_size": 10}
+        return METHODS[label].steps(ss.Problem("float64", -1, 2, relation, **size))
+
+    for relation, before in (("symmetric", ("permute",)), ("insert_delete", ())):
+        assert steps(name, relation) == (*before, "truncate", name)
+        assert steps(f"split_{name}", relation) == (*before, "split", "truncate", name)
+    assert steps(name, "hamming") == steps(name, "change_one") == (name,)
 
 
 @pytest.mark.parametrize("relation", ["change_one", "hamming"])

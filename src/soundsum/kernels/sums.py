@@ -29,6 +29,9 @@ from soundsum.kernels.arguments import (
 
 FloatSum: TypeAlias = Literal["iterated", "pairwise", "kahan", "toward_zero"]
 
+QUAD = FloatType(112, 15)
+"""IEEE's binary128, in which sums to nearest have a kernel where the compiler has the type."""
+
 
 def wide_sum(data: Any, lower: Any, upper: Any, *, missing: Missing = "zero", threads: int | None = None) -> int:
     """The exact sum of integers.
@@ -122,6 +125,9 @@ def float_sum(
     drop = drops_missing(missing)
     if kind.name in NAMED and wider.name in NAMED:
         return from_double(native.float_sum(raw_records(column), how, wider.name, double(low), double(high), drop))
+    if kind.name in NAMED and wider == QUAD and native.quad_sum and how != "toward_zero":
+        upper_bits, lower_bits = native.quad_sum(raw_records(column), how, double(low), double(high), drop)
+        return QUAD.from_bits(upper_bits << 64 | lower_bits)
     result = models.FLOAT_SUMS[how](wider).sum(clean_records(column, low, high, drop))
     return float(result) if is_special(result) else Fraction(result)
 
