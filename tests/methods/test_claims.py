@@ -14,6 +14,7 @@ from soundsum.arithmetic import models
 from soundsum.arithmetic.numbers import FloatType, IntType, float64
 from soundsum.methods import METHODS, Checked, Kahan, Modular, OnGrid, Pairwise, Saturating, Split
 from soundsum.methods.numpy_pairwise import height, safe_height
+from soundsum.methods.pairwise import height as pairwise_height
 from soundsum.methods.stability import MOST_PERMUTED
 from soundsum.methods.steps import RecordSteps, steps_from_near, steps_from_zero
 
@@ -49,6 +50,7 @@ def test_heights_are_those_of_the_trees():
     for n in [*range(1, 700), 1000, 1023, 1024, 1025, 4095, 5000, 9999]:
         assert height(n) == height_of(models.numpy_pairwise(float64).shape(n)), n
     assert height(0) == 0
+    assert [pairwise_height(n) for n in (0, 1, 2, 3, 4, 5, 8, 9)] == [0, 0, 1, 2, 2, 3, 3, 4]
 
 
 def test_the_safe_height_is_above_every_tree_of_as_many_records_or_fewer():

@@ -97,7 +97,7 @@ def _digests(modules: list[str]) -> dict[str, str]:
 
 
 def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[str]:
-    """The tests that reach the line, or else its function; all, if it is run at import, for more seconds.
+    """The tests that reach the line, or else its function; outside of functions, all of them, for more seconds.
 
     Quick ones come first.
     """
@@ -110,7 +110,8 @@ def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[
         seconds = reached[test]["seconds"]
         return test.startswith("verify::"), seconds > 1, not test.startswith(own), seconds
 
-    found = reaching({mutant.line}) or reaching(_function_lines(mutant))
+    inside = _function_lines(mutant)
+    found = (reaching({mutant.line}) or reaching(inside)) if inside else []
     if not found:
         found, most_seconds = list(reached), 3 * most_seconds
     chosen, seconds = [], 0.0

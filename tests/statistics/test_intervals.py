@@ -41,6 +41,11 @@ def test_a_variance_is_bounded_by_what_it_is_somewhere_in_the_box(seed):
         assert high - max(0, max(variance(nearest, t + dt, x) for x in between)) < Fraction(W**2, 8)
 
 
+def test_a_variance_below_one_step_is_bounded_exactly():
+    estimator = VarianceOfSums(STEPS, (Laplace(Fraction(1)),) * 3, None, Fraction(1))
+    assert [4 * end for end in estimator.range(((0, 0), (1, 2)), (5, 5))] == [Fraction(1, 5), Fraction(2, 5)]
+
+
 def test_the_point_estimate_is_the_quotient():
     estimator = VarianceOfSums(STEPS, (Laplace(Fraction(1)),) * 3, None, Fraction(1))
     assert 4 * estimator.exact((6, 40, 5)) == variance(6, 40, 5)
