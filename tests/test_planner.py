@@ -41,8 +41,8 @@ def test_auto_needs_no_size_below_two_to_the_64():
     for relation in ("change_one", "hamming"):
         for dtype in ("float64", "float16", "uint64"):
             assert not ss.plan(ss.Problem(dtype, 0, 1, relation, size=2**64 - 1)).unmet
-        with pytest.raises(ValueError, match="sum in parts"):
-            ss.plan(ss.Problem("float64", 0, 1, relation, size=2**64))
+            with pytest.raises(ValueError, match="sum in parts"):
+                ss.plan(ss.Problem(dtype, 0, 1, relation, size=2**64))
 
 
 def test_plans_lists_every_method_once_cheapest_first_refused_last():
