@@ -172,6 +172,9 @@ Rabs (computed prec emin even (real r)) <= (1 + w) * (INR (length (leaves r)) * 
 generalize (E s ltac:(lia) G) (E s' ltac:(lia) G'). lra.
 Qed.
 
+Lemma list_eq_nil {A} (l : list A) : l = [] \/ l <> [].
+Proof. destruct l; [now left|now right]. Qed.
+
 (** The sums. Starting from +0 adds nothing but a sign of zero. *)
 Definition zero : float := Binary.B754_zero prec emax false.
 Theorem iterated_does_not_overflow M l : 0 <= M -> Forall (record M) l ->
@@ -204,25 +207,25 @@ destruct (any_order_does_not_overflow M (in_order (leaf (plus zero x)) l)) as [A
     { induction m as [|y m IH]; intros t; [reflexivity|]. unfold in_order in *. cbn [map fold_left]. now rewrite IH. }
     rewrite G. simpl. now rewrite Z2.
 Qed.
-Theorem pairwise_does_not_overflow M l : 0 <= M -> l <> [] -> Forall (record M) l ->
+Theorem pairwise_does_not_overflow M l : 0 <= M -> Forall (record M) l ->
   INR (Nat.log2_up (length l)) * u < 1 ->
   INR (length l) * M + pairwise_accuracy prec (length l) M <= Omega ->
   finite (pairwise_sum float zero plus l) = true /\ B2R (pairwise_sum float zero plus l) = pairwise prec emin even (map
     B2R l).
 Proof.
-intros M0 Hl F Hu H. unfold pairwise. change 0 with (B2R zero). rewrite <- pairwise_map.
+intros M0 F Hu H. destruct (list_eq_nil l) as [->|Hl]; [split; reflexivity|]. unfold pairwise. change 0 with (B2R zero). rewrite <- pairwise_map.
 apply a_low_tree_does_not_overflow with M (Nat.log2_up (length l)); auto.
 - now rewrite pairwise_leaves.
 - apply pairwise_height.
 - now rewrite pairwise_leaves.
 Qed.
-Theorem numpy_does_not_overflow M l : 0 <= M -> l <> [] -> Forall (record M) l ->
+Theorem numpy_does_not_overflow M l : 0 <= M -> Forall (record M) l ->
   INR (safe_height (length l)) * u < 1 ->
   INR (length l) * M + tree_accuracy prec (safe_height (length l)) (length l) M <= Omega ->
   finite (numpy_sum float zero plus l) = true /\ B2R (numpy_sum float zero plus l) = numpy_pairwise prec emin even (map
     B2R l).
 Proof.
-intros M0 Hl F Hu H. unfold numpy_pairwise. change 0 with (B2R zero). rewrite <- numpy_tree_map.
+intros M0 F Hu H. destruct (list_eq_nil l) as [->|Hl]; [split; reflexivity|]. unfold numpy_pairwise. change 0 with (B2R zero). rewrite <- numpy_tree_map.
 assert (P := numpy_tree_leaves float zero l Hl).
 apply a_low_tree_does_not_overflow with M (safe_height (length l)); auto.
 - rewrite P. exact F.

@@ -742,6 +742,34 @@ rewrite E. split; auto. unfold OurGrid.ideal in Hi. split; intros S d d' H; rewr
 - rewrite <- Hi. apply grid_symmetric; auto. lra.
 Qed.
 
+Theorem grid_accuracy_of_nothing randomised n : OurGrid.ideal RL RU sized = 0 ->
+  Q2R (Bounds.grid_accuracy randomised sized eta n L U) = 0 /\
+  (sized = true -> forall d, grid_sum RL RU 1 RL d = sum (map (clampR RL RU) d)) /\
+  (sized = false -> forall d, grid_sum RL RU 1 0 d = sum (map (clampR RL RU) d)).
+Proof.
+intros Hi. split.
+{ unfold Bounds.grid_accuracy. replace (Bounds.is_zero (Bounds.ideal sized L U)) with true; [apply Q2R_0|].
+  symmetry. apply Q2R_zero. now rewrite Q2R_ideal. }
+assert (G : RU = RL -> forall d, grid_sum RL RU 1 RL d = sum (map (clampR RL RU) d)).
+{ intros E. rewrite E. assert (C : forall x, clampR RL RL x = RL).
+  { intros x. unfold clampR, Rmax, Rmin. repeat destruct Rle_dec; lra. }
+  assert (Z0 : (RL - RL) / 1 = IZR 0) by (simpl; field).
+  assert (Q : forall x, q RL RL 1 RL x = 0%Z).
+  { intros x. unfold q, low, high, low0, high0. rewrite C, Z0, Zceil_IZR, Zfloor_IZR, (Zrnd_IZR ZnearestE 0).
+    destruct Z_le_gt_dec; [reflexivity|lia]. }
+  intros d. unfold grid_sum. replace (wide (q RL RL 1 RL) d) with 0%Z.
+  - induction d as [|x d IH]; [simpl; ring|]. cbn [map sum fold_right length]. fold (sum (map (clampR RL RL) d)).
+    rewrite <- IH, C, S_INR. ring.
+  - unfold wide. induction d as [|x d IH]; [reflexivity|]. cbn [map sumZ fold_right]. rewrite Q. unfold sumZ in IH.
+    lia. }
+split; intros S; unfold OurGrid.ideal in Hi; rewrite S in Hi.
+- apply G. lra.
+- assert (A := magnitude_bound RL RU RL). assert (B := magnitude_bound RL RU RU). unfold within in A, B.
+  rewrite Hi in A, B. assert (RL = 0 /\ RU = 0) as [E1 E2].
+  { generalize (A ltac:(lra)) (B ltac:(lra)). unfold Rabs. repeat destruct Rcase_abs; lra. }
+  intros d. rewrite <- (G ltac:(lra) d). now rewrite E1.
+Qed.
+
 (** The whole way from bit patterns to the bound: what the C++ expression makes of every record, NaN and infinities
     included, added exactly and scaled back, moves by at most what the code claims. *)
 Notation J := (low RL RU D offset).

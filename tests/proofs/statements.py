@@ -41,7 +41,7 @@ DEFINITIONS = [
         "Binary64": "add sub mul less same zero one anchor64 missing clamp64 clamp64_from_above not_nan anchored64 "
         "block64 lane64 iterated_sum kahan_step kahan_sum toward_zero_sum pairwise_sum numpy_sum iterated64 kahan64",
         "Overflow": "plus minus plus_down Omega zero record",
-        "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum",
+        "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum average",
         "Gradients": "squares shorten clip factor length2 clipped_sum difference",
         "Distances": "places counted d_Sym subsequence",
         "Attacks": "filled lower upper all_lower one_upper top_record f phases U2 x2 L2 in_turn pairs L U n",

@@ -11,6 +11,8 @@ from soundsum.data.relations import Relation
 from soundsum.methods import METHODS
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
+from soundsum.methods.kahan import Kahan
+from soundsum.methods.pairwise import Pairwise
 from soundsum.problem import Problem
 
 from .oracle import ask, words
@@ -95,12 +97,16 @@ def test_a_method_claims_what_is_proved(label):
             assert method.accuracy(problem) == accuracy[0], problem
 
 
-def test_a_wider_accumulator_is_the_same_theorem_with_its_own_k():
-    rng, method = random.Random(0), Iterated(accumulator=float64)
-    asked = [p for p, _ in zip(problems(Iterated(), rng), range(PROBLEMS), strict=False) if p.dtype.k < 52]
-    lines = (words("float", "iterated", p.relation.sized, 52, p.limit, p.lower, p.upper) for p in asked)
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("adder", [Iterated, Pairwise, Kahan])
+def test_a_wider_accumulator_is_the_same_theorem_with_its_own_k(adder, split):
+    rng, method = random.Random(adder.name), adder(accumulator=float64, split=split)
+    asked = [p for p, _ in zip(problems(method, rng), range(PROBLEMS), strict=False)]
+    assert len({(p.dtype, p.relation) for p in asked}) > (12 if split else 24)
+    kind = ("split", adder.name) if split else ("float", adder.name)
+    lines = (words(*kind, *(() if split else (p.relation.sized,)), 52, p.limit, p.lower, p.upper) for p in asked)
     for problem, answer in zip(asked, ask(lines), strict=True):
-        assert method.sensitivity(problem) == Fraction(answer.split()[0])
+        assert [method.sensitivity(problem), method.accuracy(problem)] == list(map(Fraction, answer.split())), problem
 
 
 def test_the_grid_is_the_grid():
