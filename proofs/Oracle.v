@@ -11,4 +11,5 @@ Extraction "definitions.ml"
   sumZ modular saturating split
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal
   iterated_error pairwise_error numpy_error kahan_error from_accuracy split_from_accuracy split_accuracy
-  toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy.
+  toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy
+  paper_step stepped_sensitivity stepped_accuracy.

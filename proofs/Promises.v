@@ -837,3 +837,48 @@ rewrite our_grid_is_our_grid by auto. unfold randomised_error.
 rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2. reflexivity.
 Qed.
 End OurGrid.
+
+(** A grid with any step. *)
+Section AnyStep.
+Variables (L U D : Q) (sized : bool).
+Hypothesis LU : Q2R L <= Q2R U.
+Hypothesis D_pos : 0 < Q2R D.
+Notation RL := (Q2R L).
+Notation RU := (Q2R U).
+Notation RD := (Q2R D).
+Notation offset := (Q2R (Bounds.stepped_offset sized L U)).
+Lemma inward_is o : Bounds.inward L U D o = (low RL RU RD (Q2R o), high RL RU RD (Q2R o)).
+Proof.
+assert (D0 : ~ D == 0) by (intros E; apply Qeq_eqR in E; rewrite Q2R_0 in E; lra).
+unfold Bounds.inward, low, high, nearer, low0, high0.
+rewrite ceiling_is_ceiling, floor_is_floor, !(Q2R_div _ _ D0), !Q2R_minus.
+set (l := Zceil _). set (h := Zfloor _).
+destruct (Z.leb_spec l h), (Z.leb_spec (Z.abs l) (Z.abs h)); repeat destruct Z_le_gt_dec; try lia; reflexivity.
+Qed.
+Theorem stepped_promise :
+  (sized = true ->
+   sensitivity change_one (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U))) /\
+  (sized = false ->
+   sensitivity symmetric (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U))) /\
+  (forall d, Rabs (grid_sum RL RU RD offset d - sum (map (clampR RL RU) d))
+    <= Q2R (Bounds.stepped_accuracy false sized D (length d) L U)) /\
+  (forall d, Rabs (randomised_sum RL RU RD offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
+    <= Q2R (Bounds.stepped_accuracy true sized D (length d) L U)).
+Proof.
+unfold Bounds.stepped_sensitivity, Bounds.stepped_accuracy. rewrite inward_is. split; [|split; [|split]].
+- intros S d d' H. rewrite Q2R_mult, Q2R_Z, grid_diff; auto.
+  + apply Rmult_le_compat_l; [lra|]. apply IZR_le.
+    destruct sized; [|discriminate]. apply wide_change_one; auto using low_high, q_within.
+  + left. apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|].
+    now rewrite (Permutation_length P), (Permutation_length Q).
+- intros S d d' H. rewrite Q2R_mult, Q2R_Z, grid_diff; auto.
+  + apply Rmult_le_compat_l; [lra|]. apply IZR_le.
+    destruct sized; [discriminate|]. apply wide_symmetric; auto using q_within.
+  + right. unfold Bounds.stepped_offset. rewrite S. apply Q2R_0.
+- intros d. apply Rle_trans with (1 := grid_accuracy RL RU RD offset LU D_pos d). right. unfold record_error.
+  rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z.
+  rewrite Q2R_div, Q2R_2 by discriminate. reflexivity.
+- intros d. apply Rle_trans with (1 := randomised_accuracy RL RU RD offset LU D_pos d). right. unfold randomised_error.
+  rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z. reflexivity.
+Qed.
+End AnyStep.

@@ -53,6 +53,12 @@ let answer = function
     let sized = truth sized and eta = z eta and lower = rational lower and upper = rational upper in
     show_rational (grid_sensitivity sized eta lower upper) ^ " "
     ^ show_rational (grid_accuracy (truth randomised) sized eta (int_of_string n) lower upper)
+  | ["stepped"; randomised; sized; step; n; lower; upper] ->
+    let sized = truth sized and step = rational step and lower = rational lower and upper = rational upper in
+    show_rational (stepped_sensitivity sized step lower upper) ^ " "
+    ^ show_rational (stepped_accuracy (truth randomised) sized step (int_of_string n) lower upper)
+  | ["paper_step"; sized; bits; n; lower; upper] ->
+    show_rational (paper_step (truth sized) (z bits) (int_of_string n) (rational lower) (rational upper))
   | ["grid_integers"; sized; eta; lower; upper] ->
     let g = our_grid (truth sized) (z eta) (rational lower) (rational upper) in
     String.concat " " (List.map show [g.grid_exponent; g.grid_offset; g.grid_low; g.grid_high])
