@@ -881,4 +881,64 @@ unfold Bounds.stepped_sensitivity, Bounds.stepped_accuracy. rewrite inward_is. s
 - intros d. apply Rle_trans with (1 := randomised_accuracy RL RU RD offset LU D_pos d). right. unfold randomised_error.
   rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z. reflexivity.
 Qed.
+
+(** Integers are no larger than W / D, if no record is further than W from the offset. *)
+Lemma integers_at_most W o x : - W <= RL - o -> RU - o <= W -> Rabs (IZR (q RL RU RD o x)) * RD <= W.
+Proof.
+intros A B. assert (Q := q_within RL RU RD o x).
+generalize (low0_ge RL RD o D_pos) (high0_le RU RD o D_pos) (low0_lt RL RD o D_pos) (high0_gt RU RD o D_pos).
+revert Q. unfold low, high. destruct Z_le_gt_dec as [h|h]; intros [Q1 Q2] H1 H2 H3 H4.
+- apply IZR_le in Q1, Q2.
+  apply (Rmult_le_compat_r RD) in Q1; [|lra]. apply (Rmult_le_compat_r RD) in Q2; [|lra].
+  unfold Rabs. destruct Rcase_abs; lra.
+- set (l := low0 RL RD o) in *. set (t := high0 RU RD o) in *.
+  assert (E : l = (t + 1)%Z).
+  { assert (l < t + 2)%Z; [|lia]. apply lt_IZR. rewrite plus_IZR. apply Rmult_lt_reg_r with RD; lra. }
+  assert (F : q RL RU RD o x = nearer l t) by lia. rewrite F. unfold nearer.
+  destruct Z_le_gt_dec as [g|g].
+  + assert (l <= 0)%Z by lia. rewrite Rabs_left1 by (now apply IZR_le). lra.
+  + assert (0 <= t)%Z by lia. rewrite Rabs_pos_eq by (now apply IZR_le). lra.
+Qed.
+(** The paper's step: n integers add up to 2^(bits - 2) - n at most. *)
+Theorem paper_step_leaves_room bits n : D = Bounds.paper_step sized bits n L U ->
+  (0 < n)%nat -> INR n < bpow radix2 (bits - 2) -> 0 < Q2R (Bounds.ideal sized L U) ->
+  forall d, (length d <= n)%nat ->
+  Rabs (IZR (wide (q RL RU RD offset) d)) <= bpow radix2 (bits - 2) - INR n.
+Proof.
+intros ED n0 Hn Hlu d Hd. set (b := bpow radix2 (bits - 2)) in *. apply lt_INR in n0. simpl in n0.
+set (W := if sized then RU - RL else Rmax (RU - RL) (magnitude RL RU)).
+assert (W0 : 0 < W).
+{ revert Hlu. unfold W, Bounds.ideal. destruct sized; [rewrite Q2R_minus|rewrite Q2R_magnitude]; intros; [lra|].
+  generalize (Rmax_r (RU - RL) (magnitude RL RU)). lra. }
+assert (EW : RD = W * INR n / (b - INR n)).
+{ assert (ne : ~ Bounds.pow2 (bits - 2) - Bounds.nat_Q n == 0).
+  { intros E. apply Qeq_eqR in E. rewrite Q2R_minus, Q2R_pow2, Q2R_nat, Q2R_0 in E. fold b in E. lra. }
+  assert (E : Q2R ((if sized then U - L else Qmax (U - L) (Bounds.magnitude L U)) * Bounds.nat_Q n /
+    (Bounds.pow2 (bits - 2) - Bounds.nat_Q n)) = W * INR n / (b - INR n)).
+  { rewrite (Q2R_div _ _ ne), Q2R_mult, Q2R_nat, Q2R_minus, Q2R_pow2, Q2R_nat. unfold W.
+    destruct sized; [now rewrite Q2R_minus|now rewrite Q2R_max, Q2R_minus, Q2R_magnitude]. }
+  rewrite ED. unfold Bounds.paper_step. destruct (Bounds.is_zero _) eqn:Z; [|exact E].
+  apply Q2R_zero in Z. rewrite E in Z. exfalso. assert (0 < W * INR n / (b - INR n)); [|lra].
+  apply Rdiv_lt_0_compat; nra. }
+assert (R : - W <= RL - offset /\ RU - offset <= W).
+{ revert Hlu. unfold W, Bounds.stepped_offset, Bounds.ideal. destruct sized; intros Hlu.
+  - rewrite Q2R_minus in Hlu. destruct (Qle_bool (Qabs L) (Qabs U)) eqn:C.
+    + apply Q2R_le in C. rewrite !Q2R_abs in C. rewrite Q2R_max, Q2R_0. revert C.
+      unfold Rabs, Rmax. repeat destruct Rcase_abs; destruct Rle_dec; lra.
+    + rewrite Q2R_min, Q2R_0. assert (C' : Rabs RU < Rabs RL).
+      { apply Rnot_le_lt. intros C'. rewrite <- !Q2R_abs in C'. apply Q2R_le in C'. congruence. }
+      revert C'. unfold Rabs, Rmin. repeat destruct Rcase_abs; destruct Rle_dec; lra.
+  - rewrite Q2R_0. generalize (Rmax_r (RU - RL) (magnitude RL RU)) (Rmax_l (Rabs RL) (Rabs RU)) (Rmax_r (Rabs RL) (Rabs
+    RU)) (Rle_abs RU) (Rle_abs (- RL)). rewrite Rabs_Ropp. unfold magnitude. lra. }
+assert (B : forall x, Rabs (IZR (q RL RU RD offset x)) <= (b - INR n) / INR n).
+{ intros x. apply Rmult_le_reg_r with RD; auto. apply Rle_trans with W; [now apply integers_at_most|].
+  right. rewrite EW. field. lra. }
+assert (S : Rabs (IZR (wide (q RL RU RD offset) d)) <= INR (length d) * ((b - INR n) / INR n)).
+{ clear Hd. unfold wide. induction d as [|x d IH]; [simpl; rewrite Rabs_R0; lra|].
+  cbn [map sumZ fold_right length]. rewrite plus_IZR, S_INR. apply Rle_trans with (1 := Rabs_triang _ _).
+  unfold sumZ in IH. generalize (B x). lra. }
+apply Rle_trans with (1 := S). apply le_INR in Hd.
+assert (P : 0 <= (b - INR n) / INR n) by (apply Rlt_le, Rdiv_lt_0_compat; lra).
+apply Rle_trans with (INR n * ((b - INR n) / INR n)); [now apply Rmult_le_compat_r|]. right. field. lra.
+Qed.
 End AnyStep.

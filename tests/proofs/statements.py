@@ -50,8 +50,8 @@ DEFINITIONS = [
         "wide_sensitivity checked_sensitivity modular_sensitivity u iterated_error tree_error "
         "pairwise_error numpy_error kahan_constant kahan_error from_accuracy split_from_accuracy "
         "split_accuracy one_sign drift toward_zero_sensitivity toward_zero_accuracy shifted_upper "
-        "shifted_accuracy grid our_grid grid_sensitivity grid_accuracy stepped_offset "
-        "inward stepped_sensitivity stepped_accuracy",
+        "shifted_accuracy grid our_grid grid_sensitivity grid_accuracy paper_step "
+        "stepped_offset inward stepped_sensitivity stepped_accuracy",
         "Promises": "promised shifted_promised kernel_sum",
     }.items()
     for name in names.split()
