@@ -357,6 +357,18 @@ split; [apply (id_insert [] top_record)|]. split.
   rewrite (bpow_plus radix2 _ 1). change (bpow radix2 1) with 2.
   replace (k + m + 0 + Z.of_nat j)%Z with (Z.of_nat j + (k + m))%Z by ring. ring.
 Qed.
+(** For j up to k all records are within 0 and U, so that 2^j is what the sensitivity is times the ideal, at least. *)
+Theorem repeated_rounding_1_within j : (Z.of_nat j <= k)%Z ->
+  Forall (within 0 top_record) (top_record :: top_record :: phases j).
+Proof.
+intros Hj. assert (T : 0 < top_record) by apply bpow_gt_0. do 2 (constructor; [split; lra|]).
+apply Forall_forall. intros x Hx. unfold phases in Hx. apply in_flat_map in Hx as (i & Hi & Hx).
+apply repeat_spec in Hx. subst x. apply in_seq in Hi. destruct tiny as [t0 t1]. unfold f.
+assert (P := bpow_gt_0 radix2 (Z.of_nat i + m)).
+assert (B : 2 * bpow radix2 (Z.of_nat i + m) <= top_record).
+{ change 2 with (bpow radix2 1). rewrite <- bpow_plus. apply bpow_le. lia. }
+split; nra.
+Qed.
 End Repeated.
 
 (** Repeated rounding II: U, half of the 2^j records, then x and L in turn; against one U fewer.
@@ -477,6 +489,16 @@ split; [|split; [|split]].
   rewrite plus_IZR, Rmult_plus_distr_r, <- S1, minus_IZR.
   replace (IZR (2 ^ (j - 2)) * bpow radix2 e) with (bpow radix2 (2 * j - (k + 3)) * U2); [ring|].
   unfold U2. rewrite power_real, <- !bpow_plus by lia. f_equal. ring.
+Qed.
+(** All records are within L and U. *)
+Theorem repeated_rounding_2_within : Forall (within L2 U2) (repeat U2 (Z.to_nat half) ++ pairs).
+Proof.
+destruct eighth as [t0 t1]. assert (P := bpow_gt_0 radix2 e).
+assert (B : 4 * bpow radix2 e <= U2) by (change 4 with (bpow radix2 2); rewrite <- bpow_plus; apply bpow_le; lia).
+apply Forall_app. split.
+- apply Forall_forall. intros x Hx. apply repeat_spec in Hx. subst x. unfold within, L2. split; nra.
+- unfold pairs. generalize (Z.to_nat (2 ^ (j - 2))). intros n. induction n as [|n IH]; [constructor|].
+  cbn [in_turn]. constructor; [|constructor; [|exact IH]]; unfold within, L2, x2; split; nra.
 Qed.
 End RepeatedTwo.
 

@@ -68,5 +68,9 @@ Definition sums32 (l : list binary32) : list binary32 :=
    toward_zero_sum _ zero32 add (b32_plus mode_ZR) (less32 zero32) (fun x => less32 x zero32) l;
    pairwise_sum _ zero32 add l; numpy_sum _ zero32 add l].
 
+(** src/kernels/prepare.cpp: what `shifted` does to clamped records first. *)
+Definition shift64 (L : binary64) (l : list binary64) := map (fun x => sub x L) l.
+Definition shift32 (L : binary32) (l : list binary32) := map (fun x => b32_minus mode_NE x L) l.
+
 Definition iterated64 (l : list Z) := bits_of_b64 (iterated_sum _ zero add (map b64_of_bits l)).
 Definition kahan64 (l : list Z) := bits_of_b64 (kahan_sum _ zero add sub (map b64_of_bits l)).

@@ -92,3 +92,20 @@ Definition grid_accuracy (randomised sized : bool) (eta : Z) (n : nat) (L U : Q)
   let '(Grid g m l h) := our_grid sized eta L U in
   let D := pow2 g in let offset := inject_Z m * D in
   nat_Q n * Qmax (if randomised then D else D / 2) (Qmax (Qabs (U - (inject_Z h * D + offset))) (Qabs (L - (inject_Z l * D + offset)))).
+
+(** A grid with a step of one's own, or the paper's for n records and an accumulator of `bits` bits; the paper's offset. *)
+Definition paper_step (sized : bool) (bits : Z) (n : nat) (L U : Q) : Q :=
+  let widest := if sized then U - L else Qmax (U - L) (magnitude L U) in
+  let D := widest * nat_Q n / (pow2 (bits - 2) - nat_Q n) in if is_zero D then 1 else D.
+Definition stepped_offset (sized : bool) (L U : Q) : Q :=
+  if sized then if Qle_bool (Qabs L) (Qabs U) then Qmax L 0 else Qmin U 0 else 0.
+Definition inward (L U D offset : Q) : Z * Z :=
+  let l := Qceiling ((L - offset) / D) in let h := Qfloor ((U - offset) / D) in
+  let nearer := if (Z.abs l <=? Z.abs h)%Z then l else h in if (l <=? h)%Z then (l, h) else (nearer, nearer).
+Definition stepped_sensitivity (sized : bool) (D L U : Q) : Q :=
+  let '(l, h) := inward L U D (stepped_offset sized L U) in
+  D * inject_Z (if sized then h - l else Z.max (Z.abs l) (Z.abs h)).
+Definition stepped_accuracy (randomised sized : bool) (D : Q) (n : nat) (L U : Q) : Q :=
+  let offset := stepped_offset sized L U in let '(l, h) := inward L U D offset in
+  nat_Q n * Qmax (if randomised then D else D / 2)
+    (Qmax (Qabs (U - (inject_Z h * D + offset))) (Qabs (L - (inject_Z l * D + offset)))).

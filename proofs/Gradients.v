@@ -125,4 +125,19 @@ Proof.
 intros (u' & P & H). rewrite (length2_ext _ (difference u' v)); [now apply one_example_moves_at_most_K|].
 intros j. left. unfold difference. now rewrite (sum_in_any_order _ _ j P).
 Qed.
+(** A changed example: (a - b)^2 is at most 2 a^2 + 2 b^2 in every coordinate. *)
+Lemma length2_of_two v w e : (forall j, e j = v j - w j) -> length2 e <= 2 * length2 v + 2 * length2 w.
+Proof.
+intros H. unfold length2, squares, sumZ. induction (seq 0 d) as [|j l IH]; cbn [map fold_right]; [lia|].
+rewrite H. generalize (Z.square_nonneg (v j + w j)). lia.
+Qed.
+Theorem changing_one_moves_at_most_2_K u v : change_one u v -> length2 (difference u v) <= (2 * K) * (2 * K).
+Proof.
+intros (u' & P & H). assert (K0 := Z.square_nonneg K).
+rewrite (length2_ext _ (difference u' v)) by (intros j; left; unfold difference; now rewrite (sum_in_any_order _ _ j P)).
+destruct H as [w|a x y b]; [rewrite length2_of_zero; [nia|]; intros j; unfold difference; lia|].
+apply Z.le_trans with (2 * length2 (q x) + 2 * length2 (q y)).
+- apply length2_of_two. intros j. unfold difference. rewrite !sum_with. lia.
+- generalize (each_at_most x) (each_at_most y). nia.
+Qed.
 End Sum.

@@ -7,8 +7,9 @@ Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 
 (** A bound and an accuracy by the method's name are put together in oracle.ml; here are their parts. *)
 Extraction "definitions.ml"
-  anchored64 block64 lane64 sums64 sums32 b64_of_bits bits_of_b64 b32_of_bits bits_of_b32 anchor64
+  anchored64 block64 lane64 sums64 sums32 shift64 shift32 b64_of_bits bits_of_b64 b32_of_bits bits_of_b32 anchor64
   sumZ modular saturating split
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal
   iterated_error pairwise_error numpy_error kahan_error from_accuracy split_from_accuracy split_accuracy
-  toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy.
+  toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy
+  paper_step stepped_sensitivity stepped_accuracy.

@@ -11,7 +11,8 @@
     finite value, as TowardZero.v says, and need no check. *)
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary IEEE754.Bits.
-From Soundsum Require Import Relations Sums Accuracy Trees Iterated Pairwise NumpyPairwise Kahan TowardZero Binary64.
+From Soundsum Require Import Relations Sums Accuracy Trees Iterated Pairwise NumpyPairwise Kahan TowardZero Shifted
+  Binary64.
 Import ListNotations.
 Open Scope R_scope.
 Notation even := (fun x => negb (Z.even x)).
@@ -171,6 +172,9 @@ Rabs (computed prec emin even (real r)) <= (1 + w) * (INR (length (leaves r)) * 
 generalize (E s ltac:(lia) G) (E s' ltac:(lia) G'). lra.
 Qed.
 
+Lemma list_eq_nil {A} (l : list A) : l = [] \/ l <> [].
+Proof. destruct l; [now left|now right]. Qed.
+
 (** The sums. Starting from +0 adds nothing but a sign of zero. *)
 Definition zero : float := Binary.B754_zero prec emax false.
 Theorem iterated_does_not_overflow M l : 0 <= M -> Forall (record M) l ->
@@ -203,25 +207,25 @@ destruct (any_order_does_not_overflow M (in_order (leaf (plus zero x)) l)) as [A
     { induction m as [|y m IH]; intros t; [reflexivity|]. unfold in_order in *. cbn [map fold_left]. now rewrite IH. }
     rewrite G. simpl. now rewrite Z2.
 Qed.
-Theorem pairwise_does_not_overflow M l : 0 <= M -> l <> [] -> Forall (record M) l ->
+Theorem pairwise_does_not_overflow M l : 0 <= M -> Forall (record M) l ->
   INR (Nat.log2_up (length l)) * u < 1 ->
   INR (length l) * M + pairwise_accuracy prec (length l) M <= Omega ->
   finite (pairwise_sum float zero plus l) = true /\ B2R (pairwise_sum float zero plus l) = pairwise prec emin even (map
     B2R l).
 Proof.
-intros M0 Hl F Hu H. unfold pairwise. change 0 with (B2R zero). rewrite <- pairwise_map.
+intros M0 F Hu H. destruct (list_eq_nil l) as [->|Hl]; [split; reflexivity|]. unfold pairwise. change 0 with (B2R zero). rewrite <- pairwise_map.
 apply a_low_tree_does_not_overflow with M (Nat.log2_up (length l)); auto.
 - now rewrite pairwise_leaves.
 - apply pairwise_height.
 - now rewrite pairwise_leaves.
 Qed.
-Theorem numpy_does_not_overflow M l : 0 <= M -> l <> [] -> Forall (record M) l ->
+Theorem numpy_does_not_overflow M l : 0 <= M -> Forall (record M) l ->
   INR (safe_height (length l)) * u < 1 ->
   INR (length l) * M + tree_accuracy prec (safe_height (length l)) (length l) M <= Omega ->
   finite (numpy_sum float zero plus l) = true /\ B2R (numpy_sum float zero plus l) = numpy_pairwise prec emin even (map
     B2R l).
 Proof.
-intros M0 Hl F Hu H. unfold numpy_pairwise. change 0 with (B2R zero). rewrite <- numpy_tree_map.
+intros M0 F Hu H. destruct (list_eq_nil l) as [->|Hl]; [split; reflexivity|]. unfold numpy_pairwise. change 0 with (B2R zero). rewrite <- numpy_tree_map.
 assert (P := numpy_tree_leaves float zero l Hl).
 apply a_low_tree_does_not_overflow with M (safe_height (length l)); auto.
 - rewrite P. exact F.
@@ -231,7 +235,6 @@ Qed.
 
 (** Kahan's sum. *)
 Section Kahan.
-Hypothesis prec_4 : (4 <= prec)%Z.
 Definition minus : float -> float -> float := Binary.Bminus prec emax prec_pos prec_emax payload mode_NE.
 Lemma one_subtraction (x y : float) : finite x = true -> finite y = true -> Rabs (B2R x - B2R y) <= Omega ->
   finite (minus x y) = true /\ B2R (minus x y) = fl (B2R x - B2R y).
@@ -263,8 +266,8 @@ Theorem kahan_does_not_overflow M l : 0 <= M -> Forall (record M) l -> INR (leng
   finite (kahan_sum float zero plus minus l) = true /\
     B2R (kahan_sum float zero plus minus l) = kahan prec emin (map B2R l).
 Proof.
-intros M0 F Hu H. assert (u0 := u_pos prec). assert (E0 : (emin <= 0)%Z) by (unfold Prec_lt_emax in prec_emax; lia).
-assert (u1 : u <= / 16) by (unfold Trees.u; change (/ 16) with (bpow radix2 (-4)); apply bpow_le; lia).
+intros M0 F Hu H. assert (u0 := u_pos prec).
+assert (E0 : (emin <= 0)%Z) by (unfold Prec_gt_0 in prec_pos; unfold Prec_lt_emax in prec_emax; lia).
 enough (G : both_finite (fold_left (kahan_step float plus minus) l (zero, zero)) /\
   pair_of (fold_left (kahan_step float plus minus) l (zero, zero)) = fold_left (step prec emin) (map B2R l) (0, 0)).
 { destruct G as [[G1 _] G2]. split; [exact G1|]. unfold kahan_sum, kahan. now rewrite <- G2. }
@@ -284,7 +287,11 @@ assert (FR : Forall (fun y => format y /\ Rabs y <= M) (map B2R l)).
 apply one_kahan_step; auto.
 assert (FX := finite_format x). set (X := B2R x) in *.
 destruct (le_lt_dec 2 (length l)) as [h|h].
-- assert (P := good_prefix prec emin prec_4 E0 M (map B2R l) ltac:(now rewrite map_length) ltac:(rewrite map_length;
+- assert (prec_4 : (4 <= prec)%Z).
+  { destruct (Z_le_gt_dec 4 prec) as [g|g]; auto. exfalso.
+    assert (/ 8 <= u) by (change (/ 8) with (bpow radix2 (-3)); apply bpow_le; lia).
+    assert (2 <= n) by (apply (le_INR 2); lia). assert (2 * u <= n * u) by (apply Rmult_le_compat_r; lra). lra. }
+  assert (P := good_prefix prec emin prec_4 E0 M (map B2R l) ltac:(now rewrite map_length) ltac:(rewrite map_length;
   fold n; lra) FR).
   rewrite map_length in P. fold n in P. rewrite <- I2 in P. assert (N2 : 2 <= n) by (apply (le_INR 2); lia).
   destruct (step_room prec emin prec_4 M n _ _ _ X N2 ltac:(lra) P FX Bx) as (R1 & R2 & R3 & R4).
@@ -294,7 +301,8 @@ destruct (le_lt_dec 2 (length l)) as [h|h].
     repeat (rewrite Rminus_0_r || rewrite Rplus_0_l || rewrite (id X FX) || rewrite (Rminus_diag_eq X X eq_refl)).
       rewrite Rabs_R0.
     unfold n in *. simpl in H. repeat split; lra.
-  + assert (n = 1) by reflexivity. destruct (Forall_inv FR) as [F1 B1]. set (X1 := B2R x1) in *.
+  + assert (n = 1) by reflexivity. assert (u1 : u <= / 8) by (rewrite H0 in Hu; lra).
+    destruct (Forall_inv FR) as [F1 B1]. set (X1 := B2R x1) in *.
     assert (S1 : pair_of sc = (X1, 0)).
     { rewrite I2. cbn [map fold_left step]. fold X1.
       repeat (rewrite Rminus_0_r || rewrite Rplus_0_l || rewrite (id X1 F1) || rewrite (Rminus_diag_eq X1 X1 eq_refl)).
@@ -307,16 +315,29 @@ destruct (le_lt_dec 2 (length l)) as [h|h].
     assert (Be' : Rabs (t - (X1 + X)) <= u * (2 * M)) by (apply Rle_trans with (1 := Be), Rmult_le_compat_l; lra).
     assert (Ts : Rabs (t - X1) <= 2 * M).
     { replace (t - X1) with (X + (t - (X1 + X))) by ring. apply Rle_trans with (1 := Rabs_triang _ _).
-      assert (u * (2 * M) <= / 16 * (2 * M)) by (apply Rmult_le_compat_r; lra). lra. }
+      assert (u * (2 * M) <= / 8 * (2 * M)) by (apply Rmult_le_compat_r; lra). lra. }
     assert (De := add_u prec emin even t (- X1) Ft (generic_format_opp _ _ _ F1)). fold (t - X1) in De.
     set (z := fl (t - X1)) in *.
     assert (De' : Rabs (z - (t - X1)) <= u * (2 * M)) by (apply Rle_trans with (1 := De), Rmult_le_compat_l; lra).
     assert (Zy : Rabs (z - X) <= 2 * M).
     { replace (z - X) with ((z - (t - X1)) + (t - (X1 + X))) by ring. apply Rle_trans with (1 := Rabs_triang _ _).
-      assert (u * (2 * M) <= / 16 * (2 * M)) by (apply Rmult_le_compat_r; lra). lra. }
+      assert (u * (2 * M) <= / 8 * (2 * M)) by (apply Rmult_le_compat_r; lra). lra. }
     rewrite H0 in H. repeat split; lra.
 Qed.
 End Kahan.
+
+(** Shifted: if U - L, rounded, is finite, the subtraction of L from a record within [L, U] is the one of Shifted.v. *)
+Theorem shift_does_not_overflow (L U x : float) : finite L = true -> finite x = true ->
+  B2R L <= B2R x <= B2R U -> U' prec emin (B2R L) (B2R U) <= Omega ->
+  finite (minus x L) = true /\ B2R (minus x L) = moved prec emin float B2R (B2R L) x.
+Proof.
+intros FL Fx [Lx xU] H. generalize (Binary.Bminus_correct prec emax prec_pos prec_emax payload mode_NE x L Fx FL).
+change (round radix2 (SpecFloat.fexp prec emax) (round_mode mode_NE)) with fl.
+rewrite Rlt_bool_true; [intros (E & F & _); auto|].
+apply Rle_lt_trans with (2 := Omega_below). apply Rle_trans with (2 := H). unfold U'.
+rewrite Rabs_pos_eq; [apply round_le; auto with typeclass_instances; lra|].
+apply round_ge_generic; auto with typeclass_instances; [apply generic_format_0|lra].
+Qed.
 
 (** Rounded toward zero an overflowing sum stays at the largest finite value. *)
 Definition plus_down : float -> float -> float := Binary.Bplus prec emax prec_pos prec_emax payload mode_ZR.

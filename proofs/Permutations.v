@@ -220,5 +220,38 @@ Theorem permutation_symmetric f bound : sensitivity insert_delete f bound -> per
 Proof. intros S u v H. apply coupled_weaken with (2 := permuted_symmetric H). apply S. Qed.
 Theorem permutation_change_one f bound : sensitivity hamming f bound -> permuted_sensitivity change_one f bound.
 Proof. intros S u v H. apply coupled_weaken with (2 := permuted_change_one H). apply S. Qed.
+
+(** The same for a bound that holds for datasets of n records. *)
+Lemma coupled_of_draws (A : Type) (d d' : list A) (rel : A -> A -> Prop) : coupled d d' rel ->
+  coupled d d' (fun x y : A => In x d /\ In y d' /\ rel x y).
+Proof.
+assert (T : forall m (l : list A) x, In x (times m l) -> In x l).
+{ intros m l x; induction m as [|m IH]; simpl; [tauto|]. rewrite in_app_iff. tauto. }
+intros (m & m' & pairs & Hm & Hm' & P & P' & R). exists m, m', pairs. repeat split; auto.
+- apply (T m), (Permutation_in _ P), in_map, H.
+- apply (T m'), (Permutation_in _ P'), in_map, H.
+Qed.
+Theorem permutation_change_one_of_size n f bound :
+  (forall u v, length u = n -> hamming u v -> (Rabs (f u - f v) <= bound)%R) ->
+  forall u v, length u = n -> change_one u v ->
+  coupled (orders u) (orders v) (fun o o' => (Rabs (f o - f o') <= bound)%R).
+Proof.
+intros S u v E H. apply coupled_weaken with (2 := coupled_of_draws (permuted_change_one H)).
+intros o o' (I & _ & N). apply S; auto. now rewrite <- E, (Permutation_length (orders_permute _ _ I)).
+Qed.
+
+(** Truncation after a permutation, for both relations without order. *)
+Theorem truncation_symmetric n f bound :
+  (forall u v, length u <= n -> length v <= n -> insert_delete u v -> (Rabs (f u - f v) <= bound)%R) ->
+  (forall u v, length u = n -> length v = n -> change_one u v -> (Rabs (f u - f v) <= bound)%R) ->
+  permuted_sensitivity symmetric (fun u => f (firstn n u)) bound.
+Proof. intros I C. now apply permutation_symmetric, truncation. Qed.
+Theorem truncation_change_one n m f bound : m <= n ->
+  (forall u v, length u = m -> hamming u v -> (Rabs (f u - f v) <= bound)%R) ->
+  forall u v, length u = n -> change_one u v ->
+  coupled (orders u) (orders v) (fun o o' => (Rabs (f (firstn m o) - f (firstn m o')) <= bound)%R).
+Proof.
+intros L S. apply (permutation_change_one_of_size (fun u => f (firstn m u))). intros u v. now apply truncation_hamming.
+Qed.
 End Permutations.
 Arguments permuted_sensitivity {X}.

@@ -5,7 +5,8 @@ From Coq Require Import List Permutation ZArith QArith Qminmax Qabs Qround Qreal
 From Flocq Require Import Core.
 From Soundsum Require Import Relations Permutations Sums Wide Checked Modular Saturating Split Grid GridKernel OurGrid
   Accuracy Trees Iterated Pairwise NumpyPairwise Kahan TowardZero Shifted.
-From Soundsum Require Bounds.
+From Flocq Require IEEE754.Binary IEEE754.Bits.
+From Soundsum Require Binary64 Bounds.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -151,7 +152,12 @@ Definition promised (f : list R -> R) (known cut : Q -> Q) : Prop :=
   permuted_sensitivity symmetric (fun d => f (map c (firstn n d))) (Q2R (Bounds.from_accuracy false cut L U)) /\
   (Q2R L <= 0 <= Q2R U ->
      sensitivity insert_delete (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U)) /\
-     permuted_sensitivity symmetric (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U))).
+     permuted_sensitivity symmetric (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U))) /\
+  (* and how far it is from the sum of the records kept *)
+  (forall d, length d = n -> Rabs (f (map c d) - sum (map c d)) <= Q2R (known (Bounds.ideal false L U))) /\
+  (forall d, Rabs (f (map c (firstn n d)) - sum (map c (firstn n d))) <= Q2R (cut (Bounds.ideal false L U))) /\
+  (Q2R L <= 0 <= Q2R U -> forall d,
+     Rabs (split_sum f n X c d - split_sum sum n X c d) <= Q2R (Bounds.split_accuracy cut L U)).
 
 Lemma promise_from_accuracy f known cut a_known a_cut :
   (forall M, (0 <= Q2R M)%R -> Q2R (known M) = a_known (Q2R M)) -> (forall M, (0 <= Q2R M)%R ->
@@ -170,7 +176,10 @@ assert (C : sensitivity insert_delete (fun d => f (map c (firstn n d))) (Q2R (Bo
     (Rle_abs (Q2R U)). rewrite Rabs_Ropp, Z. intros.
     unfold Rmax. destruct Rle_dec; lra.
   - rewrite Q2R_plus, Q2R_mult, Q2R_2, Q2R_max, Q2R_minus, Ec by auto. lra. }
-split; [|split; [exact C|split; [now apply permutation_symmetric|]]].
+assert (R : forall d, records_up_to (fun x => format x) (magnitude (Q2R L) (Q2R U)) (map c d)).
+{ intros d. apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & _). split; auto.
+  apply magnitude_bound, c_within. }
+split; [|split; [exact C|split; [now apply permutation_symmetric|split; [|split; [|split]]]]].
 - intros d d' Hd H. unfold Bounds.from_accuracy. cbn [Bounds.ideal]. destruct (Bounds.is_zero (U - L)) eqn:Z.
   + apply Q2R_zero in Z. rewrite Q2R_minus in Z. rewrite Q2R_0.
     assert (E : forall e : list X, map c e = repeat (Q2R L) (length e)).
@@ -187,6 +196,27 @@ split; [|split; [exact C|split; [now apply permutation_symmetric|]]].
     by (rewrite Q2R_abs; apply Rabs_pos).
     apply from_accuracy_split with (fun x => format x); auto using generic_format_0. }
   split; [exact S|now apply permutation_symmetric].
+- intros d Hd. cbn [Bounds.ideal]. rewrite Ek, Q2R_magnitude by auto.
+  apply Ak; auto using magnitude_pos. now rewrite map_length.
+- intros d. cbn [Bounds.ideal]. rewrite Ec, Q2R_magnitude by auto.
+  apply Ac; auto using magnitude_pos. rewrite map_length, firstn_length. lia.
+- intros [L0 U0] d. unfold Bounds.split_accuracy, split_sum.
+  rewrite Q2R_plus, !Ec, !Q2R_abs by (rewrite Q2R_abs; apply Rabs_pos).
+  assert (K : forall (keep : X -> bool) b, 0 <= b -> (forall x, keep x = true -> Rabs (c x) <= b) ->
+    Rabs (f (map c (firstn n (filter keep d))) - sum (map c (firstn n (filter keep d)))) <= a_cut b).
+  { intros keep b b0 H. apply Ac; auto; [rewrite map_length, firstn_length; lia|].
+    apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & Hx). split; auto. apply H.
+    assert (I : In x (filter keep d)) by (rewrite <- (firstn_skipn n); apply in_or_app; now left).
+    now apply filter_In in I. }
+  assert (N := K (negative X c) (Rabs (Q2R L)) (Rabs_pos _)).
+  assert (P := K (fun x => negb (negative X c x)) (Rabs (Q2R U)) (Rabs_pos _)). cbv beta in P.
+  match type of N with _ -> Rabs (?p - ?q) <= _ => match type of P with _ -> Rabs (?r - ?t) <= _ =>
+    replace (p + r - (q + t)) with ((p - q) + (r - t)) by ring end end.
+  apply Rle_trans with (1 := Rabs_triang _ _). apply Rplus_le_compat.
+  + apply N. intros x. unfold negative. destruct Rlt_dec; [intros _|discriminate]. destruct (c_within x).
+    rewrite !Rabs_left1; lra.
+  + apply P. intros x. unfold negative. destruct Rlt_dec; [discriminate|intros _]. destruct (c_within x).
+    rewrite !Rabs_pos_eq; lra.
 Qed.
 Lemma at_from_up_to f a : accurate_up_to (fun x => format x) f a n -> accurate_at (fun x => format x) f a n.
 Proof. intros A M l M0 Hl. apply A; auto. lia. Qed.
@@ -397,6 +427,13 @@ destruct (Bounds.is_zero (U - L)) eqn:Z.
     (map c d) (map c d')
       (all_fit d) (all_fit d') Hm (map_hamming c H)). lra.
 Qed.
+(** Unordered, after a permutation. *)
+Theorem toward_zero_change_one_promise d d' : length d = n -> change_one d d' ->
+  coupled (orders d) (orders d') (fun o o' =>
+    Rabs (toward_zero o - toward_zero o') <= Q2R (Bounds.toward_zero_sensitivity true k n L U)).
+Proof.
+apply (permutation_change_one_of_size (fun e => toward_zero e)). intros e e'. now apply toward_zero_hamming_promise.
+Qed.
 End Floats.
 
 (** Shifted: the rounded spread is the code's, and the moved records are records within 0 and it,
@@ -437,6 +474,74 @@ rewrite E, Q2R_0. repeat split.
 - apply (moved_within (k + 1) eta X c (Q2R L) (Q2R U)); auto with typeclass_instances.
 - apply (moved_within (k + 1) eta X c (Q2R L) (Q2R U)); auto with typeclass_instances.
 - intros x. apply moved_is_a_float; auto with typeclass_instances.
+Qed.
+
+(** So the sums keep the inner method's bounds for 0 and U', and n L is added back exactly. *)
+Notation top := (Bounds.shifted_upper k eta L U).
+Notation shift := (moved (k + 1) eta X c (Q2R L)).
+Hypothesis L_format : format (Q2R L).
+Hypothesis c_format : forall x, format (c x).
+Variable n : nat.
+Definition shifted_promised (f : list R -> R) (known : Q -> Q) : Prop :=
+  (forall d d', length d = n -> change_one d d' ->
+     Rabs (f (map shift d) - f (map shift d')) <= Q2R (Bounds.from_accuracy true known 0 top)) /\
+  (forall d, length d = n -> Rabs (f (map shift d) + INR n * Q2R L - sum (map c d))
+     <= Q2R (Bounds.shifted_accuracy k n (known (Bounds.ideal false 0 top)) L U)).
+Lemma shift_costs d : length d = n ->
+  Rabs (sum (map shift d) + INR n * Q2R L - sum (map c d)) <= INR n * u (k + 1) * (Q2R U - Q2R L).
+Proof.
+intros Hd. rewrite <- (Rplus_0_l (INR n * u (k + 1) * _)).
+apply (shifted_is_accurate (k + 1) eta X c (Q2R L) (Q2R U) LU L_format c_within c_format sum (fun _ => 0)); auto.
+intros M l _ _ _. rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
+Qed.
+Lemma add_back a s e b q : Rabs (a - s) <= b -> Rabs (s + q - e) <= INR n * u (k + 1) * (Q2R U - Q2R L) ->
+  Rabs (a + q - e) <= b + INR n * u (k + 1) * (Q2R U - Q2R L).
+Proof.
+intros A B. replace (a + q - e) with ((a - s) + (s + q - e)) by ring. apply Rle_trans with (1 := Rabs_triang _ _). lra.
+Qed.
+Lemma Q2R_shifted_accuracy b : Q2R (Bounds.shifted_accuracy k n b L U) = Q2R b + INR n * u (k + 1) * (Q2R U - Q2R L).
+Proof. unfold Bounds.shifted_accuracy. now rewrite Q2R_plus, !Q2R_mult, Q2R_nat, u_is_u, Q2R_minus. Qed.
+Lemma shifted_from_promise f known cut : promised X shift 0 top n f known cut -> shifted_promised f known.
+Proof.
+intros (S & _ & _ & _ & A & _). split; [exact S|]. intros d Hd. rewrite Q2R_shifted_accuracy.
+exact (add_back _ _ _ _ _ (A d Hd) (shift_costs d Hd)).
+Qed.
+Theorem shifted_iterated_promise : shifted_promised (iterated (k + 1) eta (fun x => negb (Z.even x)))
+  (Bounds.iterated_error k n).
+Proof. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise with (1 := iterated_promise k eta
+k_pos X shift 0 top n P W F). Qed.
+Theorem shifted_pairwise_promise : INR (Nat.log2_up n) * u (k + 1) < 1 ->
+  shifted_promised (pairwise (k + 1) eta (fun x => negb (Z.even x))) (Bounds.pairwise_error k n).
+Proof. intros H. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise
+with (1 := pairwise_promise k eta k_pos X shift 0 top n P W F H). Qed.
+Theorem shifted_numpy_pairwise_promise : INR (safe_height n) * u (k + 1) < 1 ->
+  shifted_promised (numpy_pairwise (k + 1) eta (fun x => negb (Z.even x))) (Bounds.numpy_error true k n).
+Proof. intros H. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise
+with (1 := numpy_pairwise_promise k eta k_pos X shift 0 top n P W F H). Qed.
+Theorem shifted_kahan_promise : (eta <= 0)%Z -> (Z.of_nat n <= 2 ^ (k - 1))%Z ->
+  shifted_promised (kahan (k + 1) eta) (Bounds.kahan_error k n).
+Proof. intros E H. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise
+with (1 := kahan_promise k eta k_pos E X shift 0 top n P W F H). Qed.
+Theorem shifted_toward_zero_promise Omega : format Omega -> 0 <= Omega ->
+  (forall d d', length d = n -> hamming d d' ->
+     Rabs (total (k + 1) eta Omega (map shift d) - total (k + 1) eta Omega (map shift d'))
+       <= Q2R (Bounds.toward_zero_sensitivity true k n 0 top)) /\
+  (forall d d', length d = n -> change_one d d' -> coupled (orders d) (orders d') (fun o o' =>
+     Rabs (total (k + 1) eta Omega (map shift o) - total (k + 1) eta Omega (map shift o'))
+       <= Q2R (Bounds.toward_zero_sensitivity true k n 0 top))) /\
+  (forall d, length d = n -> INR n * magnitude (Q2R 0) (Q2R top) <= Omega ->
+     Rabs (total (k + 1) eta Omega (map shift d) + INR n * Q2R L - sum (map c d))
+       <= Q2R (Bounds.shifted_accuracy k n (Bounds.toward_zero_accuracy k n 0 top) L U)).
+Proof.
+intros FO PO. destruct shifted_promise as (E & P & W & F).
+assert (F0 : format (Q2R 0)) by (rewrite Q2R_0; apply generic_format_0).
+assert (Ft : format (Q2R top)) by (rewrite E; apply U'_format; auto with typeclass_instances).
+split; [|split].
+- intros d d'. now apply (toward_zero_hamming_promise k eta k_pos X shift 0 top n P W F).
+- intros d d'. now apply (toward_zero_change_one_promise k eta k_pos X shift 0 top n P W F).
+- intros d Hd H. rewrite Q2R_shifted_accuracy.
+  refine (add_back _ _ _ _ _ _ (shift_costs d Hd)).
+  apply (toward_zero_accuracy_promise k eta k_pos X shift 0 top n W F Omega FO PO d H). lia.
 Qed.
 End ShiftedPromise.
 
@@ -637,6 +742,80 @@ rewrite E. split; auto. unfold OurGrid.ideal in Hi. split; intros S d d' H; rewr
 - rewrite <- Hi. apply grid_symmetric; auto. lra.
 Qed.
 
+Theorem grid_accuracy_of_nothing randomised n : OurGrid.ideal RL RU sized = 0 ->
+  Q2R (Bounds.grid_accuracy randomised sized eta n L U) = 0 /\
+  (sized = true -> forall d, grid_sum RL RU 1 RL d = sum (map (clampR RL RU) d)) /\
+  (sized = false -> forall d, grid_sum RL RU 1 0 d = sum (map (clampR RL RU) d)).
+Proof.
+intros Hi. split.
+{ unfold Bounds.grid_accuracy. replace (Bounds.is_zero (Bounds.ideal sized L U)) with true; [apply Q2R_0|].
+  symmetry. apply Q2R_zero. now rewrite Q2R_ideal. }
+assert (G : RU = RL -> forall d, grid_sum RL RU 1 RL d = sum (map (clampR RL RU) d)).
+{ intros E. rewrite E. assert (C : forall x, clampR RL RL x = RL).
+  { intros x. unfold clampR, Rmax, Rmin. repeat destruct Rle_dec; lra. }
+  assert (Z0 : (RL - RL) / 1 = IZR 0) by (simpl; field).
+  assert (Q : forall x, q RL RL 1 RL x = 0%Z).
+  { intros x. unfold q, low, high, low0, high0. rewrite C, Z0, Zceil_IZR, Zfloor_IZR, (Zrnd_IZR ZnearestE 0).
+    destruct Z_le_gt_dec; [reflexivity|lia]. }
+  intros d. unfold grid_sum. replace (wide (q RL RL 1 RL) d) with 0%Z.
+  - induction d as [|x d IH]; [simpl; ring|]. cbn [map sum fold_right length]. fold (sum (map (clampR RL RL) d)).
+    rewrite <- IH, C, S_INR. ring.
+  - unfold wide. induction d as [|x d IH]; [reflexivity|]. cbn [map sumZ fold_right]. rewrite Q. unfold sumZ in IH.
+    lia. }
+split; intros S; unfold OurGrid.ideal in Hi; rewrite S in Hi.
+- apply G. lra.
+- assert (A := magnitude_bound RL RU RL). assert (B := magnitude_bound RL RU RU). unfold within in A, B.
+  rewrite Hi in A, B. assert (RL = 0 /\ RU = 0) as [E1 E2].
+  { generalize (A ltac:(lra)) (B ltac:(lra)). unfold Rabs. repeat destruct Rcase_abs; lra. }
+  intros d. rewrite <- (G ltac:(lra) d). now rewrite E1.
+Qed.
+
+(** The whole way from bit patterns to the bound: what the C++ expression makes of every record, NaN and infinities
+    included, added exactly and scaled back, moves by at most what the code claims. *)
+Notation J := (low RL RU D offset).
+Notation K := (high RL RU D offset).
+Notation double := Bits.binary64.
+Notation is z r := (Binary.is_finite 53 1024 z = true /\ Binary.B2R 53 1024 z = r).
+Definition kernel_sum (shift : Z) (base scale more low64 high64 : double) (d : list double) : R :=
+  D * IZR (wide (fun x => Binary64.block64 base scale more low64 high64 (J - shift) (K - shift) x + shift)%Z d)
+  + INR (length d) * offset.
+Theorem kernel_promise shift base scale more low64 high64 : 0 < OurGrid.ideal RL RU sized ->
+  Rabs RL < bpow radix2 1024 -> Rabs RU < bpow radix2 1024 -> (-1074 <= eta <= 0)%Z ->
+  GridKernel.base 53 (-1074) g (OurGrid.m RL RU sized eta) = offset + IZR shift * D ->
+  is base (GridKernel.base 53 (-1074) g (OurGrid.m RL RU sized eta)) ->
+  is scale (bpow radix2 (OurGrid.e1 RL RU sized eta)) -> is more (bpow radix2 (OurGrid.e2 RL RU sized eta)) ->
+  is low64 (GridKernel.anchor 53 + IZR (J - shift)) -> is high64 (GridKernel.anchor 53 + IZR (K - shift)) ->
+  (J < K)%Z -> (Z.abs (J - shift) <= 2 ^ 51)%Z /\ (Z.abs (K - shift) <= 2 ^ 51)%Z ->
+  (sized = true -> sensitivity change_one (kernel_sum shift base scale more low64 high64)
+    (Q2R (Bounds.grid_sensitivity sized eta L U))) /\
+  (sized = false -> sensitivity symmetric (kernel_sum shift base scale more low64 high64)
+    (Q2R (Bounds.grid_sensitivity sized eta L U))).
+Proof.
+intros Hi RL1 RU1 He Hs Hb Hsc Hm Hl Hh JK Hr. rewrite Q2R_grid_sensitivity by auto.
+assert (dp : 0 < D) by apply bpow_gt_0.
+set (q := fun x => (Binary64.block64 base scale more low64 high64 (J - shift) (K - shift) x + shift)%Z).
+assert (W : forall x, (J <= q x <= K)%Z).
+{ intros x. unfold q. rewrite (the_kernel_is_exact RL RU sized eta LU Hi RL1 RU1 He shift base scale more low64 high64 Hs
+  Hb Hsc Hm Hl Hh JK Hr).
+  destruct x as [s|[|]|s pl Hpl|s mx ex Hx]; cbn [OurGrid.q64]; try (apply q_within); lia. }
+assert (S : forall d d', length d = length d' \/ offset = 0 ->
+  Rabs (kernel_sum shift base scale more low64 high64 d - kernel_sum shift base scale more low64 high64 d')
+    = D * IZR (Z.abs (wide q d - wide q d'))).
+{ intros d d' H. unfold kernel_sum. fold q. rewrite abs_IZR, minus_IZR.
+  match goal with |- Rabs ?x = _ => replace x with (D * (IZR (wide q d) - IZR (wide q d'))) end.
+  - rewrite Rabs_mult, (Rabs_pos_eq D) by lra. reflexivity.
+  - destruct H as [->| ->]; ring. }
+split; intros Z d d' H; rewrite S.
+- assert (E : OurGrid.grid_sensitivity RL RU sized eta = (K - J)%Z) by (unfold OurGrid.grid_sensitivity; now rewrite Z).
+  rewrite E. apply Rmult_le_compat_l; [lra|]. apply IZR_le. apply wide_change_one; auto. lia.
+- left. apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|].
+  now rewrite (Permutation_length P), (Permutation_length Q).
+- assert (E : OurGrid.grid_sensitivity RL RU sized eta = magnitudeZ J K) by (unfold OurGrid.grid_sensitivity;
+  now rewrite Z).
+  rewrite E. apply Rmult_le_compat_l; [lra|]. apply IZR_le. now apply wide_symmetric.
+- right. unfold OurGrid.m. rewrite Z. ring.
+Qed.
+
 Theorem grid_accuracy_promise n d : 0 < OurGrid.ideal RL RU sized -> length d = n ->
   Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy false sized eta n L U).
 Proof.
@@ -658,3 +837,108 @@ rewrite our_grid_is_our_grid by auto. unfold randomised_error.
 rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2. reflexivity.
 Qed.
 End OurGrid.
+
+(** A grid with any step. *)
+Section AnyStep.
+Variables (L U D : Q) (sized : bool).
+Hypothesis LU : Q2R L <= Q2R U.
+Hypothesis D_pos : 0 < Q2R D.
+Notation RL := (Q2R L).
+Notation RU := (Q2R U).
+Notation RD := (Q2R D).
+Notation offset := (Q2R (Bounds.stepped_offset sized L U)).
+Lemma inward_is o : Bounds.inward L U D o = (low RL RU RD (Q2R o), high RL RU RD (Q2R o)).
+Proof.
+assert (D0 : ~ D == 0) by (intros E; apply Qeq_eqR in E; rewrite Q2R_0 in E; lra).
+unfold Bounds.inward, low, high, nearer, low0, high0.
+rewrite ceiling_is_ceiling, floor_is_floor, !(Q2R_div _ _ D0), !Q2R_minus.
+set (l := Zceil _). set (h := Zfloor _).
+destruct (Z.leb_spec l h), (Z.leb_spec (Z.abs l) (Z.abs h)); repeat destruct Z_le_gt_dec; try lia; reflexivity.
+Qed.
+Theorem stepped_promise :
+  (sized = true ->
+   sensitivity change_one (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U))) /\
+  (sized = false ->
+   sensitivity symmetric (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U))) /\
+  (forall d, Rabs (grid_sum RL RU RD offset d - sum (map (clampR RL RU) d))
+    <= Q2R (Bounds.stepped_accuracy false sized D (length d) L U)) /\
+  (forall d, Rabs (randomised_sum RL RU RD offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
+    <= Q2R (Bounds.stepped_accuracy true sized D (length d) L U)).
+Proof.
+unfold Bounds.stepped_sensitivity, Bounds.stepped_accuracy. rewrite inward_is. split; [|split; [|split]].
+- intros S d d' H. rewrite Q2R_mult, Q2R_Z, grid_diff; auto.
+  + apply Rmult_le_compat_l; [lra|]. apply IZR_le.
+    destruct sized; [|discriminate]. apply wide_change_one; auto using low_high, q_within.
+  + left. apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|].
+    now rewrite (Permutation_length P), (Permutation_length Q).
+- intros S d d' H. rewrite Q2R_mult, Q2R_Z, grid_diff; auto.
+  + apply Rmult_le_compat_l; [lra|]. apply IZR_le.
+    destruct sized; [discriminate|]. apply wide_symmetric; auto using q_within.
+  + right. unfold Bounds.stepped_offset. rewrite S. apply Q2R_0.
+- intros d. apply Rle_trans with (1 := grid_accuracy RL RU RD offset LU D_pos d). right. unfold record_error.
+  rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z.
+  rewrite Q2R_div, Q2R_2 by discriminate. reflexivity.
+- intros d. apply Rle_trans with (1 := randomised_accuracy RL RU RD offset LU D_pos d). right. unfold randomised_error.
+  rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z. reflexivity.
+Qed.
+
+(** Integers are no larger than W / D, if no record is further than W from the offset. *)
+Lemma integers_at_most W o x : - W <= RL - o -> RU - o <= W -> Rabs (IZR (q RL RU RD o x)) * RD <= W.
+Proof.
+intros A B. assert (Q := q_within RL RU RD o x).
+generalize (low0_ge RL RD o D_pos) (high0_le RU RD o D_pos) (low0_lt RL RD o D_pos) (high0_gt RU RD o D_pos).
+revert Q. unfold low, high. destruct Z_le_gt_dec as [h|h]; intros [Q1 Q2] H1 H2 H3 H4.
+- apply IZR_le in Q1, Q2.
+  apply (Rmult_le_compat_r RD) in Q1; [|lra]. apply (Rmult_le_compat_r RD) in Q2; [|lra].
+  unfold Rabs. destruct Rcase_abs; lra.
+- set (l := low0 RL RD o) in *. set (t := high0 RU RD o) in *.
+  assert (E : l = (t + 1)%Z).
+  { assert (l < t + 2)%Z; [|lia]. apply lt_IZR. rewrite plus_IZR. apply Rmult_lt_reg_r with RD; lra. }
+  assert (F : q RL RU RD o x = nearer l t) by lia. rewrite F. unfold nearer.
+  destruct Z_le_gt_dec as [g|g].
+  + assert (l <= 0)%Z by lia. rewrite Rabs_left1 by (now apply IZR_le). lra.
+  + assert (0 <= t)%Z by lia. rewrite Rabs_pos_eq by (now apply IZR_le). lra.
+Qed.
+(** The paper's step: n integers add up to 2^(bits - 2) - n at most. *)
+Theorem paper_step_leaves_room bits n : D = Bounds.paper_step sized bits n L U ->
+  (0 < n)%nat -> INR n < bpow radix2 (bits - 2) -> 0 < Q2R (Bounds.ideal sized L U) ->
+  forall d, (length d <= n)%nat ->
+  Rabs (IZR (wide (q RL RU RD offset) d)) <= bpow radix2 (bits - 2) - INR n.
+Proof.
+intros ED n0 Hn Hlu d Hd. set (b := bpow radix2 (bits - 2)) in *. apply lt_INR in n0. simpl in n0.
+set (W := if sized then RU - RL else Rmax (RU - RL) (magnitude RL RU)).
+assert (W0 : 0 < W).
+{ revert Hlu. unfold W, Bounds.ideal. destruct sized; [rewrite Q2R_minus|rewrite Q2R_magnitude]; intros; [lra|].
+  generalize (Rmax_r (RU - RL) (magnitude RL RU)). lra. }
+assert (EW : RD = W * INR n / (b - INR n)).
+{ assert (ne : ~ Bounds.pow2 (bits - 2) - Bounds.nat_Q n == 0).
+  { intros E. apply Qeq_eqR in E. rewrite Q2R_minus, Q2R_pow2, Q2R_nat, Q2R_0 in E. fold b in E. lra. }
+  assert (E : Q2R ((if sized then U - L else Qmax (U - L) (Bounds.magnitude L U)) * Bounds.nat_Q n /
+    (Bounds.pow2 (bits - 2) - Bounds.nat_Q n)) = W * INR n / (b - INR n)).
+  { rewrite (Q2R_div _ _ ne), Q2R_mult, Q2R_nat, Q2R_minus, Q2R_pow2, Q2R_nat. unfold W.
+    destruct sized; [now rewrite Q2R_minus|now rewrite Q2R_max, Q2R_minus, Q2R_magnitude]. }
+  rewrite ED. unfold Bounds.paper_step. destruct (Bounds.is_zero _) eqn:Z; [|exact E].
+  apply Q2R_zero in Z. rewrite E in Z. exfalso. assert (0 < W * INR n / (b - INR n)); [|lra].
+  apply Rdiv_lt_0_compat; nra. }
+assert (R : - W <= RL - offset /\ RU - offset <= W).
+{ revert Hlu. unfold W, Bounds.stepped_offset, Bounds.ideal. destruct sized; intros Hlu.
+  - rewrite Q2R_minus in Hlu. destruct (Qle_bool (Qabs L) (Qabs U)) eqn:C.
+    + apply Q2R_le in C. rewrite !Q2R_abs in C. rewrite Q2R_max, Q2R_0. revert C.
+      unfold Rabs, Rmax. repeat destruct Rcase_abs; destruct Rle_dec; lra.
+    + rewrite Q2R_min, Q2R_0. assert (C' : Rabs RU < Rabs RL).
+      { apply Rnot_le_lt. intros C'. rewrite <- !Q2R_abs in C'. apply Q2R_le in C'. congruence. }
+      revert C'. unfold Rabs, Rmin. repeat destruct Rcase_abs; destruct Rle_dec; lra.
+  - rewrite Q2R_0. generalize (Rmax_r (RU - RL) (magnitude RL RU)) (Rmax_l (Rabs RL) (Rabs RU)) (Rmax_r (Rabs RL) (Rabs
+    RU)) (Rle_abs RU) (Rle_abs (- RL)). rewrite Rabs_Ropp. unfold magnitude. lra. }
+assert (B : forall x, Rabs (IZR (q RL RU RD offset x)) <= (b - INR n) / INR n).
+{ intros x. apply Rmult_le_reg_r with RD; auto. apply Rle_trans with W; [now apply integers_at_most|].
+  right. rewrite EW. field. lra. }
+assert (S : Rabs (IZR (wide (q RL RU RD offset) d)) <= INR (length d) * ((b - INR n) / INR n)).
+{ clear Hd. unfold wide. induction d as [|x d IH]; [simpl; rewrite Rabs_R0; lra|].
+  cbn [map sumZ fold_right length]. rewrite plus_IZR, S_INR. apply Rle_trans with (1 := Rabs_triang _ _).
+  unfold sumZ in IH. generalize (B x). lra. }
+apply Rle_trans with (1 := S). apply le_INR in Hd.
+assert (P : 0 <= (b - INR n) / INR n) by (apply Rlt_le, Rdiv_lt_0_compat; lra).
+apply Rle_trans with (INR n * ((b - INR n) / INR n)); [now apply Rmult_le_compat_r|]. right. field. lra.
+Qed.
+End AnyStep.

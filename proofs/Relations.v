@@ -149,6 +149,17 @@ intros u v H; destruct H as [u|a z b|a z b].
 - rewrite Rabs_minus_sym; apply K.
 Qed.
 
+(** Where n is public, records may be cut to m of them: what is kept stands at the same places. *)
+Lemma firstn_hamming m u v : hamming u v -> hamming (firstn m u) (firstn m v).
+Proof.
+intros H; destruct H as [u|a x y b]; [constructor|]. rewrite !firstn_app.
+destruct (m - length a) as [|i]; simpl; [rewrite !app_nil_r; constructor|apply ham_change].
+Qed.
+Theorem truncation_hamming n m f bound : m <= n ->
+  (forall u v, length u = m -> hamming u v -> (Rabs (f u - f v) <= bound)%R) ->
+  forall u v, length u = n -> hamming u v -> (Rabs (f (firstn m u) - f (firstn m v)) <= bound)%R.
+Proof. intros L S u v E H. apply S; [rewrite firstn_length; lia|now apply firstn_hamming]. Qed.
+
 (** Splitting: one record is in one part, so the sum of a function of each part moves by the larger of their bounds. *)
 Theorem splitting (keep : X -> bool) g h bg bh : sensitivity insert_delete g bg -> sensitivity insert_delete h bh ->
   sensitivity insert_delete (fun u => (g (filter keep u) + h (filter (fun x => negb (keep x)) u))%R) (Rmax bg bh).
@@ -166,6 +177,30 @@ intros u v H; destruct H as [u|a z b|a z b].
   apply Rle_trans with (2 := Hg [] [] (id_same [])), Rabs_pos.
 - apply K.
 - rewrite Rabs_minus_sym. apply K.
+Qed.
+(** A changed record may go over from one part to the other, which takes it out of the one and puts it into the other. *)
+Theorem splitting_hamming (keep : X -> bool) g h bg bh ig ih : sensitivity hamming g bg -> sensitivity hamming h bh ->
+  sensitivity insert_delete g ig -> sensitivity insert_delete h ih ->
+  sensitivity hamming (fun u => (g (filter keep u) + h (filter (fun x => negb (keep x)) u))%R)
+    (Rmax (Rmax bg bh) (ig + ih)).
+Proof.
+intros Hg Hh Ig Ih u v H.
+assert (A := Rmax_l bg bh). assert (B := Rmax_r bg bh). assert (C := Rmax_l (Rmax bg bh) (ig + ih)).
+assert (D := Rmax_r (Rmax bg bh) (ig + ih)).
+destruct H as [u|a x y b].
+- generalize (Hg [] [] (ham_same [])). rewrite !Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
+- rewrite !filter_app. simpl. destruct (keep x), (keep y); simpl;
+  match goal with |- (Rabs (?p + ?r - (?p' + ?r')) <= _)%R =>
+    replace (p + r - (p' + r'))%R with ((p - p') + (r - r'))%R by ring;
+    apply Rle_trans with (1 := Rabs_triang (p - p') (r - r')) end.
+  + rewrite (Rminus_diag_eq (h _)), Rabs_R0 by reflexivity.
+    generalize (Hg _ _ (ham_change (filter keep a) x y (filter keep b))). lra.
+  + generalize (Ig _ _ (id_delete (filter keep a) x (filter keep b)))
+      (Ih _ _ (id_insert (filter (fun z => negb (keep z)) a) y (filter (fun z => negb (keep z)) b))). lra.
+  + generalize (Ig _ _ (id_insert (filter keep a) y (filter keep b)))
+      (Ih _ _ (id_delete (filter (fun z => negb (keep z)) a) x (filter (fun z => negb (keep z)) b))). lra.
+  + rewrite (Rminus_diag_eq (g _)), Rabs_R0 by reflexivity.
+    generalize (Hh _ _ (ham_change (filter (fun z => negb (keep z)) a) x y (filter (fun z => negb (keep z)) b))). lra.
 Qed.
 End Relations.
 Arguments insert_delete {X}.

@@ -203,18 +203,19 @@ Proof. intros H. apply (groups_change_one X G same cells cells_once cell (fun _ 
 lia) u w H). Qed.
 End Histogram.
 
-(** Persons by group: a record is a person's rows. Which groups are kept looks at that person alone, and keeps few. *)
+(** Persons by group: a record is a person's rows. Which groups are kept looks at that person alone, and keeps few; so
+    does the total of a group's rows, whatever it is, which is clamped last. *)
 Section PersonsByGroup.
 Open Scope Z_scope.
 Variables (X G : Type) (same : forall a b : G, {a = b} + {a <> b}) (listed : list G).
 Hypothesis listed_once : NoDup listed.
-Variables (key : X -> G) (v : X -> Z) (J K r : Z) (groups : nat).
+Variables (total : list X -> G -> Z) (J K r : Z) (groups : nat).
 Hypothesis JK : J <= K.
 Hypothesis r_pos : 0 <= r.
 Variable kept : list X -> list G.
 Hypothesis few_kept : forall rows, (length (kept rows) <= groups)%nat.
 Definition part (g : G) (rows : list X) :=
-  if in_dec same g (kept rows) then clamp (r * Z.min J 0) (r * Z.max K 0) (entry X G same key v rows g) else 0.
+  if in_dec same g (kept rows) then clamp (r * Z.min J 0) (r * Z.max K 0) (total rows g) else 0.
 Definition part_sum (persons : list (list X)) (g : G) := wide (part g) persons.
 Notation d u w := (fun g => part_sum u g - part_sum w g).
 Notation M := (magnitudeZ J K).
@@ -224,8 +225,8 @@ Lemma parts_of_one (e : G -> Z) rows : (forall g, Z.abs (e g) = Z.abs (part g ro
 Proof.
 intros E. assert (M0 : 0 <= M) by (unfold magnitudeZ; lia).
 assert (B : forall g, Z.abs (part g rows) <= r * M).
-{ intros g. unfold part. destruct in_dec; [|nia]. generalize (clamp_within (r * Z.min J 0) (r * Z.max K 0) (entry X G
-  same key v rows g) ltac:(nia)). unfold magnitudeZ. nia. }
+{ intros g. unfold part. destruct in_dec; [|nia]. generalize (clamp_within (r * Z.min J 0) (r * Z.max K 0) (total rows
+  g) ltac:(nia)). unfold magnitudeZ. nia. }
 assert (N : forall a, 0 <= a -> sumZ (map (fun g => if in_dec same g (kept rows) then a else 0) listed) <= Z.of_nat
 groups * a).
 { intros a Ha. apply Z.le_trans with (Z.of_nat (length (filter (fun g => if in_dec same g (kept rows) then true else
@@ -255,3 +256,13 @@ apply symmetric_cases in H as [P|(z & [P|P])].
 - apply parts_of_one with z. intros g. rewrite (P0 u (z :: w) g P). unfold part_sum, wide. simpl. lia.
 Qed.
 End PersonsByGroup.
+
+(** In means and variances a person's m rows that add up to s count as r times their average if they are more than r. The
+    clamp then changes nothing. *)
+Definition average (r s m : Z) : Z := if (m <=? r)%Z then s else (r * s / m)%Z.
+Theorem average_within (J K r s m : Z) : (J <= K -> 0 <= r -> 0 <= m -> m * J <= s <= m * K ->
+  r * Z.min J 0 <= average r s m <= r * Z.max K 0)%Z.
+Proof.
+intros JK r0 m0 [A B]. unfold average. destruct (Z.leb_spec m r) as [h|h]; [split; nia|].
+split; [apply Z.div_le_lower_bound|apply Z.div_le_upper_bound]; nia.
+Qed.

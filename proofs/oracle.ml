@@ -47,12 +47,18 @@ let answer = function
     let zero = rational "0" and top = shifted_upper k (z eta) lower upper in
     let sensitivity, inner =
       if name = "toward_zero" then (toward_zero_sensitivity true k n zero top, toward_zero_accuracy k n zero top)
-      else let e = error name true k n in (from_accuracy true e zero top, e top) in
+      else let e = error name true k n in (from_accuracy true e zero top, e (ideal false zero top)) in
     show_rational sensitivity ^ " " ^ show_rational (shifted_accuracy k n inner lower upper)
   | ["grid"; randomised; sized; eta; n; lower; upper] ->
     let sized = truth sized and eta = z eta and lower = rational lower and upper = rational upper in
     show_rational (grid_sensitivity sized eta lower upper) ^ " "
     ^ show_rational (grid_accuracy (truth randomised) sized eta (int_of_string n) lower upper)
+  | ["stepped"; randomised; sized; step; n; lower; upper] ->
+    let sized = truth sized and step = rational step and lower = rational lower and upper = rational upper in
+    show_rational (stepped_sensitivity sized step lower upper) ^ " "
+    ^ show_rational (stepped_accuracy (truth randomised) sized step (int_of_string n) lower upper)
+  | ["paper_step"; sized; bits; n; lower; upper] ->
+    show_rational (paper_step (truth sized) (z bits) (int_of_string n) (rational lower) (rational upper))
   | ["grid_integers"; sized; eta; lower; upper] ->
     let g = our_grid (truth sized) (z eta) (rational lower) (rational upper) in
     String.concat " " (List.map show [g.grid_exponent; g.grid_offset; g.grid_low; g.grid_high])
@@ -66,6 +72,12 @@ let answer = function
   | "lane" :: anchors :: patterns -> show (lane64 (List.map z patterns) (z anchors))
   | "sums64" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (sums64 (List.map (fun s -> b64_of_bits (z s)) records)))
   | "sums32" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (sums32 (List.map (fun s -> b32_of_bits (z s)) records)))
+  | "shift64" :: records ->
+    let l = List.map (fun s -> b64_of_bits (z s)) records in
+    String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (shift64 (List.hd l) (List.tl l)))
+  | "shift32" :: records ->
+    let l = List.map (fun s -> b32_of_bits (z s)) records in
+    String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (shift32 (List.hd l) (List.tl l)))
   | "integers" :: lo :: hi :: records ->
     let lo = z lo and hi = z hi and l = List.map z records in
     String.concat " " (List.map show [sumZ l; modular lo hi l; saturating lo hi l; split lo hi l])

@@ -316,6 +316,7 @@ def test_what_a_plan_says_of_itself_in_json():
     assert iterated.ratio != 1
     assert (told["sensitivity"], told["ideal"]) == (str(iterated.sensitivity), str(iterated.ideal))
     assert told["ratio"] == str(iterated.ratio)
+    assert told["sensitivity_l2_squared"] == str(iterated.sensitivity**2)
     assert ss.plan(ss.Problem("float64", 0, 0)).to_json()["ratio"] == "1"
     refused = Scheme(ss.Problem("float64", -1, 1), Iterated()).to_json()
     assert refused["applies"] is False

@@ -230,6 +230,8 @@ NB_MODULE(_kernels, m) {
         const u128 bits = released([&] { return quad_sum(records, how, lower, upper, drop); });
         return std::pair(static_cast<std::uint64_t>(bits >> 64), static_cast<std::uint64_t>(bits));
     });
+#else
+    m.attr("quad_sum") = nb::none();
 #endif
     m.def("saturating_sum", [](const PyRecords& records, nb::int_ lower, nb::int_ upper, bool drop) {
         const i128 low = to_bound(records, lower), high = to_bound(records, upper);

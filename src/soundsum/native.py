@@ -3,7 +3,6 @@
 Arguments are not checked here: everybody but the rooms that do so goes through `soundsum.kernels`.
 """
 
-from soundsum import _kernels
 from soundsum._kernels import (
     SEED_SIZE,
     Environment,
@@ -29,6 +28,7 @@ from soundsum._kernels import (
     parse_floats,
     parse_integers,
     parse_moments,
+    quad_sum,
     saturating_sum,
     scan_rows,
     split_rows,
@@ -36,9 +36,6 @@ from soundsum._kernels import (
     wide_integers,
     wide_sum,
 )
-
-quad_sum = getattr(_kernels, "quad_sum", None)
-"""Where the compiler has binary128, as on Linux."""
 
 __all__ = [
     "SEED_SIZE",

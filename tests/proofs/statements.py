@@ -27,28 +27,39 @@ DEFINITIONS = [
         "Saturating": "sat saturating_from saturating",
         "Split": "ups downs split negative split_checked",
         "Accuracy": "records_up_to accurate_at accurate_up_to negative split_sum",
-        "Trees": "u tree leaves height computed evaluate in_order tree_accuracy",
+        "Trees": "u tree leaves height computed evaluate in_order map_tree tree_accuracy floats exact mags size",
         "Iterated": "iterated iterated_accuracy",
         "Pairwise": "halves pairwise_tree pairwise pairwise_accuracy",
         "NumpyPairwise": "sequence add_row add_rows join_eight block first_part numpy numpy_tree H_fuel numpy_height "
         "safe_height numpy_pairwise",
         "Kahan": "step kahan kahan_accuracy",
-        "TowardZero": "held half_from half ups downs total pw pwn",
+        "TowardZero": "record fit held half_from half ups downs parts total pw pwn",
         "Shifted": "U' moved",
         "Grid": "low0 high0 nearer low high clampR q grid_sum record_error rounded randomised_error randomised_sum",
-        "GridKernel": "base",
+        "GridKernel": "base anchor reach chain held_between kernel",
         "OurGrid": "ideal g m grid_sensitivity e1 e2 q64",
-        "Binary64": "clamp64 clamp64_from_above not_nan anchored64 block64 lane64 iterated_sum kahan_step kahan_sum "
-        "toward_zero_sum pairwise_sum numpy_sum",
-        "Overflow": "plus minus plus_down Omega record",
-        "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum",
+        "Binary64": "add sub mul less same zero one anchor64 missing clamp64 clamp64_from_above not_nan anchored64 "
+        "block64 lane64 iterated_sum kahan_step kahan_sum toward_zero_sum pairwise_sum numpy_sum iterated64 kahan64",
+        "Overflow": "plus minus plus_down Omega zero record",
+        "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum average",
         "Gradients": "squares shorten clip factor length2 clipped_sum difference",
         "Distances": "places counted d_Sym subsequence",
         "Attacks": "filled lower upper all_lower one_upper top_record f phases U2 x2 L2 in_turn pairs L U n",
-        "Promises": "promised",
+        "Examples": "L17 U17",
+        "Bounds": "nat_Q pow2 is_zero below floor_log2 power_below nearest nearest_float magnitude ideal "
+        "wide_sensitivity checked_sensitivity modular_sensitivity u iterated_error tree_error "
+        "pairwise_error numpy_error kahan_constant kahan_error from_accuracy split_from_accuracy "
+        "split_accuracy one_sign drift toward_zero_sensitivity toward_zero_accuracy shifted_upper "
+        "shifted_accuracy grid our_grid grid_sensitivity grid_accuracy paper_step "
+        "stepped_offset inward stepped_sensitivity stepped_accuracy",
+        "Promises": "promised shifted_promised kernel_sum",
     }.items()
     for name in names.split()
 ]
+
+PRINTED = re.compile(rf"\b((?:{'|'.join(sorted(file.stem for file in PROOFS.glob('*.v')))})\.[A-Za-z_]\w*'*)")
+TYPE = re.compile(r"^(?:Inductive|Record) .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+PART = re.compile(r"(?:^\s*|\| |[{;]\s*|:=\s+)([A-Za-z_]\w*'*)(?= :|\s*\{)", re.MULTILINE)
 
 HEADER = """From Coq Require Import List Permutation ZArith QArith Qreals Reals.
 From Flocq Require Import Core IEEE754.Binary IEEE754.Bits.
@@ -88,15 +99,30 @@ def statements() -> str:
     return "\n\n".join(coq(commands, DEFINITIONS + names)) + "\n"
 
 
+def untold(text: str) -> set[str]:
+    """Names of ours in the statements whose own definition is not among them: a change of it would not be seen."""
+    parts = {part for kind in TYPE.findall(text) for part in PART.findall(kind)}
+    names = set(PRINTED.findall(text)) - {*DEFINITIONS, *every_theorem()}
+    return {name for name in names if name.split(".")[1] not in parts}
+
+
 def axioms(groups: list[list[str]]) -> list[str]:
     """The axioms that the theorems of each group rest on together."""
     tuples = [f"Definition group_{i} := (@{', @'.join(names)}).\n" for i, names in enumerate(groups)]
     every = [name for names in groups for name in names]
     answers = coq([f"Print Assumptions group_{i}." for i in range(len(groups))], every, first="".join(tuples))
-    lists = [re.findall(r"^(\w+\.[\w.]+) ?:", re.sub(r"\n +", " ", answer), re.MULTILINE) for answer in answers]
-    for answer, found in zip(answers, lists, strict=True):
-        assert found or "Closed under the global context" in answer, answer
-    return [", ".join(sorted(found)) or "nothing" for found in lists]
+    return [", ".join(sorted(_axioms(answer))) or "nothing" for answer in answers]
+
+
+def _axioms(answer: str) -> list[str]:
+    """Each line of what Coq prints is an axiom and its type; anything else (a check switched off) is no answer."""
+    if answer == "Closed under the global context":
+        return []
+    first, *lines = re.sub(r"\n +", " ", answer).splitlines()
+    assert first == "Axioms:", answer
+    found = [re.match(r"([\w.]+) ?: ", line) for line in lines]
+    assert all(found), answer
+    return [match[1] for match in found if match]
 
 
 def every_theorem() -> list[str]:

@@ -1,5 +1,6 @@
 """What the methods claim is what Coq proves: `sensitivity` and `accuracy` equal the bounds of proofs/Bounds.v."""
 
+import itertools
 import random
 from fractions import Fraction
 
@@ -8,9 +9,11 @@ import pytest
 from soundsum.arithmetic.grids import power_of_two_grid
 from soundsum.arithmetic.numbers import FloatType, IntType, bfloat16, float16, float32, float64
 from soundsum.data.relations import Relation
-from soundsum.methods import METHODS
+from soundsum.methods import METHODS, Checked, Modular, Saturating, Split
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
+from soundsum.methods.kahan import Kahan
+from soundsum.methods.pairwise import Pairwise
 from soundsum.problem import Problem
 
 from .oracle import ask, words
@@ -95,12 +98,53 @@ def test_a_method_claims_what_is_proved(label):
             assert method.accuracy(problem) == accuracy[0], problem
 
 
-def test_a_wider_accumulator_is_the_same_theorem_with_its_own_k():
-    rng, method = random.Random(0), Iterated(accumulator=float64)
-    asked = [p for p, _ in zip(problems(Iterated(), rng), range(PROBLEMS), strict=False) if p.dtype.k < 52]
-    lines = (words("float", "iterated", p.relation.sized, 52, p.limit, p.lower, p.upper) for p in asked)
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("adder", [Iterated, Pairwise, Kahan])
+def test_a_wider_accumulator_is_the_same_theorem_with_its_own_k(adder, split):
+    rng, method = random.Random(adder.name), adder(accumulator=float64, split=split)
+    asked = [p for p, _ in zip(problems(method, rng), range(PROBLEMS), strict=False)]
+    assert len({(p.dtype, p.relation) for p in asked}) > (12 if split else 24)
+    kind = ("split", adder.name) if split else ("float", adder.name)
+    lines = (words(*kind, *(() if split else (p.relation.sized,)), 52, p.limit, p.lower, p.upper) for p in asked)
     for problem, answer in zip(asked, ask(lines), strict=True):
-        assert method.sensitivity(problem) == Fraction(answer.split()[0])
+        assert [method.sensitivity(problem), method.accuracy(problem)] == list(map(Fraction, answer.split())), problem
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "randomised"])
+def test_a_grid_with_another_step(rounding):
+    """A step of one's own, a part or a multiple of the range, and the paper's for accumulators of some bits."""
+    rng, drawn = random.Random(rounding), []
+    for problem in itertools.islice((p for p in problems(OnGrid(), rng) if p.ideal), PROBLEMS):
+        step = problem.ideal * Fraction(rng.randint(1, 99), rng.choice([1, 7, 10**6]))
+        given = OnGrid(step=step if rng.random() < 0.6 else "paper", rounding=rounding, bits=rng.choice([8, 32, 64]))
+        if not given.unmet(problem):
+            drawn.append((given, problem))
+    assert len(drawn) > PROBLEMS / 2
+    paper = [words("paper_step", p.relation.sized, m.bits, p.limit, p.lower, p.upper) for m, p in drawn]
+    steps = [Fraction(own) if m.step == "paper" else m.step for (m, _), own in zip(drawn, ask(paper), strict=True)]
+    assert steps == [method.grid(problem).step for method, problem in drawn]
+    lines = (
+        words("stepped", rounding == "randomised", p.relation.sized, step, p.limit, p.lower, p.upper)
+        for (_, p), step in zip(drawn, steps, strict=True)
+    )
+    for (method, problem), answer in zip(drawn, ask(lines), strict=True):
+        assert [method.sensitivity(problem), method.accuracy(problem)] == list(map(Fraction, answer.split())), problem
+
+
+@pytest.mark.parametrize("integers", [Saturating(), Modular(), Split(), Checked(), Split("checked")], ids=str)
+def test_a_grid_with_another_sum_of_integers(integers):
+    """The step times the bound of that sum for integers from J to K."""
+    rng, drawn = random.Random(integers.label), []
+    for problem in itertools.islice(problems(OnGrid(), rng), 8 * PROBLEMS):
+        method = OnGrid(
+            step=(problem.ideal or 1) / rng.choice([1, 3, 100]), integers=integers, bits=rng.choice([8, 32])
+        )
+        if not method.unmet(problem):
+            drawn.append((method, problem))
+    assert len(drawn) > PROBLEMS / 5
+    lines = (question(integers, method.integer_problem(problem)) for method, problem in drawn)
+    for (method, problem), answer in zip(drawn, ask(lines), strict=True):
+        assert method.sensitivity(problem) == method.grid(problem).step * Fraction(answer), problem
 
 
 def test_the_grid_is_the_grid():

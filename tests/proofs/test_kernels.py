@@ -16,6 +16,7 @@ from soundsum.arithmetic.numbers import IntType, float32, float64
 from soundsum.data.records import records
 from soundsum.kernels import float_sum, modular_sum, saturating_sum, split_saturating_sum, wide_sum
 from soundsum.kernels.arguments import raw_records
+from soundsum.kernels.preparation import shift_records
 
 from .oracle import ask, words
 
@@ -159,6 +160,38 @@ def test_the_ordered_sums(kind):
             assert same(kind, float(np.sum(array)), numpys), patterns
         if len(patterns) < 20:
             assert same(kind, numpy_pairwise(kind).sum([kind.from_bits(pattern) for pattern in patterns]), numpys)
+
+
+def wild_lists(kind, rng, lists=350, longest=350):
+    """Any bit patterns at all, NaN and infinities among them, and bounds to clamp them to."""
+    largest, every = kind.to_bits(kind.max), (1 << kind.bits) - 1
+    special = [0, 1, largest, largest + 1, largest + 2, every, 1 << (kind.bits - 1)]
+    for i in range(lists):
+        lower, upper = sorted(
+            kind.from_bits(rng.choice([0, kind.to_bits(Fraction(1)), rng.randint(0, largest)])) * rng.choice([1, -1])
+            for _ in range(2)
+        )
+        yield lower, upper, [rng.choice([*special, rng.randint(0, every)]) for _ in range(i % longest)]
+
+
+@pytest.mark.parametrize("kind", [float32, float64], ids=str)
+def test_clamped_and_shifted_records(kind):
+    """NaN counts as 0 and infinities clamp, like every record; then the sums, and the subtraction of `shifted`."""
+    unsigned = f"uint{kind.bits}"
+    lists = []
+    for lower, upper, patterns in wild_lists(kind, random.Random(f"wild {kind.name}")):
+        array = np.array(patterns, unsigned).view(kind.dtype)
+        clean = np.clip(np.where(np.isnan(array), 0, array), *(kind.dtype.type(float(b)) for b in (lower, upper)))
+        lists.append((lower, upper, array, clean.astype(kind.dtype).view(unsigned).tolist()))
+    assert sum(len(clean) for *_, clean in lists) > 60_000
+    sums = ask(words(f"sums{kind.bits}", *clean) for *_, clean in lists)
+    moved = ask(words(f"shift{kind.bits}", kind.to_bits(lower), *clean) for lower, *_, clean in lists)
+    for (lower, upper, array, _), sum_answer, moved_answer in zip(lists, sums, moved, strict=True):
+        for how, pattern in zip(("iterated", "kahan", "toward_zero", "pairwise"), sum_answer.split(), strict=False):
+            assert same(kind, float_sum(how, array, lower, upper), int(pattern)), (how, lower, upper, array.tolist())
+        expected = np.array(list(map(int, moved_answer.split())), unsigned).view(kind.dtype)
+        shifted = shift_records(records(array, kind), lower, upper)
+        assert np.array_equal(shifted.values, expected), (lower, upper, array.tolist())
 
 
 @pytest.mark.parametrize("kind", [IntType(bits, signed) for bits in (8, 32, 64) for signed in (True, False)], ids=str)

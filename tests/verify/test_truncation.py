@@ -7,7 +7,7 @@ import pytest
 
 from soundsum.arithmetic.numbers import FloatType, IntType
 from soundsum.data.relations import Relation
-from soundsum.methods import METHODS, Checked
+from soundsum.methods import METHODS
 from soundsum.problem import Problem
 from soundsum.verify import check, subject
 from soundsum.verify.cases import QUICK_SIZES, all_bounds
@@ -54,11 +54,21 @@ def test_a_cut_sum_needs_its_permutation(method):
     assert abs(example.left_sum - example.right_sum) == example.difference > example.claimed
 
 
-def test_a_checked_sum_needs_its_limit_to_be_kept():
-    """Without the cut, records beyond the limit are added too and the type overflows."""
-    weak = replace(subject(Checked()), steps=lambda problem: ("permute", "checked"))
-    found = check(weak, IntType(3), all_bounds(IntType(3), quick=True), QUICK_SIZES)
-    assert {r.relation for r in found if r.violations} == {Relation.SYMMETRIC, Relation.INSERT_DELETE}
+KEPT = [method for method in CUT if method.label != "split_checked"]
+"""Without the cut, split_checked is the split saturating sum, which has no limit to keep."""
+
+
+@pytest.mark.parametrize("method", KEPT, ids=lambda m: m.label)
+def test_a_cut_sum_needs_its_cut(method):
+    """Without it, records beyond the limit are added too: more roundings than are claimed, or an overflow."""
+    weak = replace(few_orders(method), steps=lambda problem: tuple(s for s in method.steps(problem) if s != "truncate"))
+    kind = kind_of(method)
+    found = [result for result in check(weak, kind, all_bounds(kind, quick=True), QUICK_SIZES) if result.violations]
+    assert {result.relation for result in found} == {Relation.SYMMETRIC, Relation.INSERT_DELETE}
+    for result in found:
+        example = result.counterexample
+        assert max(len(example.left), len(example.right)) > example.case.problem.max_size
+        assert abs(example.left_sum - example.right_sum) == example.difference > example.claimed
 
 
 @pytest.mark.parametrize("method", CUT, ids=lambda m: m.label)

@@ -11,7 +11,7 @@ from soundsum.arithmetic import models
 from soundsum.arithmetic.numbers import FloatType, IntType, float64, floor_log2, power_of_two
 from soundsum.cli import app, verifying
 from soundsum.data.relations import Relation
-from soundsum.methods import Checked, Iterated, Kahan, OnGrid, Saturating, Shifted, TowardZero
+from soundsum.methods import METHODS, Checked, Iterated, Kahan, OnGrid, Saturating, Shifted, TowardZero
 from soundsum.verify import Verification, check, subject, verify
 from soundsum.verify.results import ACCURACY
 from soundsum.verify.subjects import ToGrid
@@ -210,6 +210,20 @@ def test_a_halved_accuracy_is_caught():
     assert result.relation == ACCURACY
     example = result.counterexample
     assert abs(models.iterated(tiny).sum(example.left) - sum(example.left)) == example.difference > example.claimed
+
+
+@pytest.mark.parametrize("label", METHODS)
+def test_a_negative_claim_is_reported(label):
+    """As of a bound h u / (1 - h u) without its condition h u < 1: nothing is so close, not even the same records."""
+    honest = replace(subject(METHODS[label]), entries=1 << 10)
+    weak = replace(honest, claim=lambda problem: Fraction(-1), accuracy=lambda problem: None)
+    kind = int3 if honest.method.takes is IntType else tiny
+    found = check(weak, kind, [(0, kind.max), (-1, 1)], (0, 1, 2))
+    assert found
+    for result in found:
+        assert result.violations == result.cases
+        example = result.counterexample
+        assert (example.left, example.difference, example.claimed) == (example.right, 0, -1)
 
 
 def test_truncation_with_the_hamming_bound_in_place_of_change_one_is_caught():

@@ -184,8 +184,9 @@ class TreeForm(Form):
         if kind == "changed":
             yield from map(ChangedInTree(self.joins, columns).by_size, count())
         assert self.sequences is not None
+        looked_at = self.sequences.truncated if kind == "truncated" else self.sequences.inserted
         for n in range(self.sequences.most + 1):
-            yield self.sequences.truncated(columns, n)
+            yield looked_at(columns, n)
 
     def total(self, dataset: list[int]) -> int:
         tree = Tree(self.joins.shape, lambda left, right: self.joins.join[left, right])

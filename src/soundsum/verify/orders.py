@@ -113,8 +113,8 @@ class Sequences:
         high, low = sizes
         return self._ordered(columns, records[:high], max), self._ordered(columns, records[:low], min)
 
-    def truncated(self, columns: Ints, n: int) -> Found:
-        """An insertion into at most n - 1 records, or into n or more of which the first n are kept."""
+    def inserted(self, columns: Ints, n: int) -> Found:
+        """An insertion into at most n - 1 records."""
         best = Found(0, 0)
         for m in range(1, n + 1):
             longer, shorter = (_part(self.sums(size), columns) for size in (m, m - 1))
@@ -125,6 +125,11 @@ class Sequences:
                     kept = [int(columns[c]) for c in at]
                     best = Found(int(apart[at]), best.examined, partial(_drop, kept, i, []))
                 best = best._replace(examined=best.examined + apart.size)
+        return best
+
+    def truncated(self, columns: Ints, n: int) -> Found:
+        """An insertion into at most n - 1 records, or into n or more of which the first n are kept."""
+        best = self.inserted(columns, n)
         if n == 0:
             return best
         kept_sums = _part(self.sums(n), columns)  # [x1, ..., xn] against the same without x_i and with any y at the end

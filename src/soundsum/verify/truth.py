@@ -102,9 +102,12 @@ class Truth:
 
     def example(self, problem: Problem, n: int, found: Found, claimed: Fraction, meaning: str) -> Counterexample:
         """The two datasets, added once more by the model itself."""
-        assert found.trace is not None
-        origin = self.columns(problem)[1].origin
-        left, right = ([origin[column] for column in dataset] for dataset in found.trace())
+        inputs = self.columns(problem)[1]
+        if claimed < 0:  # even a dataset and itself are further apart
+            left = right = [inputs.records[0]] * n
+        else:
+            assert found.trace is not None
+            left, right = ([inputs.origin[column] for column in dataset] for dataset in found.trace())
         sums = self.subject.total(problem, left), self.subject.total(problem, right)
         difference = abs(sums[0] - sums[1])
         if (modulus := self.subject.modulus(problem)) is not None:
