@@ -63,6 +63,10 @@ def test_float_is_the_best_that_adds_floats_as_floats():
     others = [ss.plan(problem, name) for name in ("iterated", "pairwise", "numpy_pairwise", "kahan", "toward_zero")]
     assert chosen.sensitivity == min(p.sensitivity for p in others)
     assert chosen.method not in ("grid", "wide")
+    near = ss.Problem("float32", 1, 2, "change_one", size=1000)
+    adding = [p for p in ss.plans(near) if not p.unmet and p.adder.adds_floats]
+    assert ss.plan(near, "float").sensitivity == adding[0].sensitivity < adding[1].sensitivity
+    assert ss.plan(ss.Problem("float64", 0, 1, "insert_delete"), "float").method == "toward_zero"  # the only one
     with pytest.raises(ValueError, match="no method that adds floats as floats applies"):
         ss.plan(ss.Problem("int32", 0, 1), "float")
 
@@ -307,6 +311,11 @@ def test_the_least_epsilon_for_an_error(problem):
         unit = power / 2**21
         assert epsilon % unit == 0
         assert p.error(epsilon) <= error < p.error(epsilon - unit)
+
+
+def test_an_error_is_told_with_a_confidence_of_95_percent_unless_another_is_asked_for():
+    p = ss.plan(ss.Problem("float64", 0, 1000))
+    assert p.error(1) == p.error(1, 0.95) < p.error(1, 0.96)
 
 
 def test_what_a_plan_says_of_itself_in_json():

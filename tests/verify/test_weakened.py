@@ -248,3 +248,24 @@ def test_violations_are_printed_and_end_in_exit_code_1(monkeypatch):
     assert "VIOLATIONS" in shown.stdout
     assert "counterexample" in shown.stdout
     assert "adds to" in shown.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "label, condition",
+    [("shifted", "method"), ("shifted_kahan", "method"), ("iterated", "limit"), ("toward_zero", "limit")],
+)
+def test_a_method_that_applies_and_claims_nothing_is_reported(label, condition):
+    """As without its condition that U - L is finite, or that the number of records is known."""
+    honest = subject(METHODS[label])
+
+    def unmet(problem):
+        left_out = ("overflows",) if condition == "method" else ("needs a limit", "needs the public number")
+        return [reason for reason in honest.method.unmet(problem) if not any(text in reason for text in left_out)]
+
+    found = violated(check(replace(honest, unmet=unmet), tiny, [(tiny.min, tiny.max), (0, 1)], (1, 2)))
+    assert found
+    for result in found:
+        assert result.counterexample.claimed is None
+        assert "it is said to apply, and claims nothing" in str(result.counterexample)
+        assert result.to_json()["counterexample"]["claimed"] is None
+    assert all(result.violations < result.cases for result in found) or condition == "limit"

@@ -72,6 +72,13 @@ class Tally:
         if n < self.fewest or self.example is None or smallness(example) < smallness(self.example):
             self.fewest, self.example = n, example
 
+    def note_no_claim(self, case: Case, error: Exception) -> None:
+        self.cases += 1
+        self.violations += 1
+        if self.example is None:
+            why = f"{type(error).__name__}: {error}".removesuffix(": ")
+            self.example = Counterexample(case, (), (), 0, 0, 0, None, why)
+
     def result(self) -> Result:
         return Result(
             *(self.method, self.relation, self.dtype, self.cases, self.pairs, self.certified, self.violations),
@@ -96,23 +103,38 @@ def check_bounds(subject: Subject, bounds: Problem, sizes: Sequence[int], tallie
         for relation in (ordered, ordered.unordered):
             tally = tallies[relation]
             if problem := applicable(relation, None):
-                _compare_any_size(truth, problem, tally)
+                if _has_claim(subject.claim, problem, "any n", tally):
+                    _compare_any_size(truth, problem, tally)
                 continue
             settled = subject.settled(bounds.dtype) if relation.sized else None
             for n in sizes if settled is None else range(settled):
-                if problem := applicable(relation, n):
+                problem = applicable(relation, n)
+                if problem and _has_claim(subject.claim, problem, f"n = {n}", tally):
                     _compare_size(truth, problem, n, tally)
-            if settled is not None and (problem := applicable(relation, settled)):
+            problem = None if settled is None else applicable(relation, settled)
+            if problem and _has_claim(subject.claim, problem, f"n >= {settled}", tally):
                 _compare_any_size(truth, problem, tally)
     for n in sizes:
         seen = set()
         for ordered, truth in truths.items():
             problem = applicable(ordered, n)
-            claimed = None if problem is None else subject.accuracy(problem)
-            if problem is None or claimed is None or (subject.prepare(problem), claimed) in seen:
+            if problem is None or not _has_claim(subject.accuracy, problem, f"n = {n}", tallies[ACCURACY]):
+                continue
+            claimed = subject.accuracy(problem)
+            if claimed is None or (subject.prepare(problem), claimed) in seen:
                 continue
             seen.add((subject.prepare(problem), claimed))
             _compare_accuracy(truth, problem, n, claimed, tallies[ACCURACY])
+
+
+def _has_claim(claim: Callable[[Problem], object], problem: Problem, sizes: str, tally: Tally) -> bool:
+    """Whether there is anything to compare; where a method applies and its claim raises, that is a violation."""
+    try:
+        claim(problem)
+    except Exception as error:
+        tally.note_no_claim(Case(problem, sizes), error)
+        return False
+    return True
 
 
 def _applicable(subject: Subject, bounds: Problem, relation: Relation, n: int | None) -> Problem | None:

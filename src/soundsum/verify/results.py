@@ -33,7 +33,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Two datasets a person can add by hand (for accuracy: one, with its exact sum on the right)."""
+    """Two datasets a person can add by hand (for accuracy: one, with its exact sum on the right).
+
+    Where a method claims nothing, though it says that it applies, there are none, and `meaning` says why.
+    """
 
     case: Case
     left: tuple[Value, ...]
@@ -41,13 +44,15 @@ class Counterexample:
     left_sum: Value
     right_sum: Value
     difference: Value
-    claimed: Fraction
+    claimed: Fraction | None
     meaning: str = "neighbours"
 
     def __str__(self) -> str:
         def dataset(values: tuple[Value, ...]) -> str:
             return f"[{', '.join(map(str, values))}]"
 
+        if self.claimed is None:
+            return f"{self.case}: it is said to apply, and claims nothing ({self.meaning})"
         exact = "its exact sum is" if self.meaning == ACCURACY else f"{dataset(self.right)} adds to"
         return (
             f"{self.case} ({self.meaning}): {dataset(self.left)} adds to {self.left_sum}, "
@@ -63,7 +68,7 @@ class Counterexample:
             "left_sum": str(self.left_sum),
             "right_sum": str(self.right_sum),
             "difference": str(self.difference),
-            "claimed": str(self.claimed),
+            "claimed": None if self.claimed is None else str(self.claimed),
         }
 
 
