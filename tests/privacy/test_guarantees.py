@@ -96,3 +96,19 @@ def test_how_far_one_unit_can_move_a_vector_of_sums(low, high):
 def test_numpy_s_integers_become_python_s():
     unit = Unit(groups=np.int64(3), max_rows=np.int8(2))
     assert (type(unit.groups), type(unit.max_rows)) == (int, int)
+
+
+LITTLE = Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize(
+    "epsilon, remark",
+    [(1000, " (no privacy"), (999, ""), (LITTLE, ""), (LITTLE * Fraction(99, 100), " (nothing but noise)")],
+)
+def test_what_is_said_of_a_promise_that_nobody_can_have_meant(epsilon, remark):
+    """A rho is about half of an epsilon squared."""
+    rho = Fraction(epsilon) ** 2 / 2
+    for promise in (guarantee(epsilon), guarantee(rho=rho, noise="gaussian")):
+        said = str(promise)
+        assert remark in said
+        assert ("(" in said) == bool(remark)
