@@ -51,6 +51,12 @@ def test_a_modular_sum_is_read_in_its_type(bits, signed):
     assert wide.estimator(wide.noises(guarantee(1)), None).wraps is None
 
 
+@pytest.mark.parametrize("worth", [Fraction(0), Fraction(-1, 100), -WORTH / 100])
+def test_a_digit_is_worth_more_than_nothing(worth):
+    with pytest.raises(ValueError, match="only a decimal's last digit"):
+        claim(Problem("int8", 0, 4), worth=worth)
+
+
 @pytest.mark.parametrize("worth", [Fraction(1), WORTH, Fraction(10)])
 def test_a_sum_is_read_in_what_its_records_are_worth(worth):
     found = claim(Problem("int8", 0, 4), worth=worth)
