@@ -12,7 +12,7 @@ from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Sum
 from soundsum.statistics.statistic import Statistic
-from soundsum.statistics.task import describe_task
+from soundsum.statistics.task import Task, describe_task
 
 WORTH = Fraction(1, 100)
 
@@ -68,6 +68,7 @@ def test_a_public_number_of_records_is_said_unless_it_is_to_be_left_out():
     sized = claim(Problem("float64", 0, 1, "change_one", size=1234))
     said = [describe_task(sized, "x", "data", None, None, "zero", unsized=unsized) for unsized in (False, True)]
     assert ["1,234 rows" in text for text in said] == [True, False]
+    assert describe_task(sized, "x", "data", None, None, "zero") == said[0]
     limited = claim(Problem("float64", 0, 1, max_size=1234))
     assert "at most 1,234 rows" in describe_task(limited, "x", "data", None, None, "zero")
 
@@ -79,6 +80,11 @@ def test_a_number_of_records_is_whole_also_where_an_equal_one_was_just_planned_f
     for wrong in (True, 1.0):
         with pytest.raises(ValueError, match=f"{option}={wrong}"):
             ss.sum(data, 0, 1, 1, relation=relation, **{option: wrong})
+
+
+def test_what_a_task_is_unless_it_says_otherwise():
+    task = Task(Sum("x", 0, 1), claim(Problem("float64", 0, 1)))
+    assert (task.missing, task.weight) == ("zero", 1)
 
 
 def test_what_a_statistic_does_unless_it_says_otherwise():
