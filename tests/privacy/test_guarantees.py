@@ -112,3 +112,15 @@ def test_what_is_said_of_a_promise_that_nobody_can_have_meant(epsilon, remark):
         said = str(promise)
         assert remark in said
         assert ("(" in said) == bool(remark)
+
+
+def test_an_amount_of_10_to_the_30_is_the_largest():
+    assert Cost(epsilon=10**30).epsilon == 10**30
+    with pytest.raises(ValueError, match="promises nothing"):
+        Cost(epsilon=10**30 + 1)
+
+
+def test_an_amount_of_more_than_1024_bits_is_rounded_up():
+    for kept in (Fraction(1, 2**1023), Fraction(1, 2**1024 - 1)):
+        assert Cost(epsilon=kept).epsilon == kept
+    assert Cost(epsilon=Fraction(1, 2**1024 + 1)).epsilon == Fraction(1, 2**1024)

@@ -7,12 +7,13 @@ import pytest
 
 import soundsum as ss
 from soundsum.arithmetic.numbers import IntType
+from soundsum.data.rows import Rows
 from soundsum.privacy.guarantee import guarantee
 from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Sum
 from soundsum.statistics.statistic import Statistic
-from soundsum.statistics.task import Task, describe_task
+from soundsum.statistics.task import Task, describe, describe_task
 
 WORTH = Fraction(1, 100)
 
@@ -80,6 +81,15 @@ def test_a_number_of_records_is_whole_also_where_an_equal_one_was_just_planned_f
     for wrong in (True, 1.0):
         with pytest.raises(ValueError, match=f"{option}={wrong}"):
             ss.sum(data, 0, 1, 1, relation=relation, **{option: wrong})
+
+
+@pytest.mark.parametrize("weights, shares", [((1, 1), (None, None)), ((1, 3), (Fraction(1, 4), Fraction(3, 4)))])
+def test_shares_of_the_cost_are_said_where_they_differ(weights, shares):
+    planned = claim(Problem("float64", 0, 1))
+    tasks = [Task(Sum(name, 0, 1), planned, weight=Fraction(w)) for name, w in zip("xy", weights, strict=True)]
+    told = describe(tasks, Rows(), ["one", "two"])
+    assert [(said[1], *said[-2:]) for said in told] == [("x", shares[0], "one"), ("y", shares[1], "two")]
+    assert describe(tasks[:1], Rows(), ["one"])[0][-2:] == (None, "one")
 
 
 def test_what_a_task_is_unless_it_says_otherwise():
