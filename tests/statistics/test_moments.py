@@ -63,6 +63,11 @@ def test_without_noise_the_statistic_is_read_exactly(kind, truth, power, records
     assert estimate.exact(tuple(map(int, sums))) == truth(records) * WORTH**power
 
 
+@pytest.mark.parametrize("kind, steps", [(Mean, 2**50), (Variance, 2**28)])
+def test_the_grid_of_a_variance_is_coarse_enough_for_squares(kind, steps):
+    assert Claim(kind, plan(Problem("float64", 0, 1))).record_steps.width == steps
+
+
 def test_bounds_are_in_units_of_the_last_digit():
     for kind in (Sum, Mean):
         assert claim(kind).given_bounds == claim(kind).bounds == (-3 * WORTH, 4 * WORTH)
