@@ -1,23 +1,25 @@
 (** Sensitivity from accuracy (docs/lemmas.md).
 
-    If every computed sum of n records of magnitude at most M is within a(M) of the exact one,
-      sums of neighbours are within
-    the ideal plus 2 a: U - L + 2 a(M) for a public n; max(M, U - L) + 2 a(M) for records cut to the first n; and, where
-    negatives and the rest are cut and added apart, |b| + 2 a(|b|) for the worse of the two bounds b. *)
+    If every computed sum of n records of magnitude at most M is within a(M) of the exact one, sums of neighbours are
+    within the ideal plus 2 a: U - L + 2 a(M) for a public n; max(M, U - L) + 2 a(M) for records cut to the first n;
+    and, where negatives and the rest are cut and added apart, |b| + 2 a(|b|) for the worse of the two bounds b. *)
+
 From Coq Require Import List Permutation ZArith Reals Lra Lia.
 From Soundsum Require Import Relations Sums.
 Import ListNotations.
 Open Scope R_scope.
 
 Section FromAccuracy.
+
 (** Which reals are values of the type, and the sum as it is computed. *)
 Variables (value : R -> Prop) (f : list R -> R) (a : R -> R) (n : nat).
 Hypothesis zero_is_a_value : value 0.
 
 Definition records_up_to M (l : list R) := Forall (fun x => value x /\ Rabs x <= M) l.
 Definition accurate_at := forall M l, 0 <= M -> length l = n -> records_up_to M l -> Rabs (f l - sum l) <= a M.
-Definition accurate_up_to := forall M l, 0 <= M -> (length l <= n)%nat -> records_up_to M l ->
-  Rabs (f l - sum l) <= a M.
+
+Definition accurate_up_to :=
+  forall M l, 0 <= M -> (length l <= n)%nat -> records_up_to M l -> Rabs (f l - sum l) <= a M.
 
 (** Records are prepared one by one: c clamps. *)
 Variables (X : Type) (c : X -> R) (L U : R).
@@ -27,17 +29,19 @@ Hypothesis c_within : forall x, within L U (c x).
 
 Lemma magnitude_pos : 0 <= magnitude L U.
 Proof. apply Rle_trans with (2 := Rmax_l _ _), Rabs_pos. Qed.
+
 Lemma prepared u : records_up_to (magnitude L U) (map c u).
 Proof. apply Forall_forall. intros y H. apply in_map_iff in H as (x & <- & _). split; auto using magnitude_bound. Qed.
+
 Lemma prepared_within u : Forall (within L U) (map c u).
 Proof. apply Forall_forall. intros y H. apply in_map_iff in H as (x & <- & _). apply c_within. Qed.
 
-Lemma two_errors s s' t t' b e : Rabs (t - t') <= b -> Rabs (s - t) <= e -> Rabs (s' - t') <= e ->
-  Rabs (s - s') <= b + 2 * e.
+Lemma two_errors s s' t t' b e :
+  Rabs (t - t') <= b -> Rabs (s - t) <= e -> Rabs (s' - t') <= e -> Rabs (s - s') <= b + 2 * e.
 Proof. unfold Rabs; repeat destruct Rcase_abs; lra. Qed.
 
-Theorem from_accuracy_change_one u v : accurate_at -> length u = n -> change_one u v ->
-  Rabs (f (map c u) - f (map c v)) <= U - L + 2 * a (magnitude L U).
+Theorem from_accuracy_change_one u v :
+  accurate_at -> length u = n -> change_one u v -> Rabs (f (map c u) - f (map c v)) <= U - L + 2 * a (magnitude L U).
 Proof.
 intros A Hu H.
 assert (Hv : length v = n).
@@ -49,15 +53,16 @@ apply two_errors with (sum (map c u)) (sum (map c v)).
 - apply A; auto using magnitude_pos, prepared; now rewrite map_length.
 Qed.
 
-Theorem from_accuracy_cut : accurate_up_to ->
-  sensitivity insert_delete (fun u => f (map c (firstn n u))) (Rmax (magnitude L U) (U - L) + 2 * a (magnitude L U)).
+Theorem from_accuracy_cut :
+  accurate_up_to
+  -> sensitivity insert_delete (fun u => f (map c (firstn n u))) (Rmax (magnitude L U) (U - L) + 2 * a (magnitude L U)).
 Proof.
 intros A.
 apply truncation with (f := fun u => f (map c u)); intros u v Hu Hv H;
-apply two_errors with (sum (map c u)) (sum (map c v)); try (apply A; auto using magnitude_pos, prepared;
-rewrite map_length; lia).
-- apply Rle_trans with (2 := Rmax_l _ _). apply ideal_symmetric;
-  auto using prepared_within, map_symmetric, insert_delete_is_symmetric.
+apply two_errors with (sum (map c u)) (sum (map c v));
+try (apply A; auto using magnitude_pos, prepared; rewrite map_length; lia).
+- apply Rle_trans with (2 := Rmax_l _ _).
+  apply ideal_symmetric; auto using prepared_within, map_symmetric, insert_delete_is_symmetric.
 - apply Rle_trans with (2 := Rmax_r _ _). apply ideal_change_one; auto using prepared_within, map_change_one.
 Qed.
 End FromAccuracy.
@@ -73,11 +78,13 @@ Hypothesis c_value : forall x, value (c x).
 Hypothesis c_within : forall x, within L U (c x).
 
 Definition negative (x : X) := if Rlt_dec (c x) 0 then true else false.
+
 Definition split_sum (u : list X) :=
   f (map c (firstn n (filter negative u))) + f (map c (firstn n (filter (fun x => negb (negative x)) u))).
 
-Theorem from_accuracy_split : accurate_up_to value f a n ->
-  sensitivity insert_delete split_sum (Rmax (Rabs L + 2 * a (Rabs L)) (Rabs U + 2 * a (Rabs U))).
+Theorem from_accuracy_split :
+  accurate_up_to value f a n
+  -> sensitivity insert_delete split_sum (Rmax (Rabs L + 2 * a (Rabs L)) (Rabs U + 2 * a (Rabs U))).
 Proof.
 intros A. set (down x := Rmin 0 (c x)). set (up x := Rmax 0 (c x)).
 assert (E : forall (keep : X -> bool) (c' : X -> R), (forall x, keep x = true -> c x = c' x) ->

@@ -1,8 +1,7 @@
 (** grid (docs/theorems/grid.md, statements 1 and 2): floats summed as integers, in exact rationals.
 
-    A record x becomes q(x), the integer nearest (clamp(x) - offset) / D, clamped to [J, K].
-      With bounds rounded inward the
-    sum of the q, times D, moves by at most the ideal, for every step D; and little of the ideal is lost. *)
+    A record x becomes q(x), the integer nearest (clamp(x) - offset) / D, clamped to [J, K]. With bounds rounded inward
+    the sum of the q, times D, moves by at most the ideal, for every step D; and little of the ideal is lost. *)
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia.
 From Flocq Require Import Core.
@@ -26,6 +25,7 @@ Definition q (x : R) := clamp low high (ZnearestE ((clampR x - offset) / D)).
 
 Lemma low_high : (low <= high)%Z.
 Proof. unfold low, high; destruct Z_le_gt_dec; lia. Qed.
+
 Lemma q_within x : (low <= q x <= high)%Z.
 Proof. apply clamp_within, low_high. Qed.
 
@@ -34,11 +34,13 @@ Proof.
 generalize (Zceil_ub ((L - offset) / D)); fold low0; intros H.
 apply Rmult_le_compat_r with (r := D) in H; [|lra]. unfold Rdiv in H; rewrite Rmult_assoc, Rinv_l in H; lra.
 Qed.
+
 Lemma high0_le : IZR high0 * D + offset <= U.
 Proof.
 generalize (Zfloor_lb ((U - offset) / D)); fold high0; intros H.
 apply Rmult_le_compat_r with (r := D) in H; [|lra]. unfold Rdiv in H; rewrite Rmult_assoc, Rinv_l in H; lra.
 Qed.
+
 Lemma low0_lt : IZR low0 * D + offset < L + D.
 Proof.
 assert (H : IZR low0 < (L - offset) / D + 1).
@@ -46,6 +48,7 @@ assert (H : IZR low0 < (L - offset) / D + 1).
 apply Rmult_lt_compat_r with (r := D) in H; auto. unfold Rdiv in H.
 rewrite Rmult_plus_distr_r, Rmult_assoc, Rinv_l in H; lra.
 Qed.
+
 Lemma high0_gt : U - D < IZR high0 * D + offset.
 Proof.
 generalize (Zfloor_ub ((U - offset) / D)); fold high0; intros H.
@@ -101,8 +104,8 @@ Qed.
 (** Statement 1 and 2 together: the sum in the data's units, after scaling back (n offset is public and cancels). *)
 Definition grid_sum (u : list R) := D * IZR (wide q u) + INR (length u) * offset.
 
-Lemma grid_diff u v : length u = length v \/ offset = 0 ->
-  Rabs (grid_sum u - grid_sum v) = D * IZR (Z.abs (wide q u - wide q v)).
+Lemma grid_diff u v :
+  length u = length v \/ offset = 0 -> Rabs (grid_sum u - grid_sum v) = D * IZR (Z.abs (wide q u - wide q v)).
 Proof.
 intros H. unfold grid_sum. rewrite abs_IZR, minus_IZR.
 rewrite <- (Rabs_pos_eq D) at 3 by lra. rewrite <- Rabs_mult. f_equal. destruct H as [->| ->]; ring.
@@ -115,30 +118,35 @@ intros H. apply Rle_trans with (2 := grid_sized_at_most_ideal). rewrite grid_dif
 - left. apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|].
   now rewrite (Permutation_length P), (Permutation_length Q).
 Qed.
+
 Theorem grid_hamming u v : hamming u v -> Rabs (grid_sum u - grid_sum v) <= U - L.
 Proof. intros; now apply grid_change_one, hamming_is_change_one. Qed.
+
 Theorem grid_symmetric u v : offset = 0 -> symmetric u v -> Rabs (grid_sum u - grid_sum v) <= magnitude L U.
 Proof.
 intros o H. apply Rle_trans with (2 := grid_unsized_at_most_ideal o). rewrite grid_diff by auto.
 apply Rmult_le_compat_l; [lra|]. apply IZR_le. apply wide_symmetric; auto using q_within.
 Qed.
+
 Theorem grid_insert_delete u v : offset = 0 -> insert_delete u v -> Rabs (grid_sum u - grid_sum v) <= magnitude L U.
 Proof. intros; now apply grid_symmetric, insert_delete_is_symmetric. Qed.
 
 (** Accuracy: half a step within [J, K], else what the bounds lost. *)
 Definition record_error := Rmax (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))).
+
 Lemma clampR_within x : L <= clampR x <= U.
 Proof. unfold clampR, Rmax, Rmin. repeat destruct Rle_dec; lra. Qed.
+
 Theorem grid_record_accuracy x : Rabs (IZR (q x) * D + offset - clampR x) <= record_error.
 Proof.
 destruct (clampR_within x) as [A B]. unfold record_error, q. set (y := (clampR x - offset) / D).
 assert (Ey : clampR x = y * D + offset) by (unfold y; field; lra).
 assert (N := Znearest_half (fun t => negb (Z.even t)) y). apply Rabs_le_inv in N. set (r := ZnearestE y) in *.
-assert (JK := low_high). generalize (Rmax_l (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D
-+ offset)))))
+assert (JK := low_high).
+generalize (Rmax_l (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))))
   (Rmax_r (D / 2) (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))))
-  (Rmax_l (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))) (Rmax_r (Rabs (U - (IZR high * D +
-    offset))) (Rabs (L - (IZR low * D + offset)))).
+  (Rmax_l (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset))))
+  (Rmax_r (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))).
 intros M1 M2 M3 M4. unfold clamp. destruct (Z_lt_le_dec high r) as [h|h]; [|destruct (Z_lt_le_dec r low) as [l|l]].
 - replace (Z.max low (Z.min high r)) with high by lia.
   apply Rle_trans with (Rabs (U - (IZR high * D + offset))); [|lra].
@@ -154,30 +162,37 @@ intros M1 M2 M3 M4. unfold clamp. destruct (Z_lt_le_dec high r) as [h|h]; [|dest
   rewrite Rabs_mult, Rabs_Ropp, (Rabs_pos_eq D) by lra.
   replace (D / 2) with (/ 2 * D) by field. apply Rmult_le_compat_r; [lra|]. apply Rabs_le; lra.
 Qed.
+
 Theorem grid_accuracy u : Rabs (grid_sum u - sum (map clampR u)) <= INR (length u) * record_error.
 Proof.
-unfold grid_sum, wide. induction u as [|x u IH]; [simpl;
-rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
+unfold grid_sum, wide.
+induction u as [|x u IH]; [simpl; rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
 cbn [map sumZ fold_right length sum]. fold (sumZ (map q u)) (sum (map clampR u)). rewrite plus_IZR, S_INR.
-replace (D * (IZR (q x) + IZR (sumZ (map q u))) + (INR (length u) + 1) * offset - (clampR x + sum (map clampR u))) with
-  ((D * IZR (sumZ (map q u)) + INR (length u) * offset - sum (map clampR u)) + (IZR (q x) * D + offset - clampR x))
-    by ring.
+replace (D * (IZR (q x) + IZR (sumZ (map q u))) + (INR (length u) + 1) * offset - (clampR x + sum (map clampR u)))
+  with ((D * IZR (sumZ (map q u)) + INR (length u) * offset - sum (map clampR u)) + (IZR (q x) * D + offset - clampR x))
+  by ring.
 apply Rle_trans with (1 := Rabs_triang _ _). generalize (grid_record_accuracy x). lra.
 Qed.
 
 (** Randomised rounding: a coin decides between the integer below and the next, and the same clamp follows. Whatever the
     coins, a record is within a step; and a coin that falls up with probability y - floor(y) makes the mean y. *)
 Definition rounded (coin : bool) (x : R) :=
-  let below := Zfloor ((clampR x - offset) / D) in clamp low high (if coin then below + 1 else below).
+  let below := Zfloor ((clampR x - offset) / D) in
+  clamp low high (if coin then below + 1 else below).
+
 Definition randomised_error := Rmax D (Rmax (Rabs (U - (IZR high * D + offset))) (Rabs (L - (IZR low * D + offset)))).
+
 Definition randomised_sum (u : list (bool * R)) :=
   D * IZR (sumZ (map (fun cx => rounded (fst cx) (snd cx)) u)) + INR (length u) * offset.
 
 Lemma rounded_within coin x : (low <= rounded coin x <= high)%Z.
 Proof. apply clamp_within, low_high. Qed.
-Theorem randomised_rounding_is_unbiased y : let up := y - IZR (Zfloor y) in
+
+Theorem randomised_rounding_is_unbiased y :
+  let up := y - IZR (Zfloor y) in
   0 <= up < 1 /\ (1 - up) * IZR (Zfloor y) + up * IZR (Zfloor y + 1) = y.
 Proof. generalize (Zfloor_lb y) (Zfloor_ub y). rewrite plus_IZR. cbv zeta. intros. split; [lra|ring]. Qed.
+
 Theorem randomised_record_accuracy coin x : Rabs (IZR (rounded coin x) * D + offset - clampR x) <= randomised_error.
 Proof.
 destruct (clampR_within x) as [A B]. unfold randomised_error, rounded. cbv zeta. set (y := (clampR x - offset) / D).
@@ -187,7 +202,8 @@ assert (N : IZR r - 1 <= y <= IZR r + 1).
 { unfold r. generalize (Zfloor_lb y) (Zfloor_ub y). destruct coin; [rewrite plus_IZR|]; lra. }
 assert (JK := low_high). set (above := Rabs (U - (IZR high * D + offset))).
 set (beneath := Rabs (L - (IZR low * D + offset))).
-generalize (Rmax_l D (Rmax above beneath)) (Rmax_r D (Rmax above beneath)) (Rmax_l above beneath) (Rmax_r above beneath).
+generalize (Rmax_l D (Rmax above beneath)) (Rmax_r D (Rmax above beneath)) (Rmax_l above beneath)
+  (Rmax_r above beneath).
 intros M1 M2 M3 M4. unfold clamp. destruct (Z_lt_le_dec high r) as [h|h]; [|destruct (Z_lt_le_dec r low) as [l|l]].
 - replace (Z.max low (Z.min high r)) with high by lia. apply Rle_trans with above; [|lra]. unfold above.
   assert (H : IZR high + 1 <= IZR r) by (rewrite <- plus_IZR; apply IZR_le; lia).
@@ -202,11 +218,12 @@ intros M1 M2 M3 M4. unfold clamp. destruct (Z_lt_le_dec high r) as [h|h]; [|dest
   rewrite Rabs_mult, Rabs_Ropp, (Rabs_pos_eq D) by lra. rewrite <- (Rmult_1_l D) at 2.
   apply Rmult_le_compat_r; [lra|]. apply Rabs_le; lra.
 Qed.
+
 Theorem randomised_accuracy u :
   Rabs (randomised_sum u - sum (map (fun cx => clampR (snd cx)) u)) <= INR (length u) * randomised_error.
 Proof.
-unfold randomised_sum. induction u as [|[coin x] u IH]; [simpl;
-rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
+unfold randomised_sum.
+induction u as [|[coin x] u IH]; [simpl; rewrite Rmult_0_r, !Rmult_0_l, Rplus_0_l, Rminus_0_r, Rabs_R0; lra|].
 cbn [map sumZ fold_right length sum fst snd]. set (q' := fun cx : bool * R => rounded (fst cx) (snd cx)) in *.
 set (c' := fun cx : bool * R => clampR (snd cx)) in *. fold (sumZ (map q' u)) (sum (map c' u)). rewrite plus_IZR, S_INR.
 replace (D * (IZR (rounded coin x) + IZR (sumZ (map q' u))) + (INR (length u) + 1) * offset

@@ -1,9 +1,8 @@
 (** grid (docs/theorems/grid.md, statement 3) in any float format: doubles compute the q of the rationals.
 
-    Subtraction of the base, scaling by a power of two and the addition of 1.5 2^(p-1), each rounded to nearest even
-      in a
-    format of p bits, followed by a clamp, give the very integer the exact rationals give, for every float x within the
-    bounds or not. Binary64 is p = 53, emin = -1074. *)
+    Subtraction of the base, scaling by a power of two and the addition of 1.5 2^(p-1), each rounded to nearest even in
+    a format of p bits, followed by a clamp, give the very integer the exact rationals give, for every float x within
+    the bounds or not. Binary64 is p = 53, emin = -1074. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core Mult_error.
@@ -24,6 +23,7 @@ Qed.
 
 Lemma nearest_ge n y : IZR n <= y -> (n <= ZnearestE y)%Z.
 Proof. intros H. rewrite <- (Zrnd_IZR ZnearestE n) at 1. now apply Zrnd_le; auto with typeclass_instances. Qed.
+
 Lemma nearest_le n y : y <= IZR n -> (ZnearestE y <= n)%Z.
 Proof. intros H. rewrite <- (Zrnd_IZR ZnearestE n). now apply Zrnd_le; auto with typeclass_instances. Qed.
 
@@ -31,6 +31,7 @@ Section Kernel.
 Variables p emin : Z.
 Hypothesis p_large : (3 <= p)%Z.
 Hypothesis emin_small : (emin + p + 1 <= 0)%Z.
+
 Local Instance p_pos : Prec_gt_0 p. Proof. unfold Prec_gt_0; lia. Qed.
 
 Notation two := radix2.
@@ -42,9 +43,8 @@ Lemma multiple_format m e : (emin <= e)%Z -> (Z.abs m <= 2 ^ p)%Z -> format (IZR
 Proof.
 intros He Hm. destruct (Z.eq_dec (Z.abs m) (2 ^ p)) as [E|E].
 - assert (m = 2 ^ p \/ m = - 2 ^ p)%Z as [-> | ->] by lia; rewrite ?opp_IZR, ?Ropp_mult_distr_l_reverse;
-  [|apply generic_format_opp];
-  change 2%Z with (radix_val two); rewrite IZR_Zpower, <- bpow_plus by lia; apply generic_format_FLT_bpow;
-    auto with typeclass_instances; lia.
+  [|apply generic_format_opp]; change 2%Z with (radix_val two); rewrite IZR_Zpower, <- bpow_plus by lia;
+  apply generic_format_FLT_bpow; auto with typeclass_instances; lia.
 - apply generic_format_FLT. exists (Float two m e); simpl; [reflexivity| |exact He]. change (radix_val two) with 2%Z.
   lia.
 Qed.
@@ -54,10 +54,13 @@ Definition reach := (2 ^ (p - 2))%Z.
 
 Lemma reach_pow : IZR reach = bpow two (p - 2).
 Proof. unfold reach. change 2%Z with (radix_val two). apply IZR_Zpower. simpl; lia. Qed.
+
 Lemma anchor_pow : anchor = 3 * bpow two (p - 2).
 Proof. unfold anchor. rewrite mult_IZR. fold reach. now rewrite reach_pow. Qed.
+
 Lemma pow_p1 : bpow two (p - 1) = 2 * bpow two (p - 2).
 Proof. replace (p - 1)%Z with (1 + (p - 2))%Z by ring. now rewrite bpow_plus. Qed.
+
 Lemma pow_p : bpow two p = 4 * bpow two (p - 2).
 Proof. replace p with (2 + (p - 2))%Z at 1 by ring. now rewrite bpow_plus. Qed.
 
@@ -81,8 +84,10 @@ Qed.
 
 (** With the clamp, for every y at all. *)
 Definition held_between low high y := Rmin high (Rmax low y).
-Lemma held_between_integers low high z : (low <= high)%Z ->
-  held_between (anchor + IZR low) (anchor + IZR high) (anchor + IZR z) = anchor + IZR (clamp low high z).
+
+Lemma held_between_integers low high z :
+  (low <= high)%Z
+  -> held_between (anchor + IZR low) (anchor + IZR high) (anchor + IZR z) = anchor + IZR (clamp low high z).
 Proof.
 intros H. unfold held_between, clamp, Rmin, Rmax. repeat destruct Rle_dec;
 repeat match goal with h : _ + _ <= _ + _ |- _ => apply Rplus_le_reg_l, le_IZR in h
@@ -93,8 +98,10 @@ Qed.
 Lemma fl_le x y : x <= y -> fl x <= fl y.
 Proof. apply round_le; auto with typeclass_instances. Qed.
 
-Theorem anchored_clamped low high y : (low <= high)%Z -> (Z.abs low <= reach)%Z -> (Z.abs high <= reach)%Z ->
-  held_between (anchor + IZR low) (anchor + IZR high) (fl (anchor + y)) = anchor + IZR (clamp low high (ZnearestE y)).
+Theorem anchored_clamped low high y :
+  (low <= high)%Z -> (Z.abs low <= reach)%Z -> (Z.abs high <= reach)%Z
+  -> held_between (anchor + IZR low) (anchor + IZR high) (fl (anchor + y))
+       = anchor + IZR (clamp low high (ZnearestE y)).
 Proof.
 intros LH Hl Hh. generalize (bpow_gt_0 two (p - 2)) reach_pow; intros H0 HR.
 assert (BL : - bpow two (p - 2) <= IZR low <= bpow two (p - 2)).
@@ -144,8 +151,9 @@ destruct (Z_le_gt_dec (emin + p - mag two d) e) as [h|h].
 Qed.
 
 (** The subtraction of the base is exact: both are multiples of the smaller of the step and x's own spacing. *)
-Lemma subtract_up x m g : format x -> (emin <= g)%Z -> 0 <= IZR m * bpow two g <= x ->
-  x - IZR m * bpow two g <= bpow two (p + g) -> format (x - IZR m * bpow two g).
+Lemma subtract_up x m g :
+  format x -> (emin <= g)%Z -> 0 <= IZR m * bpow two g <= x -> x - IZR m * bpow two g <= bpow two (p + g)
+  -> format (x - IZR m * bpow two g).
 Proof.
 intros Fx Hg Hm Hd. apply FLT_format_generic in Fx; auto with typeclass_instances.
 destruct Fx as [[mx e] -> Hmx He]; simpl in Hmx, He. unfold F2R in *; simpl in *.
@@ -167,8 +175,10 @@ destruct (Z_le_gt_dec g e) as [h|h].
   destruct H as [H1 H2]. apply le_IZR in H1, H2. lia.
 Qed.
 
-Lemma subtract x m g : format x -> (emin <= g)%Z -> let base := IZR m * bpow two g in
-  base = 0 \/ 0 < base <= x \/ x <= base < 0 -> Rabs (x - base) <= bpow two (p + g) -> format (x - base).
+Lemma subtract x m g :
+  format x -> (emin <= g)%Z
+  -> let base := IZR m * bpow two g in
+     base = 0 \/ 0 < base <= x \/ x <= base < 0 -> Rabs (x - base) <= bpow two (p + g) -> format (x - base).
 Proof.
 intros Fx Hg base [->|[H|H]] B.
 - now rewrite Rminus_0_r.
@@ -181,8 +191,9 @@ Qed.
 
 (** The chain: subtract, scale once or twice. *)
 Definition chain e1 e2 d := fl (fl (d * bpow two e1) * bpow two e2).
-Lemma chain_nearest e1 e2 d : format d -> e2 = 0%Z \/ (0 <= e1 /\ 0 <= e2)%Z ->
-  ZnearestE (chain e1 e2 d) = ZnearestE (d * bpow two (e1 + e2)).
+
+Lemma chain_nearest e1 e2 d :
+  format d -> e2 = 0%Z \/ (0 <= e1 /\ 0 <= e2)%Z -> ZnearestE (chain e1 e2 d) = ZnearestE (d * bpow two (e1 + e2)).
 Proof.
 intros Fd [->|[H1 H2]]; unfold chain.
 - rewrite Rmult_1_r, (round_generic _ _ _ (fl _)), Z.add_0_r; auto with typeclass_instances.
@@ -191,18 +202,27 @@ intros Fd [->|[H1 H2]]; unfold chain.
   rewrite round_generic; auto with typeclass_instances; [|now repeat apply mult_bpow_pos_exact_FLT].
   now rewrite bpow_plus, Rmult_assoc.
 Qed.
+
 Lemma chain_le e1 e2 d d' : d <= d' -> chain e1 e2 d <= chain e1 e2 d'.
 Proof. intros H. unfold chain. repeat (apply fl_le, Rmult_le_compat_r; [apply bpow_ge_0|]). exact H. Qed.
 
 Definition kernel base e1 e2 low high x :=
   held_between (anchor + IZR low) (anchor + IZR high) (fl (anchor + chain e1 e2 (fl (x - base)))) - anchor.
 
-Theorem kernel_exact L U g base e1 e2 low high x : let D := bpow two g in
-  format x -> L <= U -> (emin <= g)%Z -> (e1 + e2 = - g)%Z -> e2 = 0%Z \/ (0 <= e1 /\ 0 <= e2)%Z ->
-  (forall y, format y -> L <= y <= U -> format (y - base)) ->
-  (low <= high)%Z -> (Z.abs low <= reach)%Z -> (Z.abs high <= reach)%Z ->
-  L <= base + IZR low * D -> base + IZR high * D <= U ->
-  kernel base e1 e2 low high x = IZR (clamp low high (ZnearestE ((Grid.clampR L U x - base) / D))).
+Theorem kernel_exact L U g base e1 e2 low high x :
+  let D := bpow two g in
+  format x
+  -> L <= U
+  -> (emin <= g)%Z
+  -> (e1 + e2 = - g)%Z
+  -> e2 = 0%Z \/ (0 <= e1 /\ 0 <= e2)%Z
+  -> (forall y, format y -> L <= y <= U -> format (y - base))
+  -> (low <= high)%Z
+  -> (Z.abs low <= reach)%Z
+  -> (Z.abs high <= reach)%Z
+  -> L <= base + IZR low * D
+  -> base + IZR high * D <= U
+  -> kernel base e1 e2 low high x = IZR (clamp low high (ZnearestE ((Grid.clampR L U x - base) / D))).
 Proof.
 intros D Fx LU Hg He Hs Hb LH Hl Hh IL IH. unfold kernel.
 rewrite anchored_clamped by auto.
@@ -257,17 +277,20 @@ Hypothesis one_or_up : e2 = 0%Z \/ (0 <= e1 /\ 0 <= e2)%Z.
 Variable m : Z.
 Notation offset := (IZR m * D).
 Hypothesis choice :
-  m = 0%Z /\ magnitude L U < bpow radix2 (p - 2) * D \/
-  0 < L /\ m = Zfloor (L / D) /\ U - L < bpow radix2 (p - 2) * D \/
-  U < 0 /\ m = Zceil (U / D) /\ U - L < bpow radix2 (p - 2) * D.
+  m = 0%Z /\ magnitude L U < bpow radix2 (p - 2) * D
+  \/ 0 < L /\ m = Zfloor (L / D) /\ U - L < bpow radix2 (p - 2) * D
+  \/ U < 0 /\ m = Zceil (U / D) /\ U - L < bpow radix2 (p - 2) * D.
 Hypothesis some : (low0 L D offset <= high0 U D offset)%Z.
 
 Lemma D_pos : 0 < D. Proof. apply bpow_gt_0. Qed.
+
 Lemma div_mul x : x / D * D = x.
 Proof. field. generalize D_pos; lra. Qed.
 
-Lemma choice_facts : (offset = 0 \/ 0 < offset <= L \/ U <= offset < 0) /\
-  - (bpow radix2 (p - 2) + 1) * D < L - offset /\ U - offset < (bpow radix2 (p - 2) + 1) * D.
+Lemma choice_facts :
+  (offset = 0 \/ 0 < offset <= L \/ U <= offset < 0)
+  /\ - (bpow radix2 (p - 2) + 1) * D < L - offset
+  /\ U - offset < (bpow radix2 (p - 2) + 1) * D.
 Proof.
 generalize D_pos (bpow_gt_0 radix2 (p - 2)); intros dp bp.
 destruct choice as [[-> H]|[(HL & E & H)|(HU & E & H)]].
@@ -311,16 +334,19 @@ Qed.
 
 (** The base: the offset, or where that is no float the next one inward. *)
 Local Instance precision : Prec_gt_0 p. Proof. unfold Prec_gt_0; lia. Qed.
+
 Notation format := (generic_format radix2 (FLT_exp emin p)).
-Definition base := if Rle_dec 0 offset then round radix2 (FLT_exp emin p) Zceil offset else round radix2 (FLT_exp emin
-  p) Zfloor offset.
+
+Definition base :=
+  if Rle_dec 0 offset then round radix2 (FLT_exp emin p) Zceil offset else round radix2 (FLT_exp emin p) Zfloor offset.
+
 Variable shift : Z.
 Hypothesis shift_ok : base = offset + IZR shift * D.
 
 Lemma base_of_a_float : format offset -> base = offset /\ shift = 0%Z.
 Proof.
-intros F. assert (E : base = offset) by (unfold base; destruct Rle_dec; apply round_generic;
-auto with typeclass_instances).
+intros F.
+assert (E : base = offset) by (unfold base; destruct Rle_dec; apply round_generic; auto with typeclass_instances).
 split; auto. apply eq_IZR. apply Rmult_eq_reg_r with D; [|generalize D_pos; lra]. lra.
 Qed.
 
@@ -332,9 +358,10 @@ intros F H. assert (C : (g < cexp radix2 (FLT_exp emin p) x)%Z).
   apply Rle_lt_trans with (1 := H), bpow_mag_gt. }
 rewrite F. unfold F2R; simpl. set (e := cexp _ _ _) in *. set (n := Ztrunc _).
 exists (n * 2 ^ (e - g))%Z. rewrite mult_IZR. change 2%Z with (radix_val radix2).
-  rewrite IZR_Zpower, Rmult_assoc, <- bpow_plus by lia.
+rewrite IZR_Zpower, Rmult_assoc, <- bpow_plus by lia.
 do 2 f_equal. ring.
 Qed.
+
 Lemma offset_is_far : ~ format offset -> bpow radix2 (p + g) < Rabs offset.
 Proof.
 intros N. destruct (Rle_lt_dec (Rabs offset) (bpow radix2 (p + g))) as [h|h]; auto. exfalso. apply N.
@@ -346,25 +373,27 @@ Qed.
 Lemma base_is_a_multiple : exists s, base = offset + IZR s * D.
 Proof.
 destruct (generic_format_EM radix2 (FLT_exp emin p) offset) as [F|F].
-- exists 0%Z. rewrite Rmult_0_l, Rplus_0_r. unfold base; destruct Rle_dec; apply round_generic;
-  auto with typeclass_instances.
-- assert (B := offset_is_far F). assert (Fb : format base) by (unfold base; destruct Rle_dec;
-  apply generic_format_round; auto with typeclass_instances).
+- exists 0%Z. rewrite Rmult_0_l, Rplus_0_r.
+  unfold base; destruct Rle_dec; apply round_generic; auto with typeclass_instances.
+- assert (B := offset_is_far F).
+  assert (Fb : format base)
+    by (unfold base; destruct Rle_dec; apply generic_format_round; auto with typeclass_instances).
   assert (H : Rabs offset <= Rabs base).
   { unfold base. destruct Rle_dec as [h|h].
-    - assert (offset <= round radix2 (FLT_exp emin p) Zceil offset) by (apply round_UP_pt;
-      auto with typeclass_instances).
+    - assert (offset <= round radix2 (FLT_exp emin p) Zceil offset)
+        by (apply round_UP_pt; auto with typeclass_instances).
       rewrite !Rabs_pos_eq; lra.
-    - assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt;
-      auto with typeclass_instances).
+    - assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset)
+        by (apply round_DN_pt; auto with typeclass_instances).
       rewrite !Rabs_left1; lra. }
   destruct (far_floats_are_multiples base Fb ltac:(lra)) as (j & E). exists (j - m)%Z. rewrite minus_IZR, E. ring.
 Qed.
 
-(** An offset that is no float: within the bounds every float is a whole number of steps from it,
-  and no nearer than the base. *)
-Lemma no_float_offset y : ~ format offset -> format y -> L <= y <= U -> (exists j, y = offset + IZR j * D) /\
-  Rabs (y - base) <= Rabs (y - offset).
+(** An offset that is no float: within the bounds every float is a whole number of steps
+    from it, and no nearer than the base. *)
+Lemma no_float_offset y :
+  ~ format offset -> format y -> L <= y <= U
+  -> (exists j, y = offset + IZR j * D) /\ Rabs (y - base) <= Rabs (y - offset).
 Proof.
 intros N Fy Hy. destruct choice_facts as (HB & _ & _). assert (B := offset_is_far N).
 destruct HB as [E|[H|H]]; [exfalso; apply N; rewrite E; apply generic_format_0| |].
@@ -373,22 +402,23 @@ destruct HB as [E|[H|H]]; [exfalso; apply N; rewrite E; apply generic_format_0| 
     rewrite minus_IZR, E. ring.
   + unfold base. destruct Rle_dec; [|lra].
     assert (offset <= round radix2 (FLT_exp emin p) Zceil offset) by (apply round_UP_pt; auto with typeclass_instances).
-    assert (round radix2 (FLT_exp emin p) Zceil offset <= y) by (apply round_le_generic;
-    auto with typeclass_instances; lra).
+    assert (round radix2 (FLT_exp emin p) Zceil offset <= y)
+      by (apply round_le_generic; auto with typeclass_instances; lra).
     rewrite !Rabs_pos_eq; lra.
 - rewrite Rabs_left in B by lra. split.
   + destruct (far_floats_are_multiples y Fy) as (j & E); [rewrite Rabs_left; lra|]. exists (j - m)%Z.
     rewrite minus_IZR, E. ring.
   + unfold base. destruct Rle_dec; [lra|].
-    assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset) by (apply round_DN_pt;
-    auto with typeclass_instances).
-    assert (y <= round radix2 (FLT_exp emin p) Zfloor offset) by (apply round_ge_generic;
-    auto with typeclass_instances; lra).
+    assert (round radix2 (FLT_exp emin p) Zfloor offset <= offset)
+      by (apply round_DN_pt; auto with typeclass_instances).
+    assert (y <= round radix2 (FLT_exp emin p) Zfloor offset)
+      by (apply round_ge_generic; auto with typeclass_instances; lra).
     rewrite !Rabs_left1; lra.
 Qed.
 
 Lemma steps_of_range : bpow radix2 (p + g) = 4 * bpow radix2 (p - 2) * D.
 Proof. replace (p + g)%Z with (2 + (p - 2) + g)%Z by ring. now rewrite !bpow_plus. Qed.
+
 Lemma range_is_wide : 1 < bpow radix2 (p - 2).
 Proof. change 1 with (bpow radix2 0). apply bpow_lt; lia. Qed.
 
@@ -410,8 +440,8 @@ Notation J := (low L U D offset).
 Notation K := (high L U D offset).
 Hypothesis within_reach : (Z.abs (J - shift) <= reach p)%Z /\ (Z.abs (K - shift) <= reach p)%Z.
 
-Theorem our_grid_exact x : format x -> kernel p emin base e1 e2 (J - shift) (K - shift) x + IZR shift = IZR (Grid.q L U
-  D offset x).
+Theorem our_grid_exact x :
+  format x -> kernel p emin base e1 e2 (J - shift) (K - shift) x + IZR shift = IZR (Grid.q L U D offset x).
 Proof.
 intros Fx. generalize D_pos; intros dp.
 assert (E : J = low0 L D offset /\ K = high0 U D offset).

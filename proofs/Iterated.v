@@ -1,8 +1,9 @@
 (** iterated (docs/theorems/iterated.md): one addition after another, rounded to nearest.
 
-    The sum of n records is off by at most n (n-1) u M, so for a public n one changed record moves it by at most
-    U - L + n (n-1) M / 2^k; cut to n records, one record more or fewer moves it by at most max(M, U - L) plus the same;
-    split by sign and cut, by at most (1 + n (n-1) / 2^k) |b| for the larger bound b. *)
+    The sum of n records is off by at most n (n-1) u M, so for a public n one changed record moves it by at
+    most U - L + n (n-1) M / 2^k; cut to n records, one record more or fewer moves it by at most max(M, U - L) plus the
+    same; split by sign and cut, by at most (1 + n (n-1) / 2^k) |b| for the larger bound b. *)
+
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core Plus_error Relative.
 From Soundsum Require Import Relations Sums Accuracy Trees.
@@ -21,8 +22,8 @@ Notation floats := (floats p emin).
 
 Definition iterated (l : list R) := fold_left (fun s x => fl (s + x)) l 0.
 
-Theorem iterated_error l : Forall (fun x => format x) l ->
-  Rabs (iterated l - sum l) <= (INR (length l) - 1) * u * sum (map Rabs l) \/ l = [].
+Theorem iterated_error l :
+  Forall (fun x => format x) l -> Rabs (iterated l - sum l) <= (INR (length l) - 1) * u * sum (map Rabs l) \/ l = [].
 Proof.
 destruct l as [|x l]; [now right|]. intros F; left. unfold iterated; simpl fold_left.
 rewrite Rplus_0_l, round_generic; auto with typeclass_instances; [|now apply Forall_inv in F].
@@ -53,7 +54,7 @@ destruct l as [|x l]; [unfold iterated; simpl; rewrite Rminus_0_r, Rabs_R0; lra|
 apply Rle_trans with (1 := G).
 assert (1 <= INR (length (x :: l))) by (simpl length; rewrite S_INR; generalize (pos_INR (length l)); lra).
 replace (INR (length (x :: l)) * (INR (length (x :: l)) - 1) * u * M)
-with ((INR (length (x :: l)) - 1) * u * (INR (length (x :: l)) * M)) by ring.
+  with ((INR (length (x :: l)) - 1) * u * (INR (length (x :: l)) * M)) by ring.
 apply Rmult_le_compat_l; auto. apply Rmult_le_pos; lra.
 Qed.
 
@@ -66,23 +67,30 @@ Notation M := (magnitude L U).
 Notation k_bits := (bpow radix2 (1 - p)).
 
 Lemma twice_the_accuracy n m : 2 * iterated_accuracy n m = INR n * (INR n - 1) * m * k_bits.
-Proof. unfold iterated_accuracy, Trees.u. replace (1 - p)%Z with (1 + - p)%Z by ring. rewrite bpow_plus.
-change (bpow radix2 1) with 2. ring. Qed.
+Proof.
+unfold iterated_accuracy, Trees.u. replace (1 - p)%Z with (1 + - p)%Z by ring. rewrite bpow_plus.
+change (bpow radix2 1) with 2. ring.
+Qed.
 
-Theorem iterated_change_one n (d d' : list X) : length d = n -> change_one d d' ->
-  Rabs (iterated (map c d) - iterated (map c d')) <= U - L + INR n * (INR n - 1) * M * k_bits.
+Theorem iterated_change_one n (d d' : list X) :
+  length d = n -> change_one d d'
+  -> Rabs (iterated (map c d) - iterated (map c d')) <= U - L + INR n * (INR n - 1) * M * k_bits.
 Proof.
 intros Hd H. rewrite <- twice_the_accuracy. apply from_accuracy_change_one with (fun x => format x) n; auto.
 intros m l m0 Hl. apply (iterated_is_accurate n m l m0). lia.
 Qed.
+
 Theorem iterated_cut n :
-  sensitivity insert_delete (fun d => iterated (map c (firstn n d))) (Rmax M (U - L) + INR n * (INR n - 1) * M *
-    k_bits).
-Proof. rewrite <- twice_the_accuracy. apply from_accuracy_cut with (fun x => format x);
-auto using iterated_is_accurate. Qed.
-Theorem iterated_split n : L <= 0 <= U ->
-  sensitivity insert_delete (split_sum iterated n X c)
-    (Rmax (Rabs L + INR n * (INR n - 1) * Rabs L * k_bits) (Rabs U + INR n * (INR n - 1) * Rabs U * k_bits)).
+  sensitivity insert_delete (fun d => iterated (map c (firstn n d)))
+    (Rmax M (U - L) + INR n * (INR n - 1) * M * k_bits).
+Proof.
+rewrite <- twice_the_accuracy. apply from_accuracy_cut with (fun x => format x); auto using iterated_is_accurate.
+Qed.
+
+Theorem iterated_split n :
+  L <= 0 <= U
+  -> sensitivity insert_delete (split_sum iterated n X c)
+       (Rmax (Rabs L + INR n * (INR n - 1) * Rabs L * k_bits) (Rabs U + INR n * (INR n - 1) * Rabs U * k_bits)).
 Proof.
 intros [L0 U0]. rewrite <- !twice_the_accuracy.
 apply from_accuracy_split with (fun x => format x); auto using iterated_is_accurate, generic_format_0.

@@ -1,8 +1,7 @@
 (** modular (docs/theorems/modular.md): integers added modulo 2^w.
 
-    On the circle of N = 2^w integers the sums of neighbours are at most min(N/2, M) apart, or min(N/2,
-      U - L) for a public
-    n; and integer noise added on the same circle keeps its privacy. *)
+    On the circle of N = 2^w integers the sums of neighbours are at most min(N/2, M) apart, or min(N/2, U - L) for a
+    public n; and integer noise added on the same circle keeps its privacy. *)
 
 From Coq Require Import List Permutation ZArith Reals Lia.
 From Soundsum Require Import Relations Sums.
@@ -20,16 +19,20 @@ Definition modular l := fold_left (fun s x => wrap (s + x)) l 0.
 Definition circle a b := Z.min ((a - b) mod N) ((b - a) mod N).
 
 Lemma N_pos : 0 < N. Proof. unfold N; lia. Qed.
+
 Lemma wrap_range z : lo <= wrap z <= hi.
 Proof. unfold wrap. generalize (Z.mod_pos_bound (z - lo) N N_pos). unfold N; lia. Qed.
+
 Lemma wrap_cong z : exists k, wrap z = z + k * N.
 Proof. exists (- ((z - lo) / N)). unfold wrap. generalize (Z.div_mod (z - lo) N). generalize N_pos. nia. Qed.
+
 Lemma modular_cong l : exists k, modular l = sumZ l + k * N.
 Proof.
 unfold modular. induction l as [|x l (k & IH)] using rev_ind; [now exists 0|].
 rewrite fold_left_app, sumZ_app, IH. simpl. destruct (wrap_cong (sumZ l + k * N + x)) as (k' & ->). exists (k + k').
 ring.
 Qed.
+
 Lemma circle_bound a b : circle a b <= Z.min (N / 2) (Z.abs (a - b)).
 Proof.
 unfold circle. assert (P := N_pos). replace (b - a) with (- (a - b)) by ring. set (z := a - b).
@@ -45,28 +48,32 @@ assert (A : z mod N <= Z.abs z \/ (- z) mod N <= Z.abs z).
   - right. generalize (Z.mod_le (- z) N). lia. }
 lia.
 Qed.
+
 Lemma circle_cong a b k k' : circle (a + k * N) (b + k' * N) = circle a b.
 Proof.
 unfold circle. replace (a + k * N - (b + k' * N)) with (a - b + (k - k') * N) by ring.
 replace (b + k' * N - (a + k * N)) with (b - a + (k' - k) * N) by ring. now rewrite !Z_mod_plus_full.
 Qed.
-Theorem modular_symmetric L U u v : in_bounds L U u -> in_bounds L U v -> symmetric u v ->
-  circle (modular u) (modular v) <= Z.min (N / 2) (magnitudeZ L U).
+
+Theorem modular_symmetric L U u v :
+  in_bounds L U u -> in_bounds L U v -> symmetric u v
+  -> circle (modular u) (modular v) <= Z.min (N / 2) (magnitudeZ L U).
 Proof.
 intros Fu Fv H. destruct (modular_cong u) as (k & ->), (modular_cong v) as (k' & ->). rewrite circle_cong.
 generalize (circle_bound (sumZ u) (sumZ v)) (exact_symmetric L U u v Fu Fv H). lia.
 Qed.
-Theorem modular_change_one L U u v : L <= U -> in_bounds L U u -> in_bounds L U v -> change_one u v ->
-  circle (modular u) (modular v) <= Z.min (N / 2) (U - L).
+
+Theorem modular_change_one L U u v :
+  L <= U -> in_bounds L U u -> in_bounds L U v -> change_one u v
+  -> circle (modular u) (modular v) <= Z.min (N / 2) (U - L).
 Proof.
 intros LU Fu Fv H. destruct (modular_cong u) as (k & ->), (modular_cong v) as (k' & ->). rewrite circle_cong.
 generalize (circle_bound (sumZ u) (sumZ v)) (exact_change_one L U u v LU Fu Fv H). lia.
 Qed.
 
-
 (** Where the sum fits the type it is the exact one. *)
-Theorem modular_exact L U n l : in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L ->
-  modular l = sumZ l.
+Theorem modular_exact L U n l :
+  in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L -> modular l = sumZ l.
 Proof.
 intros F Hn HU HL. unfold modular. revert F Hn. induction l as [|x l IH] using rev_ind; intros F Hn; [reflexivity|].
 assert (B := sumZ_bounds L U _ F). rewrite fold_left_app, sumZ_app. apply Forall_app in F as [F Fx].
@@ -79,6 +86,7 @@ Qed.
 
 Lemma wrap_period z t : wrap (z + t * N) = wrap z.
 Proof. unfold wrap. replace (z + t * N - lo)%Z with (z - lo + t * N)%Z by ring. now rewrite Z_mod_plus_full. Qed.
+
 (** Reducing once at the end is reducing at every step. *)
 Theorem modular_wraps_once l : modular l = wrap (sumZ l).
 Proof.
@@ -103,8 +111,9 @@ destruct (Z.min_spec ((a - b) mod N) ((b - a) mod N)) as [[_ E]|[_ E]]; rewrite 
 - exists ((a - b) / N)%Z. generalize (Z.div_mod (a - b) N ltac:(lia)) (Z.mod_pos_bound (a - b) N P). lia.
 - exists (- ((b - a) / N))%Z. generalize (Z.div_mod (b - a) N ltac:(lia)) (Z.mod_pos_bound (b - a) N P). lia.
 Qed.
-Theorem modular_noise a b S : (circle a b <= c)%Z ->
-  chance a (fun z => S (wrap z)) <= factor * chance b (fun z => S (wrap z)) + slack.
+
+Theorem modular_noise a b S :
+  (circle a b <= c)%Z -> chance a (fun z => S (wrap z)) <= factor * chance b (fun z => S (wrap z)) + slack.
 Proof.
 intros H. destruct (the_short_way_round a b H) as (t & Ht).
 rewrite <- (same_event b (fun z => S (wrap (z + t * N)))) by (intros z; now rewrite wrap_period).

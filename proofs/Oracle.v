@@ -1,4 +1,6 @@
-(** The executable definitions, extracted: the tests run them beside the Python models and the C++ kernels. *)
+(** The executable definitions, extracted: the tests run them beside the Python models and the C++ kernels. Nothing is
+    stated here; what is proved of these definitions is in the files they come from and in Promises.v. *)
+
 From Coq Require Import List ZArith QArith.
 From Flocq Require Import IEEE754.Bits.
 From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds.

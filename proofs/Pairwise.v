@@ -1,8 +1,8 @@
 (** pairwise (docs/theorems/pairwise.md): the first half of the records, the rest, and one addition.
 
     The tree over n records is ceil(log2 n) high, so its sum is off by at most h u / (1 - h u) n M
-      with h = ceil(log2 n), and
-    the sensitivity is the ideal one plus twice that. *)
+    with h = ceil(log2 n), and the sensitivity is the ideal one plus twice that. *)
+
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz Arith.
 From Flocq Require Import Core.
 From Soundsum Require Import Relations Sums Accuracy Trees.
@@ -11,12 +11,14 @@ Import ListNotations.
 (** The paper's recursion. `fuel` bounds its depth; as many as there are records is enough. *)
 Section Shape.
 Variables (A : Type) (zero : A).
+
 Fixpoint halves (fuel : nat) (l : list A) : tree A :=
   match fuel, l with
   | O, _ | _, [] => leaf zero
   | _, [x] => leaf x
   | S fuel, _ => node (halves fuel (firstn (length l / 2) l)) (halves fuel (skipn (length l / 2) l))
   end.
+
 Definition pairwise_tree (l : list A) := halves (length l) l.
 
 Lemma halves_leaves fuel l : l <> [] -> (length l <= fuel)%nat -> leaves (halves fuel l) = l.
@@ -33,25 +35,29 @@ cbn [leaves]. rewrite !IH; [apply firstn_skipn| | | |].
 - intros E. apply (f_equal (@length A)) in E. rewrite firstn_length in E. simpl (length []) in E. lia.
 - rewrite firstn_length. lia.
 Qed.
+
 Lemma halves_height h fuel l : (length l <= 2 ^ h)%nat -> (height (halves fuel l) <= h)%nat.
 Proof.
 revert fuel l; induction h as [|h IH]; intros [|fuel] [|x [|y l]] H; cbn [halves height]; try lia; [simpl in H; lia|].
 set (r := x :: y :: l) in *. cbn [Nat.pow] in H.
-assert (height (halves fuel (firstn (length r / 2) r)) <= h /\
-height (halves fuel (skipn (length r / 2) r)) <= h)%nat; [|lia].
+assert (height (halves fuel (firstn (length r / 2) r)) <= h /\ height (halves fuel (skipn (length r / 2) r)) <= h)%nat;
+[|lia].
 split; apply IH.
 - rewrite firstn_length. apply Nat.le_trans with (1 := Nat.le_min_l _ _). apply Nat.div_le_upper_bound; lia.
 - rewrite skipn_length. generalize (Nat.div_mod (length r) 2 ltac:(lia)) (Nat.mod_upper_bound (length r) 2 ltac:(lia)).
   lia.
 Qed.
+
 (** ceil(log2 n) high. *)
 Theorem pairwise_height l : (height (pairwise_tree l) <= Nat.log2_up (length l))%nat.
 Proof.
 apply halves_height. destruct l as [|x [|y l]]; [simpl; lia|simpl; lia|]. apply Nat.log2_up_spec. simpl; lia.
 Qed.
+
 Theorem pairwise_leaves l : l <> [] -> leaves (pairwise_tree l) = l.
 Proof. intros H. now apply halves_leaves. Qed.
 End Shape.
+
 Arguments pairwise_tree {A}.
 
 (** The shape does not look at the records. *)
@@ -61,21 +67,24 @@ revert l; induction fuel as [|fuel IH]; intros [|x [|y l]]; auto.
 change (map f (x :: y :: l)) with (f x :: f y :: map f l). cbn [halves map_tree].
 change (f x :: f y :: map f l) with (map f (x :: y :: l)). now rewrite !IH, map_length, <- firstn_map, <- skipn_map.
 Qed.
+
 Lemma pairwise_map A B (f : A -> B) zero l : map_tree f (pairwise_tree zero l) = pairwise_tree (f zero) (map f l).
 Proof. unfold pairwise_tree. now rewrite halves_map, map_length. Qed.
 
 Open Scope R_scope.
+
 Section Pairwise.
 Variables p emin : Z.
 Context {p_pos : Prec_gt_0 p}.
 Variable choice : Z -> bool.
 Notation format := (generic_format radix2 (FLT_exp emin p)).
 Notation u := (u p).
+
 Definition pairwise (l : list R) := computed p emin choice (pairwise_tree 0 l).
 Definition pairwise_accuracy (n : nat) (M : R) := tree_accuracy p (Nat.log2_up n) n M.
 
-Theorem pairwise_is_accurate n : INR (Nat.log2_up n) * u < 1 ->
-  accurate_up_to (fun x => format x) pairwise (pairwise_accuracy n) n.
+Theorem pairwise_is_accurate n :
+  INR (Nat.log2_up n) * u < 1 -> accurate_up_to (fun x => format x) pairwise (pairwise_accuracy n) n.
 Proof.
 intros Hu M l M0 Hn F. unfold pairwise_accuracy. generalize (u_pos p); intros u0.
 assert (Hh : (Nat.log2_up (length l) <= Nat.log2_up n)%nat) by now apply Nat.log2_up_le_mono.
@@ -98,16 +107,19 @@ Hypothesis low_enough : INR (Nat.log2_up n) * u < 1.
 Notation M := (magnitude L U).
 Notation a := (pairwise_accuracy n).
 
-Theorem pairwise_change_one (d d' : list X) : length d = n -> change_one d d' ->
-  Rabs (pairwise (map c d) - pairwise (map c d')) <= U - L + 2 * a M.
+Theorem pairwise_change_one (d d' : list X) :
+  length d = n -> change_one d d' -> Rabs (pairwise (map c d) - pairwise (map c d')) <= U - L + 2 * a M.
 Proof.
 intros Hd H. apply from_accuracy_change_one with (fun x => format x) n; auto.
 intros m l m0 Hl. apply (pairwise_is_accurate n low_enough m l m0). lia.
 Qed.
+
 Theorem pairwise_cut : sensitivity insert_delete (fun d => pairwise (map c (firstn n d))) (Rmax M (U - L) + 2 * a M).
 Proof. apply from_accuracy_cut with (fun x => format x); auto using pairwise_is_accurate. Qed.
-Theorem pairwise_split : L <= 0 <= U ->
-  sensitivity insert_delete (split_sum pairwise n X c) (Rmax (Rabs L + 2 * a (Rabs L)) (Rabs U + 2 * a (Rabs U))).
+
+Theorem pairwise_split :
+  L <= 0 <= U
+  -> sensitivity insert_delete (split_sum pairwise n X c) (Rmax (Rabs L + 2 * a (Rabs L)) (Rabs U + 2 * a (Rabs U))).
 Proof.
 intros [L0 U0]. apply from_accuracy_split with (fun x => format x); auto using pairwise_is_accurate, generic_format_0.
 Qed.

@@ -1,6 +1,13 @@
 (** The sums keep the bounds of Bounds.v, which are the ones the code claims.
 
-    For each method: the executable bound, read as a real number, bounds what the page's theorem bounds. *)
+    For each method the executable bound, read as a real number, bounds what the page's theorem bounds:
+
+    - floats added as floats (iterated, pairwise, numpy_pairwise, kahan, toward_zero), as they are or shifted: how far a
+      neighbour's sum can be, in order or after a uniform secret permutation, and how far the sum is from the exact one;
+    - integers (wide, checked, saturating, split, split_checked, modular): how far a neighbour's sum can be;
+    - grids (our own, down to the bit patterns the C++ kernel gets, and any other step): both again; and with the
+      paper's step the integers of n records add up to 2^(bits - 2) - n at most. *)
+
 From Coq Require Import List Permutation ZArith QArith Qminmax Qabs Qround Qreals Reals Lra Lia Psatz.
 From Flocq Require Import Core.
 From Soundsum Require Import Relations Permutations Sums Wide Checked Modular Saturating Split Grid GridKernel OurGrid
@@ -13,8 +20,10 @@ Open Scope R_scope.
 (** From rationals to reals. *)
 Lemma Q2R_Z z : Q2R (inject_Z z) = IZR z.
 Proof. unfold Q2R. simpl. field. Qed.
+
 Lemma Q2R_nat n : Q2R (Bounds.nat_Q n) = INR n.
 Proof. unfold Bounds.nat_Q. rewrite Q2R_Z. symmetry. apply INR_IZR_INZ. Qed.
+
 Lemma Q2R_pow2 e : Q2R (Bounds.pow2 e) = bpow radix2 e.
 Proof.
 destruct e as [|q|q]; unfold Bounds.pow2.
@@ -22,6 +31,7 @@ destruct e as [|q|q]; unfold Bounds.pow2.
 - rewrite Q2R_Z. reflexivity.
 - unfold Q2R. cbn [Qnum Qden]. rewrite Rmult_1_l. simpl bpow. do 2 f_equal. now rewrite Pos2Z.inj_pow_pos.
 Qed.
+
 Lemma Q2R_abs a : Q2R (Qabs a) = Rabs (Q2R a).
 Proof.
 destruct (Qlt_le_dec a 0) as [h|h].
@@ -29,32 +39,42 @@ destruct (Qlt_le_dec a 0) as [h|h].
   rewrite Rabs_left; lra.
 - rewrite (Qeq_eqR _ _ (Qabs_pos a h)). apply Qle_Rle in h. rewrite RMicromega.Q2R_0 in h. rewrite Rabs_pos_eq; lra.
 Qed.
+
 Lemma Q2R_max a b : Q2R (Qmax a b) = Rmax (Q2R a) (Q2R b).
 Proof.
 destruct (Q.max_spec a b) as [[h e]|[h e]]; rewrite (Qeq_eqR _ _ e).
 - apply Qlt_Rlt in h. rewrite Rmax_right; lra.
 - apply Qle_Rle in h. rewrite Rmax_left; lra.
 Qed.
+
 Lemma Q2R_min a b : Q2R (Qmin a b) = Rmin (Q2R a) (Q2R b).
 Proof.
 destruct (Q.min_spec a b) as [[h e]|[h e]]; rewrite (Qeq_eqR _ _ e).
 - apply Qlt_Rlt in h. rewrite Rmin_left; lra.
 - apply Qle_Rle in h. rewrite Rmin_right; lra.
 Qed.
+
 Lemma Q2R_zero a : Bounds.is_zero a = true <-> Q2R a = 0.
 Proof.
 unfold Bounds.is_zero. rewrite Qeq_bool_iff. split; intros H.
 - rewrite (Qeq_eqR _ _ H). apply RMicromega.Q2R_0.
 - apply eqR_Qeq. now rewrite RMicromega.Q2R_0.
 Qed.
+
 Lemma Q2R_nonzero a : Bounds.is_zero a = false -> Q2R a <> 0.
 Proof. intros H E. apply Q2R_zero in E. congruence. Qed.
+
 Lemma Q2R_magnitude L U : Q2R (Bounds.magnitude L U) = magnitude (Q2R L) (Q2R U).
 Proof. unfold Bounds.magnitude, magnitude. now rewrite Q2R_max, !Q2R_abs. Qed.
+
 Lemma Q2R_2 : Q2R 2 = 2. Proof. unfold Q2R; simpl; lra. Qed.
+
 Lemma Q2R_3 : Q2R 3 = 3. Proof. unfold Q2R; simpl; lra. Qed.
+
 Lemma Q2R_1 : Q2R 1 = 1. Proof. unfold Q2R; simpl; lra. Qed.
+
 Lemma Q2R_0 : Q2R 0 = 0. Proof. unfold Q2R; simpl; lra. Qed.
+
 Lemma Q2R_below a b : Bounds.below a b = true <-> Q2R a < Q2R b.
 Proof.
 unfold Bounds.below. split.
@@ -62,6 +82,7 @@ unfold Bounds.below. split.
   apply Rle_Qle, Qle_bool_iff in h. congruence.
 - intros H. apply Bool.negb_true_iff. destruct (Qle_bool b a) eqn:E; auto. apply Qle_bool_iff, Qle_Rle in E. lra.
 Qed.
+
 Lemma Q2R_le a b : Qle_bool a b = true <-> Q2R a <= Q2R b.
 Proof. rewrite Qle_bool_iff. split; [apply Qle_Rle|apply Rle_Qle]. Qed.
 
@@ -71,8 +92,10 @@ symmetry. apply Zfloor_imp. split.
 - rewrite <- Q2R_Z. apply Qle_Rle, Qfloor_le.
 - rewrite <- Q2R_Z. apply Qlt_Rlt, Qlt_floor.
 Qed.
+
 Lemma ceiling_is_ceiling a : Qceiling a = Zceil (Q2R a).
 Proof. unfold Qceiling, Zceil. now rewrite floor_is_floor, Q2R_opp. Qed.
+
 Lemma nearest_is_nearest a : Bounds.nearest a = ZnearestE (Q2R a).
 Proof.
 unfold Bounds.nearest, Znearest. rewrite floor_is_floor. set (f := Zfloor (Q2R a)).
@@ -88,6 +111,7 @@ rewrite C. case Rcompare_spec; intros h; auto.
   apply Zceil_floor_neq. fold f. lra.
 - symmetry. apply Zceil_floor_neq. fold f. lra.
 Qed.
+
 Lemma floor_log2_is_mag x : 0 < Q2R x -> Bounds.floor_log2 x = (mag radix2 (Q2R x) - 1)%Z.
 Proof.
 intros Hx. enough (H : bpow radix2 (Bounds.floor_log2 x) <= Q2R x < bpow radix2 (Bounds.floor_log2 x + 1)).
@@ -96,8 +120,8 @@ intros Hx. enough (H : bpow radix2 (Bounds.floor_log2 x) <= Q2R x < bpow radix2 
   now replace (Bounds.floor_log2 x + 1 - 1)%Z with (Bounds.floor_log2 x) by ring. }
 assert (Np : (0 < Qnum x)%Z).
 { assert (H : (0 < x)%Q) by (apply Rlt_Qlt; now rewrite Q2R_0). unfold Qlt in H. simpl in H. lia. }
-assert (B : bpow radix2 (Z.log2 (Qnum x) - Z.log2 (Zpos (Qden x)) - 1) <= Q2R x < bpow radix2 (Z.log2 (Qnum x) - Z.log2
-(Zpos (Qden x)) + 1)).
+assert (B : bpow radix2 (Z.log2 (Qnum x) - Z.log2 (Zpos (Qden x)) - 1) <= Q2R x
+      < bpow radix2 (Z.log2 (Qnum x) - Z.log2 (Zpos (Qden x)) + 1)).
 { set (a := Z.log2 (Qnum x)). set (b := Z.log2 (Zpos (Qden x))). assert (A := Z.log2_spec _ Np).
   assert (A' := Z.log2_spec (Zpos (Qden x)) eq_refl). fold a in A. fold b in A'.
   assert (a0 : (0 <= a)%Z) by apply Z.log2_nonneg. assert (b0 : (0 <= b)%Z) by apply Z.log2_nonneg.
@@ -121,12 +145,14 @@ destruct (Qle_bool (Bounds.pow2 e) x) eqn:E.
   { rewrite <- Q2R_pow2. apply Rnot_le_lt. intros H. apply Q2R_le in H. congruence. }
   replace (e - 1 + 1)%Z with e by ring. lra.
 Qed.
+
 Lemma power_below_is_pw x : 0 <= Q2R x -> Q2R (Bounds.power_below x) = pw (Q2R x).
 Proof.
 intros Hx. unfold Bounds.power_below, pw. destruct (Bounds.is_zero x) eqn:Z.
 - apply Q2R_zero in Z. rewrite Z, Req_bool_true by auto. apply Q2R_0.
 - apply Q2R_nonzero in Z. rewrite Req_bool_false by auto. rewrite Q2R_pow2, floor_log2_is_mag by lra. reflexivity.
 Qed.
+
 Lemma u_is_u k : Q2R (Bounds.u k) = u (k + 1).
 Proof. unfold Bounds.u, u. apply Q2R_pow2. Qed.
 
@@ -135,7 +161,9 @@ Section Floats.
 Variables k eta : Z.
 Hypothesis k_pos : (1 <= k)%Z.
 Hypothesis eta_neg : (eta <= 0)%Z.
+
 Local Instance p_pos : Prec_gt_0 (k + 1). Proof. unfold Prec_gt_0; lia. Qed.
+
 Notation format := (generic_format radix2 (FLT_exp eta (k + 1))).
 Notation even := (fun x => negb (Z.even x)).
 Variables (X : Type) (c : X -> R) (L U : Q) (n : nat).
@@ -143,37 +171,42 @@ Hypothesis LU : Q2R L <= Q2R U.
 Hypothesis c_within : forall x, within (Q2R L) (Q2R U) (c x).
 Hypothesis c_format : forall x, format (c x).
 
-(** What soundsum promises of a sum f whose error is claimed to be at most `known` for a public n and `cut` for a limit
-  n. *)
+(** What soundsum promises of a sum f whose error is claimed to be at most `known`
+    for a public n and `cut` for a limit n. *)
 Definition promised (f : list R -> R) (known cut : Q -> Q) : Prop :=
-  (forall d d', length d = n -> change_one d d' ->
-     Rabs (f (map c d) - f (map c d')) <= Q2R (Bounds.from_accuracy true known L U)) /\
-  sensitivity insert_delete (fun d => f (map c (firstn n d))) (Q2R (Bounds.from_accuracy false cut L U)) /\
-  permuted_sensitivity symmetric (fun d => f (map c (firstn n d))) (Q2R (Bounds.from_accuracy false cut L U)) /\
-  (Q2R L <= 0 <= Q2R U ->
-     sensitivity insert_delete (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U)) /\
-     permuted_sensitivity symmetric (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U))) /\
+  (forall d d',
+     length d = n -> change_one d d' -> Rabs (f (map c d) - f (map c d')) <= Q2R (Bounds.from_accuracy true known L U))
+  /\ sensitivity insert_delete (fun d => f (map c (firstn n d))) (Q2R (Bounds.from_accuracy false cut L U))
+  /\ permuted_sensitivity symmetric (fun d => f (map c (firstn n d))) (Q2R (Bounds.from_accuracy false cut L U))
+  /\ (Q2R L <= 0 <= Q2R U
+      -> sensitivity insert_delete (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U))
+         /\ permuted_sensitivity symmetric (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U)))
   (* and how far it is from the sum of the records kept *)
-  (forall d, length d = n -> Rabs (f (map c d) - sum (map c d)) <= Q2R (known (Bounds.ideal false L U))) /\
-  (forall d, Rabs (f (map c (firstn n d)) - sum (map c (firstn n d))) <= Q2R (cut (Bounds.ideal false L U))) /\
-  (Q2R L <= 0 <= Q2R U -> forall d,
-     Rabs (split_sum f n X c d - split_sum sum n X c d) <= Q2R (Bounds.split_accuracy cut L U)).
+  /\ (forall d, length d = n -> Rabs (f (map c d) - sum (map c d)) <= Q2R (known (Bounds.ideal false L U)))
+  /\ (forall d, Rabs (f (map c (firstn n d)) - sum (map c (firstn n d))) <= Q2R (cut (Bounds.ideal false L U)))
+  /\ (Q2R L <= 0 <= Q2R U
+      -> forall d, Rabs (split_sum f n X c d - split_sum sum n X c d) <= Q2R (Bounds.split_accuracy cut L U)).
 
 Lemma promise_from_accuracy f known cut a_known a_cut :
-  (forall M, (0 <= Q2R M)%R -> Q2R (known M) = a_known (Q2R M)) -> (forall M, (0 <= Q2R M)%R ->
-    Q2R (cut M) = a_cut (Q2R M)) -> a_cut 0 = 0 ->
-  accurate_at (fun x => format x) f a_known n -> accurate_up_to (fun x => format x) f a_cut n -> promised f known cut.
+  (forall M, (0 <= Q2R M)%R -> Q2R (known M) = a_known (Q2R M))
+  -> (forall M, (0 <= Q2R M)%R -> Q2R (cut M) = a_cut (Q2R M))
+  -> a_cut 0 = 0
+  -> accurate_at (fun x => format x) f a_known n
+  -> accurate_up_to (fun x => format x) f a_cut n
+  -> promised f known cut.
 Proof.
 intros Ek Ec Z0 Ak Ac.
 assert (M0 : 0 <= Q2R (Bounds.magnitude L U)) by (rewrite Q2R_magnitude; apply magnitude_pos).
 assert (C : sensitivity insert_delete (fun d => f (map c (firstn n d))) (Q2R (Bounds.from_accuracy false cut L U))).
-{ intros d d' H. apply Rle_trans with (1 := from_accuracy_cut (fun x => format x) f a_cut n X c (Q2R L) (Q2R U) LU
-  c_format c_within Ac d d' H).
+{ intros d d' H.
+  apply Rle_trans
+    with (1 := from_accuracy_cut (fun x => format x) f a_cut n X c (Q2R L) (Q2R U) LU c_format c_within Ac d d' H).
   unfold Bounds.from_accuracy. cbn [Bounds.ideal]. rewrite <- Q2R_magnitude.
   destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
   - apply Q2R_zero in Z. rewrite Z, Z0, Q2R_0. rewrite Q2R_magnitude in Z. unfold magnitude in Z.
     generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs (Q2R L)) (Rabs (Q2R U))) (Rle_abs (- Q2R L))
-    (Rle_abs (Q2R U)). rewrite Rabs_Ropp, Z. intros.
+      (Rle_abs (Q2R U)).
+    rewrite Rabs_Ropp, Z. intros.
     unfold Rmax. destruct Rle_dec; lra.
   - rewrite Q2R_plus, Q2R_mult, Q2R_2, Q2R_max, Q2R_minus, Ec by auto. lra. }
 assert (R : forall d, records_up_to (fun x => format x) (magnitude (Q2R L) (Q2R U)) (map c d)).
@@ -192,8 +225,8 @@ split; [|split; [exact C|split; [now apply permutation_symmetric|split; [|split;
     apply from_accuracy_change_one with (fun x => format x) n; auto.
 - intros [L0 U0].
   assert (S : sensitivity insert_delete (split_sum f n X c) (Q2R (Bounds.split_from_accuracy cut L U))).
-  { unfold Bounds.split_from_accuracy. rewrite Q2R_max, !Q2R_plus, !Q2R_mult, Q2R_2, !Ec, !Q2R_abs
-    by (rewrite Q2R_abs; apply Rabs_pos).
+  { unfold Bounds.split_from_accuracy.
+    rewrite Q2R_max, !Q2R_plus, !Q2R_mult, Q2R_2, !Ec, !Q2R_abs by (rewrite Q2R_abs; apply Rabs_pos).
     apply from_accuracy_split with (fun x => format x); auto using generic_format_0. }
   split; [exact S|now apply permutation_symmetric].
 - intros d Hd. cbn [Bounds.ideal]. rewrite Ek, Q2R_magnitude by auto.
@@ -210,14 +243,16 @@ split; [|split; [exact C|split; [now apply permutation_symmetric|split; [|split;
     now apply filter_In in I. }
   assert (N := K (negative X c) (Rabs (Q2R L)) (Rabs_pos _)).
   assert (P := K (fun x => negb (negative X c x)) (Rabs (Q2R U)) (Rabs_pos _)). cbv beta in P.
-  match type of N with _ -> Rabs (?p - ?q) <= _ => match type of P with _ -> Rabs (?r - ?t) <= _ =>
-    replace (p + r - (q + t)) with ((p - q) + (r - t)) by ring end end.
+  match type of N with _ -> Rabs (?p - ?q) <= _ =>
+    match type of P with _ -> Rabs (?r - ?t) <= _ =>
+      replace (p + r - (q + t)) with ((p - q) + (r - t)) by ring end end.
   apply Rle_trans with (1 := Rabs_triang _ _). apply Rplus_le_compat.
   + apply N. intros x. unfold negative. destruct Rlt_dec; [intros _|discriminate]. destruct (c_within x).
     rewrite !Rabs_left1; lra.
   + apply P. intros x. unfold negative. destruct Rlt_dec; [discriminate|intros _]. destruct (c_within x).
     rewrite !Rabs_pos_eq; lra.
 Qed.
+
 Lemma at_from_up_to f a : accurate_up_to (fun x => format x) f a n -> accurate_at (fun x => format x) f a n.
 Proof. intros A M l M0 Hl. apply A; auto. lia. Qed.
 
@@ -231,27 +266,31 @@ apply promise_from_accuracy with (iterated_accuracy (k + 1) n) (iterated_accurac
 unfold iterated_accuracy. ring.
 Qed.
 
-Lemma tree_error_is_accuracy h M : INR h * u (k + 1) < 1 ->
-  Q2R (Bounds.tree_error k h n M) = tree_accuracy (k + 1) h n (Q2R M).
+Lemma tree_error_is_accuracy h M :
+  INR h * u (k + 1) < 1 -> Q2R (Bounds.tree_error k h n M) = tree_accuracy (k + 1) h n (Q2R M).
 Proof.
-intros H. unfold Bounds.tree_error, tree_accuracy. assert (E : Q2R (1 - Bounds.nat_Q h * Bounds.u k) = 1 - INR h * u (k
-+ 1)) by now rewrite Q2R_minus, Q2R_mult, Q2R_nat, Q2R_1, u_is_u.
+intros H. unfold Bounds.tree_error, tree_accuracy.
+assert (E : Q2R (1 - Bounds.nat_Q h * Bounds.u k) = 1 - INR h * u (k + 1))
+  by now rewrite Q2R_minus, Q2R_mult, Q2R_nat, Q2R_1, u_is_u.
 rewrite !Q2R_mult, Q2R_div, E, !Q2R_mult, !Q2R_nat, u_is_u; [reflexivity|].
 intros Z. apply Qeq_eqR in Z. rewrite E, Q2R_0 in Z. lra.
 Qed.
+
 Lemma tree_accuracy_of_zero h : tree_accuracy (k + 1) h n 0 = 0.
 Proof. unfold tree_accuracy. ring. Qed.
 
-Theorem pairwise_promise : INR (Nat.log2_up n) * u (k + 1) < 1 ->
-  promised (pairwise (k + 1) eta even) (Bounds.pairwise_error k n) (Bounds.pairwise_error k n).
+Theorem pairwise_promise :
+  INR (Nat.log2_up n) * u (k + 1) < 1
+  -> promised (pairwise (k + 1) eta even) (Bounds.pairwise_error k n) (Bounds.pairwise_error k n).
 Proof.
 intros H. assert (A := pairwise_is_accurate (k + 1) eta even n H).
 apply promise_from_accuracy with (pairwise_accuracy (k + 1) n) (pairwise_accuracy (k + 1) n); auto using at_from_up_to;
   try (intros M _; now apply tree_error_is_accuracy). apply tree_accuracy_of_zero.
 Qed.
 
-Theorem numpy_pairwise_promise : INR (safe_height n) * u (k + 1) < 1 ->
-  promised (numpy_pairwise (k + 1) eta even) (Bounds.numpy_error true k n) (Bounds.numpy_error false k n).
+Theorem numpy_pairwise_promise :
+  INR (safe_height n) * u (k + 1) < 1
+  -> promised (numpy_pairwise (k + 1) eta even) (Bounds.numpy_error true k n) (Bounds.numpy_error false k n).
 Proof.
 intros H. assert (H' : INR (numpy_height n) * u (k + 1) < 1).
 { apply Rle_lt_trans with (2 := H). apply Rmult_le_compat_r; [generalize (u_pos (k + 1)); lra|].
@@ -260,14 +299,15 @@ apply promise_from_accuracy with (tree_accuracy (k + 1) (numpy_height n) n) (tre
 - intros M _. now apply tree_error_is_accuracy.
 - intros M _. now apply tree_error_is_accuracy.
 - apply tree_accuracy_of_zero.
-- intros M l M0 Hl F. replace (tree_accuracy (k + 1) (numpy_height n) n M)
-  with (tree_accuracy (k + 1) (numpy_height n) (length l) M) by now rewrite Hl.
+- intros M l M0 Hl F.
+  replace (tree_accuracy (k + 1) (numpy_height n) n M) with (tree_accuracy (k + 1) (numpy_height n) (length l) M)
+    by now rewrite Hl.
   apply numpy_pairwise_error; auto with typeclass_instances. rewrite Hl. lia.
 - apply numpy_pairwise_is_accurate; auto with typeclass_instances.
 Qed.
 
-Theorem kahan_promise : (Z.of_nat n <= 2 ^ (k - 1))%Z ->
-  promised (kahan (k + 1) eta) (Bounds.kahan_error k n) (Bounds.kahan_error k n).
+Theorem kahan_promise :
+  (Z.of_nat n <= 2 ^ (k - 1))%Z -> promised (kahan (k + 1) eta) (Bounds.kahan_error k n) (Bounds.kahan_error k n).
 Proof.
 intros H. assert (Hn : INR n * u (k + 1) <= / 4).
 { rewrite INR_IZR_INZ. apply IZR_le in H. change 2%Z with (radix_val radix2) in H. rewrite IZR_Zpower in H by lia.
@@ -303,31 +343,36 @@ Hypothesis L_format : format (Q2R L).
 Hypothesis U_format : format (Q2R U).
 Notation toward_zero d := (total (k + 1) eta Omega (map c d)).
 
-Lemma Q2R_drift b : 0 <= Q2R b -> Q2R (Bounds.drift true k n b) = pwn (k + 1) n (Q2R b) /\
-  Q2R (Bounds.drift false k n b) = pw (Q2R b).
+Lemma Q2R_drift b :
+  0 <= Q2R b -> Q2R (Bounds.drift true k n b) = pwn (k + 1) n (Q2R b) /\ Q2R (Bounds.drift false k n b) = pw (Q2R b).
 Proof.
 intros Hb. unfold Bounds.drift, pwn. split; [|now apply power_below_is_pw].
 rewrite Q2R_min, Q2R_mult, Q2R_pow2, !power_below_is_pw, Q2R_mult, Q2R_nat; auto.
 - now replace (1 - (k + 1))%Z with (- k)%Z by ring.
 - rewrite Q2R_mult, Q2R_nat. apply Rmult_le_pos; [apply pos_INR|auto].
 Qed.
+
 Lemma pw_0 : pw 0 = 0. Proof. unfold pw. now rewrite Req_bool_true. Qed.
+
 Lemma pwn_0 : pwn (k + 1) n 0 = 0.
 Proof. unfold pwn. rewrite Rmult_0_r, pw_0, Rmult_0_l. apply Rmin_left; lra. Qed.
+
 Lemma all_fit d : Forall (fun x => format x /\ Q2R L <= x <= Q2R U) (map c d).
 Proof. apply Forall_forall. intros y H. apply in_map_iff in H as (x & <- & _). split; auto. apply c_within. Qed.
+
 Lemma constant_records d d' : Q2R U - Q2R L = 0 -> length d = length d' -> map c d = map c d'.
 Proof.
 intros Z Len. assert (E : forall e : list X, map c e = repeat (Q2R L) (length e)).
 { induction e as [|x e IH]; [reflexivity|]. simpl. rewrite IH. f_equal. destruct (c_within x). lra. }
 now rewrite !E, Len.
 Qed.
+
 Lemma hamming_length (d d' : list X) : hamming d d' -> length d = length d'.
 Proof. intros H. destruct H; auto. rewrite !app_length. reflexivity. Qed.
 
 Theorem toward_zero_insert_delete_promise :
-  sensitivity insert_delete (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U)) /\
-  permuted_sensitivity symmetric (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U)).
+  sensitivity insert_delete (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U))
+  /\ permuted_sensitivity symmetric (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U)).
 Proof.
 enough (S : sensitivity insert_delete (fun d => toward_zero d) (Q2R (Bounds.toward_zero_sensitivity false k n L U)))
   by (split; [exact S|now apply permutation_symmetric]).
@@ -338,8 +383,10 @@ destruct (Q2R_drift (Qmax U 0)) as [_ Du]; [rewrite Eu; apply Rmax_r|].
 destruct (Q2R_drift (Qmax (- L) 0)) as [_ Dd]; [rewrite Ed; apply Rmax_r|].
 rewrite Eu in Du. rewrite Ed in Dd.
 assert (Iz : Q2R (Bounds.magnitude L U) = 0 -> Q2R L = 0 /\ Q2R U = 0).
-{ rewrite Q2R_magnitude. unfold magnitude. intros Z. generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs
-  (Q2R L)) (Rabs (Q2R U))) (Rabs_pos (Q2R L)) (Rabs_pos (Q2R U)). rewrite Z. intros.
+{ rewrite Q2R_magnitude. unfold magnitude. intros Z.
+  generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs (Q2R L)) (Rabs (Q2R U))) (Rabs_pos (Q2R L))
+    (Rabs_pos (Q2R U)).
+  rewrite Z. intros.
   split; [destruct (Req_dec (Q2R L) 0) as [e|e]; auto; generalize (Rabs_pos_lt _ e);
     lra|destruct (Req_dec (Q2R U) 0) as [e|e]; auto; generalize (Rabs_pos_lt _ e); lra]. }
 destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
@@ -348,10 +395,11 @@ destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
   { intros e. assert (R0 : record (k + 1) eta 0) by (split; [apply generic_format_0|lra]).
     assert (M : map c e = repeat 0 (length e)).
     { induction e as [|x e IH]; [reflexivity|]. simpl. rewrite IH. f_equal. destruct (c_within x). lra. }
-    rewrite M, total_up; auto with typeclass_instances; [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy;
-    now subst].
-    unfold half. rewrite <- (zeros_add_nothing (k + 1) eta Omega Omega_format Omega_pos (repeat 0 (length e)) 0 R0
-    Omega_pos); [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy; now subst].
+    rewrite M, total_up; auto with typeclass_instances;
+    [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy; now subst].
+    unfold half.
+    rewrite <- (zeros_add_nothing (k + 1) eta Omega Omega_format Omega_pos (repeat 0 (length e)) 0 R0 Omega_pos);
+    [|apply Forall_forall; intros y Hy; apply repeat_spec in Hy; now subst].
     replace (filter _ (repeat 0 (length e))) with (@nil R); [reflexivity|]. generalize (length e). intros m.
     induction m as [|m IH]; [reflexivity|]. simpl. now rewrite Rlt_bool_false by lra. }
   rewrite !E, Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
@@ -378,27 +426,30 @@ destruct (Bounds.is_zero (Bounds.magnitude L U)) eqn:Z.
     apply two_signs_insert_delete; auto using all_fit, map_insert_delete with typeclass_instances.
 Qed.
 
-Theorem toward_zero_accuracy_promise d : INR n * magnitude (Q2R L) (Q2R U) <= Omega -> (length d <= n)%nat ->
-  Rabs (toward_zero d - sum (map c d)) <= Q2R (Bounds.toward_zero_accuracy k n L U).
+Theorem toward_zero_accuracy_promise d :
+  INR n * magnitude (Q2R L) (Q2R U) <= Omega -> (length d <= n)%nat
+  -> Rabs (toward_zero d - sum (map c d)) <= Q2R (Bounds.toward_zero_accuracy k n L U).
 Proof.
 intros H Hd.
 assert (F : Forall (fun x => format x /\ Rabs x <= magnitude (Q2R L) (Q2R U)) (map c d)).
 { apply Forall_forall. intros y Hy. apply in_map_iff in Hy as (x & <- & _). split; auto.
   apply magnitude_bound, c_within. }
-destruct (toward_zero_accuracy (k + 1) eta Omega Omega_format Omega_pos _ n (magnitude_pos (Q2R L) (Q2R U)) H (map c d)
-F ltac:(now rewrite map_length)) as (_ & A & B).
+destruct
+  (toward_zero_accuracy (k + 1) eta Omega Omega_format Omega_pos _ n (magnitude_pos (Q2R L) (Q2R U)) H (map c d) F
+     ltac:(now rewrite map_length)) as (_ & A & B).
 assert (E : Q2R (2 * Bounds.u k * Bounds.nat_Q (n - 1)) = 2 * bpow radix2 (- (k + 1)) * INR (n - 1))
-by (rewrite !Q2R_mult, Q2R_2, Q2R_nat, u_is_u; reflexivity).
+  by (rewrite !Q2R_mult, Q2R_2, Q2R_nat, u_is_u; reflexivity).
 unfold Bounds.toward_zero_accuracy. rewrite Q2R_mult, Q2R_plus, E, Q2R_mult, Q2R_nat, Q2R_magnitude.
 destruct (Bounds.one_sign L U) eqn:O.
 - rewrite Q2R_0, Rplus_0_r. apply B. unfold Bounds.one_sign in O.
-  apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O; [left|right];
-  apply Forall_forall; intros y Hy; apply in_map_iff in Hy as (x & <- & _); destruct (c_within x); lra.
+  apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O; [left|right]; apply Forall_forall;
+  intros y Hy; apply in_map_iff in Hy as (x & <- & _); destruct (c_within x); lra.
 - rewrite u_is_u. exact A.
 Qed.
 
-Theorem toward_zero_hamming_promise d d' : length d = n -> hamming d d' ->
-  Rabs (toward_zero d - toward_zero d') <= Q2R (Bounds.toward_zero_sensitivity true k n L U).
+Theorem toward_zero_hamming_promise d d' :
+  length d = n -> hamming d d'
+  -> Rabs (toward_zero d - toward_zero d') <= Q2R (Bounds.toward_zero_sensitivity true k n L U).
 Proof.
 intros Hn H. unfold Bounds.toward_zero_sensitivity. cbn [Bounds.ideal].
 assert (Eu : Q2R (Qmax U 0) = Rmax (Q2R U) 0) by now rewrite Q2R_max, Q2R_0.
@@ -408,8 +459,9 @@ destruct (Q2R_drift (Qmax (- L) 0)) as [Dd _]; [rewrite Ed; apply Rmax_r|].
 rewrite Eu in Du. rewrite Ed in Dd.
 assert (Hm : length (map c d) = n) by now rewrite map_length.
 destruct (Bounds.is_zero (U - L)) eqn:Z.
-- apply Q2R_zero in Z. rewrite Q2R_minus in Z. rewrite (constant_records d d'), Rminus_diag_eq, Rabs_R0, Q2R_0
-  by auto using hamming_length. lra.
+- apply Q2R_zero in Z. rewrite Q2R_minus in Z.
+  rewrite (constant_records d d'), Rminus_diag_eq, Rabs_R0, Q2R_0 by auto using hamming_length.
+  lra.
 - apply Q2R_nonzero in Z. rewrite Q2R_minus in Z. destruct (Bounds.one_sign L U) eqn:O.
   + rewrite Q2R_plus, Q2R_max, Q2R_minus, Du, Dd. unfold Bounds.one_sign in O.
     apply Bool.orb_prop in O as [O|O]; apply Q2R_le in O; rewrite Q2R_0 in O.
@@ -424,51 +476,57 @@ destruct (Bounds.is_zero (U - L)) eqn:Z.
     assert (U0 : 0 < Q2R U) by (rewrite <- Q2R_0; apply Rnot_le_lt; intros h; apply Q2R_le in h; congruence).
     rewrite !Q2R_plus, Eu, Ed, Q2R_max, Du, Dd. rewrite (Rmax_left (Q2R U)), (Rmax_left (- Q2R L)) by lra.
     generalize (two_signs_hamming_n (k + 1) eta Omega Omega_format Omega_pos (Q2R L) (Q2R U) L_format U_format L0 U0 n
-    (map c d) (map c d')
-      (all_fit d) (all_fit d') Hm (map_hamming c H)). lra.
+        (map c d) (map c d') (all_fit d) (all_fit d') Hm (map_hamming c H)).
+    lra.
 Qed.
+
 (** Unordered, after a permutation. *)
-Theorem toward_zero_change_one_promise d d' : length d = n -> change_one d d' ->
-  coupled (orders d) (orders d') (fun o o' =>
-    Rabs (toward_zero o - toward_zero o') <= Q2R (Bounds.toward_zero_sensitivity true k n L U)).
+Theorem toward_zero_change_one_promise d d' :
+  length d = n -> change_one d d'
+  -> coupled (orders d) (orders d')
+       (fun o o' => Rabs (toward_zero o - toward_zero o') <= Q2R (Bounds.toward_zero_sensitivity true k n L U)).
 Proof.
 apply (permutation_change_one_of_size (fun e => toward_zero e)). intros e e'. now apply toward_zero_hamming_promise.
 Qed.
 End Floats.
 
-(** Shifted: the rounded spread is the code's, and the moved records are records within 0 and it,
-  so that every promise above
-    holds of them for these bounds. *)
+(** Shifted: the rounded spread is the code's, and the moved records are records within 0 and it, so that every promise
+    above holds of them for these bounds. *)
 Section ShiftedPromise.
 Variables k eta : Z.
 Hypothesis k_pos : (1 <= k)%Z.
+
 Local Instance p_pos' : Prec_gt_0 (k + 1). Proof. unfold Prec_gt_0; lia. Qed.
+
 Notation format := (generic_format radix2 (FLT_exp eta (k + 1))).
-Lemma nearest_float_is_round x : Q2R (Bounds.nearest_float k eta x) = round radix2 (FLT_exp eta (k + 1)) ZnearestE (Q2R
-  x).
+
+Lemma nearest_float_is_round x :
+  Q2R (Bounds.nearest_float k eta x) = round radix2 (FLT_exp eta (k + 1)) ZnearestE (Q2R x).
 Proof.
 unfold Bounds.nearest_float. destruct (Bounds.is_zero x) eqn:Z.
 - apply Q2R_zero in Z. rewrite Z, round_0, Q2R_0; auto with typeclass_instances.
 - apply Q2R_nonzero in Z. assert (P : 0 < Q2R (Qabs x)) by (rewrite Q2R_abs; now apply Rabs_pos_lt).
   rewrite Q2R_mult, Q2R_Z, nearest_is_nearest, Q2R_pow2, floor_log2_is_mag, Q2R_abs, mag_abs by auto.
-  assert (C : Z.max (mag radix2 (Q2R x) - 1 - k) eta = cexp radix2 (FLT_exp eta (k + 1)) (Q2R x)) by (unfold cexp,
-  FLT_exp; lia).
+  assert (C : Z.max (mag radix2 (Q2R x) - 1 - k) eta = cexp radix2 (FLT_exp eta (k + 1)) (Q2R x))
+    by (unfold cexp, FLT_exp; lia).
   rewrite C. unfold round, F2R, scaled_mantissa. cbn [Fnum Fexp]. f_equal. f_equal. f_equal.
   rewrite Q2R_div, Q2R_pow2; [now rewrite bpow_opp|].
   intros E. apply Qeq_eqR in E. rewrite Q2R_pow2, Q2R_0 in E.
   match type of E with bpow _ ?e = _ => generalize (bpow_gt_0 radix2 e) end. lra.
 Qed.
+
 Variables (X : Type) (c : X -> R) (L U : Q).
 Hypothesis LU : Q2R L <= Q2R U.
 Hypothesis c_within : forall x, within (Q2R L) (Q2R U) (c x).
+
 Theorem shifted_promise :
-  Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U) /\
-  Q2R 0 <= Q2R (Bounds.shifted_upper k eta L U) /\
-  (forall x, within (Q2R 0) (Q2R (Bounds.shifted_upper k eta L U)) (moved (k + 1) eta X c (Q2R L) x)) /\
-  (forall x, format (moved (k + 1) eta X c (Q2R L) x)).
+  Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U)
+  /\ Q2R 0 <= Q2R (Bounds.shifted_upper k eta L U)
+  /\ (forall x, within (Q2R 0) (Q2R (Bounds.shifted_upper k eta L U)) (moved (k + 1) eta X c (Q2R L) x))
+  /\ (forall x, format (moved (k + 1) eta X c (Q2R L) x)).
 Proof.
-assert (E : Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U)) by (unfold Bounds.shifted_upper,
-U'; now rewrite nearest_float_is_round, Q2R_minus).
+assert (E : Q2R (Bounds.shifted_upper k eta L U) = U' (k + 1) eta (Q2R L) (Q2R U))
+  by (unfold Bounds.shifted_upper, U'; now rewrite nearest_float_is_round, Q2R_minus).
 rewrite E, Q2R_0. repeat split.
 - apply U'_pos; auto with typeclass_instances.
 - apply (moved_within (k + 1) eta X c (Q2R L) (Q2R U)); auto with typeclass_instances.
@@ -482,56 +540,85 @@ Notation shift := (moved (k + 1) eta X c (Q2R L)).
 Hypothesis L_format : format (Q2R L).
 Hypothesis c_format : forall x, format (c x).
 Variable n : nat.
+
 Definition shifted_promised (f : list R -> R) (known : Q -> Q) : Prop :=
-  (forall d d', length d = n -> change_one d d' ->
-     Rabs (f (map shift d) - f (map shift d')) <= Q2R (Bounds.from_accuracy true known 0 top)) /\
-  (forall d, length d = n -> Rabs (f (map shift d) + INR n * Q2R L - sum (map c d))
-     <= Q2R (Bounds.shifted_accuracy k n (known (Bounds.ideal false 0 top)) L U)).
-Lemma shift_costs d : length d = n ->
-  Rabs (sum (map shift d) + INR n * Q2R L - sum (map c d)) <= INR n * u (k + 1) * (Q2R U - Q2R L).
+  (forall d d',
+     length d = n -> change_one d d'
+     -> Rabs (f (map shift d) - f (map shift d')) <= Q2R (Bounds.from_accuracy true known 0 top))
+  /\ (forall d,
+        length d = n
+        -> Rabs (f (map shift d) + INR n * Q2R L - sum (map c d))
+             <= Q2R (Bounds.shifted_accuracy k n (known (Bounds.ideal false 0 top)) L U)).
+
+Lemma shift_costs d :
+  length d = n -> Rabs (sum (map shift d) + INR n * Q2R L - sum (map c d)) <= INR n * u (k + 1) * (Q2R U - Q2R L).
 Proof.
 intros Hd. rewrite <- (Rplus_0_l (INR n * u (k + 1) * _)).
 apply (shifted_is_accurate (k + 1) eta X c (Q2R L) (Q2R U) LU L_format c_within c_format sum (fun _ => 0)); auto.
 intros M l _ _ _. rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
 Qed.
-Lemma add_back a s e b q : Rabs (a - s) <= b -> Rabs (s + q - e) <= INR n * u (k + 1) * (Q2R U - Q2R L) ->
-  Rabs (a + q - e) <= b + INR n * u (k + 1) * (Q2R U - Q2R L).
+
+Lemma add_back a s e b q :
+  Rabs (a - s) <= b -> Rabs (s + q - e) <= INR n * u (k + 1) * (Q2R U - Q2R L)
+  -> Rabs (a + q - e) <= b + INR n * u (k + 1) * (Q2R U - Q2R L).
 Proof.
 intros A B. replace (a + q - e) with ((a - s) + (s + q - e)) by ring. apply Rle_trans with (1 := Rabs_triang _ _). lra.
 Qed.
+
 Lemma Q2R_shifted_accuracy b : Q2R (Bounds.shifted_accuracy k n b L U) = Q2R b + INR n * u (k + 1) * (Q2R U - Q2R L).
 Proof. unfold Bounds.shifted_accuracy. now rewrite Q2R_plus, !Q2R_mult, Q2R_nat, u_is_u, Q2R_minus. Qed.
+
 Lemma shifted_from_promise f known cut : promised X shift 0 top n f known cut -> shifted_promised f known.
 Proof.
 intros (S & _ & _ & _ & A & _). split; [exact S|]. intros d Hd. rewrite Q2R_shifted_accuracy.
 exact (add_back _ _ _ _ _ (A d Hd) (shift_costs d Hd)).
 Qed.
-Theorem shifted_iterated_promise : shifted_promised (iterated (k + 1) eta (fun x => negb (Z.even x)))
-  (Bounds.iterated_error k n).
-Proof. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise with (1 := iterated_promise k eta
-k_pos X shift 0 top n P W F). Qed.
-Theorem shifted_pairwise_promise : INR (Nat.log2_up n) * u (k + 1) < 1 ->
-  shifted_promised (pairwise (k + 1) eta (fun x => negb (Z.even x))) (Bounds.pairwise_error k n).
-Proof. intros H. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise
-with (1 := pairwise_promise k eta k_pos X shift 0 top n P W F H). Qed.
-Theorem shifted_numpy_pairwise_promise : INR (safe_height n) * u (k + 1) < 1 ->
-  shifted_promised (numpy_pairwise (k + 1) eta (fun x => negb (Z.even x))) (Bounds.numpy_error true k n).
-Proof. intros H. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise
-with (1 := numpy_pairwise_promise k eta k_pos X shift 0 top n P W F H). Qed.
-Theorem shifted_kahan_promise : (eta <= 0)%Z -> (Z.of_nat n <= 2 ^ (k - 1))%Z ->
-  shifted_promised (kahan (k + 1) eta) (Bounds.kahan_error k n).
-Proof. intros E H. destruct shifted_promise as (_ & P & W & F). now apply shifted_from_promise
-with (1 := kahan_promise k eta k_pos E X shift 0 top n P W F H). Qed.
-Theorem shifted_toward_zero_promise Omega : format Omega -> 0 <= Omega ->
-  (forall d d', length d = n -> hamming d d' ->
-     Rabs (total (k + 1) eta Omega (map shift d) - total (k + 1) eta Omega (map shift d'))
-       <= Q2R (Bounds.toward_zero_sensitivity true k n 0 top)) /\
-  (forall d d', length d = n -> change_one d d' -> coupled (orders d) (orders d') (fun o o' =>
-     Rabs (total (k + 1) eta Omega (map shift o) - total (k + 1) eta Omega (map shift o'))
-       <= Q2R (Bounds.toward_zero_sensitivity true k n 0 top))) /\
-  (forall d, length d = n -> INR n * magnitude (Q2R 0) (Q2R top) <= Omega ->
-     Rabs (total (k + 1) eta Omega (map shift d) + INR n * Q2R L - sum (map c d))
-       <= Q2R (Bounds.shifted_accuracy k n (Bounds.toward_zero_accuracy k n 0 top) L U)).
+
+Theorem shifted_iterated_promise :
+  shifted_promised (iterated (k + 1) eta (fun x => negb (Z.even x))) (Bounds.iterated_error k n).
+Proof.
+destruct shifted_promise as (_ & P & W & F).
+now apply shifted_from_promise with (1 := iterated_promise k eta k_pos X shift 0 top n P W F).
+Qed.
+
+Theorem shifted_pairwise_promise :
+  INR (Nat.log2_up n) * u (k + 1) < 1
+  -> shifted_promised (pairwise (k + 1) eta (fun x => negb (Z.even x))) (Bounds.pairwise_error k n).
+Proof.
+intros H. destruct shifted_promise as (_ & P & W & F).
+now apply shifted_from_promise with (1 := pairwise_promise k eta k_pos X shift 0 top n P W F H).
+Qed.
+
+Theorem shifted_numpy_pairwise_promise :
+  INR (safe_height n) * u (k + 1) < 1
+  -> shifted_promised (numpy_pairwise (k + 1) eta (fun x => negb (Z.even x))) (Bounds.numpy_error true k n).
+Proof.
+intros H. destruct shifted_promise as (_ & P & W & F).
+now apply shifted_from_promise with (1 := numpy_pairwise_promise k eta k_pos X shift 0 top n P W F H).
+Qed.
+
+Theorem shifted_kahan_promise :
+  (eta <= 0)%Z -> (Z.of_nat n <= 2 ^ (k - 1))%Z -> shifted_promised (kahan (k + 1) eta) (Bounds.kahan_error k n).
+Proof.
+intros E H. destruct shifted_promise as (_ & P & W & F).
+now apply shifted_from_promise with (1 := kahan_promise k eta k_pos E X shift 0 top n P W F H).
+Qed.
+
+Theorem shifted_toward_zero_promise Omega :
+  format Omega -> 0 <= Omega
+  -> (forall d d',
+        length d = n -> hamming d d'
+        -> Rabs (total (k + 1) eta Omega (map shift d) - total (k + 1) eta Omega (map shift d'))
+             <= Q2R (Bounds.toward_zero_sensitivity true k n 0 top))
+     /\ (forall d d',
+           length d = n -> change_one d d'
+           -> coupled (orders d) (orders d')
+                (fun o o' => Rabs (total (k + 1) eta Omega (map shift o) - total (k + 1) eta Omega (map shift o'))
+                     <= Q2R (Bounds.toward_zero_sensitivity true k n 0 top)))
+     /\ (forall d,
+           length d = n -> INR n * magnitude (Q2R 0) (Q2R top) <= Omega
+           -> Rabs (total (k + 1) eta Omega (map shift d) + INR n * Q2R L - sum (map c d))
+                <= Q2R (Bounds.shifted_accuracy k n (Bounds.toward_zero_accuracy k n 0 top) L U)).
 Proof.
 intros FO PO. destruct shifted_promise as (E & P & W & F).
 assert (F0 : format (Q2R 0)) by (rewrite Q2R_0; apply generic_format_0).
@@ -551,10 +638,12 @@ Variables (X : Type) (lo hi : Z).
 Hypothesis lo_hi : (lo <= 0 <= hi)%Z.
 Open Scope Z_scope.
 
-Theorem wide_promise (L U : Q) (c : X -> Z) : let l := Z.max (Qceiling L) lo in let h := Z.min (Qfloor U) hi in
-  l <= h -> (forall x, l <= c x <= h) ->
-  sensitivity symmetric (fun d => IZR (wide c d)) (Q2R (Bounds.wide_sensitivity false lo hi L U)) /\
-  sensitivity change_one (fun d => IZR (wide c d)) (Q2R (Bounds.wide_sensitivity true lo hi L U)).
+Theorem wide_promise (L U : Q) (c : X -> Z) :
+  let l := Z.max (Qceiling L) lo in
+  let h := Z.min (Qfloor U) hi in
+  l <= h -> (forall x, l <= c x <= h)
+  -> sensitivity symmetric (fun d => IZR (wide c d)) (Q2R (Bounds.wide_sensitivity false lo hi L U))
+     /\ sensitivity change_one (fun d => IZR (wide c d)) (Q2R (Bounds.wide_sensitivity true lo hi L U)).
 Proof.
 intros l h LH W. unfold Bounds.wide_sensitivity. fold l h.
 split; intros d d' H; rewrite Q2R_Z, <- minus_IZR, <- abs_IZR; apply IZR_le.
@@ -568,21 +657,28 @@ Variable c : X -> Z.
 Hypothesis c_within : forall x, L <= c x <= U.
 Notation QL := (inject_Z L).
 Notation QU := (inject_Z U).
+
 Lemma in_all d : in_bounds L U (map c d).
 Proof. apply Forall_forall. intros y H. apply in_map_iff in H as (x & <- & _). apply c_within. Qed.
+
 Lemma Q2R_spread : Q2R (QU - QL) = IZR (U - L).
 Proof. now rewrite Q2R_minus, !Q2R_Z, minus_IZR. Qed.
+
 Lemma Q2R_magnitudeZ : Q2R (Bounds.magnitude QL QU) = IZR (magnitudeZ L U).
 Proof. now rewrite Q2R_magnitude, !Q2R_Z, magnitudeZ_R. Qed.
 
-Theorem checked_promise n : Z.of_nat n * U <= hi -> lo <= Z.of_nat n * L ->
-  (forall d d', length d = n -> change_one d d' -> exists s s', checked lo hi (map c d) = Some s /\
-    checked lo hi (map c d') = Some s' /\
-     (Rabs (IZR s - IZR s') <= Q2R (Bounds.checked_sensitivity true QL QU))%R) /\
-  sensitivity insert_delete (fun d => value (checked lo hi (map c (firstn n d)))) (Q2R (Bounds.checked_sensitivity
-    false QL QU)) /\
-  permuted_sensitivity symmetric (fun d => value (checked lo hi (map c (firstn n d)))) (Q2R (Bounds.checked_sensitivity
-    false QL QU)).
+Theorem checked_promise n :
+  Z.of_nat n * U <= hi -> lo <= Z.of_nat n * L
+  -> (forall d d',
+        length d = n -> change_one d d'
+        -> exists s s',
+             checked lo hi (map c d) = Some s
+             /\ checked lo hi (map c d') = Some s'
+             /\ (Rabs (IZR s - IZR s') <= Q2R (Bounds.checked_sensitivity true QL QU))%R)
+     /\ sensitivity insert_delete (fun d => value (checked lo hi (map c (firstn n d))))
+          (Q2R (Bounds.checked_sensitivity false QL QU))
+     /\ permuted_sensitivity symmetric (fun d => value (checked lo hi (map c (firstn n d))))
+          (Q2R (Bounds.checked_sensitivity false QL QU)).
 Proof.
 intros HU HL.
 assert (E : Q2R (Bounds.checked_sensitivity false QL QU) = IZR (Z.max (magnitudeZ L U) (U - L))).
@@ -594,17 +690,17 @@ intros d d' Hd H. assert (Hd' : length d' = n).
   now rewrite (Permutation_length Q), <- Hd, (Permutation_length P). }
 destruct (checked_change_one lo hi lo_hi X c L U n LU c_within HU HL d d' Hd Hd' H) as (s & s' & E1 & E2 & B).
 exists s, s'. repeat split; auto. unfold Bounds.checked_sensitivity. rewrite Q2R_spread, <- minus_IZR, <- abs_IZR.
-  now apply IZR_le.
+now apply IZR_le.
 Qed.
 
 Theorem saturating_promise :
-  (sensitivity insert_delete (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal false QL QU)) /\
-   sensitivity hamming (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal true QL QU))) /\
-  (permuted_sensitivity symmetric (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal false QL QU)) /\
-   permuted_sensitivity change_one (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal true QL QU))) /\
-  (0 <= L \/ U <= 0 ->
-   sensitivity symmetric (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal false QL QU)) /\
-   sensitivity change_one (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal true QL QU))).
+  (sensitivity insert_delete (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal false QL QU))
+   /\ sensitivity hamming (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal true QL QU)))
+  /\ (permuted_sensitivity symmetric (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal false QL QU))
+      /\ permuted_sensitivity change_one (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal true QL QU)))
+  /\ (0 <= L \/ U <= 0
+      -> sensitivity symmetric (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal false QL QU))
+         /\ sensitivity change_one (fun d => IZR (saturating lo hi (map c d))) (Q2R (Bounds.ideal true QL QU))).
 Proof.
 cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ, Q2R_spread. split; [|split].
 - split; intros d d' H; rewrite <- minus_IZR, <- abs_IZR; apply IZR_le.
@@ -617,29 +713,35 @@ cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ, Q2R_spread. split; [|split].
 Qed.
 
 Theorem split_promise :
-  sensitivity symmetric (fun d => IZR (split lo hi (map c d))) (Q2R (Bounds.ideal false QL QU)) /\
-  sensitivity change_one (fun d => IZR (split lo hi (map c d))) (Q2R (Bounds.ideal true QL QU)).
+  sensitivity symmetric (fun d => IZR (split lo hi (map c d))) (Q2R (Bounds.ideal false QL QU))
+  /\ sensitivity change_one (fun d => IZR (split lo hi (map c d))) (Q2R (Bounds.ideal true QL QU)).
 Proof.
 cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ, Q2R_spread.
-  split; intros d d' H; rewrite <- minus_IZR, <- abs_IZR; apply IZR_le.
+split; intros d d' H; rewrite <- minus_IZR, <- abs_IZR; apply IZR_le.
 - apply split_symmetric; auto using in_all, map_symmetric.
 - apply split_change_one; auto using in_all, map_change_one.
 Qed.
 
-Theorem split_checked_promise n : L <= 0 <= U -> Z.of_nat n * U <= hi -> lo <= Z.of_nat n * L ->
-  sensitivity insert_delete (split_checked lo hi X c n) (Q2R (Bounds.ideal false QL QU)) /\
-  permuted_sensitivity symmetric (split_checked lo hi X c n) (Q2R (Bounds.ideal false QL QU)).
+Theorem split_checked_promise n :
+  L <= 0 <= U -> Z.of_nat n * U <= hi -> lo <= Z.of_nat n * L
+  -> sensitivity insert_delete (split_checked lo hi X c n) (Q2R (Bounds.ideal false QL QU))
+     /\ permuted_sensitivity symmetric (split_checked lo hi X c n) (Q2R (Bounds.ideal false QL QU)).
 Proof.
 intros [L0 U0] HU HL. cbn [Bounds.ideal]. rewrite Q2R_magnitudeZ.
 split; [now apply split_checked_insert_delete|now apply split_checked_permuted].
 Qed.
 
 (** modular: the distance on the circle. *)
-Theorem modular_promise w : 1 <= w -> N lo hi = 2 ^ w ->
-  (forall d d', symmetric d d' -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d'))) <= Q2R
-    (Bounds.modular_sensitivity false w QL QU))%R) /\
-  (forall d d', change_one d d' -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d'))) <= Q2R
-    (Bounds.modular_sensitivity true w QL QU))%R).
+Theorem modular_promise w :
+  1 <= w -> N lo hi = 2 ^ w
+  -> (forall d d',
+        symmetric d d'
+        -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d')))
+              <= Q2R (Bounds.modular_sensitivity false w QL QU))%R)
+     /\ (forall d d',
+           change_one d d'
+           -> (IZR (circle lo hi (modular lo hi (map c d)) (modular lo hi (map c d')))
+                 <= Q2R (Bounds.modular_sensitivity true w QL QU))%R).
 Proof.
 intros Hw HN. assert (H2 : Q2R (Bounds.pow2 w / 2) = IZR (N lo hi / 2)).
 { rewrite Q2R_div by discriminate. rewrite Q2R_pow2, Q2R_2, HN.
@@ -655,8 +757,8 @@ rewrite !M. split; intros d d' H; apply IZR_le.
 Qed.
 End Integers.
 
-(** Our grid: the integers of Bounds.v are those of OurGrid.v, and the sums keep the bound,
-  which is at most the ideal. *)
+(** Our grid: the integers of Bounds.v are those of OurGrid.v, and the sums keep
+    the bound, which is at most the ideal. *)
 Section OurGrid.
 Variables (L U : Q) (sized : bool) (eta : Z).
 Hypothesis LU : Q2R L <= Q2R U.
@@ -669,16 +771,21 @@ Notation offset := (IZR (OurGrid.m RL RU sized eta) * D).
 Lemma Q2R_ideal : Q2R (Bounds.ideal sized L U) = OurGrid.ideal RL RU sized.
 Proof. unfold Bounds.ideal, OurGrid.ideal. destruct sized; [apply Q2R_minus|apply Q2R_magnitude]. Qed.
 
-Theorem our_grid_is_our_grid : 0 < OurGrid.ideal RL RU sized ->
-  Bounds.our_grid sized eta L U = Bounds.Grid g (OurGrid.m RL RU sized eta) (low RL RU D offset) (high RL RU D offset).
+Theorem our_grid_is_our_grid :
+  0 < OurGrid.ideal RL RU sized
+  -> Bounds.our_grid sized eta L U
+       = Bounds.Grid g (OurGrid.m RL RU sized eta) (low RL RU D offset) (high RL RU D offset).
 Proof.
 intros Hi. unfold Bounds.our_grid.
 assert (Eg : Z.max (Bounds.floor_log2 (Bounds.ideal sized L U) - 50) eta = g).
 { rewrite floor_log2_is_mag; rewrite Q2R_ideal; auto. }
 rewrite Eg. assert (D0 : ~ Bounds.pow2 g == 0).
 { intros E. apply Qeq_eqR in E. rewrite Q2R_pow2, Q2R_0 in E. generalize (bpow_gt_0 radix2 g); lra. }
-assert (Em : (if sized then if Bounds.below 0 L then Qfloor (L / Bounds.pow2 g) else if Bounds.below U 0 then Qceiling
-(U / Bounds.pow2 g) else 0%Z else 0%Z) = OurGrid.m RL RU sized eta).
+assert (Em : (if sized then
+          if Bounds.below 0 L then Qfloor (L / Bounds.pow2 g)
+          else if Bounds.below U 0 then Qceiling (U / Bounds.pow2 g)
+          else 0%Z
+        else 0%Z) = OurGrid.m RL RU sized eta).
 { unfold OurGrid.m. destruct sized eqn:S; auto.
   rewrite floor_is_floor, ceiling_is_ceiling, (Q2R_div L _ D0), (Q2R_div U _ D0), Q2R_pow2.
   destruct (Bounds.below 0 L) eqn:A.
@@ -697,8 +804,9 @@ rewrite El, Eh. unfold low, high, nearer. fold m. set (l := low0 RL D (IZR m * D
 destruct (Z.leb_spec l h), (Z.leb_spec (Z.abs l) (Z.abs h)); repeat destruct Z_le_gt_dec; try lia; reflexivity.
 Qed.
 
-Lemma Q2R_grid_sensitivity : 0 < OurGrid.ideal RL RU sized ->
-  Q2R (Bounds.grid_sensitivity sized eta L U) = D * IZR (OurGrid.grid_sensitivity RL RU sized eta).
+Lemma Q2R_grid_sensitivity :
+  0 < OurGrid.ideal RL RU sized
+  -> Q2R (Bounds.grid_sensitivity sized eta L U) = D * IZR (OurGrid.grid_sensitivity RL RU sized eta).
 Proof.
 intros Hi. unfold Bounds.grid_sensitivity. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z.
 - apply Q2R_zero in Z. rewrite Q2R_ideal in Z. lra.
@@ -706,12 +814,13 @@ intros Hi. unfold Bounds.grid_sensitivity. destruct (Bounds.is_zero (Bounds.idea
   unfold OurGrid.grid_sensitivity, magnitudeZ. now destruct sized.
 Qed.
 
-Theorem grid_promise : 0 < OurGrid.ideal RL RU sized ->
-  (sized = true -> sensitivity change_one (grid_sum RL RU D offset) (Q2R (Bounds.grid_sensitivity sized eta L U))) /\
-  (sized = false -> sensitivity symmetric (grid_sum RL RU D offset) (Q2R (Bounds.grid_sensitivity sized eta L U))) /\
-  Q2R (Bounds.grid_sensitivity sized eta L U) <= Q2R (Bounds.ideal sized L U) /\
-  ((eta <= Bounds.floor_log2 (Bounds.ideal sized L U) - 50)%Z ->
-   (1 - bpow radix2 (-49)) * Q2R (Bounds.ideal sized L U) < Q2R (Bounds.grid_sensitivity sized eta L U)).
+Theorem grid_promise :
+  0 < OurGrid.ideal RL RU sized
+  -> (sized = true -> sensitivity change_one (grid_sum RL RU D offset) (Q2R (Bounds.grid_sensitivity sized eta L U)))
+     /\ (sized = false -> sensitivity symmetric (grid_sum RL RU D offset) (Q2R (Bounds.grid_sensitivity sized eta L U)))
+     /\ Q2R (Bounds.grid_sensitivity sized eta L U) <= Q2R (Bounds.ideal sized L U)
+     /\ ((eta <= Bounds.floor_log2 (Bounds.ideal sized L U) - 50)%Z
+         -> (1 - bpow radix2 (-49)) * Q2R (Bounds.ideal sized L U) < Q2R (Bounds.grid_sensitivity sized eta L U)).
 Proof.
 intros Hi. rewrite Q2R_grid_sensitivity by auto. rewrite Q2R_ideal. assert (dp : 0 < D) by apply bpow_gt_0.
 split; [|split; [|split]].
@@ -728,11 +837,13 @@ split; [|split; [|split]].
 - intros E. apply little_is_lost; auto. rewrite floor_log2_is_mag in E by (now rewrite Q2R_ideal).
   rewrite Q2R_ideal in E. lia.
 Qed.
+
 (** An ideal of 0: every record is one constant, the step is 1, and the sum does not move. *)
-Theorem grid_promise_of_nothing : OurGrid.ideal RL RU sized = 0 ->
-  Q2R (Bounds.grid_sensitivity sized eta L U) = 0 /\
-  (sized = true -> sensitivity change_one (grid_sum RL RU 1 RL) (Q2R (Bounds.grid_sensitivity sized eta L U))) /\
-  (sized = false -> sensitivity symmetric (grid_sum RL RU 1 0) (Q2R (Bounds.grid_sensitivity sized eta L U))).
+Theorem grid_promise_of_nothing :
+  OurGrid.ideal RL RU sized = 0
+  -> Q2R (Bounds.grid_sensitivity sized eta L U) = 0
+     /\ (sized = true -> sensitivity change_one (grid_sum RL RU 1 RL) (Q2R (Bounds.grid_sensitivity sized eta L U)))
+     /\ (sized = false -> sensitivity symmetric (grid_sum RL RU 1 0) (Q2R (Bounds.grid_sensitivity sized eta L U))).
 Proof.
 intros Hi. assert (E : Q2R (Bounds.grid_sensitivity sized eta L U) = 0).
 { unfold Bounds.grid_sensitivity. replace (Bounds.is_zero (Bounds.ideal sized L U)) with true; [apply Q2R_0|].
@@ -742,10 +853,11 @@ rewrite E. split; auto. unfold OurGrid.ideal in Hi. split; intros S d d' H; rewr
 - rewrite <- Hi. apply grid_symmetric; auto. lra.
 Qed.
 
-Theorem grid_accuracy_of_nothing randomised n : OurGrid.ideal RL RU sized = 0 ->
-  Q2R (Bounds.grid_accuracy randomised sized eta n L U) = 0 /\
-  (sized = true -> forall d, grid_sum RL RU 1 RL d = sum (map (clampR RL RU) d)) /\
-  (sized = false -> forall d, grid_sum RL RU 1 0 d = sum (map (clampR RL RU) d)).
+Theorem grid_accuracy_of_nothing randomised n :
+  OurGrid.ideal RL RU sized = 0
+  -> Q2R (Bounds.grid_accuracy randomised sized eta n L U) = 0
+     /\ (sized = true -> forall d, grid_sum RL RU 1 RL d = sum (map (clampR RL RU) d))
+     /\ (sized = false -> forall d, grid_sum RL RU 1 0 d = sum (map (clampR RL RU) d)).
 Proof.
 intros Hi. split.
 { unfold Bounds.grid_accuracy. replace (Bounds.is_zero (Bounds.ideal sized L U)) with true; [apply Q2R_0|].
@@ -776,27 +888,38 @@ Notation J := (low RL RU D offset).
 Notation K := (high RL RU D offset).
 Notation double := Bits.binary64.
 Notation is z r := (Binary.is_finite 53 1024 z = true /\ Binary.B2R 53 1024 z = r).
+
 Definition kernel_sum (shift : Z) (base scale more low64 high64 : double) (d : list double) : R :=
   D * IZR (wide (fun x => Binary64.block64 base scale more low64 high64 (J - shift) (K - shift) x + shift)%Z d)
-  + INR (length d) * offset.
-Theorem kernel_promise shift base scale more low64 high64 : 0 < OurGrid.ideal RL RU sized ->
-  Rabs RL < bpow radix2 1024 -> Rabs RU < bpow radix2 1024 -> (-1074 <= eta <= 0)%Z ->
-  GridKernel.base 53 (-1074) g (OurGrid.m RL RU sized eta) = offset + IZR shift * D ->
-  is base (GridKernel.base 53 (-1074) g (OurGrid.m RL RU sized eta)) ->
-  is scale (bpow radix2 (OurGrid.e1 RL RU sized eta)) -> is more (bpow radix2 (OurGrid.e2 RL RU sized eta)) ->
-  is low64 (GridKernel.anchor 53 + IZR (J - shift)) -> is high64 (GridKernel.anchor 53 + IZR (K - shift)) ->
-  (J < K)%Z -> (Z.abs (J - shift) <= 2 ^ 51)%Z /\ (Z.abs (K - shift) <= 2 ^ 51)%Z ->
-  (sized = true -> sensitivity change_one (kernel_sum shift base scale more low64 high64)
-    (Q2R (Bounds.grid_sensitivity sized eta L U))) /\
-  (sized = false -> sensitivity symmetric (kernel_sum shift base scale more low64 high64)
-    (Q2R (Bounds.grid_sensitivity sized eta L U))).
+    + INR (length d) * offset.
+
+Theorem kernel_promise shift base scale more low64 high64 :
+  0 < OurGrid.ideal RL RU sized
+  -> Rabs RL < bpow radix2 1024
+  -> Rabs RU < bpow radix2 1024
+  -> (-1074 <= eta <= 0)%Z
+  -> GridKernel.base 53 (-1074) g (OurGrid.m RL RU sized eta) = offset + IZR shift * D
+  -> is base (GridKernel.base 53 (-1074) g (OurGrid.m RL RU sized eta))
+  -> is scale (bpow radix2 (OurGrid.e1 RL RU sized eta))
+  -> is more (bpow radix2 (OurGrid.e2 RL RU sized eta))
+  -> is low64 (GridKernel.anchor 53 + IZR (J - shift))
+  -> is high64 (GridKernel.anchor 53 + IZR (K - shift))
+  -> (J < K)%Z
+  -> (Z.abs (J - shift) <= 2 ^ 51)%Z /\ (Z.abs (K - shift) <= 2 ^ 51)%Z
+  -> (sized = true
+      -> sensitivity change_one (kernel_sum shift base scale more low64 high64)
+           (Q2R (Bounds.grid_sensitivity sized eta L U)))
+     /\ (sized = false
+         -> sensitivity symmetric (kernel_sum shift base scale more low64 high64)
+              (Q2R (Bounds.grid_sensitivity sized eta L U))).
 Proof.
 intros Hi RL1 RU1 He Hs Hb Hsc Hm Hl Hh JK Hr. rewrite Q2R_grid_sensitivity by auto.
 assert (dp : 0 < D) by apply bpow_gt_0.
 set (q := fun x => (Binary64.block64 base scale more low64 high64 (J - shift) (K - shift) x + shift)%Z).
 assert (W : forall x, (J <= q x <= K)%Z).
-{ intros x. unfold q. rewrite (the_kernel_is_exact RL RU sized eta LU Hi RL1 RU1 He shift base scale more low64 high64 Hs
-  Hb Hsc Hm Hl Hh JK Hr).
+{ intros x. unfold q.
+  rewrite
+    (the_kernel_is_exact RL RU sized eta LU Hi RL1 RU1 He shift base scale more low64 high64 Hs Hb Hsc Hm Hl Hh JK Hr).
   destruct x as [s|[|]|s pl Hpl|s mx ex Hx]; cbn [OurGrid.q64]; try (apply q_within); lia. }
 assert (S : forall d d', length d = length d' \/ offset = 0 ->
   Rabs (kernel_sum shift base scale more low64 high64 d - kernel_sum shift base scale more low64 high64 d')
@@ -810,25 +933,28 @@ split; intros Z d d' H; rewrite S.
   rewrite E. apply Rmult_le_compat_l; [lra|]. apply IZR_le. apply wide_change_one; auto. lia.
 - left. apply change_one_cases in H as [P|(x & y & w & P & Q)]; [now apply Permutation_length|].
   now rewrite (Permutation_length P), (Permutation_length Q).
-- assert (E : OurGrid.grid_sensitivity RL RU sized eta = magnitudeZ J K) by (unfold OurGrid.grid_sensitivity;
-  now rewrite Z).
+- assert (E : OurGrid.grid_sensitivity RL RU sized eta = magnitudeZ J K)
+    by (unfold OurGrid.grid_sensitivity; now rewrite Z).
   rewrite E. apply Rmult_le_compat_l; [lra|]. apply IZR_le. now apply wide_symmetric.
 - right. unfold OurGrid.m. rewrite Z. ring.
 Qed.
 
-Theorem grid_accuracy_promise n d : 0 < OurGrid.ideal RL RU sized -> length d = n ->
-  Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy false sized eta n L U).
+Theorem grid_accuracy_promise n d :
+  0 < OurGrid.ideal RL RU sized -> length d = n
+  -> Rabs (grid_sum RL RU D offset d - sum (map (clampR RL RU) d)) <= Q2R (Bounds.grid_accuracy false sized eta n L U).
 Proof.
 intros Hi Hd. apply Rle_trans with (1 := grid_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right. rewrite Hd.
-unfold Bounds.grid_accuracy. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z;
-rewrite Q2R_ideal in Z; lra|].
+unfold Bounds.grid_accuracy.
+destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [apply Q2R_zero in Z; rewrite Q2R_ideal in Z; lra|].
 rewrite our_grid_is_our_grid by auto. unfold record_error.
 rewrite Q2R_mult, Q2R_nat, !Q2R_max, !Q2R_abs, !Q2R_minus, !Q2R_plus, !Q2R_mult, !Q2R_Z, !Q2R_pow2.
 rewrite Q2R_div, Q2R_pow2, Q2R_2 by discriminate. reflexivity.
 Qed.
-Theorem randomised_accuracy_promise n (d : list (bool * R)) : 0 < OurGrid.ideal RL RU sized -> length d = n ->
-  Rabs (randomised_sum RL RU D offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
-    <= Q2R (Bounds.grid_accuracy true sized eta n L U).
+
+Theorem randomised_accuracy_promise n (d : list (bool * R)) :
+  0 < OurGrid.ideal RL RU sized -> length d = n
+  -> Rabs (randomised_sum RL RU D offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
+       <= Q2R (Bounds.grid_accuracy true sized eta n L U).
 Proof.
 intros Hi Hd. apply Rle_trans with (1 := randomised_accuracy RL RU D offset LU (bpow_gt_0 radix2 g) d). right.
 rewrite Hd. unfold Bounds.grid_accuracy.
@@ -847,6 +973,7 @@ Notation RL := (Q2R L).
 Notation RU := (Q2R U).
 Notation RD := (Q2R D).
 Notation offset := (Q2R (Bounds.stepped_offset sized L U)).
+
 Lemma inward_is o : Bounds.inward L U D o = (low RL RU RD (Q2R o), high RL RU RD (Q2R o)).
 Proof.
 assert (D0 : ~ D == 0) by (intros E; apply Qeq_eqR in E; rewrite Q2R_0 in E; lra).
@@ -855,15 +982,16 @@ rewrite ceiling_is_ceiling, floor_is_floor, !(Q2R_div _ _ D0), !Q2R_minus.
 set (l := Zceil _). set (h := Zfloor _).
 destruct (Z.leb_spec l h), (Z.leb_spec (Z.abs l) (Z.abs h)); repeat destruct Z_le_gt_dec; try lia; reflexivity.
 Qed.
+
 Theorem stepped_promise :
-  (sized = true ->
-   sensitivity change_one (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U))) /\
-  (sized = false ->
-   sensitivity symmetric (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U))) /\
-  (forall d, Rabs (grid_sum RL RU RD offset d - sum (map (clampR RL RU) d))
-    <= Q2R (Bounds.stepped_accuracy false sized D (length d) L U)) /\
-  (forall d, Rabs (randomised_sum RL RU RD offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
-    <= Q2R (Bounds.stepped_accuracy true sized D (length d) L U)).
+  (sized = true -> sensitivity change_one (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U)))
+  /\ (sized = false -> sensitivity symmetric (grid_sum RL RU RD offset) (Q2R (Bounds.stepped_sensitivity sized D L U)))
+  /\ (forall d,
+        Rabs (grid_sum RL RU RD offset d - sum (map (clampR RL RU) d))
+          <= Q2R (Bounds.stepped_accuracy false sized D (length d) L U))
+  /\ (forall d,
+        Rabs (randomised_sum RL RU RD offset d - sum (map (fun cx => clampR RL RU (snd cx)) d))
+          <= Q2R (Bounds.stepped_accuracy true sized D (length d) L U)).
 Proof.
 unfold Bounds.stepped_sensitivity, Bounds.stepped_accuracy. rewrite inward_is. split; [|split; [|split]].
 - intros S d d' H. rewrite Q2R_mult, Q2R_Z, grid_diff; auto.
@@ -899,11 +1027,12 @@ revert Q. unfold low, high. destruct Z_le_gt_dec as [h|h]; intros [Q1 Q2] H1 H2 
   + assert (l <= 0)%Z by lia. rewrite Rabs_left1 by (now apply IZR_le). lra.
   + assert (0 <= t)%Z by lia. rewrite Rabs_pos_eq by (now apply IZR_le). lra.
 Qed.
+
 (** The paper's step: n integers add up to 2^(bits - 2) - n at most. *)
-Theorem paper_step_leaves_room bits n : D = Bounds.paper_step sized bits n L U ->
-  (0 < n)%nat -> INR n < bpow radix2 (bits - 2) -> 0 < Q2R (Bounds.ideal sized L U) ->
-  forall d, (length d <= n)%nat ->
-  Rabs (IZR (wide (q RL RU RD offset) d)) <= bpow radix2 (bits - 2) - INR n.
+Theorem paper_step_leaves_room bits n :
+  D = Bounds.paper_step sized bits n L U -> (0 < n)%nat -> INR n < bpow radix2 (bits - 2)
+  -> 0 < Q2R (Bounds.ideal sized L U)
+  -> forall d, (length d <= n)%nat -> Rabs (IZR (wide (q RL RU RD offset) d)) <= bpow radix2 (bits - 2) - INR n.
 Proof.
 intros ED n0 Hn Hlu d Hd. set (b := bpow radix2 (bits - 2)) in *. apply lt_INR in n0. simpl in n0.
 set (W := if sized then RU - RL else Rmax (RU - RL) (magnitude RL RU)).
@@ -913,8 +1042,8 @@ assert (W0 : 0 < W).
 assert (EW : RD = W * INR n / (b - INR n)).
 { assert (ne : ~ Bounds.pow2 (bits - 2) - Bounds.nat_Q n == 0).
   { intros E. apply Qeq_eqR in E. rewrite Q2R_minus, Q2R_pow2, Q2R_nat, Q2R_0 in E. fold b in E. lra. }
-  assert (E : Q2R ((if sized then U - L else Qmax (U - L) (Bounds.magnitude L U)) * Bounds.nat_Q n /
-    (Bounds.pow2 (bits - 2) - Bounds.nat_Q n)) = W * INR n / (b - INR n)).
+  assert (E : Q2R ((if sized then U - L else Qmax (U - L) (Bounds.magnitude L U)) * Bounds.nat_Q n
+            / (Bounds.pow2 (bits - 2) - Bounds.nat_Q n)) = W * INR n / (b - INR n)).
   { rewrite (Q2R_div _ _ ne), Q2R_mult, Q2R_nat, Q2R_minus, Q2R_pow2, Q2R_nat. unfold W.
     destruct sized; [now rewrite Q2R_minus|now rewrite Q2R_max, Q2R_minus, Q2R_magnitude]. }
   rewrite ED. unfold Bounds.paper_step. destruct (Bounds.is_zero _) eqn:Z; [|exact E].
@@ -928,8 +1057,10 @@ assert (R : - W <= RL - offset /\ RU - offset <= W).
     + rewrite Q2R_min, Q2R_0. assert (C' : Rabs RU < Rabs RL).
       { apply Rnot_le_lt. intros C'. rewrite <- !Q2R_abs in C'. apply Q2R_le in C'. congruence. }
       revert C'. unfold Rabs, Rmin. repeat destruct Rcase_abs; destruct Rle_dec; lra.
-  - rewrite Q2R_0. generalize (Rmax_r (RU - RL) (magnitude RL RU)) (Rmax_l (Rabs RL) (Rabs RU)) (Rmax_r (Rabs RL) (Rabs
-    RU)) (Rle_abs RU) (Rle_abs (- RL)). rewrite Rabs_Ropp. unfold magnitude. lra. }
+  - rewrite Q2R_0.
+    generalize (Rmax_r (RU - RL) (magnitude RL RU)) (Rmax_l (Rabs RL) (Rabs RU)) (Rmax_r (Rabs RL) (Rabs RU))
+      (Rle_abs RU) (Rle_abs (- RL)).
+    rewrite Rabs_Ropp. unfold magnitude. lra. }
 assert (B : forall x, Rabs (IZR (q RL RU RD offset x)) <= (b - INR n) / INR n).
 { intros x. apply Rmult_le_reg_r with RD; auto. apply Rle_trans with W; [now apply integers_at_most|].
   right. rewrite EW. field. lra. }

@@ -28,8 +28,8 @@ Definition symmetric := unordered insert_delete.
 Definition change_one := unordered hamming.
 
 (** The shape of unordered neighbours. *)
-Lemma symmetric_cases u v : symmetric u v <->
-  Permutation u v \/ exists z, Permutation v (z :: u) \/ Permutation u (z :: v).
+Lemma symmetric_cases u v :
+  symmetric u v <-> Permutation u v \/ exists z, Permutation v (z :: u) \/ Permutation u (z :: v).
 Proof.
 split.
 - intros (u' & P & H); destruct H as [u'|a z b|a z b].
@@ -45,8 +45,8 @@ split.
   + exists (z :: v); split; [exact P|]. apply (id_delete [] z v).
 Qed.
 
-Lemma change_one_cases u v : change_one u v <->
-  Permutation u v \/ exists x y w, Permutation u (x :: w) /\ Permutation v (y :: w).
+Lemma change_one_cases u v :
+  change_one u v <-> Permutation u v \/ exists x y w, Permutation u (x :: w) /\ Permutation v (y :: w).
 Proof.
 split.
 - intros (u' & P & H); destruct H as [u'|a x y b].
@@ -72,6 +72,7 @@ Proof. intros H S u v N; apply S, H, N. Qed.
 (** Conversions. *)
 Lemma insert_delete_is_symmetric u v : insert_delete u v -> symmetric u v.
 Proof. intros H; exists u; auto. Qed.
+
 Lemma hamming_is_change_one u v : hamming u v -> change_one u v.
 Proof. intros H; exists u; auto. Qed.
 
@@ -83,16 +84,16 @@ generalize (S _ _ N1) (S _ _ N2) (Rabs_triang (f u - f w) (f w - f v)).
 replace (f u - f w + (f w - f v))%R with (f u - f v)%R by ring. lra.
 Qed.
 
-Theorem hamming_at_most_twice_insert_delete f bound : sensitivity insert_delete f bound ->
-  sensitivity hamming f (2 * bound).
+Theorem hamming_at_most_twice_insert_delete f bound :
+  sensitivity insert_delete f bound -> sensitivity hamming f (2 * bound).
 Proof.
 apply by_way_of_a_third. intros u v H; destruct H as [u|a x y b].
 - exists u; split; constructor.
 - exists (a ++ b); split; constructor.
 Qed.
 
-Theorem change_one_at_most_twice_symmetric f bound : sensitivity symmetric f bound ->
-  sensitivity change_one f (2 * bound).
+Theorem change_one_at_most_twice_symmetric f bound :
+  sensitivity symmetric f bound -> sensitivity change_one f (2 * bound).
 Proof.
 apply by_way_of_a_third. intros u v (u' & P & H); destruct H as [u'|a x y b].
 - exists u'; split; [exists u'|exists u']; split; auto; constructor.
@@ -115,9 +116,9 @@ Qed.
 
 (** Truncation: the first n records of ID neighbours are ID neighbours, or CO neighbours of n records each. *)
 Theorem truncation n f bound :
-  (forall u v, length u <= n -> length v <= n -> insert_delete u v -> (Rabs (f u - f v) <= bound)%R) ->
-  (forall u v, length u = n -> length v = n -> change_one u v -> (Rabs (f u - f v) <= bound)%R) ->
-  sensitivity insert_delete (fun u => f (firstn n u)) bound.
+  (forall u v, length u <= n -> length v <= n -> insert_delete u v -> (Rabs (f u - f v) <= bound)%R)
+  -> (forall u v, length u = n -> length v = n -> change_one u v -> (Rabs (f u - f v) <= bound)%R)
+  -> sensitivity insert_delete (fun u => f (firstn n u)) bound.
 Proof.
 intros HI HC.
 assert (K : forall a z b, (Rabs (f (firstn n (a ++ b)) - f (firstn n (a ++ z :: b))) <= bound)%R).
@@ -155,18 +156,20 @@ Proof.
 intros H; destruct H as [u|a x y b]; [constructor|]. rewrite !firstn_app.
 destruct (m - length a) as [|i]; simpl; [rewrite !app_nil_r; constructor|apply ham_change].
 Qed.
-Theorem truncation_hamming n m f bound : m <= n ->
-  (forall u v, length u = m -> hamming u v -> (Rabs (f u - f v) <= bound)%R) ->
-  forall u v, length u = n -> hamming u v -> (Rabs (f (firstn m u) - f (firstn m v)) <= bound)%R.
+
+Theorem truncation_hamming n m f bound :
+  m <= n -> (forall u v, length u = m -> hamming u v -> (Rabs (f u - f v) <= bound)%R)
+  -> forall u v, length u = n -> hamming u v -> (Rabs (f (firstn m u) - f (firstn m v)) <= bound)%R.
 Proof. intros L S u v E H. apply S; [rewrite firstn_length; lia|now apply firstn_hamming]. Qed.
 
 (** Splitting: one record is in one part, so the sum of a function of each part moves by the larger of their bounds. *)
-Theorem splitting (keep : X -> bool) g h bg bh : sensitivity insert_delete g bg -> sensitivity insert_delete h bh ->
-  sensitivity insert_delete (fun u => (g (filter keep u) + h (filter (fun x => negb (keep x)) u))%R) (Rmax bg bh).
+Theorem splitting (keep : X -> bool) g h bg bh :
+  sensitivity insert_delete g bg -> sensitivity insert_delete h bh
+  -> sensitivity insert_delete (fun u => (g (filter keep u) + h (filter (fun x => negb (keep x)) u))%R) (Rmax bg bh).
 Proof.
 intros Hg Hh.
-assert (K : forall a z b, (Rabs (g (filter keep (a ++ b)) + h (filter (fun x => negb (keep x)) (a ++ b)) -
-  (g (filter keep (a ++ z :: b)) + h (filter (fun x => negb (keep x)) (a ++ z :: b)))) <= Rmax bg bh)%R).
+assert (K : forall a z b, (Rabs (g (filter keep (a ++ b)) + h (filter (fun x => negb (keep x)) (a ++ b))
+              - (g (filter keep (a ++ z :: b)) + h (filter (fun x => negb (keep x)) (a ++ z :: b)))) <= Rmax bg bh)%R).
 { intros a z b. rewrite !filter_app. simpl. destruct (keep z); simpl.
   - match goal with |- (Rabs (?p + ?r - (?p' + ?r)) <= _)%R => replace (p + r - (p' + r))%R with (p - p')%R by ring end.
     apply Rle_trans with (2 := Rmax_l _ _). apply Hg. constructor.
@@ -178,11 +181,14 @@ intros u v H; destruct H as [u|a z b|a z b].
 - apply K.
 - rewrite Rabs_minus_sym. apply K.
 Qed.
-(** A changed record may go over from one part to the other, which takes it out of the one and puts it into the other. *)
-Theorem splitting_hamming (keep : X -> bool) g h bg bh ig ih : sensitivity hamming g bg -> sensitivity hamming h bh ->
-  sensitivity insert_delete g ig -> sensitivity insert_delete h ih ->
-  sensitivity hamming (fun u => (g (filter keep u) + h (filter (fun x => negb (keep x)) u))%R)
-    (Rmax (Rmax bg bh) (ig + ih)).
+
+(** A changed record may go over from one part to the other, which takes it out
+    of the one and puts it into the other. *)
+Theorem splitting_hamming (keep : X -> bool) g h bg bh ig ih :
+  sensitivity hamming g bg -> sensitivity hamming h bh -> sensitivity insert_delete g ig
+  -> sensitivity insert_delete h ih
+  -> sensitivity hamming (fun u => (g (filter keep u) + h (filter (fun x => negb (keep x)) u))%R)
+       (Rmax (Rmax bg bh) (ig + ih)).
 Proof.
 intros Hg Hh Ig Ih u v H.
 assert (A := Rmax_l bg bh). assert (B := Rmax_r bg bh). assert (C := Rmax_l (Rmax bg bh) (ig + ih)).
@@ -203,6 +209,7 @@ destruct H as [u|a x y b].
     generalize (Hh _ _ (ham_change (filter (fun z => negb (keep z)) a) x y (filter (fun z => negb (keep z)) b))). lra.
 Qed.
 End Relations.
+
 Arguments insert_delete {X}.
 Arguments hamming {X}.
 Arguments symmetric {X}.
@@ -212,12 +219,16 @@ Arguments sensitivity {X}.
 (** A map that looks at one record alone takes neighbours to neighbours. *)
 Section Map.
 Variables (X Y : Type) (q : X -> Y).
+
 Lemma map_insert_delete u v : insert_delete u v -> insert_delete (map q u) (map q v).
 Proof. intros H; destruct H; rewrite ?map_app; simpl; constructor. Qed.
+
 Lemma map_hamming u v : hamming u v -> hamming (map q u) (map q v).
 Proof. intros H; destruct H; rewrite ?map_app; simpl; constructor. Qed.
+
 Lemma map_symmetric u v : symmetric u v -> symmetric (map q u) (map q v).
 Proof. intros (w & P & H); exists (map q w); split; [now apply Permutation_map|now apply map_insert_delete]. Qed.
+
 Lemma map_change_one u v : change_one u v -> change_one (map q u) (map q v).
 Proof. intros (w & P & H); exists (map q w); split; [now apply Permutation_map|now apply map_hamming]. Qed.
 End Map.

@@ -1,8 +1,7 @@
 (** split (docs/theorems/split.md): negatives and the rest added apart, then together.
 
     With saturating halves the sum moves by at most M, or U - L for a public n, under every relation and for every n.
-      With
-    halves cut to n records and checked it moves by at most M. *)
+    With halves cut to n records and checked it moves by at most M. *)
 
 From Coq Require Import List Permutation ZArith Reals Lia.
 From Soundsum Require Import Relations Permutations Sums Checked Modular Saturating.
@@ -27,6 +26,7 @@ unfold split. destruct (saturating_up lo hi lo_hi (ups l)) as [-> _].
 - destruct (saturating_down lo hi lo_hi (downs l)) as [-> _]; auto. apply Forall_forall. intros x H.
   apply filter_In in H. lia.
 Qed.
+
 Lemma filter_perm (f : Z -> bool) u v : Permutation u v -> Permutation (filter f u) (filter f v).
 Proof.
 induction 1; simpl; auto.
@@ -34,32 +34,37 @@ induction 1; simpl; auto.
 - destruct (f x), (f y); auto. constructor.
 - now apply perm_trans with (filter f l').
 Qed.
+
 Lemma split_perm u v : Permutation u v -> split u = split v.
-Proof. intros P. rewrite !split_eq. unfold ups, downs.
-now rewrite (sumZ_perm _ _ (filter_perm (fun x => 0 <=? x) _ _ P)),
-(sumZ_perm _ _ (filter_perm (fun x => x <? 0) _ _ P)). Qed.
-Lemma split_cons z l : split (z :: l) = sat (Z.max lo (sumZ (downs l) + Z.min z 0) + Z.min hi (sumZ (ups l) + Z.max z
-  0)).
 Proof.
-rewrite split_eq. unfold ups, downs; simpl. destruct (Z.leb_spec 0 z), (Z.ltb_spec z 0); simpl; try lia; do 2 f_equal;
-lia.
+intros P. rewrite !split_eq. unfold ups, downs.
+now rewrite (sumZ_perm _ _ (filter_perm (fun x => 0 <=? x) _ _ P)),
+(sumZ_perm _ _ (filter_perm (fun x => x <? 0) _ _ P)).
 Qed.
 
-Theorem split_symmetric L U u v : in_bounds L U u -> in_bounds L U v -> symmetric u v ->
-  Z.abs (split u - split v) <= magnitudeZ L U.
+Lemma split_cons z l :
+  split (z :: l) = sat (Z.max lo (sumZ (downs l) + Z.min z 0) + Z.min hi (sumZ (ups l) + Z.max z 0)).
+Proof.
+rewrite split_eq. unfold ups, downs; simpl.
+destruct (Z.leb_spec 0 z), (Z.ltb_spec z 0); simpl; try lia; do 2 f_equal; lia.
+Qed.
+
+Theorem split_symmetric L U u v :
+  in_bounds L U u -> in_bounds L U v -> symmetric u v -> Z.abs (split u - split v) <= magnitudeZ L U.
 Proof.
 assert (K : forall z l, L <= z <= U -> Z.abs (split l - split (z :: l)) <= magnitudeZ L U).
 { intros z l H. rewrite split_cons, split_eq. apply Z.le_trans with (1 := sat_lipschitz lo hi _ _). unfold magnitudeZ.
-  destruct (Z_le_gt_dec 0 z); [rewrite (Z.min_r z 0), (Z.max_l z 0) by lia|rewrite (Z.min_l z 0), (Z.max_r z 0)
-  by lia]; lia. }
+  destruct (Z_le_gt_dec 0 z); [rewrite (Z.min_r z 0), (Z.max_l z 0) by lia|rewrite (Z.min_l z 0), (Z.max_r z 0) by lia];
+  lia. }
 intros Fu Fv H. apply symmetric_cases in H as [P|(z & [P|P])].
 - rewrite (split_perm _ _ P). unfold magnitudeZ; lia.
 - unfold in_bounds in Fv. rewrite P in Fv. apply Forall_inv in Fv. rewrite (split_perm _ _ P). now apply K.
 - unfold in_bounds in Fu. rewrite P in Fu. apply Forall_inv in Fu. rewrite (split_perm _ _ P).
   rewrite <- Z.abs_opp. replace (- (split (z :: v) - split v)) with (split v - split (z :: v)) by ring. now apply K.
 Qed.
-Theorem split_change_one L U u v : L <= U -> in_bounds L U u -> in_bounds L U v -> change_one u v ->
-  Z.abs (split u - split v) <= U - L.
+
+Theorem split_change_one L U u v :
+  L <= U -> in_bounds L U u -> in_bounds L U v -> change_one u v -> Z.abs (split u - split v) <= U - L.
 Proof.
 intros LU Fu Fv H. apply change_one_cases in H as [P|(x & y & w & P & Q)].
 - rewrite (split_perm _ _ P). lia.
@@ -71,10 +76,9 @@ intros LU Fu Fv H. apply change_one_cases in H as [P|(x & y & w & P & Q)].
   clear - Fu Fv LU M M'. lia.
 Qed.
 
-
 (** Where every sum fits the type, the split sum is the exact one. *)
-Theorem split_exact L U n l : in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L -> 0 <= n ->
-  split l = sumZ l.
+Theorem split_exact L U n l :
+  in_bounds L U l -> Z.of_nat (length l) <= n -> n * U <= hi -> lo <= n * L -> 0 <= n -> split l = sumZ l.
 Proof.
 intros F Hn HU HL N0. rewrite split_eq.
 assert (S : sumZ l = sumZ (downs l) + sumZ (ups l)).
@@ -102,13 +106,19 @@ Hypothesis U_pos : 0 <= U.
 Hypothesis c_within : forall x, L <= c x <= U.
 Hypothesis fits_above : Z.of_nat n * U <= hi.
 Hypothesis fits_below : lo <= Z.of_nat n * L.
+
 Definition negative (x : X) := c x <? 0.
 Notation half keep u := (checked lo hi (map c (firstn n (filter keep u)))).
+
 Definition split_checked (u : list X) := (value (half negative u) + value (half (fun x => negb (negative x)) u))%R.
 
-Theorem split_checked_is_exact u : exists s s', half negative u = Some s /\
-  half (fun x => negb (negative x)) u = Some s' /\
-  lo <= s <= 0 /\ 0 <= s' <= hi /\ lo <= s + s' <= hi.
+Theorem split_checked_is_exact u :
+  exists s s',
+    half negative u = Some s
+    /\ half (fun x => negb (negative x)) u = Some s'
+    /\ lo <= s <= 0
+    /\ 0 <= s' <= hi
+    /\ lo <= s + s' <= hi.
 Proof.
 assert (K : forall keep, (length (firstn n (filter keep u)) <= n)%nat) by (intros; apply firstn_le_length).
 assert (I : forall keep x, In x (firstn n (filter keep u)) -> keep x = true).
@@ -135,21 +145,22 @@ assert (E : forall (keep : X -> bool) (c' : X -> Z), (forall x, keep x = true ->
 { intros keep c' H u. apply map_ext_in. intros x Hx. apply H.
   assert (I : In x (filter keep u)) by (rewrite <- (firstn_skipn n); apply in_or_app; now left).
   now apply filter_In in I. }
-assert (D : sensitivity insert_delete (fun u => value (checked lo hi (map down (firstn n u)))) (IZR (Z.max (magnitudeZ
-L 0) (0 - L)))).
+assert (D : sensitivity insert_delete (fun u => value (checked lo hi (map down (firstn n u))))
+      (IZR (Z.max (magnitudeZ L 0) (0 - L)))).
 { apply checked_cut; auto; try lia. intros x. generalize (c_within x). unfold down. lia. }
-assert (P : sensitivity insert_delete (fun u => value (checked lo hi (map up (firstn n u)))) (IZR (Z.max (magnitudeZ 0
-U) (U - 0)))).
+assert (P : sensitivity insert_delete (fun u => value (checked lo hi (map up (firstn n u))))
+      (IZR (Z.max (magnitudeZ 0 U) (U - 0)))).
 { apply checked_cut; auto; try lia. intros x. generalize (c_within x). unfold up. lia. }
 intros u v H. unfold split_checked.
 rewrite !(E negative down), !(E (fun x => negb (negative x)) up);
   try (intros x; unfold negative, down, up; destruct (Z.ltb_spec (c x) 0); intros; try discriminate; lia).
-replace (IZR (magnitudeZ L U)) with (Rmax (IZR (Z.max (magnitudeZ L 0) (0 - L))) (IZR (Z.max (magnitudeZ 0 U) (U -
-0)))).
+replace (IZR (magnitudeZ L U))
+  with (Rmax (IZR (Z.max (magnitudeZ L 0) (0 - L))) (IZR (Z.max (magnitudeZ 0 U) (U - 0)))).
 - exact (splitting negative D P H).
-- unfold Rmax. destruct Rle_dec as [h|h]; [apply le_IZR in h|apply Rnot_le_lt, lt_IZR in h]; f_equal;
-  unfold magnitudeZ in *; lia.
+- unfold Rmax.
+  destruct Rle_dec as [h|h]; [apply le_IZR in h|apply Rnot_le_lt, lt_IZR in h]; f_equal; unfold magnitudeZ in *; lia.
 Qed.
+
 Theorem split_checked_permuted : permuted_sensitivity symmetric split_checked (IZR (magnitudeZ L U)).
 Proof. apply permutation_symmetric, split_checked_insert_delete. Qed.
 End CheckedHalves.
@@ -161,8 +172,8 @@ assert (S : sumZ l = sumZ (downs l) + sumZ (ups l)).
 { clear. induction l as [|x l IH]; [reflexivity|]. unfold ups, downs in *. simpl.
   destruct (Z.leb_spec 0 x), (Z.ltb_spec x 0); simpl; try lia. }
 destruct (modular_cong lo hi lo_hi (downs l)) as (a & ->), (modular_cong lo hi lo_hi (ups l)) as (b & ->).
-replace (sumZ (downs l) + a * N lo hi + (sumZ (ups l) + b * N lo hi)) with (sumZ l + (a + b) * N lo hi) by (rewrite S;
-ring).
+replace (sumZ (downs l) + a * N lo hi + (sumZ (ups l) + b * N lo hi)) with (sumZ l + (a + b) * N lo hi)
+  by (rewrite S; ring).
 rewrite wrap_period. symmetry. apply modular_wraps_once; auto.
 Qed.
 End Type_.

@@ -19,14 +19,16 @@ revert H; unfold Rabs; repeat destruct Rcase_abs; lra.
 Qed.
 
 Definition sum (l : list R) := fold_right Rplus 0 l.
+
 Lemma sum_app a b : sum (a ++ b) = sum a + sum b.
 Proof. induction a as [|x a IH]; simpl; [|rewrite IH]; ring. Qed.
+
 Lemma sum_perm u v : Permutation u v -> sum u = sum v.
 Proof. induction 1; simpl; lra. Qed.
 
 (** The ideal sensitivity: the exact sum, in any order. Records in the bounds by hypothesis on every record. *)
-Theorem ideal_symmetric L U u v : Forall (within L U) u -> Forall (within L U) v ->
-  symmetric u v -> Rabs (sum u - sum v) <= magnitude L U.
+Theorem ideal_symmetric L U u v :
+  Forall (within L U) u -> Forall (within L U) v -> symmetric u v -> Rabs (sum u - sum v) <= magnitude L U.
 Proof.
 intros Fu Fv H. apply symmetric_cases in H as [P|(z & [P|P])].
 - rewrite (sum_perm _ _ P), Rminus_diag_eq, Rabs_R0 by reflexivity.
@@ -37,8 +39,8 @@ intros Fu Fv H. apply symmetric_cases in H as [P|(z & [P|P])].
   replace (z + sum v - sum v) with z by ring. now apply magnitude_bound.
 Qed.
 
-Theorem ideal_change_one L U u v : L <= U -> Forall (within L U) u -> Forall (within L U) v ->
-  change_one u v -> Rabs (sum u - sum v) <= U - L.
+Theorem ideal_change_one L U u v :
+  L <= U -> Forall (within L U) u -> Forall (within L U) v -> change_one u v -> Rabs (sum u - sum v) <= U - L.
 Proof.
 intros LU Fu Fv H. apply change_one_cases in H as [P|(x & y & w & P & Q)].
 - rewrite (sum_perm _ _ P), Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
@@ -48,8 +50,10 @@ intros LU Fu Fv H. apply change_one_cases in H as [P|(x & y & w & P & Q)].
 Qed.
 
 (** Tight: two datasets of one record, or none, reach it. *)
-Theorem ideal_symmetric_tight L U : L <= U -> exists u v, Forall (within L U) u /\ Forall (within L U) v /\
-  insert_delete u v /\ Rabs (sum u - sum v) = magnitude L U.
+Theorem ideal_symmetric_tight L U :
+  L <= U
+  -> exists u v,
+       Forall (within L U) u /\ Forall (within L U) v /\ insert_delete u v /\ Rabs (sum u - sum v) = magnitude L U.
 Proof.
 intros LU; unfold magnitude. destruct (Rle_dec (Rabs L) (Rabs U)) as [g|g].
 - exists [], [U]. split; [constructor|]. split; [constructor; [unfold within; lra|constructor]|].
@@ -62,13 +66,17 @@ Qed.
 
 (** Integers. q is any map of a record, alone, to an integer clamped to [J, K]. *)
 Definition sumZ (l : list Z) := fold_right Z.add 0%Z l.
+
 Lemma sumZ_R l : IZR (sumZ l) = sum (map IZR l).
 Proof. induction l as [|x l IH]; simpl; [reflexivity|]. now rewrite plus_IZR, IH. Qed.
 
 Definition clamp (J K z : Z) := Z.max J (Z.min K z).
+
 Lemma clamp_within J K z : (J <= K)%Z -> (J <= clamp J K z <= K)%Z.
 Proof. unfold clamp; lia. Qed.
+
 Definition magnitudeZ (J K : Z) := Z.max (Z.abs J) (Z.abs K).
+
 Lemma magnitudeZ_R J K : IZR (magnitudeZ J K) = magnitude (IZR J) (IZR K).
 Proof.
 unfold magnitudeZ, magnitude. rewrite <- !abs_IZR.
@@ -84,8 +92,10 @@ Definition in_bounds L U (l : list Z) := Forall (fun x => L <= x <= U) l.
 
 Lemma sumZ_app a b : sumZ (a ++ b) = sumZ a + sumZ b.
 Proof. induction a as [|x a IH]; simpl; [|rewrite IH]; lia. Qed.
+
 Lemma sumZ_perm u v : Permutation u v -> sumZ u = sumZ v.
 Proof. induction 1; simpl; lia. Qed.
+
 Lemma sumZ_bounds L U l : in_bounds L U l -> Z.of_nat (length l) * L <= sumZ l <= Z.of_nat (length l) * U.
 Proof.
 induction l as [|x l IH]; intros F; [simpl; lia|]. generalize (Forall_inv F) (IH (Forall_inv_tail F)).
@@ -93,16 +103,17 @@ cbn [sumZ fold_right length]. fold (sumZ l). rewrite Nat2Z.inj_succ. simpl. lia.
 Qed.
 
 (** Sensitivity of the exact sum on lists of integers in bounds. *)
-Lemma exact_symmetric L U u v : in_bounds L U u -> in_bounds L U v -> symmetric u v ->
-  Z.abs (sumZ u - sumZ v) <= magnitudeZ L U.
+Lemma exact_symmetric L U u v :
+  in_bounds L U u -> in_bounds L U v -> symmetric u v -> Z.abs (sumZ u - sumZ v) <= magnitudeZ L U.
 Proof.
 intros Fu Fv H. unfold magnitudeZ. apply symmetric_cases in H as [P|(z & [P|P])].
 - rewrite (sumZ_perm _ _ P). lia.
 - unfold in_bounds in Fv. rewrite P in Fv. apply Forall_inv in Fv. rewrite (sumZ_perm _ _ P). simpl in *; lia.
 - unfold in_bounds in Fu. rewrite P in Fu. apply Forall_inv in Fu. rewrite (sumZ_perm _ _ P). simpl in *; lia.
 Qed.
-Lemma exact_change_one L U u v : L <= U -> in_bounds L U u -> in_bounds L U v -> change_one u v ->
-  Z.abs (sumZ u - sumZ v) <= U - L.
+
+Lemma exact_change_one L U u v :
+  L <= U -> in_bounds L U u -> in_bounds L U v -> change_one u v -> Z.abs (sumZ u - sumZ v) <= U - L.
 Proof.
 intros LU Fu Fv H. apply change_one_cases in H as [P|(x & y & w & P & Q)].
 - rewrite (sumZ_perm _ _ P). lia.

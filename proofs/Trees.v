@@ -1,10 +1,9 @@
-(** Sums rounded to nearest in any order: a tree of additions (docs/lemmas.md: one rounded addition;
-  used by iterated.md,
-    pairwise.md and numpy_pairwise.md).
+(** Sums rounded to nearest in any order: a tree of additions (docs/lemmas.md: one rounded addition; used by
+    iterated.md, pairwise.md and numpy_pairwise.md).
 
-    The error of n records is at most (n-1) u times their sum of magnitudes, whatever the tree; and at most (1+u)^h - 1
-    times it, which is at most h u / (1 - h u), for a tree of height h. Any precision p = k + 1, any smallest exponent,
-    subnormals included; u = 2^-p. *)
+    The error of n records is at most (n-1) u times their sum of magnitudes, whatever the tree; and at most
+    (1+u)^h - 1 times it, which is at most h u / (1 - h u), for a tree of height h. Any precision p = k + 1, any
+    smallest exponent, subnormals included; u = 2^-p. *)
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core Plus_error Relative.
@@ -16,25 +15,37 @@ Open Scope R_scope.
 Inductive tree (A : Type) := leaf (x : A) | node (t t' : tree A).
 Arguments leaf {A}.
 Arguments node {A}.
-Fixpoint leaves {A} (t : tree A) := match t with leaf x => [x] | node t t' => leaves t ++ leaves t' end.
-Fixpoint height {A} (t : tree A) : nat := match t with leaf _ => 0 | node t t' => S (Nat.max (height t) (height t'))
-  end.
-Fixpoint evaluate {A} (add : A -> A -> A) (t : tree A) := match t
-  with leaf x => x | node t t' => add (evaluate add t) (evaluate add t') end.
-Fixpoint map_tree {A B} (f : A -> B) (t : tree A) := match t
-  with leaf x => leaf (f x) | node t t' => node (map_tree f t) (map_tree f t') end.
+
+Fixpoint leaves {A} (t : tree A) :=
+  match t with leaf x => [x] | node t t' => leaves t ++ leaves t' end.
+
+Fixpoint height {A} (t : tree A) : nat :=
+  match t with leaf _ => 0 | node t t' => S (Nat.max (height t) (height t')) end.
+
+Fixpoint evaluate {A} (add : A -> A -> A) (t : tree A) :=
+  match t with leaf x => x | node t t' => add (evaluate add t) (evaluate add t') end.
+
+Fixpoint map_tree {A B} (f : A -> B) (t : tree A) :=
+  match t with leaf x => leaf (f x) | node t t' => node (map_tree f t) (map_tree f t') end.
 
 (** One record after another, from a tree on. *)
 Definition in_order {A} (t : tree A) (l : list A) := fold_left (fun t x => node t (leaf x)) l t.
+
 Lemma in_order_leaves {A} (l : list A) t : leaves (in_order t l) = leaves t ++ l.
-Proof. revert t; induction l as [|x l IH]; intros t; simpl; [now rewrite app_nil_r|]. unfold in_order in *.
-rewrite IH; simpl. now rewrite <- app_assoc. Qed.
+Proof.
+revert t; induction l as [|x l IH]; intros t; simpl; [now rewrite app_nil_r|]. unfold in_order in *.
+rewrite IH; simpl. now rewrite <- app_assoc.
+Qed.
+
 Lemma in_order_height {A} (l : list A) t : height (in_order t l) = (height t + length l)%nat.
 Proof. revert t; induction l as [|x l IH]; intros t; simpl; [lia|]. unfold in_order in *. rewrite IH. simpl. lia. Qed.
+
 Lemma in_order_evaluate {A} (add : A -> A -> A) l t : evaluate add (in_order t l) = fold_left add l (evaluate add t).
 Proof. revert t; induction l as [|x l IH]; intros t; simpl; auto. unfold in_order in *. now rewrite IH. Qed.
+
 Lemma map_leaves {A B} (f : A -> B) t : leaves (map_tree f t) = map f (leaves t).
 Proof. induction t as [x|t IH t' IH']; simpl; auto. now rewrite IH, IH', map_app. Qed.
+
 Lemma map_height {A B} (f : A -> B) t : height (map_tree f t) = height t.
 Proof. induction t as [x|t IH t' IH']; simpl; auto. Qed.
 
@@ -50,14 +61,17 @@ Context {p_pos : Prec_gt_0 p}.
 Variable choice : Z -> bool.
 Notation format := (generic_format radix2 (FLT_exp emin p)).
 Notation fl := (round radix2 (FLT_exp emin p) (Znearest choice)).
+
 Definition u := bpow radix2 (- p).
 
 Lemma u_pos : 0 < u. Proof. apply bpow_gt_0. Qed.
+
 Lemma u_half : 2 * u <= 1.
 Proof.
 unfold u. change 2 with (bpow radix2 1). rewrite <- bpow_plus. change 1 with (bpow radix2 0). apply bpow_le.
 unfold Prec_gt_0 in p_pos; lia.
 Qed.
+
 Lemma format_fl x : format (fl x).
 Proof. apply generic_format_round; auto with typeclass_instances. Qed.
 
@@ -73,29 +87,39 @@ rewrite E. generalize u_pos; intros. apply Rmult_le_reg_r with (1 + u); [lra|].
 unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra.
 Qed.
 
-Fixpoint computed (t : tree R) := match t with leaf x => x | node t t' => fl (computed t + computed t') end.
+Fixpoint computed (t : tree R) :=
+  match t with leaf x => x | node t t' => fl (computed t + computed t') end.
+
 Fixpoint size (t : tree R) : R := match t with leaf _ => 1 | node t t' => size t + size t' end.
+
 Lemma computed_evaluate t : computed t = evaluate (fun a b => fl (a + b)) t.
 Proof. induction t as [x|t IH t' IH']; simpl; auto. now rewrite IH, IH'. Qed.
+
 Definition exact (t : tree R) := sum (leaves t).
 Definition mags (t : tree R) := sum (map Rabs (leaves t)).
 Definition floats (t : tree R) := Forall (fun x => format x) (leaves t).
 
 Lemma size_leaves t : size t = INR (length (leaves t)).
 Proof. induction t as [x|t IH t' IH']; simpl; [reflexivity|]. now rewrite IH, IH', app_length, plus_INR. Qed.
+
 Lemma size_1 t : 1 <= size t.
 Proof. induction t; simpl; lra. Qed.
+
 Lemma exact_node t t' : exact (node t t') = exact t + exact t'.
 Proof. apply sum_app. Qed.
+
 Lemma mags_node t t' : mags (node t t') = mags t + mags t'.
 Proof. unfold mags; simpl. now rewrite map_app, sum_app. Qed.
+
 Lemma exact_mags t : Rabs (exact t) <= mags t.
 Proof.
 unfold exact, mags. induction (leaves t) as [|x l IH]; simpl; [rewrite Rabs_R0; lra|].
 apply Rle_trans with (1 := Rabs_triang _ _). lra.
 Qed.
+
 Lemma mags_pos t : 0 <= mags t.
 Proof. apply Rle_trans with (2 := exact_mags t), Rabs_pos. Qed.
+
 Lemma computed_format t : floats t -> format (computed t).
 Proof. destruct t; simpl; intros F; [now apply Forall_inv in F|apply format_fl]. Qed.
 
@@ -144,8 +168,7 @@ induction t as [x|t1 IH1 t2 IH2]; intros F.
       { apply Rle_trans with (u * ((n2 - 1) * u * m2)); [apply Rmult_le_compat_l; lra|].
         replace (u * ((n2 - 1) * u * m2)) with ((n2 - 1) * u * (u * m2)) by ring.
         apply Rmult_le_compat_l; nra. }
-      assert (u * Rabs (c1 + c2) <= u * (m1 + m2 + Rabs E1 + Rabs E2)) by (apply Rmult_le_compat_l; lra).
-      lra.
+      assert (u * Rabs (c1 + c2) <= u * (m1 + m2 + Rabs E1 + Rabs E2)) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
 
 (** By height: ((1+u)^h - 1), which is at most h u / (1 - h u). *)
@@ -166,10 +189,11 @@ induction t as [x|t1 IH1 t2 IH2]; intros F.
   set (c1 := computed t1) in *. set (c2 := computed t2) in *. set (w := (1 + u) ^ h) in *.
   assert (K : Rabs (c1 + c2) <= w * (mags t1 + mags t2)).
   { replace (c1 + c2) with ((c1 - exact t1) + (c2 - exact t2) + (exact t1 + exact t2)) by ring.
-    apply Rle_trans with (1 := Rabs_triang _ _). generalize (Rabs_triang (c1 - exact t1) (c2 - exact t2)) (Rabs_triang
-    (exact t1) (exact t2)). lra. }
+    apply Rle_trans with (1 := Rabs_triang _ _).
+    generalize (Rabs_triang (c1 - exact t1) (c2 - exact t2)) (Rabs_triang (exact t1) (exact t2)).
+    lra. }
   replace (fl (c1 + c2) - (exact t1 + exact t2)) with ((c1 - exact t1) + (c2 - exact t2) + (fl (c1 + c2) - (c1 + c2)))
-  by ring.
+    by ring.
   apply Rle_trans with (1 := Rabs_triang _ _). generalize (Rabs_triang (c1 - exact t1) (c2 - exact t2)).
   assert (u * Rabs (c1 + c2) <= u * (w * (mags t1 + mags t2))) by (apply Rmult_le_compat_l; lra).
   cbn [pow]. fold w. lra.
@@ -183,17 +207,18 @@ intros H. assert (G : (1 + u) ^ h * (1 - INR h * u) <= 1).
   assert (0 < (1 + u) ^ h) by (apply pow_lt; lra).
   apply Rle_trans with (2 := IH).
   replace ((1 + u) * (1 + u) ^ h * (1 - (INR h + 1) * u)) with ((1 + u) ^ h * ((1 + u) * (1 - (INR h + 1) * u)))
-  by ring.
+    by ring.
   apply Rmult_le_compat_l; nra. }
 apply Rmult_le_reg_r with (1 - INR h * u); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-(** h u / (1 - h u) n M: what a tree of height at most h, over n records of magnitude at most M in any order,
-  is off by. *)
+(** h u / (1 - h u) n M: what a tree of height at most h, over n records of
+    magnitude at most M in any order, is off by. *)
 Definition tree_accuracy (h n : nat) M := INR h * u / (1 - INR h * u) * (INR n * M).
 
-Theorem tree_is_accurate t l h M : 0 <= M -> Permutation (leaves t) l -> (height t <= h)%nat -> INR h * u < 1 ->
-  records_up_to (fun x => format x) M l -> Rabs (computed t - sum l) <= tree_accuracy h (length l) M.
+Theorem tree_is_accurate t l h M :
+  0 <= M -> Permutation (leaves t) l -> (height t <= h)%nat -> INR h * u < 1 -> records_up_to (fun x => format x) M l
+  -> Rabs (computed t - sum l) <= tree_accuracy h (length l) M.
 Proof.
 intros M0 P Hh Hu F. unfold records_up_to in F. generalize u_pos; intros u0.
 assert (Fl : floats t).
@@ -208,8 +233,8 @@ assert (1 <= (1 + u) ^ height t) by (apply pow_R1_Rle; lra).
 apply Rle_trans with (1 := G). unfold tree_accuracy. apply Rmult_le_compat; lra.
 Qed.
 
-Lemma tree_accuracy_grows h h' n n' M : 0 <= M -> (h <= h')%nat -> (n <= n')%nat -> INR h' * u < 1 ->
-  tree_accuracy h n M <= tree_accuracy h' n' M.
+Lemma tree_accuracy_grows h h' n n' M :
+  0 <= M -> (h <= h')%nat -> (n <= n')%nat -> INR h' * u < 1 -> tree_accuracy h n M <= tree_accuracy h' n' M.
 Proof.
 intros M0 Hh Hn Hu. generalize u_pos; intros u0. unfold tree_accuracy. apply le_INR in Hh, Hn.
 generalize (pos_INR h) (pos_INR n); intros h0 n0.
