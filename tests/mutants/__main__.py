@@ -97,7 +97,7 @@ def _digests(modules: list[str]) -> dict[str, str]:
 
 
 def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[str]:
-    """The tests that reach the line, or else its function; outside of functions, all of them, for more seconds.
+    """The tests that reach the line, or else its function; then others of the room, as it may be run at import, too.
 
     Quick ones come first.
     """
@@ -106,16 +106,16 @@ def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[
     def reaching(lines: set[int]) -> list[str]:
         return [test for test, told in reached.items() if lines & set(told["lines"].get(mutant.module, []))]
 
-    def late(test: str) -> tuple[bool, bool, bool, float]:
+    def late(test: str) -> tuple[bool, bool, bool, bool, float]:
         seconds = reached[test]["seconds"]
-        return test.startswith("verify::"), seconds > 1, not test.startswith(own), seconds
+        return test not in found, test.startswith("verify::"), seconds > 1, not test.startswith(own), seconds
 
     inside = _function_lines(mutant)
-    found = (reaching({mutant.line}) or reaching(inside)) if inside else []
+    found = set(reaching({mutant.line}) or reaching(inside)) if inside else set()
     if not found:
-        found, most_seconds = list(reached), 3 * most_seconds
+        most_seconds *= 3
     chosen, seconds = [], 0.0
-    for test in sorted(found, key=late):
+    for test in sorted(reached, key=late):
         seconds += reached[test]["seconds"]
         if seconds > most_seconds and chosen:
             break

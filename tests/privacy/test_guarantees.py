@@ -124,3 +124,10 @@ def test_an_amount_of_more_than_1024_bits_is_rounded_up():
     for kept in (Fraction(1, 2**1023), Fraction(1, 2**1024 - 1)):
         assert Cost(epsilon=kept).epsilon == kept
     assert Cost(epsilon=Fraction(1, 2**1024 + 1)).epsilon == Fraction(1, 2**1024)
+
+
+def test_noise_of_2_to_the_4096_steps_is_the_most():
+    most = 2**4096
+    assert guarantee(1).noise_for(Norms(most, most**2)).parameter == most
+    with pytest.raises(ValueError, match=r"beyond 2\^4096 steps"):
+        guarantee(1).noise_for(Norms(most + 1, (most + 1) ** 2))
