@@ -344,3 +344,17 @@ def test_a_table_by_its_name(tmp_path):
     refused = soundsum("sum", tmp_path / "x.parquet", *options)
     assert isinstance(refused.exception, BudgetMismatch)
     assert soundsum("sum", tmp_path / "x.parquet", *options, "--data", "visits").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({}, ""),
+        ({"privacy_unit": "id"}, ", privacy_unit='id'"),
+        ({"data": "staff"}, ", data='staff'"),
+        ({"relation": "hamming"}, ", relation='hamming'"),
+        ({"privacy_unit": "id", "data": "staff"}, ", privacy_unit='id', data='staff'"),
+    ],
+)
+def test_how_a_budget_for_the_same_is_made(given, said):
+    assert Binding(**given).options == said

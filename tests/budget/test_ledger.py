@@ -384,7 +384,8 @@ def test_a_charge_in_a_few_words(options, rows):
     assert abbreviate(one) == f"sum of pay{rows}"
     assert abbreviate(one, with_source=True) == f"sum of pay from a dict{rows}"
     assert "protecting" not in budget._repr_html_()
-    assert abbreviate("a step of training, 3 of 7") == "a step of training, 3 of 7"
+    for other in ("a step of training, 3 of 7", "moved from another ledger", "a thing, protecting one record"):
+        assert abbreviate(other) == other
 
 
 def test_a_ledger_below_where_one_is_goes_by_its_short_name(tmp_path, monkeypatch):

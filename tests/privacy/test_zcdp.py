@@ -165,3 +165,10 @@ def test_noise_for_several_groups_follows_the_tight_conversion():
         log = math.log(1 / delta)
         loose = (float(epsilon) / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
         assert math.sqrt(norms / (2 * loose) / sigma2) == pytest.approx(factor, abs=0.006)
+
+
+@pytest.mark.parametrize("convert", [zcdp_rho, zcdp_epsilon])
+def test_results_have_64_significant_bits(convert):
+    found = [convert(Fraction(i, 7), Fraction(1, 10**j)) for i in range(1, 9) for j in (3, 6, 9)]
+    assert max(x.numerator.bit_length() for x in found) == 64
+    assert all(x.denominator & (x.denominator - 1) == 0 for x in found)
