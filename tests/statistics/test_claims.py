@@ -8,10 +8,12 @@ import pytest
 import soundsum as ss
 from soundsum.arithmetic.numbers import IntType
 from soundsum.data.rows import Rows
+from soundsum.methods import Iterated
+from soundsum.planner import Scheme
 from soundsum.privacy.guarantee import guarantee
 from soundsum.problem import Problem
 from soundsum.releases.planning import plan
-from soundsum.statistics import Claim, Sum
+from soundsum.statistics import Claim, Mean, Sum
 from soundsum.statistics.statistic import Statistic
 from soundsum.statistics.task import Task, describe, describe_task
 
@@ -90,6 +92,21 @@ def test_shares_of_the_cost_are_said_where_they_differ(weights, shares):
     told = describe(tasks, Rows(), ["one", "two"])
     assert [(said[1], *said[-2:]) for said in told] == [("x", shares[0], "one"), ("y", shares[1], "two")]
     assert describe(tasks[:1], Rows(), ["one"])[0][-2:] == (None, "one")
+
+
+def test_a_share_is_for_what_needs_any_noise():
+    """A mean within [3, 3] has a sum that needs none, and a count; a sum within [3, 3] of a public size has nothing."""
+    public = claim(Problem("float64", 3, 3, "change_one", size=5))
+    planned = [Claim(Mean, plan(Problem("float64", 3, 3))), claim(Problem("float64", 0, 1)), public]
+    tasks = [Task(Sum("x", 0, 1), one, weight=Fraction(w)) for one, w in zip(planned, (3, 1, 7), strict=True)]
+    assert [said[-2] for said in describe(tasks, Rows())] == [Fraction(3, 4), Fraction(1, 4), None]
+
+
+def test_nothing_is_claimed_where_the_method_does_not_apply():
+    """Of a mean neither, which has steps of its own."""
+    for kind in (Sum, Mean):
+        with pytest.raises(ValueError, match="iterated does not apply"):
+            Claim(kind, Scheme(Problem("float64", 0, 1), Iterated()))
 
 
 def test_what_a_task_is_unless_it_says_otherwise():

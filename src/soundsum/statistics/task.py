@@ -151,11 +151,9 @@ def describe(tasks: Sequence[Task], rows: Rows, names: Sequence[str] | None = No
     for task in tasks:
         task.require(rows)
     called = [None] * len(tasks) if names is None else names
-    if len(tasks) == 1:
-        return (tasks[0].describe(rows, name=called[0]),)
     needy = [any(part.norms.l1 for part in task.claim.parts) for task in tasks]
     weights = [task.weight for task, needs in zip(tasks, needy, strict=True) if needs]
-    whole = sum(weights) if len(set(weights)) > 1 else None
+    whole = sum(weights) if len(set(weights)) > 1 else None  # of one there is nothing to say
     return tuple(
         task.describe(rows, None if whole is None or not needs else task.weight / whole, name)
         for task, needs, name in zip(tasks, needy, called, strict=True)
