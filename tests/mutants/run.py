@@ -142,6 +142,8 @@ def run_imported(todo: Sequence[Todo], jobs: int) -> Iterator[tuple[Mutant, str]
 
 def _run_in_place(todo: Sequence[Todo], jobs: int) -> Iterator[tuple[int, str]]:
     """By number, what became of the mutants that can be changed in place; all are started by one process."""
+    if not todo:
+        return
     read_end, write_end = os.pipe()
     pid = os.fork()
     if not pid:
