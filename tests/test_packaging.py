@@ -29,6 +29,12 @@ def test_the_version_has_its_changes():
     assert "deprecat" in (ROOT / "VERSIONS.md").read_text()
 
 
+def test_it_can_be_cited_by_its_version():
+    told = dict(re.findall(r"^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
+    assert (told["version"], told["license"]) == (soundsum.__version__, SETTINGS["project"]["license"])
+    assert told["cff-version"] == "1.2.0"
+
+
 def test_every_system_is_said_to_have_been_tried_or_not():
     page = (ROOT / "docs" / "installing.md").read_text()
     for system in ("Linux, x86-64", "Linux, arm64", "macOS", "Windows", "Clang"):
