@@ -12,6 +12,7 @@ from soundsum.arithmetic.numbers import FloatType, IntType, float64, floor_log2,
 from soundsum.cli import app, verifying
 from soundsum.data.relations import Relation
 from soundsum.methods import METHODS, Checked, Iterated, Kahan, OnGrid, Saturating, Shifted, TowardZero
+from soundsum.problem import Problem
 from soundsum.verify import Verification, check, subject, verify
 from soundsum.verify.results import ACCURACY
 from soundsum.verify.subjects import ToGrid
@@ -269,3 +270,16 @@ def test_a_method_that_applies_and_claims_nothing_is_reported(label, condition):
         assert "it is said to apply, and claims nothing" in str(result.counterexample)
         assert result.to_json()["counterexample"]["claimed"] is None
     assert all(result.violations < result.cases for result in found) or condition == "limit"
+
+
+def test_halves_need_the_errors_of_both_sums():
+    """Four records are kept; with a 0 in front of them other pairs are added, and all roundings go the other way."""
+    kind, ulp = FloatType(5, 6), Fraction(1, 2**5)
+    records = [1 + ulp, 1 + ulp, Fraction(1), 1 + 3 * ulp]
+    upper = max(records)
+    method, add = METHODS["split_pairwise"], models.pairwise(kind).sum
+    problem = Problem(kind, -1, upper, "insert_delete", max_size=4)
+    assert method.unmet(problem) == []
+    difference, error = add(records) - add([0, *records[:3]]), method.error(4, upper, kind)
+    assert difference - upper == 10 * kind.unit_roundoff
+    assert upper + error < difference <= upper + 2 * error == method.sensitivity(problem)
