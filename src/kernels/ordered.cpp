@@ -66,11 +66,12 @@ template <class Fold, class Record, class Blocks> void run(Fold& fold, Blocks& b
     }
 }
 
+// The result is converted within the environment, where subnormals are not zero.
 template <class Fold, class A, class T>
-typename A::Real folded(const Records& records, double lower, double upper, bool drop) {
+typename A::Result folded(const Records& records, double lower, double upper, bool drop) {
     using Record = typename A::Record;
     FloatEnvironment environment(Fold::rounding);
-    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> typename A::Real {
+    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> typename A::Result {
         Fold fold;
         run(fold, blocks, static_cast<Record>(lower), static_cast<Record>(upper));
         return fold.finish(environment);
@@ -109,7 +110,7 @@ template <class A, class Blocks> class Pairwise {
 };
 
 template <class A, class T>
-typename A::Real pairwise(const Records& records, double lower, double upper, bool drop) {
+typename A::Result pairwise(const Records& records, double lower, double upper, bool drop) {
     using Record = typename A::Record;
     std::uint64_t n = 0;  // the tree's shape needs the number of records first
     if (records.is_runs || drop) {
@@ -121,7 +122,7 @@ typename A::Real pairwise(const Records& records, double lower, double upper, bo
     }
     if (n == 0) return 0;
     FloatEnvironment environment(Rounding::Nearest);
-    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> typename A::Real {
+    return with_blocks(records, missing_value<T>(), drop, [&](auto& blocks) -> typename A::Result {
         using Tree = Pairwise<A, std::remove_reference_t<decltype(blocks)>>;
         Tree tree(blocks, static_cast<Record>(lower), static_cast<Record>(upper));
         return tree.sum(n);

@@ -58,18 +58,20 @@ template <class T> constexpr T missing_value() {
     else return T{0x7fff};  // NaN in both 16-bit float types
 }
 
-// The arithmetics a float sum can be done in. `Real` carries the values, `Record` a record while it is clamped; add()
-// rounds once, to nearest, or toward zero while the environment does. Sums of 16-bit floats are rounded twice, first to float: harmless to nearest, because a
+// The arithmetics a float sum can be done in. `Real` carries the values, `Record` a record while it is clamped, `Result`
+// the sum; add() rounds once, to nearest, or toward zero while the environment does. Sums of 16-bit floats are rounded twice, first to float: harmless to nearest, because a
 // float has at least twice the bits and two more, and toward zero always.
 struct Double {
     using Real = double;
     using Record = double;
+    using Result = double;
     static SOUNDSUM_INLINE Real add(Real a, Real b) { return a + b; }
     static SOUNDSUM_INLINE Real add_toward_zero(Real a, Real b) { return a + b; }
 };
 struct Single {
     using Real = float;
     using Record = float;
+    using Result = double;
     static SOUNDSUM_INLINE Real add(Real a, Real b) { return a + b; }
     static SOUNDSUM_INLINE Real add_toward_zero(Real a, Real b) { return a + b; }
 };
@@ -84,6 +86,7 @@ template <int Dropped> SOUNDSUM_INLINE float truncated(float x) {
 struct HalfSum {
     using Real = float;
     using Record = float;
+    using Result = double;
     // Below the normal range sums are multiples of the smallest subnormal already, so dropping 13 bits changes nothing.
     static SOUNDSUM_INLINE Real add(Real a, Real b) {
         const float sum = nearest_even<13>(a + b);
@@ -98,6 +101,7 @@ struct HalfSum {
 struct BrainSum {
     using Real = float;
     using Record = float;
+    using Result = double;
     static SOUNDSUM_INLINE Real add(Real a, Real b) { return nearest_even<16>(a + b); }  // carries into infinity
     static SOUNDSUM_INLINE Real add_toward_zero(Real a, Real b) { return truncated<16>(a + b); }
 };
@@ -112,6 +116,7 @@ struct BrainSum {
 struct Quad {
     using Real = SOUNDSUM_QUAD;
     using Record = double;
+    using Result = Real;
     static SOUNDSUM_INLINE Real add(Real a, Real b) { return a + b; }
 };
 #endif

@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from soundsum.arithmetic.grids import power_of_two_grid
 from soundsum.arithmetic.numbers import bfloat16, float16, float32, float64
 from soundsum.data.records import Column
 from soundsum.data.runs import Runs
+from soundsum.kernels.sums import QUAD
 
 on_x86_linux = pytest.mark.skipif(
     (platform.machine(), platform.system()) != ("x86_64", "Linux"),
@@ -69,6 +71,9 @@ def calls():
             made[f"groups {kind} {name}"] = (kernels.grouped_grid_sum, column, codes, 2, grid)
             for how in models.FLOAT_SUMS:
                 made[f"{how} {kind} {name}"] = (kernels.float_sum, how, column, lower, upper)
+            for how in ("iterated", "kahan", "pairwise"):
+                in_128_bits = partial(kernels.float_sum, accumulator=QUAD)
+                made[f"{how} {kind} {name} in 128 bits"] = (in_128_bits, how, column, lower, upper)
     return made
 
 
