@@ -161,6 +161,7 @@ class Result:
     outcomes: Counter[str]
     live: list[Mutant]
     endless: list[Mutant]
+    refuted: list[Mutant]
 
     def __str__(self) -> str:
         counts = self.outcomes
@@ -170,7 +171,8 @@ class Result:
         )
 
 
-ARGUED = "argued"
+ARGUED, REFUTED = "argued", "refuted"
+"""Of those with a reason why nothing notices them: nothing does, or a test does all the same."""
 
 
 def check_room(room: str, only: set[str], jobs: int, most_seconds: float, arguments: dict[str, str]) -> Result:
@@ -182,19 +184,14 @@ def check_room(room: str, only: set[str], jobs: int, most_seconds: float, argume
     found, todo = dict[Mutant, str](), list[run.Todo]()
     for mutant in mutants:
         known = outcomes.get(mutant.name, {})
-        tests = choose_tests(mutant, reached, most_seconds)
-        if mutant.name in arguments:
-            found[mutant] = ARGUED
-        elif known.get("source") == sources[mutant.module] and known["outcome"] != run.LIVED:
+        is_known = known.get("source") == sources[mutant.module]
+        if is_known and (known["outcome"] != run.LIVED or mutant.name in arguments):
             found[mutant] = known["outcome"]
-        elif not tests:
-            found[mutant] = run.LIVED
         else:
-            seconds = sum(reached[test]["seconds"] for test in tests)
-            todo.append((mutant, tests, 4 + 2 * seconds))
+            tests = choose_tests(mutant, reached, most_seconds)
+            todo.append((mutant, tests, 4 + 2 * sum(reached[test]["seconds"] for test in tests)))
     _require_control(room, todo, reached, jobs)
-    unreached = sum(outcome == run.LIVED for outcome in found.values())
-    print(f"{room}: {len(mutants)} mutants, {len(todo)} to try, {unreached} reached by no test", flush=True)
+    print(f"{room}: {len(mutants)} mutants, {len(todo)} to try", flush=True)
     start = time.monotonic()
     for done, (mutant, outcome) in enumerate(run.run_all(todo, jobs), 1):
         outcomes[mutant.name] = {"source": sources[mutant.module], "outcome": outcome}
@@ -205,8 +202,11 @@ def check_room(room: str, only: set[str], jobs: int, most_seconds: float, argume
             save(outcomes_at, outcomes)
             print(f"  {done} of {len(todo)} tried in {time.monotonic() - start:.0f} s", flush=True)
     save(outcomes_at, outcomes)
-    live, endless = ([mutant for mutant in mutants if found[mutant] == kind] for kind in (run.LIVED, run.TIME))
-    return Result(room, Counter(found.values()), live, endless)
+    for mutant in mutants:
+        if mutant.name in arguments:
+            found[mutant] = ARGUED if found[mutant] == run.LIVED else REFUTED
+    live, endless, refuted = ([m for m in mutants if found[m] == kind] for kind in (run.LIVED, run.TIME, REFUTED))
+    return Result(room, Counter(found.values()), live, endless, refuted)
 
 
 def main() -> int:
@@ -230,9 +230,11 @@ def main() -> int:
             print(f"  time alone: {mutant.name} (line {mutant.line})")
         for mutant in result.live:
             print(f"  lives: {mutant.name} (line {mutant.line})")
+        for mutant in result.refuted:
+            print(f"  argued about, but noticed: {mutant.name} (line {mutant.line})")
     for name in stale:
         print(f"  argued about, but there is no such mutant any more: {name}")
-    return 1 if stale or any(result.live for result in results) else 0
+    return 1 if stale or any(result.live or result.refuted for result in results) else 0
 
 
 if __name__ == "__main__":

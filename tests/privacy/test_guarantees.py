@@ -93,6 +93,12 @@ def test_how_far_one_unit_can_move_a_vector_of_sums(low, high):
     assert norms(Relation.SYMMETRIC, groups=2, max_rows=3, max_groups=7) == Norms(6 * most, 18 * most**2, 2)
 
 
+def test_swapped_ends_move_no_less():
+    """They are a mistake, which must not cost anybody their privacy."""
+    for low, high in ((7, -3), (3, -7), (1, 0), (0, -1)):
+        assert Unit(2).norms(low, high, Relation.SYMMETRIC).l1 == max(abs(low), abs(high))
+
+
 def test_numpy_s_integers_become_python_s():
     unit = Unit(groups=np.int64(3), max_rows=np.int8(2))
     assert (type(unit.groups), type(unit.max_rows)) == (int, int)

@@ -283,3 +283,9 @@ def test_the_reference_finishes_from_the_bytes_the_kernel_had(monkeypatch):
     monkeypatch.setattr(Stream, "__init__", watched)
     samplers.discrete_laplace_many(Fraction(1000), 100)
     assert any(left)
+
+
+@pytest.mark.parametrize("bits", [1, 20, 48, 51, 62])
+def test_many_of_any_scale_are_drawn_at_once(bits):
+    assert len(samplers.discrete_laplace_many(Fraction(2**bits), 100)) == 100
+    assert len(samplers.discrete_gaussian_many(Fraction(2 ** (2 * bits)), 100)) == 100

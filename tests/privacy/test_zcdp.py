@@ -172,3 +172,17 @@ def test_results_have_64_significant_bits(convert):
     found = [convert(Fraction(i, 7), Fraction(1, 10**j)) for i in range(1, 9) for j in (3, 6, 9)]
     assert max(x.numerator.bit_length() for x in found) == 64
     assert all(x.denominator & (x.denominator - 1) == 0 for x in found)
+
+
+@pytest.mark.parametrize("epsilon, delta", [(1, 1 - Fraction(1, 10**60)), (10**30, 1 - Fraction(1, 10**6))])
+def test_deltas_next_to_1(epsilon, delta):
+    assert zcdp_rho(Fraction(epsilon), delta) > 0
+    assert zcdp_epsilon(Fraction(epsilon), delta) >= 0
+
+
+@pytest.mark.parametrize("epsilon", [10**3, 10**9, 10**15, 10**25])
+def test_a_large_epsilon_is_worth_at_least_what_bun_and_steinke_say(epsilon):
+    for delta in ("0.1", "1e-6"):
+        log = -Decimal(delta).ln()
+        theirs = ((log + epsilon).sqrt() - log.sqrt()) ** 2
+        assert to_decimal(zcdp_rho(Fraction(epsilon), Fraction(delta))) > theirs * (1 - Decimal("2e-6"))

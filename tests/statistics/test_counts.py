@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -51,6 +52,7 @@ def test_rows_are_counted_in_ones_whatever_a_number_is_worth(asked, worth):
     (release,) = ss.release({"x": pa.array([1]).cast(pa.decimal128(22, 2))}, [asked], epsilon=1)
     told = (release if asked.name == "count" else next(iter(release.values()))).certificate
     assert told["worth"] == worth
+    assert (told["problem"]["lower"], told["problem"]["upper"]) == ("1", "1")
     assert [(part["step"], part["sensitivity"]) for part in told["released"]] == [("1", "1")]
 
 
@@ -62,6 +64,17 @@ def test_cells_of_one_width():
     for given in ({"lower": 0}, {"upper": 4}, {}):
         with pytest.raises(ValueError, match="needs lower= and upper="):
             Histogram("x", bins=2, **given).cells.names  # noqa: B018
+
+
+class Seven:
+    def __index__(self):
+        return 7
+
+
+@pytest.mark.parametrize("bins, count", [(np.int8(127), 127), (np.uint8(255), 255), (Seven(), 7)])
+def test_as_many_cells_as_a_whole_number_of_any_kind_says(bins, count):
+    cells = Histogram("x", bins=bins, lower=0, upper=1).cells.names
+    assert (len(cells), cells[0][0], cells[-1][1]) == (count, 0, 1)
 
 
 def test_as_many_cells_as_there_may_be(monkeypatch):

@@ -56,7 +56,7 @@ class Unit:
 
     def norms(self, low: N, high: N, relation: Relation) -> Norms[N]:
         """What one unit can move, where a record adds something in [low, high]."""
-        most = max(-low, high)
+        most = max(abs(low), abs(high))
         if self.max_rows is not None:  # the totals of a person, each held to what max_rows rows can add up to
             groups = min(self.max_groups, self.groups or 1)
             return Norms(groups * self.max_rows * most, groups * (self.max_rows * most) ** 2, groups)
