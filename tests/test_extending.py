@@ -54,15 +54,18 @@ def soundsum(*arguments):
 @pytest.mark.parametrize("package", [engines, families, methods, noises, statistics], ids=lambda given: given.__name__)
 def test_whatever_lies_in_a_folder_is_imported(package, tmp_path, monkeypatch):
     """So one more file there is found, and needs no list edited."""
-    folder = tmp_path / "toys"
+    toys = f"toys_{package.__name__.replace('.', '_')}"
+    folder = tmp_path / toys
     folder.mkdir()
     for name in ("__init__", "one", "two"):
         (folder / f"{name}.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    registries.import_all("toys", [str(folder)])
-    assert {"toys.one", "toys.two"} <= set(sys.modules)
+    registries.import_all(toys, [str(folder)])
+    assert {f"{toys}.one", f"{toys}.two"} <= set(sys.modules)
     asked = []
     monkeypatch.setattr(registries, "import_all", lambda *given: asked.append(given))
+    importlib.reload(package)
+    monkeypatch.undo()
     importlib.reload(package)
     assert asked == [(package.__name__, package.__path__)]
 

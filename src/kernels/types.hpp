@@ -59,8 +59,9 @@ template <class T> constexpr T missing_value() {
 }
 
 // The arithmetics a float sum can be done in. `Real` carries the values, `Record` a record while it is clamped, `Result`
-// the sum; add() rounds once, to nearest, or toward zero while the environment does. Sums of 16-bit floats are rounded twice, first to float: harmless to nearest, because a
-// float has at least twice the bits and two more, and toward zero always.
+// the sum; add() rounds once, to nearest, or toward zero while the environment does. Sums of 16-bit floats are rounded
+// twice, first to float: harmless to nearest, because a float has at least twice the bits and two more, and toward zero
+// always.
 struct Double {
     using Real = double;
     using Record = double;

@@ -270,6 +270,9 @@ def test_a_method_that_applies_and_claims_nothing_is_reported(label, condition):
         assert "it is said to apply, and claims nothing" in str(result.counterexample)
         assert result.to_json()["counterexample"]["claimed"] is None
     assert all(result.violations < result.cases for result in found) or condition == "limit"
+    silent = violated(check(replace(honest, claim=lambda problem: None), tiny, [(0, 1)], (1, 2)))
+    assert silent
+    assert all("TypeError: the sensitivity is None" in str(result.counterexample) for result in silent)
 
 
 def test_halves_need_the_errors_of_both_sums():

@@ -103,22 +103,22 @@ def check_bounds(subject: Subject, bounds: Problem, sizes: Sequence[int], tallie
         for relation in (ordered, ordered.unordered):
             tally = tallies[relation]
             if problem := applicable(relation, None):
-                if _has_claim(subject.claim, problem, "any n", tally):
+                if _has_claim(subject, problem, "any n", tally):
                     _compare_any_size(truth, problem, tally)
                 continue
             settled = subject.settled(bounds.dtype) if relation.sized else None
             for n in sizes if settled is None else range(settled):
                 problem = applicable(relation, n)
-                if problem and _has_claim(subject.claim, problem, f"n = {n}", tally):
+                if problem and _has_claim(subject, problem, _sizes(problem, n), tally):
                     _compare_size(truth, problem, n, tally)
             problem = None if settled is None else applicable(relation, settled)
-            if problem and _has_claim(subject.claim, problem, f"n >= {settled}", tally):
+            if problem and _has_claim(subject, problem, f"n >= {settled}", tally):
                 _compare_any_size(truth, problem, tally)
     for n in sizes:
         seen = set()
         for ordered, truth in truths.items():
             problem = applicable(ordered, n)
-            if problem is None or not _has_claim(subject.accuracy, problem, f"n = {n}", tallies[ACCURACY]):
+            if problem is None or not _has_claim(subject, problem, _sizes(problem, n), tallies[ACCURACY]):
                 continue
             claimed = subject.accuracy(problem)
             if claimed is None or (subject.prepare(problem), claimed) in seen:
@@ -127,14 +127,23 @@ def check_bounds(subject: Subject, bounds: Problem, sizes: Sequence[int], tallie
             _compare_accuracy(truth, problem, n, claimed, tallies[ACCURACY])
 
 
-def _has_claim(claim: Callable[[Problem], object], problem: Problem, sizes: str, tally: Tally) -> bool:
-    """Whether there is anything to compare; where a method applies and its claim raises, that is a violation."""
+def _has_claim(subject: Subject, problem: Problem, sizes: str, tally: Tally) -> bool:
+    """Whether there is anything to compare; where a method applies and its claim fails, that is a violation.
+
+    An accuracy may be none, a sensitivity may not.
+    """
     try:
-        claim(problem)
+        claimed = subject.accuracy(problem) if tally.relation == ACCURACY else subject.claim(problem)
+        if claimed is None and tally.relation != ACCURACY:
+            raise TypeError("the sensitivity is None")
     except Exception as error:
-        tally.note_no_claim(Case(problem, sizes), error)
+        tally.note_no_claim(Case(problem, sizes, subject.variant), error)
         return False
     return True
+
+
+def _sizes(problem: Problem, n: int) -> str:
+    return f"n = {n}" if problem.relation.sized else f"n <= {n}"
 
 
 def _applicable(subject: Subject, bounds: Problem, relation: Relation, n: int | None) -> Problem | None:
@@ -192,7 +201,7 @@ def _show_shortest(
 
 def _compare_size(truth: Truth, problem: Problem, n: int, tally: Tally) -> None:
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
-    case = Case(problem, f"n = {n}" if problem.relation.sized else f"n <= {n}", truth.subject.variant)
+    case = Case(problem, _sizes(problem, n), truth.subject.variant)
     ordered = truth.as_ordered(problem)
     at_size = truth.of_size if ordered else truth.of_size_unordered
     longer = not problem.relation.sized and not truth.subject.truncates(problem)
@@ -214,7 +223,7 @@ def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction,
     sizes = form.errors_by_size(columns.every, amounts, finer).upto(n)
     looked_at = sizes if truth.subject.truncates(problem) else sizes[-1:]
     worst = max(errors.worst for errors in looked_at)
-    case = Case(problem, f"n = {n}" if problem.relation.sized else f"n <= {n}", truth.subject.variant)
+    case = Case(problem, _sizes(problem, n), truth.subject.variant)
     true = Fraction(worst, finer) * unit if worst < INFINITE else truth.unit(problem) * INFINITE
     if not tally.compare(case, true, claimed, looked_at[-1].examined):
         example = _inaccurate(truth, problem, n, claimed, columns.records, case, tally.fewest)
