@@ -1,7 +1,7 @@
 """Every mutant of a module: one comparison, constant, rounding, sign or step changed, as a syntax tree.
 
 Left alone: messages (f-strings, what is raised or asserted), functions that only put into words what is known (WORDED),
-annotations with their imports and what is inside of cast(), field(), getattr() and hasattr(), docstrings, decorators and
+annotations with their imports, what is inside of cast(), field(), getattr() and hasattr(), docstrings, decorators and
 names that are only text.
 """
 
