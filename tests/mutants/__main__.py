@@ -48,6 +48,7 @@ LEFT_OUT = {
     *("tests/verify/test_run.py", "tests/verify/test_page.py", "tests/methods/test_pages.py"),
     *("tests/budget/test_crashes.py", "tests/budget/test_page.py", "tests/releases/test_memory.py"),
     *("tests/budget/test_ledger.py::test_threads", "tests/budget/test_ledger.py::test_of_many_that_start"),
+    "tests/budget/test_ledger.py::test_a_read_only_ledger",
 }
 """Tests that work in processes of their own, where a change is not seen, that look at pages, or that may fail by the
 clock where the machine has other work."""
