@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from soundsum.arithmetic.numbers import FloatType
 from soundsum.kernels import float_sum
+from soundsum.kernels.sums import QUAD
 from soundsum.methods import Iterated
 from soundsum.problem import Problem
 from soundsum.reproduce import Verdict, bounds
@@ -54,11 +54,11 @@ def test_the_roadmap_s_limit_is_47_million_not_67():
 
 
 def test_doubles_are_added_in_128_bits_where_a_double_would_lose_them():
-    data, wider = [1.0] + [2.0**-60] * 100, FloatType(112, 15)
+    data = [1.0] + [2.0**-60] * 100
     assert float_sum("iterated", data, 0, 1) == 1
-    assert float_sum("iterated", data, 0, 1, accumulator=wider) == 1 + 100 * Fraction(1, 2**60)
+    assert float_sum("iterated", data, 0, 1, accumulator=QUAD) == 1 + 100 * Fraction(1, 2**60)
     problem = Problem("float64", 0, 1, "change_one", size=101)
-    assert Iterated(accumulator=wider).sensitivity(problem) == 1 + Fraction(101 * 100, 2**112)
+    assert Iterated(accumulator=QUAD).sensitivity(problem) == 1 + Fraction(101 * 100, 2**112)
 
 
 def test_a_bound_of_another_order_would_differ():

@@ -18,6 +18,7 @@ from soundsum.arithmetic.numbers import FloatType, IntType, float64
 from soundsum.arithmetic.words import Number, text
 from soundsum.attacks import Attack, attack
 from soundsum.data.relations import Relation
+from soundsum.kernels.sums import QUAD
 from soundsum.methods import Iterated
 from soundsum.problem import Problem
 from soundsum.releases.planning import plan
@@ -323,7 +324,7 @@ def roadmap() -> Iterator[Cell]:
             "<=",
             at="n = 10,000,000,000",
         )
-    many, wide = Problem("float64", 0, 1, "insert_delete", max_size=10**12), Iterated(accumulator=FloatType(112, 15))
+    many, wide = Problem("float64", 0, 1, "insert_delete", max_size=10**12), Iterated(accumulator=QUAD)
     yield Cell(
         "a 128-bit accumulator stays below 1.5 U beyond 67 million records",
         "sec:roadmap",
