@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -30,6 +31,12 @@ THREADS = (
     *("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "SOUNDSUM_THREADS"),
 )
 """The variables by which libraries are told how many threads to use."""
+
+EXHAUSTED = re.compile(
+    r"memory allocation of \d+ bytes failed|bad_alloc|MemoryError|OutOfMemoryError|cannot allocate memory",
+    re.IGNORECASE,
+)
+"""What a process writes that ends because an allocation failed: Rust, C++, Python, Java and the C library."""
 
 START = 300.0
 """A library may take this many seconds to import, and whatever else its adapter starts then: some a Java machine."""
@@ -54,6 +61,7 @@ class Process:
         self.python, self.adapter, self.limits, self.threads = python, adapter, limits, threads
         self._running: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
+        self._written = 0  # bytes of errors before the question that it is at
         self._lock = threading.Lock()
 
     def ask(self, request: Mapping[str, Any]) -> Any:
@@ -78,6 +86,8 @@ class Process:
     def _exchange(self, frame: bytes) -> Any:
         assert self._running is not None
         assert self._running.stdin is not None
+        assert self._errors is not None
+        self._written = os.fstat(self._errors.fileno()).st_size
         with contextlib.suppress(BrokenPipeError):  # it ended; why, _read finds out
             self._running.stdin.write(len(frame).to_bytes(4, "big") + frame)
             self._running.stdin.flush()
@@ -85,6 +95,7 @@ class Process:
 
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process runs)
+        self._written = 0
         environment = {**with_threads(self.threads), "PYTHONUNBUFFERED": "1"}
         environment.pop("PYTHONPATH", None)
         self._running = subprocess.Popen(
@@ -118,16 +129,18 @@ class Process:
         return json.loads(received[4:])
 
     def _death(self) -> str:
-        """Why the worker ended, with the last line it wrote."""
+        """Why the worker ended, with the line that says so: that of an allocation that failed, or the last it wrote."""
         assert self._running is not None
         assert self._errors is not None
         code = self._running.wait()
-        self._errors.seek(0)
+        self._errors.seek(self._written)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         self.close()
-        said = f": {lines[-1][:200]}" if lines else ""
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-        return f"the worker ended {how}{said}"
+        exhausted = next((line for line in lines if EXHAUSTED.search(line)), None)
+        if exhausted is not None:
+            return f"out of memory: the worker ended {how}: {exhausted[:200]}"
+        return f"the worker ended {how}" + (f": {lines[-1][:200]}" if lines else "")
 
 
 def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:

@@ -38,6 +38,8 @@ def targets():
     yield target("exits", noiseless=lambda data: os._exit(7))
     yield target("hangs", noiseless=lambda data: time.sleep(60))
     yield target("eats", noiseless=lambda data: np.ones(1 << 28).sum(), claimed=lambda: 1)
+    yield target("starves", noiseless=starves)
+    yield target("mutters", noiseless=lambda data: os.write(2, b"std::bad_alloc, but all is well\n"))
     yield target("process", noiseless=lambda data: os.getpid())
     yield target("threads", noiseless=lambda data: int(os.environ["OMP_NUM_THREADS"]))
 
@@ -48,3 +50,9 @@ def declines(data):
 
 def unable(data):
     raise NotImplementedError("too many records")
+
+
+def starves(data):
+    """As Rust ends a process: what failed is not its last line."""
+    os.write(2, b"memory allocation of 16777216 bytes failed\nskipping backtrace printing\n")
+    os.abort()
