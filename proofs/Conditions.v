@@ -129,3 +129,21 @@ Definition toward_zero_allowed (sized : bool) (T : float_type) (limit : option N
 Definition shift_allowed (sized : bool) (T : float_type) (L U : Q) :=
   (sized && float_bounds T L U
    && Qle_bool (shifted_upper (mantissa T) (smallest_exponent T) L U) (largest T))%bool.
+
+(** Accuracy is claimed of modular, saturating and split sums where n records cannot leave the type; of a sum rounded
+    toward zero where they cannot reach the largest finite value. *)
+Definition stays_in_type (T : integer_type) (limit : option N) (L U : Q) :=
+  match limit with Some n => fits T n L U | None => false end.
+
+Definition stays_finite (T : float_type) (limit : option N) (L U : Q) :=
+  match limit with Some n => Qle_bool (count n * magnitude L U) (largest T) | None => false end.
+
+(** Relations, and which sums are of a permuted dataset under them: those that are cut to a limit (checked, split_checked,
+    iterated, pairwise, numpy_pairwise, kahan), saturating ones and those rounded toward zero. No others are. *)
+Inductive relation := Symmetric | InsertDelete | ChangeOne | Hamming.
+
+Definition is_sized (r : relation) := match r with ChangeOne | Hamming => true | _ => false end.
+Definition is_ordered (r : relation) := match r with InsertDelete | Hamming => true | _ => false end.
+Definition cut_permutes (r : relation) := match r with Symmetric => true | _ => false end.
+Definition saturating_permutes (r : relation) (L U : Q) := (negb (is_ordered r) && negb (one_sign L U))%bool.
+Definition toward_zero_permutes (r : relation) := negb (is_ordered r).

@@ -51,7 +51,28 @@ let float_allowed name sized kind wider limit lower upper =
   | "toward_zero" -> toward_zero_allowed sized kind limit lower upper
   | _ -> failwith name
 
+let relation = function
+  | "symmetric" -> Symmetric
+  | "insert_delete" -> InsertDelete
+  | "change_one" -> ChangeOne
+  | "hamming" -> Hamming
+  | name -> failwith name
+
+let permutes name r lower upper =
+  match name with
+  | "checked" | "split_checked" | "iterated" | "pairwise" | "numpy_pairwise" | "kahan" -> cut_permutes r
+  | "saturating" -> saturating_permutes r lower upper
+  | "toward_zero" -> toward_zero_permutes r
+  | "wide" | "grid" | "modular" | "split" | "split_modular" -> false
+  | _ -> failwith name
+
 let answer = function
+  | ["relation"; r] -> show_truth (is_sized (relation r)) ^ " " ^ show_truth (is_ordered (relation r))
+  | ["permutes"; name; r; lower; upper] -> show_truth (permutes name (relation r) (rational lower) (rational upper))
+  | ["stays_in_type"; bits; signed; n; lower; upper] ->
+    show_truth (stays_in_type { bits = z bits; signed = truth signed } (limit n) (rational lower) (rational upper))
+  | ["stays_finite"; k; l; n; lower; upper] ->
+    show_truth (stays_finite (float_type k l) (limit n) (rational lower) (rational upper))
   | ["integers_allowed"; name; sized; bits; signed; n; lower; upper] ->
     let kind = { bits = z bits; signed = truth signed } in
     show_truth (integer_allowed name (truth sized) kind (limit n) (rational lower) (rational upper))

@@ -58,8 +58,10 @@ DEFINITIONS = [
         "is_known fits wide_allowed checked_allowed split_checked_allowed whole_grid grid_allowed written_out "
         "stepped_allowed paper_allowed sum_allowed iterated_reach iterated_allowed is_low tree_reach pairwise_height "
         "pairwise_allowed highest_numpy_tree is_numpy_type numpy_pairwise_allowed kahan_reach kahan_allowed "
-        "split_allowed toward_zero_allowed shift_allowed",
+        "split_allowed toward_zero_allowed shift_allowed stays_in_type stays_finite relation is_sized is_ordered "
+        "cut_permutes saturating_permutes toward_zero_permutes",
         "Allowed": "at_most grid_sum_of clamped payloads agrees kept",
+        "Claims": "of_size neighbours protected cut records public_size",
     }.items()
     for name in names.split()
 ]

@@ -2,7 +2,8 @@
 proofs/Conditions.v holds, from which proofs/Allowed.v proves what the method promises.
 
 Most problems lie at a limit of the code's own or one step beside it: one record more, the next larger bound. The code
-refuses one thing in addition: to permute more records than it takes into memory.
+refuses one thing in addition: to permute more records than it takes into memory. Whether records are permuted and cut
+to a limit, and where an accuracy is claimed, are compared with proofs/Claims.v.
 """
 
 import itertools
@@ -20,6 +21,7 @@ from soundsum.methods.kahan import Kahan
 from soundsum.methods.pairwise import Pairwise
 from soundsum.methods.shifted import Shifted
 from soundsum.methods.stability import MOST_PERMUTED
+from soundsum.methods.toward_zero import TowardZero
 from soundsum.problem import Problem
 
 from .oracle import ask, words
@@ -40,6 +42,10 @@ def met(method, problem):
 def made(kind, lower, upper, relation, n):
     """A problem of n records, or at most n."""
     return Problem(kind, lower, upper, relation, **({"size": n} if relation.sized else {"max_size": n}))
+
+
+def with_n(problem, n):
+    return made(problem.dtype, problem.lower, problem.upper, problem.relation, n)
 
 
 def last(allowed, low, high):
@@ -63,34 +69,29 @@ def some_problem(types, rng):
 
 def beside_n(method, problem):
     """As many records as the method allows, one more and one fewer; and no number at all."""
-
-    def with_n(n):
-        return made(problem.dtype, problem.lower, problem.upper, problem.relation, n)
-
-    most = last(lambda n: met(method, with_n(n)), 0, 1 << 72)
+    most = last(lambda n: met(method, with_n(problem, n)), 0, 1 << 72)
     near = {MOST_PERMUTED, 2**64} | ({most} if most is not None else set())
-    return [with_n(None), *(with_n(max(n + i, 0)) for n in near for i in (-1, 0, 1))]
+    return [with_n(problem, None), *(with_n(problem, max(n + i, 0)) for n in near for i in (-1, 0, 1))]
 
 
 def beside_bounds(method, problem, rng):
     """The largest upper bound allowed with this lower one, its neighbours, and the same for the mirror image."""
     kind, lower = problem.dtype, Fraction(problem.lower)
     if isinstance(kind, IntType):
-        values, low, high = (lambda i: Fraction(i)), int(kind.saturate(int(lower))), kind.max + 2
+        values, low, high = Fraction, int(lower), kind.max + 2
     else:
         values, low, high = kind.from_bits, 0, kind.to_bits(kind.max)
 
-    def with_upper(i):
-        lowest = min(lower, values(i))
-        return made(kind, lowest, values(i), problem.relation, problem.limit)
+    def with_upper(b):
+        return made(kind, min(lower, b), b, problem.relation, problem.limit)
 
-    edge = last(lambda i: met(method, with_upper(i)), max(low, 0), high)
+    edge = last(lambda i: met(method, with_upper(values(i))), max(low, 0), high)
     if edge is None:
         return []
     uppers = [values(i) for i in range(max(edge - 1, 0), min(edge + 1, high) + 1)]
     uppers += [(a + b) / 2 for a, b in itertools.pairwise(uppers)]  # between two values
     uppers += [uppers[-1] + (Fraction(kind.max) * rng.choice([1, Fraction(1, 10**9)]) + 1)]  # beyond the last
-    beside = [made(kind, min(lower, b), b, problem.relation, problem.limit) for b in uppers]
+    beside = [with_upper(b) for b in uppers]
     return beside + [made(kind, -p.upper, -p.lower, problem.relation, problem.limit) for p in beside]
 
 
@@ -104,9 +105,9 @@ def between_values(problem, rng):
 
 def place(method, types, rng):
     """Some problem; mostly one that the method may be used for, at least on one record."""
-    drawn = [some_problem(types, rng) for _ in range(1 if rng.random() < 0.2 else 50)]
-    possible = (p for p in drawn if met(method, made(p.dtype, p.lower, p.upper, p.relation, 1)))
-    return next(possible, drawn[0])
+    any_one = some_problem(types, rng)
+    drawn = (some_problem(types, rng) for _ in range(0 if rng.random() < 0.2 else 50))
+    return next((problem for problem in drawn if met(method, with_n(problem, 1))), any_one)
 
 
 def beside_limits(method, types, rng, places=PLACES):
@@ -236,3 +237,50 @@ def test_a_method_takes_no_other_kind_of_numbers(label):
     method, rng = METHODS[label], random.Random(label)
     types = FLOATS if method.takes is IntType else INTEGER_TYPES
     assert not any(met(method, some_problem(types, rng)) for _ in range(PLACES))
+
+
+def test_relations_are_sized_and_ordered_alike():
+    for relation, answer in zip(Relation, ask(words("relation", r) for r in Relation), strict=True):
+        assert answer == words(relation.sized, relation.ordered)
+
+
+CUT = ("checked", "split_checked", "iterated", "pairwise", "numpy_pairwise", "kahan")
+"""Sums of at most a limit of records, where their number is private."""
+
+
+@pytest.mark.parametrize("label", METHODS)
+def test_records_are_permuted_and_cut_where_the_claim_needs_it(label):
+    method, rng = METHODS[label], random.Random(label)
+    adder = method.inner if isinstance(method, Shifted) else method
+    name, types = (adder.label, INTEGER_TYPES) if method.takes is IntType else (adder.name, FLOATS)
+    asked = [p for p in (place(method, types, rng) for _ in range(2 * PLACES)) if met(method, with_n(p, 1))]
+    assert len({(p.relation, p.one_sign) for p in asked}) > 1
+    lines = (words("permutes", name, p.relation, p.lower, p.upper) for p in asked)
+    for problem, answer in zip(asked, ask(lines), strict=True):
+        first, *others = method.steps(problem)
+        assert (first == "permute") == (answer == "1"), problem
+        assert "permute" not in others
+        assert ("truncate" in others or first == "truncate") == (name in CUT and not problem.relation.sized), problem
+
+
+@pytest.mark.parametrize("method", [Modular(), Saturating(), Split(), Split("modular"), TowardZero()], ids=str)
+def test_accuracy_is_claimed_where_it_is_proved(method):
+    """Of sums that wrap, saturate or stop: only where n records cannot come so far."""
+    rng, asked = random.Random(method.label), []
+    types = INTEGER_TYPES if method.takes is IntType else FLOATS
+    for _ in range(PLACES):
+        base = place(method, types, rng)
+        most = last(lambda n, base=base: method.accuracy(with_n(base, n)) is not None, 0, 1 << 72)
+        asked += [with_n(base, n) for n in (None, rng.randint(0, 100), max(most - 1, 0), most, most + 1)]
+    counts = {True: 0, False: 0}
+    for problem, answer in zip(asked, ask(map(stays, asked)), strict=True):
+        counts[answer == "1"] += 1
+        assert (method.accuracy(problem) is not None) == (answer == "1"), problem
+    assert min(counts.values()) > PLACES / 2
+
+
+def stays(problem):
+    kind, n = problem.dtype, "none" if problem.limit is None else problem.limit
+    integers = isinstance(kind, IntType)
+    asked = ("stays_in_type", kind.bits, kind.signed) if integers else ("stays_finite", kind.k, kind.l)
+    return words(*asked, n, problem.lower, problem.upper)
