@@ -1,13 +1,14 @@
-(** Where a method's condition holds, it keeps its promise: Conditions.v implies the hypotheses of Promises.v and Overflow.v.
+(** Where a method's condition holds, it keeps its promise: Conditions.v implies the hypotheses of Promises.v and
+    Overflow.v.
 
-    One theorem for each method, from the boolean that the code's `unmet` is compared with to what is proved of its sum. No
-    hypothesis is left but that the records are records: integers or floats of the type, clamped to the bounds. *)
+    One theorem for each method, from the boolean that the code's `unmet` is compared with to what is proved of its sum.
+    No hypothesis is left but that the records are records: integers or floats of the type, clamped to the bounds. *)
 
 From Coq Require Import List Permutation ZArith QArith Qabs Qround Qreals Reals Lra Lia Psatz FunctionalExtensionality.
 From Flocq Require Import Core.
 From Soundsum Require Import Relations Permutations Sums Wide Checked Saturating Split Grid OurGrid Accuracy Trees
   Iterated Pairwise NumpyPairwise Kahan TowardZero Shifted Promises.
-From Flocq Require IEEE754.Binary.
+From Flocq Require IEEE754.Binary IEEE754.Bits.
 From Soundsum Require Binary64 Overflow Bounds Modular.
 From Soundsum Require Import Conditions.
 Import ListNotations.
@@ -47,7 +48,8 @@ Lemma integer_bounds_are T L U :
      /\ exists l h, (L == inject_Z l)%Q /\ (U == inject_Z h)%Q /\ (least T <= l <= h)%Z /\ (h <= greatest T)%Z.
 Proof.
 intros H. unfold integer_bounds, in_integer_type in H. conditions.
-destruct (integer_type_facts T ltac:(assumption)) as (B & Z0 & EN). split; [|split; [|split]]; auto. exists (Qfloor L), (Qfloor U).
+destruct (integer_type_facts T ltac:(assumption)) as (B & Z0 & EN). split; [|split; [|split]]; auto.
+exists (Qfloor L), (Qfloor U).
 assert (EL : (L == inject_Z (Qfloor L))%Q) by now apply whole_is.
 assert (EU : (U == inject_Z (Qfloor U))%Q) by now apply whole_is.
 repeat match goal with h : Qle_bool _ _ = true |- _ => apply Qle_bool_iff in h end.
@@ -180,8 +182,8 @@ apply Bool.orb_prop in O as [O|O]; apply Qle_bool_iff in O; [left; rewrite EL in
   change 0%Q with (inject_Z 0) in O; now rewrite <- Zle_Qle in O.
 Qed.
 
-(** Grids. The integers may be any in [J, K] that depend on their own record alone: rounded to nearest, as `Grid.q` is, or
-    by coins, or as the kernel computes them. *)
+(** Grids. The integers may be any in [J, K] that depend on their own record alone: rounded to nearest, as `Grid.q` is,
+    or by coins, or as the kernel computes them. *)
 Definition grid_sum_of {X} (D offset : R) (q : X -> Z) (d : list X) := D * IZR (wide q d) + INR (length d) * offset.
 
 Lemma change_one_length {X} (d d' : list X) : change_one d d' -> length d = length d'.
@@ -211,7 +213,8 @@ intros D0 JK W. split; [intros d d' H|intros O d d' H].
 - rewrite grid_sums_differ by auto. apply Rmult_le_compat_l; auto. apply IZR_le. now apply wide_symmetric.
 Qed.
 
-Lemma q_at_the_ends L U D offset : L <= U -> q L U D offset L = low L U D offset /\ q L U D offset U = high L U D offset.
+Lemma q_at_the_ends L U D offset :
+  L <= U -> q L U D offset L = low L U D offset /\ q L U D offset U = high L U D offset.
 Proof.
 intros LU. assert (C : clampR L U L = L /\ clampR L U U = U).
 { unfold clampR. split; [rewrite Rmin_right, Rmax_left|rewrite Rmin_left, Rmax_right]; lra. }
@@ -275,11 +278,13 @@ unfold whole_grid in G. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z
     { unfold W, o, m, OurGrid.m, OurGrid.ideal. fold g. destruct sized; [|rewrite Rmult_0_l].
       - destruct Rlt_dec as [h|h]; [|destruct Rlt_dec as [h'|h']; [|lra]].
         + assert (A := Zfloor_lb (Q2R L / bpow radix2 g)). assert (B := Zfloor_ub (Q2R L / bpow radix2 g)).
-          apply (Rmult_le_compat_r (bpow radix2 g)) in A; [|lra]. apply (Rmult_lt_compat_r (bpow radix2 g)) in B; [|lra].
+          apply (Rmult_le_compat_r (bpow radix2 g)) in A; [|lra].
+          apply (Rmult_lt_compat_r (bpow radix2 g)) in B; [|lra].
           unfold Rdiv in *. rewrite Rmult_plus_distr_r in B.
           rewrite Rmult_assoc, Rinv_l, Rmult_1_r in A, B by lra. lra.
         + assert (A := Zceil_ub (Q2R U / bpow radix2 g)). assert (B := Zceil_lb (Q2R U / bpow radix2 g)).
-          apply (Rmult_le_compat_r (bpow radix2 g)) in A; [|lra]. apply (Rmult_lt_compat_r (bpow radix2 g)) in B; [|lra].
+          apply (Rmult_le_compat_r (bpow radix2 g)) in A; [|lra].
+          apply (Rmult_lt_compat_r (bpow radix2 g)) in B; [|lra].
           unfold Rdiv in *. rewrite Rmult_plus_distr_r in B.
           rewrite Rmult_assoc, Rinv_l, Rmult_1_r in A, B by lra. lra.
       - generalize (Rmax_l (Rabs (Q2R L)) (Rabs (Q2R U))) (Rmax_r (Rabs (Q2R L)) (Rabs (Q2R U))) (Rle_abs (Q2R U))
@@ -295,6 +300,85 @@ unfold whole_grid in G. destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z
   unfold OurGrid.grid_sensitivity. fold g m o. split; [now intros ->|split].
   + intros S. rewrite S. apply S2. unfold o, m, OurGrid.m. rewrite S. ring.
   + intros d A. apply (wide_128_bits X q _ _ W); [unfold magnitudeZ; lia|]. now apply (fewer_records limit).
+Qed.
+
+Lemma float_type_facts T :
+  is_float_type T = true -> (1 <= mantissa T)%Z /\ (2 <= emax T)%Z /\ (smallest_exponent T <= 0)%Z.
+Proof.
+intros H. unfold is_float_type in H. conditions. apply Z.leb_le in H, H0.
+assert (2 ^ 1 <= emax T)%Z by (apply Z.pow_le_mono_r; lia). unfold smallest_exponent. lia.
+Qed.
+
+(** The kernel's integers are these, for every double: NaN counts as 0, infinities are clamped. *)
+Definition q_of_double (L U D offset : R) (J K : Z) (x : Bits.binary64) :=
+  match x with
+  | Binary.B754_nan _ _ _ => q L U D offset 0
+  | Binary.B754_infinity s => if s then J else K
+  | _ => q L U D offset (Binary.B2R 53 1024 x)
+  end.
+
+Lemma double_from_is_base g m :
+  Q2R (double_from (inject_Z m * Bounds.pow2 g)) = GridKernel.base 53 (-1074) g m.
+Proof.
+assert (E : Q2R (inject_Z m * Bounds.pow2 g) = IZR m * bpow radix2 g) by now rewrite Q2R_mult, Q2R_Z, Q2R_pow2.
+unfold GridKernel.base. rewrite <- E. set (x := (inject_Z m * Bounds.pow2 g)%Q).
+unfold double_from. destruct (Bounds.is_zero x) eqn:Z.
+- apply Q2R_zero in Z. rewrite Z, Q2R_0. destruct Rle_dec; now rewrite round_0 by auto with typeclass_instances.
+- apply Q2R_nonzero in Z. assert (P : 0 < Q2R (Qabs x)) by (rewrite Q2R_abs; now apply Rabs_pos_lt).
+  rewrite Q2R_mult, Q2R_Z, Q2R_pow2, floor_log2_is_mag, Q2R_abs, mag_abs by auto.
+  assert (C : Z.max (mag radix2 (Q2R x) - 1 - 52) (-1074) = cexp radix2 (FLT_exp (-1074) 53) (Q2R x))
+    by (unfold cexp, FLT_exp; lia).
+  rewrite C. set (e := cexp _ _ _).
+  assert (Q : Q2R (x / Bounds.pow2 e) = scaled_mantissa radix2 (FLT_exp (-1074) 53) (Q2R x)).
+  { unfold scaled_mantissa. fold e. rewrite Q2R_div, Q2R_pow2; [now rewrite bpow_opp|].
+    intros N. apply Qeq_eqR in N. rewrite Q2R_pow2, Q2R_0 in N. generalize (bpow_gt_0 radix2 e). lra. }
+  unfold round, F2R. cbn [Fnum Fexp]. fold e. rewrite floor_is_floor, ceiling_is_ceiling, Q.
+  destruct Rle_dec as [h|h]; destruct (Bounds.below x 0) eqn:B; auto.
+  + apply Q2R_below in B. rewrite Q2R_0 in B. lra.
+  + exfalso. apply h. rewrite <- Q2R_0. apply Rnot_lt_le. intros N. apply Q2R_below in N. congruence.
+Qed.
+
+Theorem doubles_are_exact T sized limit L U D offset J K c :
+  grid_allowed T limit L U = true
+  -> whole_grid sized (smallest_exponent T) L U = (D, offset, J, K)
+  -> in_doubles sized T L U = Some c
+  -> let is (z : Bits.binary64) r := Binary.is_finite 53 1024 z = true /\ Binary.B2R 53 1024 z = r in
+     forall base64 scale64 more64 low64 high64 x,
+       is base64 (Q2R (base c)) -> is scale64 (bpow radix2 (scale c)) -> is more64 (bpow radix2 (more c))
+       -> is low64 (GridKernel.anchor 53 + IZR (least_double c))
+       -> is high64 (GridKernel.anchor 53 + IZR (greatest_double c))
+       -> (Binary64.block64 base64 scale64 more64 low64 high64 (least_double c) (greatest_double c) x + shift c)%Z
+            = q_of_double (Q2R L) (Q2R U) (Q2R D) (Q2R offset) J K x.
+Proof.
+intros H G C is. unfold grid_allowed in H. conditions. assert (LU : Q2R L <= Q2R U) by now apply Q2R_le.
+set (eta := smallest_exponent T) in *. unfold whole_grid in G. unfold in_doubles in C. fold eta in C.
+destruct (Bounds.is_zero (Bounds.ideal sized L U)) eqn:Z; [discriminate|].
+assert (Hi : 0 < OurGrid.ideal (Q2R L) (Q2R U) sized).
+{ apply Q2R_nonzero in Z. rewrite Q2R_ideal in Z. revert Z. unfold OurGrid.ideal. destruct sized; [lra|].
+  generalize (magnitude_pos (Q2R L) (Q2R U)). lra. }
+rewrite (our_grid_is_our_grid L U sized eta Hi) in G, C. cbn iota beta zeta in G, C. injection G as <- <- <- <-.
+set (g := OurGrid.g (Q2R L) (Q2R U) sized eta) in *. set (m := OurGrid.m (Q2R L) (Q2R U) sized eta) in *.
+set (s := Qfloor _) in C. match type of C with (if ?b then _ else _) = _ => destruct b eqn:E; [|discriminate] end.
+injection C as <-. cbn [base scale more least_double greatest_double shift]. conditions.
+assert (G1 : (-1074 <= g <= 1022)%Z) by (split; now apply Z.leb_le).
+assert (G2 : (g <= 973)%Z \/ m = 0%Z).
+{ match goal with h : (_ || _)%bool = true |- _ => apply Bool.orb_prop in h as [h|h] end; [right; now apply Z.eqb_eq|].
+  match goal with h : Bounds.below (Bounds.magnitude L U) _ = true |- _ =>
+    apply Q2R_below in h; rewrite Q2R_magnitude, Q2R_pow2 in h; rename h into far end.
+  destruct (float_type_facts T ltac:(assumption)) as (_ & _ & e0).
+  apply (steps_of_doubles (Q2R L) (Q2R U) sized eta Hi); auto; apply Rle_lt_trans with (2 := far);
+    [apply Rmax_l|apply Rmax_r]. }
+rewrite !Q2R_mult, !Q2R_Z, !Q2R_pow2. intros base64 scale64 more64 low64 high64 x Hb Hs Hm Hl Hh.
+rewrite double_from_is_base in Hb.
+assert (S : GridKernel.base 53 (-1074) g m = IZR m * bpow radix2 g + IZR s * bpow radix2 g).
+{ rewrite <- double_from_is_base.
+  match goal with h : Qeq_bool _ _ = true |- _ => apply Qeq_bool_iff, Qeq_eqR in h; rewrite h end.
+  now rewrite Q2R_plus, !Q2R_mult, !Q2R_Z, Q2R_pow2. }
+rewrite (OurGrid.the_kernel_is_exact (Q2R L) (Q2R U) sized eta LU Hi G1 G2 s
+  base64 scale64 more64 low64 high64 S Hb Hs Hm Hl Hh).
+- reflexivity.
+- now apply Z.ltb_lt.
+- split; now apply Z.leb_le.
 Qed.
 
 Theorem written_out_integers_fit w J K X (q : X -> Z) :
@@ -363,13 +447,6 @@ Notation is_value T x := (generic_format radix2 (FLT_exp (smallest_exponent T) (
 
 Definition clamped {X} (L U : Q) (v : X -> R) (x : X) := clampR (Q2R L) (Q2R U) (v x).
 
-Lemma float_type_facts T :
-  is_float_type T = true -> (1 <= mantissa T)%Z /\ (2 <= emax T)%Z /\ (smallest_exponent T <= 0)%Z.
-Proof.
-intros H. unfold is_float_type in H. conditions. apply Z.leb_le in H, H0.
-assert (2 ^ 1 <= emax T)%Z by (apply Z.pow_le_mono_r; lia). unfold smallest_exponent. lia.
-Qed.
-
 Lemma Q2R_largest T : Q2R (largest T) = Overflow.Omega (mantissa T + 1) (emax T).
 Proof. unfold largest, Overflow.Omega. now rewrite Q2R_mult, Q2R_Z, Q2R_pow2. Qed.
 
@@ -387,8 +464,8 @@ Qed.
 Lemma in_float_type_is_a_value T x : (1 <= mantissa T)%Z -> in_float_type T x = true -> is_value T (Q2R x).
 Proof.
 intros k1 H. unfold in_float_type in H. conditions.
-match goal with h : Qeq_bool _ _ = true |- _ => apply Qeq_bool_iff, Qeq_eqR in h; rewrite nearest_float_is_round in h by auto;
-  rewrite <- h end.
+match goal with h : Qeq_bool _ _ = true |- _ =>
+  apply Qeq_bool_iff, Qeq_eqR in h; rewrite nearest_float_is_round in h by auto; rewrite <- h end.
 assert (P : Prec_gt_0 (mantissa T + 1)) by (unfold Prec_gt_0; lia).
 apply generic_format_round; auto with typeclass_instances.
 Qed.
@@ -421,8 +498,8 @@ assert (emax T <= emax A)%Z by (apply Z.pow_le_mono_r; lia).
 apply generic_inclusion_mag. intros _. unfold FLT_exp, smallest_exponent. lia.
 Qed.
 
-(** What is kept of a sum f of floats of type T, rounded to type A: the promise, for at most n records; and F, which is f in
-    IEEE arithmetic, does not overflow and is f. (Flocq has IEEE formats of k + 1 bits for k + 1 < 2^(l - 1).) *)
+(** What is kept of a sum f of floats of type T, rounded to type A: the promise, for at most n records; and F, which is
+    f in IEEE arithmetic, does not overflow and is f. (Flocq has IEEE formats of k + 1 bits for k + 1 < 2^(l - 1).) *)
 Section Kept.
 Variables T A : float_type.
 Notation prec := (mantissa A + 1)%Z.
@@ -431,7 +508,8 @@ Notation float := (Binary.binary_float prec (emax A)).
 Definition payloads := float -> float -> { x : float | Binary.is_nan prec (emax A) x = true }.
 
 Definition agrees (n : nat) (M : R) (f : list R -> R)
-    (F : forall (p : Prec_gt_0 prec) (e : BinarySingleNaN.Prec_lt_emax prec (emax A)), payloads -> list float -> float) :=
+    (F : forall (p : Prec_gt_0 prec) (e : BinarySingleNaN.Prec_lt_emax prec (emax A)),
+           payloads -> list float -> float) :=
   forall p e payload l,
     (length l <= n)%nat -> Forall (Overflow.record prec (emax A) M) l
     -> Binary.is_finite prec (emax A) (F p e payload l) = true
@@ -484,7 +562,8 @@ intros H. apply allowed_facts in H as (k1 & e0 & LU & _ & R & V). split.
     { unfold a, b in *. destruct (length l) as [|m]; [|rewrite S_INR in *; generalize (pos_INR m); intros; nra].
       destruct (N.to_nat n) as [|m']; [lra|]. rewrite S_INR. simpl (INR 0). generalize (pos_INR m'). intros. nra. }
     assert (a * M <= b * M) by (apply Rmult_le_compat_r; auto).
-    assert (a * (a - 1) * (u prec * M) <= b * (b - 1) * (u prec * M)) by (apply Rmult_le_compat_r; auto; apply Rmult_le_pos; lra).
+    assert (a * (a - 1) * (u prec * M) <= b * (b - 1) * (u prec * M))
+      by (apply Rmult_le_compat_r; auto; apply Rmult_le_pos; lra).
     lra.
 Qed.
 
@@ -510,7 +589,8 @@ Qed.
 
 Lemma is_low_means k (h : nat) : is_low k (Z.of_nat h) = true -> INR h * u (k + 1) < 1.
 Proof.
-intros H. unfold is_low in H. apply Q2R_below in H. rewrite Q2R_mult, Q2R_Z, u_is_u, Q2R_1, <- INR_IZR_INZ in H. exact H.
+intros H. unfold is_low in H. apply Q2R_below in H.
+rewrite Q2R_mult, Q2R_Z, u_is_u, Q2R_1, <- INR_IZR_INZ in H. exact H.
 Qed.
 
 Lemma tree_reach_covers k h n M (m : nat) i :
@@ -660,7 +740,8 @@ Proof.
 intros H sum. unfold toward_zero_allowed in H. apply andb_prop in H as [H K].
 destruct (float_bounds_are T L U H) as (HT & k1 & e0 & LU & VL & VU).
 destruct (largest_is_a_value T HT) as [O1 O2]. split.
-- intros X v V added. assert (W : forall x, within (Q2R L) (Q2R U) (clamped L U v x)) by now intros; apply clamped_within.
+- intros X v V added.
+  assert (W : forall x, within (Q2R L) (Q2R U) (clamped L U v x)) by now intros; apply clamped_within.
   assert (F : forall x, is_value T (clamped L U v x)) by now intros; apply clamped_values. split.
   + intros _.
     exact (toward_zero_insert_delete_promise (mantissa T) (smallest_exponent T) k1 X _ L U 0 LU W F _ O1 O2 VL VU).

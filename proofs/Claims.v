@@ -1,5 +1,5 @@
-(** What each method claims, under every relation: the sum as the code does it for that relation, of the records as they are
-    permuted, cut to the limit and split, moves by at most the claimed sensitivity wherever the condition holds.
+(** What each method claims, under every relation: the sum as the code does it for that relation, of the records as they
+    are permuted, cut to the limit and split, moves by at most the claimed sensitivity wherever the condition holds.
 
     Allowed.v says of each sum under which relations its bound holds, and after which steps; here the steps are those of
     the code (`Method.steps`), so that one that is missing would leave a claim without a proof. Where the code claims an
@@ -7,9 +7,10 @@
 
 From Coq Require Import List Permutation ZArith QArith Qround Qreals Reals Lra Lia.
 From Flocq Require Import Core.
-From Soundsum Require Import Relations Permutations Sums Wide Checked Saturating Split Grid Accuracy Trees Iterated Pairwise
-  NumpyPairwise Kahan TowardZero Shifted Promises.
-From Soundsum Require Modular Bounds.
+From Soundsum Require Import Relations Permutations Sums Wide Checked Saturating Split Grid Accuracy Trees Iterated
+  Pairwise NumpyPairwise Kahan TowardZero Shifted Promises.
+From Flocq Require IEEE754.Binary IEEE754.Bits.
+From Soundsum Require Modular Bounds Binary64 GridKernel.
 From Soundsum Require Import Conditions Allowed.
 Import ListNotations.
 Open Scope R_scope.
@@ -27,7 +28,8 @@ Definition neighbours (r : relation) (limit : option N) {X} (d d' : list X) :=
   end.
 
 (** The results on neighbours are close; if the dataset is permuted first, as a coupling of its orders. *)
-Definition protected (permutes : bool) (r : relation) (limit : option N) {X A} (f : list X -> A) (close : A -> A -> Prop) :=
+Definition protected (permutes : bool) (r : relation) (limit : option N) {X A} (f : list X -> A)
+    (close : A -> A -> Prop) :=
   forall d d',
     neighbours r limit d d'
     -> if permutes then coupled (orders d) (orders d') (fun o o' => close (f o) (f o')) else close (f d) (f d').
@@ -95,12 +97,14 @@ Section Integers.
 Variables (r : relation) (T : integer_type) (limit : option N) (L U : Q).
 
 (** The records: integers in [l, h], whatever else a row holds. *)
-Definition records {X} (l h : Z) (c : X -> Z) := (L == inject_Z l)%Q /\ (U == inject_Z h)%Q /\ forall x, (l <= c x <= h)%Z.
+Definition records {X} (l h : Z) (c : X -> Z) :=
+  (L == inject_Z l)%Q /\ (U == inject_Z h)%Q /\ forall x, (l <= c x <= h)%Z.
 
 Lemma same_bounds {X} l h l' h' (c : X -> Z) :
   records l h c -> (L == inject_Z l')%Q -> (U == inject_Z h')%Q -> l = l' /\ h = h' /\ forall x, (l <= c x <= h)%Z.
 Proof.
-intros (E & F & W) E' F'. rewrite E in E'. rewrite F in F'. apply (proj1 (inject_Z_injective _ _)) in E', F'. split; [exact E'|split; [exact F'|exact W]].
+intros (E & F & W) E' F'. rewrite E in E'. rewrite F in F'. apply (proj1 (inject_Z_injective _ _)) in E', F'.
+split; [exact E'|split; [exact F'|exact W]].
 Qed.
 
 Theorem checked_claim :
@@ -206,8 +210,8 @@ assert (Z.of_nat (length (map c d)) <= Z.of_N n)%Z by (rewrite map_length; lia).
 Qed.
 End Integers.
 
-(** Floats added as floats: any sum whose promise is kept (iterated, pairwise, numpy_pairwise, kahan), as it is, split, and
-    shifted. *)
+(** Floats added as floats: any sum whose promise is kept (iterated, pairwise, numpy_pairwise, kahan), as it is, split,
+    and shifted. *)
 Theorem float_sum_claim r T A L U n f known cut_error F :
   kept T A L U (N.to_nat n) f known cut_error F
   -> forall X (v : X -> R),
@@ -302,4 +306,30 @@ destruct (largest_is_a_value T HT) as [O1 O2].
 apply Q2R_le in F. rewrite Q2R_mult, Q2R_count, Q2R_magnitude in F.
 apply (toward_zero_accuracy_promise (mantissa T) (smallest_exponent T) k1 X _ L U (N.to_nat n)
   (fun x => clamped_within L U v x LU) (fun x => clamped_values T L U v x VL VU (V x)) _ O1 O2 d F Hd).
+Qed.
+
+(** The default for arrays of floats, whole: the kernel's integers of every double, NaN and infinities included, added
+    exactly. *)
+Theorem kernel_claim r T limit L U D offset J K c :
+  grid_allowed T limit L U = true
+  -> whole_grid (is_sized r) (smallest_exponent T) L U = (D, offset, J, K)
+  -> in_doubles (is_sized r) T L U = Some c
+  -> let is (z : Bits.binary64) r := Binary.is_finite 53 1024 z = true /\ Binary.B2R 53 1024 z = r in
+     forall base64 scale64 more64 low64 high64,
+       is base64 (Q2R (base c)) -> is scale64 (bpow radix2 (scale c)) -> is more64 (bpow radix2 (more c))
+       -> is low64 (GridKernel.anchor 53 + IZR (least_double c))
+       -> is high64 (GridKernel.anchor 53 + IZR (greatest_double c))
+       -> protected false r limit
+            (grid_sum_of (Q2R D) (Q2R offset)
+               (fun x =>
+                  Binary64.block64 base64 scale64 more64 low64 high64 (least_double c) (greatest_double c) x
+                    + shift c)%Z)
+            (within_of (Q2R (Bounds.grid_sensitivity (is_sized r) (smallest_exponent T) L U))).
+Proof.
+intros H G C is base64 scale64 more64 low64 high64 Hb Hs Hm Hl Hh. apply (grid_claim r T limit L U D offset J K H G).
+intros x.
+rewrite (doubles_are_exact T _ limit L U D offset J K c H G C base64 scale64 more64 low64 high64 x Hb Hs Hm Hl Hh).
+destruct (grid_keeps_its_promise T _ limit L U D offset J K H G) as (_ & W & _).
+assert (JK : (J <= K)%Z) by (generalize (W 0); lia).
+destruct x as [s|s|s pl Hpl|s mx ex Hx]; cbn [q_of_double]; try apply W. destruct s; lia.
 Qed.

@@ -1,9 +1,9 @@
 (** The conditions as the code checks them: `Method.unmet`, as booleans, executable.
 
-    Allowed.v proves that a method whose condition is true keeps its promise, without a further hypothesis on type, bounds
-    or n; the tests compare the conditions with what src/soundsum/methods refuses. A limit is the public number of
-    records, or the largest number that is added; None where none is known. The code also refuses to permute more than
-    2^28 records, which have to be in memory: no theorem needs that. *)
+    Allowed.v proves that a method whose condition is true keeps its promise, without a further hypothesis on type,
+    bounds or n; the tests compare the conditions with what src/soundsum/methods refuses. A limit is the public number
+    of records, or the largest number that is added; None where none is known. The code also refuses to permute more
+    than 2^28 records, which have to be in memory: no theorem needs that. *)
 
 From Coq Require Import ZArith QArith Qabs Qround.
 From Soundsum Require Import Bounds.
@@ -66,11 +66,33 @@ Definition whole_grid (sized : bool) (eta : Z) (L U : Q) : Q * Q * Z * Z :=
   if is_zero (ideal sized L U) then (1%Q, (if sized then L else 0%Q), 0, 0) else
   let '(Grid g m l h) := our_grid sized eta L U in (pow2 g, (inject_Z m * pow2 g)%Q, l, h).
 
+(** The constants with which doubles compute its integers (`as_doubles`), if they do and there is more than one integer:
+    the first double from the offset inward, the exponents of two scales, and what the doubles are clamped to. *)
+Record doubles := Doubles { base : Q; scale : Z; more : Z; least_double : Z; greatest_double : Z; shift : Z }.
+
+Definition double_from (x : Q) : Q :=
+  if is_zero x then 0%Q else
+  let ulp := pow2 (Z.max (floor_log2 (Qabs x) - 52) (-1074)) in
+  (inject_Z (if below x 0 then Qfloor (x / ulp) else Qceiling (x / ulp)) * ulp)%Q.
+
+Definition in_doubles (sized : bool) (T : float_type) (L U : Q) : option doubles :=
+  if is_zero (ideal sized L U) then None else
+  let '(Grid g m l h) := our_grid sized (smallest_exponent T) L U in
+  let offset := (inject_Z m * pow2 g)%Q in
+  let b := double_from offset in
+  let s := Qfloor ((b - offset) / pow2 g) in
+  if ((l <? h) && (-1074 <=? g) && (g <=? 1022) && ((m =? 0) || below (magnitude L U) (pow2 1024))
+      && below (Qabs b) (pow2 1024) && Qeq_bool b (offset + inject_Z s * pow2 g)
+      && (Z.abs (l - s) <=? 2 ^ 51) && (Z.abs (h - s) <=? 2 ^ 51))%bool
+  then let e := Z.min (- g) 1000 in Some (Doubles b e (- g - e) (l - s) (h - s) s)
+  else None.
+
 Definition grid_allowed (T : float_type) (limit : option N) (L U : Q) :=
   (is_float_type T && Qle_bool L U && fewer_than_2_64 limit)%bool.
 
 (** Where integers are written out, as for randomised rounding, a signed type of w bits holds them. *)
-Definition written_out (w : Z) (J K : Z) := ((least (IntegerType w true) <=? J) && (K <=? greatest (IntegerType w true)))%bool.
+Definition written_out (w : Z) (J K : Z) :=
+  ((least (IntegerType w true) <=? J) && (K <=? greatest (IntegerType w true)))%bool.
 
 (** A grid with a step of one's own, or the paper's for n records. *)
 Definition stepped_allowed (limit : option N) (D L U : Q) :=
@@ -138,8 +160,9 @@ Definition stays_in_type (T : integer_type) (limit : option N) (L U : Q) :=
 Definition stays_finite (T : float_type) (limit : option N) (L U : Q) :=
   match limit with Some n => Qle_bool (count n * magnitude L U) (largest T) | None => false end.
 
-(** Relations, and which sums are of a permuted dataset under them: those that are cut to a limit (checked, split_checked,
-    iterated, pairwise, numpy_pairwise, kahan), saturating ones and those rounded toward zero. No others are. *)
+(** Relations, and which sums are of a permuted dataset under them: those that are cut to a limit (checked,
+    split_checked, iterated, pairwise, numpy_pairwise, kahan), saturating ones and those rounded toward zero. No others
+    are. *)
 Inductive relation := Symmetric | InsertDelete | ChangeOne | Hamming.
 
 Definition is_sized (r : relation) := match r with ChangeOne | Hamming => true | _ => false end.

@@ -16,6 +16,6 @@ Extraction "definitions.ml"
   toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy
   paper_step stepped_sensitivity stepped_accuracy
   wide_allowed checked_allowed split_checked_allowed integer_bounds grid_allowed whole_grid written_out stepped_allowed
-  stepped_offset inward paper_allowed iterated_allowed pairwise_allowed numpy_pairwise_allowed kahan_allowed split_allowed
-  toward_zero_allowed shift_allowed smallest_exponent stays_in_type stays_finite
+  stepped_offset inward paper_allowed iterated_allowed pairwise_allowed numpy_pairwise_allowed kahan_allowed
+  split_allowed toward_zero_allowed shift_allowed smallest_exponent stays_in_type stays_finite in_doubles
   is_sized is_ordered cut_permutes saturating_permutes toward_zero_permutes.

@@ -91,6 +91,12 @@ let answer = function
     let kind = float_type k l and lower = rational lower and upper = rational upper in
     let (_, low), high = whole_grid (truth sized) (smallest_exponent kind) lower upper in
     show_truth (grid_allowed kind (limit n) lower upper && (bits = "none" || written_out (z bits) low high))
+  | ["doubles"; sized; k; l; lower; upper] ->
+    (match in_doubles (truth sized) (float_type k l) (rational lower) (rational upper) with
+     | None -> "none"
+     | Some c ->
+       String.concat " "
+         (show_rational c.base :: List.map show [c.scale; c.more; c.least_double; c.greatest_double; c.shift]))
   | ["step_allowed"; bits; sized; step; n; lower; upper] ->
     let step = rational step and lower = rational lower and upper = rational upper in
     let low, high = inward lower upper step (stepped_offset (truth sized) lower upper) in
