@@ -308,6 +308,28 @@ apply (toward_zero_accuracy_promise (mantissa T) (smallest_exponent T) k1 X _ L 
   (fun x => clamped_within L U v x LU) (fun x => clamped_values T L U v x VL VU (V x)) _ O1 O2 d F Hd).
 Qed.
 
+Theorem shifted_toward_zero_is_accurate sized T n L U :
+  let top := Bounds.shifted_upper (mantissa T) (smallest_exponent T) L U in
+  shift_allowed sized T L U = true -> stays_finite T (Some n) 0 top = true
+  -> forall X (v : X -> R) d,
+       (forall x, is_value T (v x)) -> length d = N.to_nat n
+       -> Rabs
+            (total (mantissa T + 1) (smallest_exponent T) (Q2R (largest T))
+               (map (moved (mantissa T + 1) (smallest_exponent T) X (clamped L U v) (Q2R L)) d)
+             + INR (N.to_nat n) * Q2R L - sum (map (clamped L U v) d))
+          <= Q2R
+               (Bounds.shifted_accuracy (mantissa T) (N.to_nat n)
+                  (Bounds.toward_zero_accuracy (mantissa T) (N.to_nat n) 0 top) L U).
+Proof.
+intros top H F X v d V Hd. unfold shift_allowed in H. apply andb_prop in H as [H _]. apply andb_prop in H as [_ H].
+destruct (float_bounds_are T L U H) as (HT & k1 & _ & LU & VL & VU). destruct (largest_is_a_value T HT) as [O1 O2].
+apply Q2R_le in F. rewrite Q2R_mult, Q2R_count, Q2R_magnitude in F.
+destruct (shifted_toward_zero_promise (mantissa T) (smallest_exponent T) k1 X _ L U LU
+  (fun x => clamped_within L U v x LU) VL (fun x => clamped_values T L U v x VL VU (V x)) (N.to_nat n) _ O1 O2)
+  as (_ & _ & A).
+now apply A.
+Qed.
+
 (** The default for arrays of floats, whole: the kernel's integers of every double, NaN and infinities included, added
     exactly. *)
 Theorem kernel_claim r T limit L U D offset J K c :
