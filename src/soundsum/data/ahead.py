@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -44,7 +45,8 @@ def read_ahead(parts: Iterable[Iterator[Any]], readers: int | None = None) -> It
     finally:
         wanted.clear()
         for _, reader in waiting:
-            reader.join()
+            if not sys.is_finalizing():  # when daemons stand still, and would be waited for without end
+                reader.join()
 
 
 def _start(part: Iterator[Any], wanted: Event) -> tuple[Queue[Any], Thread]:
