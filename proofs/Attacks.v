@@ -2,13 +2,13 @@
 
     Overflow: one changed record, or one more, moves a modular sum by 2^w - 1. Saturation: a reordering moves a
     saturating sum by 2^w - 1. Reordering: a reordering moves a float sum by 2^(k+1-a-d) U. Rounding: one changed
-    record moves a float sum by 2^j (U - L), for every k and every 2 <= j < k; and the sum of a balanced tree of n
-    records by n (U - L). Repeated rounding: one record more moves a float sum by 2^j U (I), or
+    record moves a float sum, and Kahan's, by 2^j (U - L), for every k and every 2 <= j < k; and the sum of a balanced
+    tree of n records by n (U - L). Repeated rounding: one record more moves a float sum by 2^j U (I), or
     by U + n^2 / 2^(k+3) U with n = 2^j records (II). *)
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN.
-From Soundsum Require Import Relations Sums Wide Modular Saturating Grid GridKernel Trees Iterated.
+From Soundsum Require Import Relations Sums Wide Modular Saturating Grid GridKernel Trees Iterated Kahan.
 Import ListNotations.
 
 (** Integers. *)
@@ -763,6 +763,125 @@ destruct M as [M B]. exists (z / 4)%Z. assert (E := Z.div_mod z 4 ltac:(lia)). r
 rewrite <- E. auto.
 Qed.
 
+Lemma bounds_are_floats : format L /\ format U.
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
+split; [unfold L; fold odd_part; apply multiple_format; lia|]. unfold U, L. replace (m + j - k - 1)%Z with (j - 1 + (m - k))%Z by ring.
+rewrite bpow_plus, <- pow_IZR by lia.
+rewrite <- Rmult_assoc, <- mult_IZR.
+replace (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1)) * bpow radix2 (m - k) + bpow radix2 (m - k)) with
+  (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1) + 1) * bpow radix2 (m - k)) by (rewrite plus_IZR; ring).
+apply multiple_format; try lia. rewrite Z.mul_add_distr_r, <- Z.pow_add_r by lia.
+replace (k + 1 - j + (j - 1))%Z with k by ring. rewrite (Z.pow_add_r 2 k 1) by lia.
+assert (2 ^ (j - 1) < 2 ^ k)%Z by (apply Z.pow_lt_mono_r; lia). generalize (Z.pow_nonneg 2 (j - 1)); lia.
+Qed.
+
+(** The last record decides whether an even number of ulps gets one more. *)
+Lemma last_record z :
+  (2 ^ (k + 1) <= 4 * z <= 2 ^ (k + 1) + 2 * 2 ^ j)%Z
+  -> fl (IZR (4 * z) * h + L) = IZR (2 * (2 * z + 2 * 2 ^ (k - 1 - j))) * h
+     /\ fl (IZR (4 * z) * h + U) = IZR (2 * (2 * z + 2 * 2 ^ (k - 1 - j) + 1)) * h.
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3). intros B. set (c := (2 ^ (k - 1 - j))%Z) in *. split.
+- replace (IZR (4 * z) * h + L) with (IZR (4 * (z + c) + 1) * h).
+  + rewrite rounded_to_ulps by lia. rewrite tie_1. f_equal. f_equal. ring.
+  + unfold L. fold odd_part. rewrite Ea, !plus_IZR, !mult_IZR, !plus_IZR. ring.
+- assert (Bj : bpow radix2 (1 - j) <= / 2) by (change (/ 2) with (bpow radix2 (-1)); apply bpow_le; lia).
+  assert (B0 : 0 < bpow radix2 (1 - j)) by apply bpow_gt_0.
+  assert (Eh : bpow radix2 (m - k) = bpow radix2 (1 - j) * h) by (rewrite <- bpow_plus; f_equal; ring).
+  replace (IZR (4 * z) * h + U) with (2 * (IZR (2 * z + 2 * c) + (/ 2 + bpow radix2 (1 - j) / 2)) * h).
+  + rewrite two_halves, whole.
+    * replace (IZR (2 * z + 2 * c)) with (IZR (2 * (z + c))) by (f_equal; ring). rewrite nearest_plus_even.
+      replace (ZnearestE (/ 2 + bpow radix2 (1 - j) / 2)) with 1%Z.
+      -- rewrite <- two_halves, <- mult_IZR. f_equal. f_equal. ring.
+      -- symmetry. apply Znearest_imp. apply Rabs_lt; lra.
+    * assert (T1 : (2 ^ k <= 2 * z + 2 * c)%Z).
+      { replace (2 ^ (k + 1))%Z with (2 * 2 ^ k)%Z in B by (rewrite Z.pow_add_r by lia; ring). lia. }
+      assert (T2 : (2 * z + 2 * c + 1 <= 2 ^ (k + 1))%Z) by lia.
+      apply IZR_le in T1, T2. rewrite (plus_IZR _ 1) in T2. lra.
+  + unfold U, L. fold odd_part. rewrite Eh, Ea, !plus_IZR, !mult_IZR. field.
+Qed.
+
+Lemma one_ulp_apart z : IZR (2 * (z + 1)) * h - IZR (2 * z) * h = bpow radix2 j * (U - L).
+Proof.
+rewrite !(mult_IZR 2), (plus_IZR z 1). replace (2 * (IZR z + 1) * h - 2 * IZR z * h) with (2 * 1 * h) by ring.
+rewrite two_halves, Rmult_1_l. unfold U. replace (L + bpow radix2 (m - k) - L) with (bpow radix2 (m - k)) by ring.
+rewrite <- bpow_plus. f_equal. ring.
+Qed.
+
+Lemma iterated_sums : sum_fl (repeat L n ++ [U]) - sum_fl (repeat L n ++ [L]) = bpow radix2 j * (U - L).
+Proof.
+destruct all_copies as (z & Ez & B). unfold iterated. rewrite !fold_left_app, Ez. cbn [fold_left].
+destruct (last_record z B) as [-> ->]. apply one_ulp_apart.
+Qed.
+
+(** Kahan's sum of copies of L is their exact sum, rounded once; the compensation is what was rounded off. *)
+Notation kahan_fl := (kahan (k + 1) emin).
+
+Definition rounded_once (z : Z) := if (z <? 2 ^ (k + 1))%Z then z else (2 * ZnearestE (IZR z / 2))%Z.
+
+Lemma rounds_once z : (0 <= z < 2 ^ (k + 2))%Z -> fl (IZR z * h) = IZR (rounded_once z) * h.
+Proof.
+intros H. unfold rounded_once. case Z.ltb_spec; intros; [apply added_exactly|apply rounded_to_ulps]; lia.
+Qed.
+
+Lemma off_by_one z : (z - 1 <= rounded_once z <= z + 1)%Z.
+Proof. unfold rounded_once. case Z.ltb_spec; intros; [lia|]. apply nearest_halves. Qed.
+
+Lemma few_halves z : (Z.abs z <= 2 ^ (k + 1))%Z -> fl (IZR z * h) = IZR z * h.
+Proof. intros H. apply round_generic; auto with typeclass_instances. apply multiple_format; lia. Qed.
+
+Lemma compensated i :
+  (i <= n)%nat
+  -> fold_left (step (k + 1) emin) (repeat L i) (0, 0)
+       = (IZR (rounded_once (Z.of_nat i * a)) * h, IZR (rounded_once (Z.of_nat i * a) - Z.of_nat i * a) * h).
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
+induction i as [|i IH]; intros H.
+- unfold rounded_once. rewrite (proj2 (Z.ltb_lt _ _)) by lia. cbn [repeat fold_left].
+  rewrite Z.sub_diag. f_equal; simpl; ring.
+- assert (Hi : (Z.of_nat (S i) <= 2 ^ j)%Z) by (unfold n in H; lia).
+  change (repeat L (S i)) with (repeat L (1 + i)). rewrite Nat.add_comm, repeat_app, fold_left_app, IH by lia.
+  cbn [repeat fold_left]. replace (Z.of_nat (S i) * a)%Z with (Z.of_nat i * a + a)%Z by lia.
+  assert (T0 : (0 <= Z.of_nat i * a)%Z) by (apply Z.mul_nonneg_nonneg; lia).
+  assert (T : (Z.of_nat (S i) * a <= 2 ^ j * a)%Z) by (apply Z.mul_le_mono_nonneg_r; lia).
+  replace (Z.of_nat (S i) * a)%Z with (Z.of_nat i * a + a)%Z in T by lia. set (z := (Z.of_nat i * a)%Z) in *.
+  assert (N := off_by_one z). assert (N' := off_by_one (z + a)). set (s := rounded_once z) in *.
+  unfold step.
+  replace (L - IZR (s - z) * h) with (IZR (a - (s - z)) * h) by (unfold L; fold odd_part; rewrite (minus_IZR a); ring).
+  rewrite few_halves by lia.
+  replace (IZR s * h + IZR (a - (s - z)) * h) with (IZR (z + a) * h)
+    by (rewrite <- Rmult_plus_distr_r, <- plus_IZR; f_equal; f_equal; ring).
+  rewrite rounds_once by lia. set (s' := rounded_once (z + a)) in *. f_equal.
+  rewrite <- Rmult_minus_distr_r, <- minus_IZR, few_halves by lia.
+  rewrite <- Rmult_minus_distr_r, <- minus_IZR, few_halves by lia. f_equal. f_equal. ring.
+Qed.
+
+Lemma kahan_sums : kahan_fl (repeat L n ++ [U]) - kahan_fl (repeat L n ++ [L]) = bpow radix2 j * (U - L).
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3). destruct bounds_are_floats as [FL FU].
+assert (C : fold_left (step (k + 1) emin) (repeat L n) (0, 0) = (IZR (4 * (2 ^ (k - 1) + 2 ^ (j - 2))) * h, 0)).
+{ rewrite compensated by lia. replace (Z.of_nat n * a)%Z with (4 * (2 ^ (k - 1) + 2 ^ (j - 2)))%Z
+    by (unfold n; rewrite Z2Nat.id by lia; lia).
+  assert (E : rounded_once (4 * (2 ^ (k - 1) + 2 ^ (j - 2))) = (4 * (2 ^ (k - 1) + 2 ^ (j - 2)))%Z).
+  { unfold rounded_once. case Z.ltb_spec; intros; [reflexivity|].
+    replace (4 * (2 ^ (k - 1) + 2 ^ (j - 2)))%Z with (2 * (2 * (2 ^ (k - 1) + 2 ^ (j - 2))))%Z by ring. apply no_tie. }
+  rewrite E, Z.sub_diag, Rmult_0_l. reflexivity. }
+assert (S : forall x, format x -> kahan_fl (repeat L n ++ [x]) = fl (IZR (4 * (2 ^ (k - 1) + 2 ^ (j - 2))) * h + x)).
+{ intros x Fx. unfold kahan. rewrite fold_left_app, C. cbn [fold_left step fst].
+  rewrite Rminus_0_r, (round_generic _ _ _ x) by auto with typeclass_instances. reflexivity. }
+rewrite !S by auto. destruct (last_record (2 ^ (k - 1) + 2 ^ (j - 2))) as [-> ->]; [lia|]. apply one_ulp_apart.
+Qed.
+
+Lemma pair_within (Q : R -> Prop) x : Q L -> Q x -> Forall Q (repeat L n ++ [x]).
+Proof.
+intros QL Qx. apply Forall_app; split; [|now constructor]. apply Forall_forall. intros y Hy.
+apply repeat_spec in Hy. now subst.
+Qed.
+
+Lemma bounds_in_order : L < U.
+Proof. unfold U. generalize (bpow_gt_0 radix2 (m - k)). lra. Qed.
+
 Theorem rounding_attack :
   exists d d',
     hamming d d'
@@ -772,48 +891,25 @@ Theorem rounding_attack :
     /\ Forall (within L U) d'
     /\ Rabs (sum_fl d - sum_fl d') = bpow radix2 j * (U - L).
 Proof.
-destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
-assert (P : 0 < bpow radix2 (m - k)) by apply bpow_gt_0.
-assert (FL : format L) by (unfold L; fold odd_part; apply multiple_format; lia).
-assert (FU : format U).
-{ unfold U, L. replace (m + j - k - 1)%Z with (j - 1 + (m - k))%Z by ring. rewrite bpow_plus, <- pow_IZR by lia.
-  rewrite <- Rmult_assoc, <- mult_IZR.
-  replace (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1)) * bpow radix2 (m - k) + bpow radix2 (m - k)) with
-    (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1) + 1) * bpow radix2 (m - k)) by (rewrite plus_IZR; ring).
-  apply multiple_format; try lia. rewrite Z.mul_add_distr_r, <- Z.pow_add_r by lia.
-  replace (k + 1 - j + (j - 1))%Z with k by ring. rewrite (Z.pow_add_r 2 k 1) by lia.
-  assert (2 ^ (j - 1) < 2 ^ k)%Z by (apply Z.pow_lt_mono_r; lia). generalize (Z.pow_nonneg 2 (j - 1)); lia. }
-exists (repeat L n ++ [U]), (repeat L n ++ [L]).
-assert (R : forall (Q : R -> Prop) x, Q L -> Q x -> Forall Q (repeat L n ++ [x])).
-{ intros Q x QL Qx. apply Forall_app; split; [|now constructor]. apply Forall_forall. intros y Hy.
-  apply repeat_spec in Hy. now subst. }
-split; [constructor|].
-repeat split; try (apply R; auto; unfold within, U; lra).
-destruct all_copies as (z & Ez & B). unfold iterated. rewrite !fold_left_app, Ez. cbn [fold_left].
-set (c := (2 ^ (k - 1 - j))%Z) in *.
-assert (SL : fl (IZR (4 * z) * h + L) = IZR (2 * (2 * z + 2 * c)) * h).
-{ replace (IZR (4 * z) * h + L) with (IZR (4 * (z + c) + 1) * h).
-  - rewrite rounded_to_ulps by lia. rewrite tie_1. f_equal. f_equal. ring.
-  - unfold L. fold odd_part. rewrite Ea, !plus_IZR, !mult_IZR, !plus_IZR. ring. }
-assert (Bj : bpow radix2 (1 - j) <= / 2) by (change (/ 2) with (bpow radix2 (-1)); apply bpow_le; lia).
-assert (B0 : 0 < bpow radix2 (1 - j)) by apply bpow_gt_0.
-assert (Eh : bpow radix2 (m - k) = bpow radix2 (1 - j) * h) by (rewrite <- bpow_plus; f_equal; ring).
-assert (SU : fl (IZR (4 * z) * h + U) = IZR (2 * (2 * z + 2 * c + 1)) * h).
-{ replace (IZR (4 * z) * h + U) with (2 * (IZR (2 * z + 2 * c) + (/ 2 + bpow radix2 (1 - j) / 2)) * h).
-  - rewrite two_halves, whole.
-    + replace (IZR (2 * z + 2 * c)) with (IZR (2 * (z + c))) by (f_equal; ring). rewrite nearest_plus_even.
-      replace (ZnearestE (/ 2 + bpow radix2 (1 - j) / 2)) with 1%Z.
-      * rewrite <- two_halves, <- mult_IZR. f_equal. f_equal. ring.
-      * symmetry. apply Znearest_imp. apply Rabs_lt; lra.
-    + assert (T1 : (2 ^ k <= 2 * z + 2 * c)%Z).
-      { replace (2 ^ (k + 1))%Z with (2 * 2 ^ k)%Z in B by (rewrite Z.pow_add_r by lia; ring). lia. }
-      assert (T2 : (2 * z + 2 * c + 1 <= 2 ^ (k + 1))%Z) by lia.
-      apply IZR_le in T1, T2. rewrite (plus_IZR _ 1) in T2. lra.
-  - unfold U, L. fold odd_part. rewrite Eh, Ea, !plus_IZR, !mult_IZR. field. }
-rewrite SL, SU. rewrite !(mult_IZR 2), (plus_IZR (2 * z + 2 * c) 1).
-replace (2 * (IZR (2 * z + 2 * c) + 1) * h - 2 * IZR (2 * z + 2 * c) * h) with (2 * 1 * h) by ring.
-rewrite two_halves, Rmult_1_l. rewrite Rabs_pos_eq by apply bpow_ge_0. unfold U.
-replace (L + bpow radix2 (m - k) - L) with (bpow radix2 (m - k)) by ring. rewrite <- bpow_plus. f_equal. ring.
+destruct bounds_are_floats as [FL FU]. assert (LU := bounds_in_order). assert (P := bpow_gt_0 radix2 j).
+exists (repeat L n ++ [U]), (repeat L n ++ [L]). split; [constructor|].
+repeat split; try (apply pair_within; auto; unfold within; lra).
+rewrite iterated_sums, Rabs_pos_eq; nra.
+Qed.
+
+Theorem rounding_attack_on_kahan :
+  exists d d',
+    hamming d d'
+    /\ Forall (fun x => format x) d
+    /\ Forall (fun x => format x) d'
+    /\ Forall (within L U) d
+    /\ Forall (within L U) d'
+    /\ Rabs (kahan_fl d - kahan_fl d') = bpow radix2 j * (U - L).
+Proof.
+destruct bounds_are_floats as [FL FU]. assert (LU := bounds_in_order). assert (P := bpow_gt_0 radix2 j).
+exists (repeat L n ++ [U]), (repeat L n ++ [L]). split; [constructor|].
+repeat split; try (apply pair_within; auto; unfold within; lra).
+rewrite kahan_sums, Rabs_pos_eq; nra.
 Qed.
 
 (** So no bound below 2^j (U - L) holds: in particular not the ideal one. *)
