@@ -69,6 +69,16 @@ let answer = function
       let x = f x in
       show (anchored64 Zero false b s m l h x) ^ " " ^ show (block64 b s m l h (z low_integer) (z high_integer) x) in
     String.concat " " (List.map each records)
+  | ["fits"; name; k; emax; a; b; c] ->
+    let k = z k and emax = z emax and a = z a and b = z b and c = z c in
+    let fits = match name with
+      | "reordering" -> reordering_fits k emax a b c
+      | "rounding" -> rounding_fits k emax a b
+      | "tree_rounding" -> tree_rounding_fits k emax a b c
+      | "repeated_rounding_1" -> repeated_rounding_1_fits k emax a b
+      | "repeated_rounding_2" -> repeated_rounding_2_fits k emax a b
+      | _ -> failwith name in
+    if fits then "1" else "0"
   | "lane" :: anchors :: patterns -> show (lane64 (List.map z patterns) (z anchors))
   | "sums64" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (sums64 (List.map (fun s -> b64_of_bits (z s)) records)))
   | "sums32" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (sums32 (List.map (fun s -> b32_of_bits (z s)) records)))
