@@ -29,6 +29,12 @@ let integer_bound name sized bits lo hi lower upper =
   | "saturating" | "split" | "split_checked" -> ideal sized lower upper
   | _ -> failwith name
 
+(* A record with the random bits it is rounded by: word:byte.byte...:bits. *)
+let record s =
+  match String.split_on_char ':' s with
+  | [word; bytes; x] -> ((z word, List.map z (String.split_on_char '.' bytes)), b64_of_bits (z x))
+  | _ -> failwith s
+
 let answer = function
   | ["integer"; name; sized; bits; lo; hi; lower; upper] ->
     show_rational (integer_bound name (truth sized) (z bits) (z lo) (z hi) (rational lower) (rational upper))
@@ -79,6 +85,23 @@ let answer = function
       | "repeated_rounding_2" -> repeated_rounding_2_fits k emax a b
       | _ -> failwith name in
     if fits then "1" else "0"
+  | "randomised" :: lower :: upper :: step :: base :: shift :: low :: high :: records ->
+    let each r =
+      randomised64 (rational lower) (rational upper) (rational step) (rational base) (z shift) (z low) (z high) r in
+    String.concat " " (List.map (fun s -> show (each (record s))) records)
+  | "randomised_up" :: lower :: upper :: step :: offset :: low :: high :: records ->
+    let each ((_, bytes), x) =
+      randomised_up64 (rational lower) (rational upper) (rational step) (rational offset) (z low) (z high) (bytes, x) in
+    String.concat " " (List.map (fun s -> show (each (record s))) records)
+  | "clip_row" :: exponent :: room :: precision :: limit :: row ->
+    let row = List.map (fun s -> b64_of_bits (z s)) row in
+    String.concat " " (List.map show (clip_row (z exponent) (z room) (z precision) (z limit) row))
+  | "clip_blocks" :: exponent :: room :: precision :: limit :: blocks ->
+    let block s = match List.map z (String.split_on_char ':' s) with
+      | limit :: row -> (limit, List.map b64_of_bits row)
+      | [] -> failwith s in
+    let clipped = clip_blocks (z exponent) (z room) (z precision) (z limit) (List.map block blocks) in
+    String.concat " " (List.map show (List.concat clipped))
   | "lane" :: anchors :: patterns -> show (lane64 (List.map z patterns) (z anchors))
   | "sums64" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (sums64 (List.map (fun s -> b64_of_bits (z s)) records)))
   | "sums32" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (sums32 (List.map (fun s -> b32_of_bits (z s)) records)))

@@ -43,6 +43,8 @@ DEFINITIONS = [
         "Overflow": "plus minus plus_down Omega zero record both_finite",
         "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum average",
         "Gradients": "squares shorten clip factor length2 clipped_sum difference",
+        "GradientRows": "parts all_parts coarsening half_even in_steps shift_for clip_integers zeros clip_row "
+        "is_finite_row clip_blocks",
         "Distances": "places counted d_Sym subsequence",
         "Attacks": "filled lower upper all_lower one_upper top_record f phases U2 x2 L2 in_turn pairs L U n",
         "FiniteAttacks": "smallest reordering_fits rounding_fits tree_rounding_fits repeated_rounding_1_fits "
@@ -55,6 +57,8 @@ DEFINITIONS = [
         "shifted_accuracy grid our_grid grid_sensitivity grid_accuracy paper_step "
         "stepped_offset inward stepped_sensitivity stepped_accuracy",
         "Promises": "promised shifted_promised kernel_sum",
+        "Randomised": "bernoulli is_byte number size goes_on up_to strings draws around upward clampQ clean64 "
+        "randomised64 randomised_up64 real_of",
     }.items()
     for name in names.split()
 ]
