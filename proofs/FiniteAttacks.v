@@ -2,7 +2,8 @@
 
     There floats have a largest value. For each attack a condition that can be computed says for which parameters every
     record and every sum on the way is finite; under it IEEE additions move the sum by just what Attacks.v says. The
-    conditions hold in binary64, binary32, binary16 and bfloat16 for all the parameters that their precision allows. *)
+    conditions hold in binary64, binary32, binary16 and bfloat16 for all the parameters that their precision allows. Here
+    are also the attacks that need IEEE arithmetic: a NaN, an infinity, and a sum beyond the largest value. *)
 
 From Coq Require Import List Permutation Bool ZArith Reals Lra Lia.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary.
@@ -21,6 +22,9 @@ Definition reordering_fits (a d j : Z) : bool :=
   && (j + k + (if a =? 0 then 3 else 2) <=? emax).
 
 Definition rounding_fits (j m : Z) : bool := (2 <=? j) && (j <? k) && (smallest <=? m - k) && (m + j + 1 <=? emax).
+
+Definition result_rounding_fits (j m : Z) : bool :=
+  (1 <=? j) && (j <=? k) && (smallest <=? m - k) && (k + m + j + 1 <=? emax).
 
 (** L = (2 i + 1) 2^e. *)
 Definition tree_rounding_fits (j i e : Z) : bool :=
@@ -512,6 +516,81 @@ destruct (tree_rounding k emin i e k_2 e_emin normal j t N) as [D M].
 exists (map_tree float_of t), (map_tree float_of (all_lower i e j)). rewrite A2, B2, !map_leaves.
 repeat (split; [auto|]). { now apply map_hamming. } auto.
 Qed.
+(** Any sum that is the exact one, rounded once, where that is finite. *)
+Theorem result_rounding_in_ieee (f : list float -> float) j m :
+  (forall d,
+     Forall (fun x => finite x = true) d -> Rabs (fl (sum (map B2R d))) < top
+     -> finite (f d) = true /\ B2R (f d) = fl (sum (map B2R d)))
+  -> result_rounding_fits k emax j m = true
+  -> exists d d' : list float,
+       map B2R d = tied k m j
+       /\ map B2R d' = one_above k m j
+       /\ insert_delete d d'
+       /\ Forall (fun x => finite x = true) d'
+       /\ finite (f d) = true
+       /\ finite (f d') = true
+       /\ B2R (f d') - B2R (f d) = bpow radix2 j * bpow radix2 m.
+Proof.
+intros E H. unfold result_rounding_fits, smallest in H. read_condition.
+destruct (result_rounding k emin m j) as [N D]; try lia. destruct (result_sums k emin m j) as [S S']; try lia.
+assert (V : Forall value (tied k m j)) by (apply repeated, powers_are_values; lia).
+assert (V' : Forall value (one_above k m j)) by (constructor; [apply powers_are_values; lia|exact V]).
+destruct (floats_of_values _ V) as [F M]. destruct (floats_of_values _ V') as [F' M'].
+assert (T : bpow radix2 (k + m + j) + bpow radix2 (m + j) < top).
+{ apply Rlt_le_trans with (bpow radix2 (k + m + j + 1)); [|apply bpow_le; lia]. rewrite twice_power.
+  assert (bpow radix2 (m + j) < bpow radix2 (k + m + j)) by (apply bpow_lt; lia). lra. }
+assert (P := bpow_gt_0 radix2 (k + m + j)). assert (P' := bpow_gt_0 radix2 (m + j)).
+destruct (E _ F) as [A B]; [rewrite M, S, Rabs_pos_eq; lra|].
+destruct (E _ F') as [A' B']; [rewrite M', S', Rabs_pos_eq; lra|].
+exists (map float_of (tied k m j)), (map float_of (one_above k m j)). rewrite B, B', M, M'.
+repeat (split; [auto; now apply map_insert_delete|]). exact D.
+Qed.
+
+(** Special values: one NaN among the records, one infinity, or one record more than the largest value allows shows in
+    the sum. *)
+Notation is_nan := (Binary.is_nan prec emax).
+Notation infinity := (Binary.B754_infinity prec emax).
+
+Lemma nan_stays (x y : float) : is_nan x = true \/ is_nan y = true -> is_nan (plus x y) = true.
+Proof.
+intros H. unfold Overflow.plus, Binary.Bplus. rewrite Binary.is_nan_BSN2B.
+destruct x, y; simpl in *; destruct H; try discriminate; reflexivity.
+Qed.
+
+Theorem a_nan_shows d x : In x d -> is_nan x = true -> is_nan (iterated_sum float zero plus d) = true.
+Proof.
+intros H N. unfold iterated_sum. generalize zero. induction d as [|y d IH]; intros s; [destruct H|]. cbn [fold_left].
+destruct H as [->|H]; [|now apply IH]. assert (S : is_nan (plus s x) = true) by (apply nan_stays; now right).
+clear - S. revert S. generalize (plus s x). induction d as [|y d IH]; intros t S; [exact S|].
+cbn [fold_left]. apply IH, nan_stays. now left.
+Qed.
+
+Theorem an_infinity_shows d s : all_finite d -> iterated_sum float zero plus (d ++ [infinity s]) = infinity s.
+Proof.
+intros [_ F]. specialize (F (length d)). rewrite firstn_all in F. unfold iterated_sum in *.
+rewrite fold_left_app. cbn [fold_left]. destruct (fold_left plus d zero); try discriminate; reflexivity.
+Qed.
+
+Theorem one_record_too_many_shows (x : float) :
+  finite x = true -> 0 < B2R x -> top <= fl (B2R x + B2R x)
+  -> all_finite [x] /\ iterated_sum float zero plus [x; x] = infinity false.
+Proof.
+intros F P T. assert (R : format (B2R x)) by apply (Binary.generic_format_B2R prec emax).
+assert (Z : Rabs (fl (B2R zero + B2R x)) < top).
+{ simpl. rewrite Rplus_0_l, round_generic by auto with typeclass_instances. apply (Binary.abs_B2R_lt_emax prec emax). }
+destruct (adds zero x eq_refl F Z) as [A B].
+assert (E : B2R (plus zero x) = B2R x)
+  by (rewrite B; simpl; rewrite Rplus_0_l; apply round_generic; auto with typeclass_instances).
+split; [split; [now constructor|]; intros [|[|i]]; auto; exact A|]. unfold iterated_sum. cbn [fold_left].
+generalize (Binary.Bplus_correct prec emax prec_pos prec_emax payload mode_NE (plus zero x) x A F).
+change (round radix2 (SpecFloat.fexp prec emax) (round_mode mode_NE)) with fl. rewrite E.
+rewrite Rlt_bool_false by (rewrite Rabs_pos_eq; [exact T|generalize (bpow_ge_0 radix2 emax); lra]).
+intros [O S]. change (Binary.Bplus prec emax prec_pos prec_emax payload mode_NE) with plus in O.
+assert (Sx : Binary.Bsign prec emax x = false).
+{ destruct x as [t|t|t q h|[] q e h]; simpl in *; try discriminate; try lra; auto.
+  generalize (F2R_lt_0 radix2 (Float radix2 (Zneg q) e) eq_refl). lra. }
+rewrite S, Sx in O. destruct (plus (plus zero x) x); try discriminate. now injection O as ->.
+Qed.
 End Ieee.
 
 (** The mantissa bits and exponents of binary64, binary32, binary16 and bfloat16. In each of them every attack fits for
@@ -521,13 +600,14 @@ Definition types : list (Z * Z) := [(52, 1024); (23, 128); (10, 16); (7, 128)]%Z
 Definition every_attack_fits (k emax : Z) : Prop :=
   (forall a d, (0 <= a)%Z -> (1 <= d)%Z -> (a + d <= k + 1)%Z -> reordering_fits k emax a d 0 = true)
   /\ (forall j, (2 <= j < k)%Z -> rounding_fits k emax j (-1) = true)
+  /\ (forall j, (1 <= j <= k)%Z -> result_rounding_fits k emax j (- k) = true)
   /\ (forall j, (0 <= j <= emax)%Z -> tree_rounding_fits k emax j (2 ^ (k - 1)) (- k - 1) = true)
   /\ (forall j, (1 <= j <= k)%Z -> repeated_rounding_1_fits k emax j (- k) = true)
   /\ (forall j, (2 <= j < k)%Z -> repeated_rounding_2_fits k emax j 0 = true).
 
 Theorem attacks_fit : Forall (fun '(k, emax) => every_attack_fits k emax) types.
 Proof.
-unfold types. repeat constructor; intros; unfold reordering_fits, rounding_fits, tree_rounding_fits,
-  repeated_rounding_1_fits, repeated_rounding_2_fits, smallest; rewrite ?andb_true_iff; repeat split;
+unfold types. repeat constructor; intros; unfold reordering_fits, rounding_fits, result_rounding_fits,
+  tree_rounding_fits, repeated_rounding_1_fits, repeated_rounding_2_fits, smallest; rewrite ?andb_true_iff; repeat split;
   try (apply Z.leb_le || apply Z.ltb_lt); try lia; case Z.eqb_spec; lia.
 Qed.

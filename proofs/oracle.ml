@@ -80,6 +80,7 @@ let answer = function
     let fits = match name with
       | "reordering" -> reordering_fits k emax a b c
       | "rounding" -> rounding_fits k emax a b
+      | "result_rounding" -> result_rounding_fits k emax a b
       | "tree_rounding" -> tree_rounding_fits k emax a b c
       | "repeated_rounding_1" -> repeated_rounding_1_fits k emax a b
       | "repeated_rounding_2" -> repeated_rounding_2_fits k emax a b

@@ -46,9 +46,10 @@ def asked(name, kind, rng):
     return {"j": any_j, "upper" if name == "repeated_rounding_2" else "m": given}, (any_j, scale, 0)
 
 
-@pytest.mark.parametrize(
-    "name", ["reordering", "rounding", "tree_rounding", "repeated_rounding_1", "repeated_rounding_2"]
-)
+FAMILIES = ["reordering", "rounding", "result_rounding", "tree_rounding", "repeated_rounding_1", "repeated_rounding_2"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
 def test_the_attacks_ask_for_what_their_theorems_need(name):
     rng = random.Random(name)
     cases = [(kind, *asked(name, kind, rng)) for kind in KINDS for _ in range(60)]
