@@ -46,8 +46,8 @@ DEFINITIONS = [
         "GradientRows": "parts all_parts coarsening half_even in_steps shift_for clip_integers zeros clip_row "
         "is_finite_row clip_blocks",
         "Distances": "places counted d_Sym subsequence",
-        "Attacks": "filled tied_copies tied one_above lower upper all_lower one_upper top_record f phases U2 x2 L2 in_turn "
-        "pairs L U n",
+        "Attacks": "filled tied_copies tied one_above lower upper all_lower one_upper top_record f phases U2 x2 L2 "
+        "in_turn pairs L U n",
         "FiniteAttacks": "smallest reordering_fits rounding_fits result_rounding_fits tree_rounding_fits "
         "repeated_rounding_1_fits repeated_rounding_2_fits all_finite moved kahan_all_finite tree_all_finite types "
         "every_attack_fits",
