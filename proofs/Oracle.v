@@ -3,9 +3,9 @@
 
 From Coq Require Import List ZArith QArith.
 From Flocq Require Import IEEE754.Bits.
-From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds FiniteAttacks Randomised
-  GradientRows.
+From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
+From Soundsum Require Import FiniteAttacks Randomised GradientRows.
 Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 
 (** A bound and an accuracy by the method's name are put together in oracle.ml; here are their parts. *)

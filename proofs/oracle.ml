@@ -12,6 +12,12 @@ let rational s =
 
 let show_rational q = let q = qred q in show q.qnum ^ "/" ^ show q.qden
 
+(* A record with the random bits it is rounded by: word:byte.byte...:bits. *)
+let record s =
+  match String.split_on_char ':' s with
+  | [word; bytes; x] -> ((z word, List.map z (String.split_on_char '.' bytes)), b64_of_bits (z x))
+  | _ -> failwith s
+
 (* The error of n records of a given magnitude, by the name of the sum. *)
 let error sum sized k n =
   match sum with
@@ -28,12 +34,6 @@ let integer_bound name sized bits lo hi lower upper =
   | "modular" | "split_modular" -> modular_sensitivity sized bits lower upper
   | "saturating" | "split" | "split_checked" -> ideal sized lower upper
   | _ -> failwith name
-
-(* A record with the random bits it is rounded by: word:byte.byte...:bits. *)
-let record s =
-  match String.split_on_char ':' s with
-  | [word; bytes; x] -> ((z word, List.map z (String.split_on_char '.' bytes)), b64_of_bits (z x))
-  | _ -> failwith s
 
 let answer = function
   | ["integer"; name; sized; bits; lo; hi; lower; upper] ->

@@ -51,6 +51,8 @@ DEFINITIONS = [
         "FiniteAttacks": "smallest reordering_fits rounding_fits result_rounding_fits tree_rounding_fits "
         "repeated_rounding_1_fits repeated_rounding_2_fits all_finite moved kahan_all_finite tree_all_finite types "
         "every_attack_fits",
+        "Randomised": "bernoulli is_byte number size goes_on up_to strings draws around upward clampQ clean64 "
+        "randomised64 randomised_up64 real_of",
         "Examples": "L17 U17",
         "Bounds": "nat_Q pow2 is_zero below floor_log2 power_below nearest nearest_float magnitude ideal "
         "wide_sensitivity checked_sensitivity modular_sensitivity u iterated_error tree_error "
@@ -59,8 +61,6 @@ DEFINITIONS = [
         "shifted_accuracy grid our_grid grid_sensitivity grid_accuracy paper_step "
         "stepped_offset inward stepped_sensitivity stepped_accuracy",
         "Promises": "promised shifted_promised kernel_sum",
-        "Randomised": "bernoulli is_byte number size goes_on up_to strings draws around upward clampQ clean64 "
-        "randomised64 randomised_up64 real_of",
     }.items()
     for name in names.split()
 ]
