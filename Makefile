@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build audit-all bench browser clean compare coq databases demo dist docs docs-tools engines format fuzz gradients lint \
+.PHONY: build arm64 audit-all bench browser clean compare coq databases demo dist docs docs-tools engines format fuzz gradients lint \
   mutants portable prove test torch wheels
 .DEFAULT_GOAL := build
 
@@ -137,6 +137,10 @@ portable: build
 	@$(BIN)/cmake --build $(PORT) >/dev/null
 	@$(BIN)/python -m tests.with_kernels $(PORT) --quiet --numprocesses 2 tests/kernels tests/data/test_cells.py \
 	  --ignore tests/kernels/test_interrupts.py $(ARGS)
+
+# The same on arm64, which QEMU emulates: for root on Debian or Ubuntu, about 20 minutes.
+arm64: build
+	@tests/arm64.sh $(ARGS)
 
 # The kernels once more under AddressSanitizer and UBSan, fed with random buffers, strides, lengths and bitmaps.
 FUZZ := build/sanitized

@@ -3,12 +3,12 @@
 
 From Coq Require Import List ZArith QArith.
 From Flocq Require Import IEEE754.Bits.
-From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds.
+From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds Conditions.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
 From Soundsum Require Import FiniteAttacks Randomised GradientRows.
 Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 
-(** A bound and an accuracy by the method's name are put together in oracle.ml; here are their parts. *)
+(** A bound, an accuracy and a condition by the method's name are put together in oracle.ml; here are their parts. *)
 Extraction "definitions.ml"
   anchored64 block64 lane64 sums64 sums32 shift64 shift32 b64_of_bits bits_of_b64 b32_of_bits bits_of_b32 anchor64
   sumZ modular saturating split
@@ -18,4 +18,8 @@ Extraction "definitions.ml"
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal
   iterated_error pairwise_error numpy_error kahan_error from_accuracy split_from_accuracy split_accuracy
   toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy
-  paper_step stepped_sensitivity stepped_accuracy.
+  paper_step stepped_sensitivity stepped_accuracy
+  wide_allowed checked_allowed split_checked_allowed integer_bounds grid_allowed whole_grid written_out stepped_allowed
+  stepped_offset inward paper_allowed iterated_allowed pairwise_allowed numpy_pairwise_allowed kahan_allowed
+  split_allowed toward_zero_allowed shift_allowed smallest_exponent stays_in_type stays_finite in_doubles
+  is_sized is_ordered cut_permutes saturating_permutes toward_zero_permutes.

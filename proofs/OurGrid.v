@@ -142,13 +142,6 @@ intros EL EU. generalize D_positive; intros dp. unfold grid_sensitivity, ideal. 
 Qed.
 
 (** Doubles. *)
-Hypothesis L_range : Rabs L < bpow radix2 1024.
-Hypothesis U_range : Rabs U < bpow radix2 1024.
-Hypothesis eta_range : (-1074 <= eta <= 0)%Z.
-
-Definition e1 := Z.min (- g) 1000.
-Definition e2 := (- g - e1)%Z.
-
 Lemma choice_holds :
   m = 0%Z /\ magnitude L U < bpow radix2 51 * D
   \/ 0 < L /\ m = Zfloor (L / D) /\ U - L < bpow radix2 51 * D
@@ -163,16 +156,26 @@ Qed.
 Lemma mag_range e : ideal < bpow radix2 e -> (mag radix2 ideal <= e)%Z.
 Proof. intros H. apply mag_le_bpow; [lra|]. now rewrite Rabs_pos_eq by lra. Qed.
 
-Lemma g_below : (g <= 974)%Z /\ (m <> 0 -> g <= 973)%Z.
+(** If the bounds are in the range of doubles, the step is one that doubles can scale by. *)
+Lemma steps_of_doubles :
+  Rabs L < bpow radix2 1024 -> Rabs U < bpow radix2 1024 -> (eta <= 0)%Z
+  -> (g <= 1022)%Z /\ ((g <= 973)%Z \/ m = 0%Z).
 Proof.
-apply Rabs_lt_inv in L_range, U_range.
+intros L_range U_range eta_neg. apply Rabs_lt_inv in L_range, U_range.
 assert (B : bpow radix2 1025 = 2 * bpow radix2 1024) by (change 1025%Z with (1 + 1024)%Z; now rewrite bpow_plus). split.
 - assert (mag radix2 ideal <= 1025)%Z; [|unfold g; lia]. apply mag_range. unfold ideal. destruct sized; [lra|].
   unfold magnitude. apply Rmax_lub_lt; apply Rabs_lt; lra.
-- intros N. assert (mag radix2 ideal <= 1024)%Z; [|unfold g; lia]. apply mag_range. unfold m, ideal in *.
+- destruct (Z.eq_dec m 0) as [N|N]; [now right|left].
+  assert (mag radix2 ideal <= 1024)%Z; [|unfold g; lia]. apply mag_range. unfold m, ideal in *.
   destruct sized; [|easy].
   destruct Rlt_dec; [lra|]. destruct Rlt_dec; [lra|easy].
 Qed.
+
+Hypothesis g_range : (-1074 <= g <= 1022)%Z.
+Hypothesis far_offset : (g <= 973)%Z \/ m = 0%Z.
+
+Definition e1 := Z.min (- g) 1000.
+Definition e2 := (- g - e1)%Z.
 
 Lemma exponents :
   (-1074 <= g)%Z
@@ -181,10 +184,7 @@ Lemma exponents :
   /\ (-1022 <= e1 <= 1023)%Z
   /\ (0 <= e2 <= 1023)%Z
   /\ ((-973 <= e1)%Z \/ m = 0%Z).
-Proof.
-destruct g_below as [G1 G2]. assert (-1074 <= g)%Z by (unfold g; lia). unfold e2, e1.
-repeat split; lia.
-Qed.
+Proof. unfold e2, e1. destruct far_offset; repeat split; lia. Qed.
 
 (** The constants of `as_doubles`. *)
 Variables (shift : Z) (base scale more low64 high64 : binary64).

@@ -914,12 +914,13 @@ Theorem kernel_promise shift base scale more low64 high64 :
               (Q2R (Bounds.grid_sensitivity sized eta L U))).
 Proof.
 intros Hi RL1 RU1 He Hs Hb Hsc Hm Hl Hh JK Hr. rewrite Q2R_grid_sensitivity by auto.
-assert (dp : 0 < D) by apply bpow_gt_0.
+assert (dp : 0 < D) by apply bpow_gt_0. destruct (steps_of_doubles RL RU sized eta Hi RL1 RU1 (proj2 He)) as [G0 G2].
+assert (G1 : (-1074 <= g <= 1022)%Z) by (split; [unfold OurGrid.g; lia|exact G0]).
 set (q := fun x => (Binary64.block64 base scale more low64 high64 (J - shift) (K - shift) x + shift)%Z).
 assert (W : forall x, (J <= q x <= K)%Z).
 { intros x. unfold q.
   rewrite
-    (the_kernel_is_exact RL RU sized eta LU Hi RL1 RU1 He shift base scale more low64 high64 Hs Hb Hsc Hm Hl Hh JK Hr).
+    (the_kernel_is_exact RL RU sized eta LU Hi G1 G2 shift base scale more low64 high64 Hs Hb Hsc Hm Hl Hh JK Hr).
   destruct x as [s|[|]|s pl Hpl|s mx ex Hx]; cbn [OurGrid.q64]; try (apply q_within); lia. }
 assert (S : forall d d', length d = length d' \/ offset = 0 ->
   Rabs (kernel_sum shift base scale more low64 high64 d - kernel_sum shift base scale more low64 high64 d')

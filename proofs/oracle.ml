@@ -35,7 +35,79 @@ let integer_bound name sized bits lo hi lower upper =
   | "saturating" | "split" | "split_checked" -> ideal sized lower upper
   | _ -> failwith name
 
+(* Conditions. *)
+let show_truth b = if b then "1" else "0"
+let limit s = if s = "none" then None else Some (z s)
+let float_type k l = { mantissa = z k; exponent = z l }
+
+let integer_allowed name sized kind limit lower upper =
+  match name with
+  | "wide" -> wide_allowed kind limit lower upper
+  | "checked" -> checked_allowed kind limit lower upper
+  | "split_checked" -> split_checked_allowed sized kind limit lower upper
+  | "modular" | "saturating" | "split" | "split_modular" -> integer_bounds kind lower upper
+  | _ -> failwith name
+
+let float_allowed name sized kind wider limit lower upper =
+  match name with
+  | "iterated" -> iterated_allowed kind wider limit lower upper
+  | "pairwise" -> pairwise_allowed kind wider limit lower upper
+  | "numpy_pairwise" -> numpy_pairwise_allowed kind limit lower upper
+  | "kahan" -> kahan_allowed kind wider limit lower upper
+  | "toward_zero" -> toward_zero_allowed sized kind limit lower upper
+  | _ -> failwith name
+
+let relation = function
+  | "symmetric" -> Symmetric
+  | "insert_delete" -> InsertDelete
+  | "change_one" -> ChangeOne
+  | "hamming" -> Hamming
+  | name -> failwith name
+
+let permutes name r lower upper =
+  match name with
+  | "checked" | "split_checked" | "iterated" | "pairwise" | "numpy_pairwise" | "kahan" -> cut_permutes r
+  | "saturating" -> saturating_permutes r lower upper
+  | "toward_zero" -> toward_zero_permutes r
+  | "wide" | "grid" | "modular" | "split" | "split_modular" -> false
+  | _ -> failwith name
+
 let answer = function
+  | ["relation"; r] -> show_truth (is_sized (relation r)) ^ " " ^ show_truth (is_ordered (relation r))
+  | ["permutes"; name; r; lower; upper] -> show_truth (permutes name (relation r) (rational lower) (rational upper))
+  | ["stays_in_type"; bits; signed; n; lower; upper] ->
+    show_truth (stays_in_type { bits = z bits; signed = truth signed } (limit n) (rational lower) (rational upper))
+  | ["stays_finite"; k; l; n; lower; upper] ->
+    show_truth (stays_finite (float_type k l) (limit n) (rational lower) (rational upper))
+  | ["integers_allowed"; name; sized; bits; signed; n; lower; upper] ->
+    let kind = { bits = z bits; signed = truth signed } in
+    show_truth (integer_allowed name (truth sized) kind (limit n) (rational lower) (rational upper))
+  | ["floats_allowed"; name; split; sized; k; l; wider_k; wider_l; n; lower; upper] ->
+    let sized = truth sized and lower = rational lower and upper = rational upper in
+    show_truth
+      (float_allowed name sized (float_type k l) (float_type wider_k wider_l) (limit n) lower upper
+       && (not (truth split) || split_allowed sized lower upper))
+  | ["shifted_allowed"; name; sized; k; l; wider_k; wider_l; n; lower; upper] ->
+    let sized = truth sized and kind = float_type k l and lower = rational lower and upper = rational upper in
+    let top = shifted_upper kind.mantissa (smallest_exponent kind) lower upper in
+    show_truth
+      (shift_allowed sized kind lower upper
+       && float_allowed name sized kind (float_type wider_k wider_l) (limit n) (rational "0") top)
+  | ["grid_allowed"; bits; sized; k; l; n; lower; upper] ->
+    let kind = float_type k l and lower = rational lower and upper = rational upper in
+    let (_, low), high = whole_grid (truth sized) (smallest_exponent kind) lower upper in
+    show_truth (grid_allowed kind (limit n) lower upper && (bits = "none" || written_out (z bits) low high))
+  | ["doubles"; sized; k; l; lower; upper] ->
+    (match in_doubles (truth sized) (float_type k l) (rational lower) (rational upper) with
+     | None -> "none"
+     | Some c ->
+       String.concat " "
+         (show_rational c.base :: List.map show [c.scale; c.more; c.least_double; c.greatest_double; c.shift]))
+  | ["step_allowed"; bits; sized; step; n; lower; upper] ->
+    let step = rational step and lower = rational lower and upper = rational upper in
+    let low, high = inward lower upper step (stepped_offset (truth sized) lower upper) in
+    show_truth (stepped_allowed (limit n) step lower upper && (bits = "none" || written_out (z bits) low high))
+  | ["paper_allowed"; bits; n] -> show_truth (paper_allowed (z bits) (limit n))
   | ["integer"; name; sized; bits; lo; hi; lower; upper] ->
     show_rational (integer_bound name (truth sized) (z bits) (z lo) (z hi) (rational lower) (rational upper))
   | ["float"; name; sized; k; n; lower; upper] ->

@@ -12,7 +12,10 @@ from kernels.data import FLOATS, NOTABLE_GRIDS, any_pattern, around, bounds, gri
 from soundsum.arithmetic.grids import Grid, as_doubles, power_of_two_grid, stepped_grid
 from soundsum.arithmetic.numbers import FloatType, double, float64, from_double
 from soundsum.arithmetic.rationals import floor_log2, power_of_two, round_half_even
+from soundsum.data.runs import Runs
 from soundsum.kernels import grid_sum
+from soundsum.methods import OnGrid
+from soundsum.problem import Problem
 
 KINDS = [*FLOATS, FloatType(2, 3)]
 some_bounds = rationals() | bounds(float64).map(lambda pair: tuple(map(Fraction, pair)))
@@ -130,6 +133,10 @@ def test_where_doubles_cannot_compute_the_grid():
     assert as_doubles(power_of_two_grid(float64, third, third + power_of_two(-90), sized=True)) is None
     beyond = Fraction(2) ** 1025
     assert as_doubles(power_of_two_grid(float64, beyond, beyond + 1, sized=True)) is None
+    far = power_of_two_grid(float64, Fraction(2) ** 1000, Fraction(2) ** 1025, sized=True)
+    assert far.offset
+    assert as_doubles(far) is None  # a bound beyond the doubles, and not counted from 0
+    assert as_doubles(power_of_two_grid(float64, Fraction(0), Fraction(2) ** 1024, sized=True)).base == 0
 
 
 @given(st.floats())
@@ -140,6 +147,15 @@ def test_floats_and_exact_values_pass_through_bits(x):
         assert double(value) == x
     else:
         assert str(value) == str(x)
+
+
+def test_a_type_finer_than_doubles_is_summed_without_them():
+    """Steps below the smallest double, whose inverse is beyond the largest."""
+    fine, tiny = FloatType(60, 12), power_of_two(-2040)
+    assert as_doubles(power_of_two_grid(fine, Fraction(0), tiny, sized=False)) is None
+    problem = Problem(fine, 0, tiny)
+    for method in (OnGrid(), OnGrid(rounding="randomised")):
+        assert method.sum(problem, Runs(fine, [(tiny / 2, 3)])) == 3 * tiny / 2
 
 
 def test_doubles_are_refused_where_they_would_not_compute_the_grid():

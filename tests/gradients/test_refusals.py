@@ -114,6 +114,53 @@ def test_layers_and_data_that_mix_examples_are_refused():
         )  # fmt: skip
 
 
+def with_norm(**settings):
+    torch.manual_seed(5)
+    net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8, **settings), nn.ReLU(), nn.Linear(8, 2))
+    net(torch.randn(50, 6))  # what it was trained to
+    net[:2].requires_grad_(False)
+    net[1].eval()
+    return net
+
+
+def test_a_batch_norm_that_is_fixed_is_not_refused_and_stays_so():
+    net = with_norm()
+    before = {name: value.clone() for name, value in net[1].state_dict().items()}
+    _, wrapped, optimizer, loader = private(net)
+    assert train(wrapped, optimizer, loader) == 8
+    wrapped.train()
+    with pytest.raises(ValueError, match="call eval\\(\\) on it after each train\\(\\)"):
+        wrapped(torch.ones(4, 6))
+    net[1].eval()
+    optimizer.drop()
+    assert train(wrapped, optimizer, loader) == 8
+    assert all(torch.equal(value, before[name]) for name, value in net[1].state_dict().items())
+    net[1].requires_grad_(True)
+    with pytest.raises(ValueError, match="leave it frozen"):
+        wrapped(torch.ones(4, 6))
+
+
+class OfItsOwn(nn.BatchNorm1d):
+    def forward(self, x):
+        return x - x.mean(0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda net: net[1].train(),
+        lambda net: net[1].requires_grad_(True),
+        lambda net: net.__setitem__(1, nn.BatchNorm1d(8, track_running_stats=False).requires_grad_(False).eval()),
+        lambda net: net.__setitem__(1, OfItsOwn(8).requires_grad_(False).eval()),
+    ],
+)
+def test_a_batch_norm_that_is_not_fixed_is_refused(change):
+    net = with_norm()
+    change(net)
+    with pytest.raises(ValueError, match="use GroupNorm"):
+        private(net)
+
+
 def test_parameters_that_are_unfrozen_later_are_refused_where_the_optimizer_has_not_got_them():
     net = model()
     net[0].requires_grad_(False)

@@ -61,6 +61,16 @@ DEFINITIONS = [
         "shifted_accuracy grid our_grid grid_sensitivity grid_accuracy paper_step "
         "stepped_offset inward stepped_sensitivity stepped_accuracy",
         "Promises": "promised shifted_promised kernel_sum",
+        "Conditions": "integer_type least greatest is_integer_type float_type emax smallest_exponent largest "
+        "is_float_type holds is_whole in_integer_type integer_bounds in_float_type float_bounds count "
+        "fewer_than_2_64 is_known fits wide_allowed checked_allowed split_checked_allowed whole_grid "
+        "doubles double_from in_doubles grid_allowed written_out stepped_allowed paper_allowed sum_allowed "
+        "iterated_reach iterated_allowed is_low tree_reach pairwise_height pairwise_allowed "
+        "highest_numpy_tree is_numpy_type numpy_pairwise_allowed kahan_reach kahan_allowed split_allowed "
+        "toward_zero_allowed shift_allowed stays_in_type stays_finite relation is_sized is_ordered "
+        "cut_permutes saturating_permutes toward_zero_permutes",
+        "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
+        "Claims": "of_size neighbours protected cut records public_size",
     }.items()
     for name in names.split()
 ]

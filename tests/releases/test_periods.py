@@ -185,10 +185,12 @@ def test_the_ledger_and_the_release_say_by_what(tmp_path):
     by = ["ward", ss.month("sent", FIRST, LAST, zone="Europe/Vienna")]
     one = ss.count(TABLE, 1, by=ss.week("seen", "2024-W01", "2024-W02"), budget=budget)
     two = ss.count(TABLE, 1, by=by, groups=[["a"], None], budget=budget)
-    first, second = [entry.what for entry in budget.entries()]
+    three = ss.count(TABLE, 1, by=ss.month("sent", FIRST, LAST), budget=budget)
+    first, second, third = [entry.what for entry in budget.entries()]
     assert ", by week of seen, " in first
     assert ", by ward, month of sent in Europe/Vienna, " in second
-    for releases in (one, two):
+    assert ", by month of sent in UTC, " in third  # which is where times with a zone are cut
+    for releases in (three, one, two):
         written = json.loads(next(iter(releases.values())).to_json())
         assert compare_release(written) == []
         assert compare_with_ledger(written, read(tmp_path / "l.db")) == []

@@ -95,3 +95,26 @@ def test_not_finite(value):
     batch = a.right.clone()
     batch[0] = value
     assert math.isnan(hooks(a.model(), batch, "sum", 1.0, 1.0)[0].item())
+
+
+def test_frozen_batch_norm():
+    """What is frozen is not looked at, and in training mode it writes means of the examples into the model, without noise."""
+    x = torch.zeros(64, 1)
+    net = nn.Sequential(nn.BatchNorm1d(1, momentum=1.0).requires_grad_(False), nn.Linear(1, 1))
+
+    def kept(x):
+        net.train()
+        private, optimizer, loader = PrivacyEngine().make_private(
+            module=net, optimizer=torch.optim.SGD(net[1].parameters(), lr=1.0),
+            data_loader=DataLoader(TensorDataset(x), batch_size=len(x)), noise_multiplier=50.0, max_grad_norm=1.0,
+            poisson_sampling=False,
+        )  # fmt: skip
+        for (inputs,) in loader:
+            private(inputs).sum().backward()
+            optimizer.step()
+        private.remove_hooks()
+        return net.state_dict()["0.running_mean"].item()
+
+    assert kept(x) == 0
+    x[7] = 640.0
+    assert kept(x) == 10  # 640/64, exactly

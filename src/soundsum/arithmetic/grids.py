@@ -95,16 +95,21 @@ class Doubles(NamedTuple):
 def as_doubles(grid: Grid) -> Doubles | None:
     """The constants with which doubles compute the grid's q exactly for every double x, or None where they cannot.
 
-    The step must be a power of two whose inverse does not underflow, so that scaling is exact, and the offset a
-    multiple of it. `base` is the first double from the offset inward. Where the offset is no double itself, the
-    doubles within the bounds are spaced two steps or more, so none needs rounding and the integers only shift. The
-    subtraction is exact for x within the bounds: both sides are multiples of the smaller of D and x's own spacing,
-    and the difference has at most 53 bits. Beyond the bounds all steps are monotone and the last clamp decides.
+    The step must be a power of two whose inverse neither overflows (in two factors) nor underflows, so that scaling is
+    exact, and the offset a multiple of it. With an offset, the bounds must be in the range of doubles. `base` is the
+    first double from the offset inward. Where the offset is no double itself, the doubles within the bounds are spaced
+    two steps or more, so none needs rounding and the integers only shift. The subtraction is exact for x within the
+    bounds: both sides are multiples of the smaller of D and x's own spacing, and the difference has at most 53 bits.
+    Beyond the bounds all steps are monotone and the last clamp decides.
     """
     if grid.low == grid.high:  # every record has the same integer
         return Doubles(0.0, 1.0, 1.0, 0, 0, grid.low)
     exponent = floor_log2(grid.step)
-    if power_of_two(exponent) != grid.step or exponent > -float64.min_exponent or grid.offset % grid.step:
+    if not floor_log2(float64.smallest_subnormal) <= exponent <= -float64.min_exponent:
+        return None
+    if grid.offset and max(abs(grid.lower), abs(grid.upper)) >= power_of_two(float64.max_exponent + 1):
+        return None
+    if power_of_two(exponent) != grid.step or grid.offset % grid.step:
         return None
     base = float64.round_up(grid.offset) if grid.offset > 0 else float64.round_down(grid.offset)
     if not isinstance(base, Fraction):

@@ -66,6 +66,11 @@ class Periods(Groups):
         """Their first days, or the times at which hours begin: with a zone where the column's times have one."""
         return [self.period.name(start, self._aware) for start in self._starts]
 
+    def __str__(self) -> str:
+        """What they are periods of, with the zone that they are cut in where times have one."""
+        in_zone = self._aware and self.period.zone is None
+        return str(replace(self.period, zone="UTC") if in_zone else self.period)
+
     @property
     def spans(self) -> list[tuple[datetime, datetime]]:
         """From which instant to before which each period is: in UTC, or without a zone where times have none."""

@@ -27,7 +27,6 @@ class Rows:
     group_count: int | None = field(init=False)  # None for one sum over every row
     columns: tuple[str, ...] = field(init=False)  # all that are read to know which rows count where
     groups_by_column: list[tuple[str, Groups]] = field(init=False)  # every column of groups, with its own
-    described_by: str | list[str] | None = field(init=False)  # what groups are by: columns, or periods of them
 
     def __post_init__(self) -> None:
         only = 1 if self.where is not None or self.only_present else None
@@ -38,6 +37,10 @@ class Rows:
         object.__setattr__(self, "columns", tuple(name for name in named if name is not None))
         parts = self.groups.parts if isinstance(self.groups, CrossedGroups) else [self.groups]
         each = [] if self.groups is None else list(zip(by, parts, strict=True))
-        words = [str(own.period) if isinstance(own, Periods) else name for name, own in each]
         object.__setattr__(self, "groups_by_column", each)
-        object.__setattr__(self, "described_by", words if isinstance(self.by, list) else self.by and words[0])
+
+    @property
+    def described_by(self) -> str | list[str] | None:
+        """What groups are by: columns, or periods of them, as far as is known once a schema expects them."""
+        words = [str(own) if isinstance(own, Periods) else name for name, own in self.groups_by_column]
+        return words if isinstance(self.by, list) else self.by and words[0]

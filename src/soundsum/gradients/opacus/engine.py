@@ -21,6 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 from soundsum.gradients.opacus.loading import TicketLoader, poisson_loader, slot_loader
 from soundsum.gradients.opacus.optimizers import LIVE, DistributedDPOptimizer, DPOptimizer, refuse_second
 from soundsum.gradients.opacus.refusals import (
+    keep_fixed,
     refuse_accountant,
     refuse_dataset,
     refuse_module,
@@ -133,6 +134,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         )
         prepared.forbid_grad_accumulation()
         desk.watch(prepared)
+        keep_fixed(module)
         self.slots, self.overflow, self.assumptions = filled, max(self.overflow, chance), assumptions
         kind = DPOptimizer if world is None else DistributedDPOptimizer
         private = kind(

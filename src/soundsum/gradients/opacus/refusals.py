@@ -104,10 +104,13 @@ def refuse_module(module: Any) -> None:
     for name, layer in module.named_modules():
         if type(layer).__name__.startswith(("FSDP", "FullyShardedDataParallel")):
             raise ValueError("FSDP splits one example's gradient over ranks, which is not supported; use DPDDP")
+        if is_fixed(layer):
+            continue
         if isinstance(layer, batch_norm) and not type(layer).__name__.startswith(("InstanceNorm", "LazyInstanceNorm")):
             raise ValueError(
                 f"{name or 'the module'} is a {type(layer).__name__}, which normalises each example by the others, so "
-                "no gradient is of one example alone; use GroupNorm (PrivacyEngine.get_compatible_module replaces it)"
+                "no gradient is of one example alone; use GroupNorm (PrivacyEngine.get_compatible_module replaces it), "
+                "or keep what it was trained to: requires_grad_(False), and eval() after each train() of the model"
             )
         if any(getattr(layer, kept, None) is not None for kept in ("running_mean", "running_var")):
             raise ValueError(
@@ -124,6 +127,32 @@ def refuse_module(module: Any) -> None:
                 f"{name or 'the module'} is a {type(layer).__name__}, which remembers the range of the examples' "
                 "values, without noise; quantize the model after it is trained"
             )
+
+
+def is_fixed(layer: Any) -> bool:
+    """Whether a layer of torch's normalises by statistics that it was trained to and that stay as they are."""
+    return (
+        isinstance(layer, need("torch.nn.modules.batchnorm")._NormBase)
+        and type(layer).__module__.startswith("torch.nn.modules.")
+        and not layer.training
+        and layer.running_mean is not None
+        and layer.running_var is not None
+        and not any(p.requires_grad for p in layer.parameters())
+    )
+
+
+def keep_fixed(module: Any) -> None:
+    """From now on such a layer cannot be called otherwise; `train()` of the whole model would change it."""
+    for layer in filter(is_fixed, module.modules()):
+        layer.register_forward_pre_hook(_require_fixed)
+
+
+def _require_fixed(layer: Any, inputs: Any) -> None:
+    if not is_fixed(layer):
+        raise ValueError(
+            f"a {type(layer).__name__} that was frozen and in eval mode when the model was made private is not any "
+            "more; leave it frozen, and call eval() on it after each train() of the model"
+        )
 
 
 def refuse_dataset(dataset: Any) -> None:
