@@ -2,13 +2,13 @@
 
     Overflow: one changed record, or one more, moves a modular sum by 2^w - 1. Saturation: a reordering moves a
     saturating sum by 2^w - 1. Reordering: a reordering moves a float sum by 2^(k+1-a-d) U. Rounding: one changed
-    record moves a float sum by 2^j (U - L), for every k and every 2 <= j < k; and the sum of a balanced tree of n
-    records by n (U - L). Repeated rounding: one record more moves a float sum by 2^j U (I), or
+    record moves a float sum, and Kahan's, by 2^j (U - L), for every k and every 2 <= j < k; and the sum of a balanced
+    tree of n records by n (U - L). Result: one record more moves even the exact sum, rounded once, by 2^j U. Repeated rounding: one record more moves a float sum by 2^j U (I), or
     by U + n^2 / 2^(k+3) U with n = 2^j records (II). *)
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN.
-From Soundsum Require Import Relations Sums Wide Modular Saturating Grid GridKernel Trees Iterated.
+From Soundsum Require Import Relations Sums Wide Modular Saturating Grid GridKernel Trees Iterated Kahan.
 Import ListNotations.
 
 (** Integers. *)
@@ -153,6 +153,14 @@ replace (bpow radix2 (j + k + 1) + L) with ((bpow radix2 k + / 2) * bpow radix2 
   rewrite (bpow_plus radix2 j 1). change (bpow radix2 1) with 2. field.
 Qed.
 
+Lemma swallowed_sum : sum_fl (repeat U c ++ repeat L b) = bpow radix2 (j + k + 1).
+Proof.
+assert (pc : (0 < 2 ^ (k + 1 - d))%Z) by (apply Z.pow_pos_nonneg; lia). unfold iterated. rewrite fold_left_app.
+replace 0 with (IZR 0 * U) by (simpl; ring). rewrite exact_run; rewrite ?Z2Nat.id, ?Z.add_0_l by lia; try lia.
+- rewrite pow_real, <- bpow_plus by lia. replace (k + 1 - d + (j + d))%Z with (j + k + 1)%Z by ring. apply swallowed.
+- apply Z.pow_le_mono_r; lia.
+Qed.
+
 Theorem float_reordering :
   Permutation (repeat L b ++ repeat U c) (repeat U c ++ repeat L b)
   /\ format L
@@ -164,16 +172,12 @@ split; [apply Permutation_app_comm|]. assert (FL : format L) by (apply generic_f
 assert (FU : format U) by (apply generic_format_FLT_bpow; auto with typeclass_instances; lia). repeat split; auto.
 assert (pb : (0 < 2 ^ (k + 1 - a))%Z) by (apply Z.pow_pos_nonneg; lia).
 assert (pc : (0 < 2 ^ (k + 1 - d))%Z) by (apply Z.pow_pos_nonneg; lia).
-unfold iterated. rewrite !fold_left_app.
+rewrite swallowed_sum. unfold iterated. rewrite fold_left_app.
 assert (R1 : fold_left (fun s x => fl (s + x)) (repeat L b) 0 = IZR (2 ^ (k + 1 - a)) * L).
 { replace 0 with (IZR 0 * L) at 1 by (simpl; ring). rewrite exact_run; try lia.
   - rewrite Z2Nat.id by lia. reflexivity.
   - rewrite Z2Nat.id by lia. rewrite Z.add_0_l. apply Z.pow_le_mono_r; lia. }
-assert (R2 : fold_left (fun s x => fl (s + x)) (repeat U c) 0 = bpow radix2 (j + k + 1)).
-{ replace 0 with (IZR 0 * U) at 1 by (simpl; ring). rewrite exact_run; try lia.
-  - rewrite Z2Nat.id by lia. rewrite Z.add_0_l, pow_real, <- bpow_plus by lia. f_equal. ring.
-  - rewrite Z2Nat.id by lia. rewrite Z.add_0_l. apply Z.pow_le_mono_r; lia. }
-rewrite R1, R2, swallowed.
+rewrite R1.
 replace (IZR (2 ^ (k + 1 - a)) * L) with (IZR (2 ^ (k + 1 - a - d)) * U)
   by (rewrite !pow_real, <- !bpow_plus by lia; f_equal; ring).
 assert (T : (2 ^ (k + 1 - a - d) + 2 ^ (k + 1 - d) <= 2 ^ (k + 1))%Z).
@@ -189,7 +193,6 @@ End Reordering.
 (** One rounding: (q + d) 2^e with q + d between 2^k and 2^(k+1) goes to the nearest multiple of 2^e. *)
 Section Nearby.
 Variables k emin : Z.
-Hypothesis k_pos : (2 <= k)%Z.
 Notation fl := (round radix2 (FLT_exp emin (k + 1)) ZnearestE).
 
 Lemma rounds_to y e :
@@ -203,6 +206,65 @@ assert (C : cexp radix2 (FLT_exp emin (k + 1)) (y * bpow radix2 e) = e).
 rewrite C, Rmult_assoc, <- bpow_plus, Z.add_opp_diag_r. simpl (bpow _ 0). now rewrite Rmult_1_r.
 Qed.
 End Nearby.
+
+(** Rounding the result: so many copies of U = 2^m add up to a tie between two floats that are 2^j U apart, and one more
+    is above it. So it goes with every sum that is a float, even with the exact one, rounded once. *)
+Section Result.
+Variables k emin m j : Z.
+Hypothesis k_1 : (1 <= k)%Z.
+Hypothesis j_1 : (1 <= j)%Z.
+Hypothesis m_emin : (emin <= m)%Z.
+
+Notation fl := (round radix2 (FLT_exp emin (k + 1)) ZnearestE).
+
+Definition tied_copies := (2 ^ (k + j) + 2 ^ (j - 1))%Z.
+Definition tied := repeat (bpow radix2 m) (Z.to_nat tied_copies).
+Definition one_above := bpow radix2 m :: tied.
+
+Lemma sum_of_copies x i : sum (repeat x i) = INR i * x.
+Proof.
+induction i as [|i IH]; [simpl; ring|]. cbn [repeat sum fold_right]. fold (sum (repeat x i)). rewrite IH, S_INR. ring.
+Qed.
+
+Lemma result_sums :
+  fl (sum tied) = bpow radix2 (k + m + j) /\ fl (sum one_above) = bpow radix2 (k + m + j) + bpow radix2 (m + j).
+Proof.
+assert (P2 : forall e, (0 <= e)%Z -> IZR (2 ^ e) = bpow radix2 e) by (intros; now apply (IZR_Zpower radix2)).
+assert (S : sum tied = (bpow radix2 k + / 2) * bpow radix2 (m + j)).
+{ unfold tied, tied_copies. assert (0 <= 2 ^ (k + j))%Z by (apply Z.pow_nonneg; lia).
+  assert (0 <= 2 ^ (j - 1))%Z by (apply Z.pow_nonneg; lia). rewrite sum_of_copies, INR_IZR_INZ, Z2Nat.id by lia.
+  rewrite plus_IZR, !P2 by lia. rewrite Rmult_plus_distr_r, <- !bpow_plus, Rmult_plus_distr_r, <- bpow_plus.
+  replace (k + j + m)%Z with (k + (m + j))%Z by ring. f_equal.
+  replace (m + j)%Z with (j - 1 + m + 1)%Z by ring. rewrite (bpow_plus radix2 _ 1).
+  change (bpow radix2 1) with 2. field. }
+assert (K2 : 2 <= bpow radix2 k) by (change 2 with (bpow radix2 1); apply bpow_le; lia).
+assert (T : bpow radix2 (k + 1) = 2 * bpow radix2 k) by (rewrite bpow_plus; change (bpow radix2 1) with 2; ring).
+assert (H : 0 < bpow radix2 (- j) <= / 2)
+  by (split; [apply bpow_gt_0|]; change (/ 2) with (bpow radix2 (-1)); apply bpow_le; lia).
+split.
+- rewrite S, rounds_to by (try lia; lra).
+  replace (ZnearestE (bpow radix2 k + / 2)) with (2 ^ k)%Z; [rewrite P2, <- bpow_plus by lia; f_equal; ring|].
+  rewrite <- P2 by lia. replace (2 ^ k)%Z with (2 * 2 ^ (k - 1))%Z
+    by (replace k with (1 + (k - 1))%Z at 2 by ring; now rewrite Z.pow_add_r by lia).
+  rewrite nearest_plus_even. replace (ZnearestE (/ 2)) with 0%Z; [ring|]. symmetry.
+  unfold Znearest. rewrite (Zfloor_imp 0) by (simpl; lra). rewrite Rminus_0_r, Rcompare_Eq by reflexivity. reflexivity.
+- unfold one_above. cbn [sum fold_right]. fold (sum tied). rewrite S.
+  replace (bpow radix2 m + (bpow radix2 k + / 2) * bpow radix2 (m + j))
+    with ((bpow radix2 k + / 2 + bpow radix2 (- j)) * bpow radix2 (m + j)).
+  + rewrite rounds_to by (try lia; lra).
+    replace (ZnearestE (bpow radix2 k + / 2 + bpow radix2 (- j))) with (2 ^ k + 1)%Z.
+    * rewrite plus_IZR, P2, Rmult_plus_distr_r, <- bpow_plus, Rmult_1_l by lia. do 2 f_equal. ring.
+    * symmetry. apply Znearest_imp. rewrite plus_IZR, P2 by lia. apply Rabs_lt; lra.
+  + rewrite !Rmult_plus_distr_r, <- (bpow_plus radix2 (- j)). replace (- j + (m + j))%Z with m by ring. ring.
+Qed.
+
+Theorem result_rounding :
+  insert_delete tied one_above /\ fl (sum one_above) - fl (sum tied) = bpow radix2 j * bpow radix2 m.
+Proof.
+split; [apply (id_insert [] (bpow radix2 m) tied)|]. destruct result_sums as [-> ->].
+rewrite (Z.add_comm m j), (bpow_plus radix2 j m). ring.
+Qed.
+End Result.
 
 (** Rounding a tree: L has an odd last bit, U is the next float. In a balanced tree of 2^j records one U,
     wherever it is, lifts every sum above it. *)
@@ -376,37 +438,48 @@ intros q Hq. unfold f. replace (Z.of_nat (0 + j)) with (Z.of_nat j) by reflexivi
 - replace (Z.of_nat j + m)%Z with (m + 1 + Z.of_nat j - 1)%Z by ring. apply one_up; auto. lia.
 Qed.
 
+Lemma phases_are_floats j : Forall (fun x => format x) (top_record :: phases j).
+Proof.
+assert (FT : format top_record) by (apply generic_format_FLT_bpow; auto with typeclass_instances; lia).
+constructor; auto. apply Forall_forall. intros x Hx. unfold phases in Hx. apply in_flat_map in Hx as (i & _ & Hx).
+apply repeat_spec in Hx. subst x. unfold f.
+replace ((1 + bpow radix2 (- k)) * bpow radix2 (Z.of_nat i + m))
+  with (IZR (2 ^ k + 1) * bpow radix2 (Z.of_nat i + m - k)).
+- apply multiple_format; try lia. assert (0 < 2 ^ k)%Z by (apply Z.pow_pos_nonneg; lia). rewrite Z.pow_add_r by lia.
+  lia.
+- rewrite plus_IZR, pow_of by lia. unfold Zminus. rewrite (bpow_plus radix2 _ (- k)).
+  rewrite Rmult_plus_distr_r, Rmult_1_l, Rmult_plus_distr_r, Rmult_1_l.
+  rewrite <- (Rmult_assoc (bpow radix2 k)), (Rmult_comm (bpow radix2 k)), Rmult_assoc, <- bpow_plus, Z.add_opp_diag_r.
+  simpl (bpow _ 0). ring.
+Qed.
+
+Lemma phases_sums j :
+  sum_fl (top_record :: top_record :: phases j) = bpow radix2 (k + m + 1 + Z.of_nat j)
+  /\ sum_fl (top_record :: phases j) = bpow radix2 (k + m + Z.of_nat j).
+Proof.
+assert (FT : format top_record) by apply (Forall_inv (phases_are_floats 0)).
+unfold iterated. cbn [fold_left]. rewrite Rplus_0_l, (round_generic _ _ _ top_record) by auto with typeclass_instances.
+assert (T : fl (top_record + top_record) = bpow radix2 (k + m + 1)).
+{ unfold top_record.
+  replace (bpow radix2 (k + m) + bpow radix2 (k + m)) with (bpow radix2 (k + m + 1))
+    by (rewrite (bpow_plus radix2 _ 1); change (bpow radix2 1) with 2; ring).
+  apply round_generic; auto with typeclass_instances.
+  apply generic_format_FLT_bpow; auto with typeclass_instances; lia. }
+rewrite T, phases_from by auto. split; [reflexivity|]. unfold top_record.
+replace (k + m)%Z with (k + m + 0)%Z by ring. now apply phases_from; auto.
+Qed.
+
 Theorem repeated_rounding_1 j :
   insert_delete (top_record :: phases j) (top_record :: top_record :: phases j)
   /\ Forall (fun x => format x) (top_record :: phases j)
   /\ sum_fl (top_record :: top_record :: phases j) - sum_fl (top_record :: phases j)
       = bpow radix2 (Z.of_nat j) * top_record.
 Proof.
-assert (FT : format top_record) by (apply generic_format_FLT_bpow; auto with typeclass_instances; lia).
-split; [apply (id_insert [] top_record)|]. split.
-- constructor; auto. apply Forall_forall. intros x Hx. unfold phases in Hx. apply in_flat_map in Hx as (i & _ & Hx).
-  apply repeat_spec in Hx. subst x. unfold f.
-  replace ((1 + bpow radix2 (- k)) * bpow radix2 (Z.of_nat i + m))
-    with (IZR (2 ^ k + 1) * bpow radix2 (Z.of_nat i + m - k)).
-  + apply multiple_format; try lia. assert (0 < 2 ^ k)%Z by (apply Z.pow_pos_nonneg; lia). rewrite Z.pow_add_r by lia.
-    lia.
-  + rewrite plus_IZR, pow_of by lia. unfold Zminus. rewrite (bpow_plus radix2 _ (- k)).
-    rewrite Rmult_plus_distr_r, Rmult_1_l, Rmult_plus_distr_r, Rmult_1_l.
-    rewrite <- (Rmult_assoc (bpow radix2 k)), (Rmult_comm (bpow radix2 k)), Rmult_assoc, <- bpow_plus, Z.add_opp_diag_r.
-    simpl (bpow _ 0). ring.
-- unfold iterated. cbn [fold_left].
-  rewrite Rplus_0_l, (round_generic _ _ _ top_record) by auto with typeclass_instances.
-  assert (T : fl (top_record + top_record) = bpow radix2 (k + m + 1)).
-  { unfold top_record.
-    replace (bpow radix2 (k + m) + bpow radix2 (k + m)) with (bpow radix2 (k + m + 1))
-      by (rewrite (bpow_plus radix2 _ 1); change (bpow radix2 1) with 2; ring).
-    apply round_generic; auto with typeclass_instances.
-    apply generic_format_FLT_bpow; auto with typeclass_instances; lia. }
-  rewrite T, phases_from by auto. unfold top_record. replace (k + m)%Z with (k + m + 0)%Z at 2 by ring.
-  rewrite phases_from by auto.
-  rewrite <- bpow_plus. replace (k + m + 1 + Z.of_nat j)%Z with (Z.of_nat j + (k + m) + 1)%Z by ring.
-  rewrite (bpow_plus radix2 _ 1). change (bpow radix2 1) with 2.
-  replace (k + m + 0 + Z.of_nat j)%Z with (Z.of_nat j + (k + m))%Z by ring. ring.
+split; [apply (id_insert [] top_record)|]. split; [apply phases_are_floats|]. destruct (phases_sums j) as [-> ->].
+unfold top_record. rewrite <- bpow_plus.
+replace (k + m + 1 + Z.of_nat j)%Z with (Z.of_nat j + (k + m) + 1)%Z by ring.
+replace (k + m + Z.of_nat j)%Z with (Z.of_nat j + (k + m))%Z by ring.
+rewrite (bpow_plus radix2 _ 1). change (bpow radix2 1) with 2. ring.
 Qed.
 
 (** For j up to k all records are within 0 and U, so that 2^j is what the sensitivity is times the ideal, at least. *)
@@ -457,45 +530,55 @@ Proof. intros. change 2%Z with (radix_val radix2). now rewrite IZR_Zpower. Qed.
 Lemma twice_real : bpow radix2 (k + 1) = 2 * bpow radix2 k.
 Proof. rewrite bpow_plus. change (bpow radix2 1) with 2. ring. Qed.
 
-Lemma climbs n q :
-  (2 ^ k <= q)%Z -> (q + Z.of_nat n < 2 ^ (k + 1))%Z
-  -> fold_left add (in_turn n) (IZR q * bpow radix2 e) = IZR (q + Z.of_nat n) * bpow radix2 e.
+(** One record x and one L, from q steps on: in the upper binade and in the lower. *)
+Lemma pair_up q :
+  (2 ^ k <= q)%Z -> (q + 1 < 2 ^ (k + 1))%Z
+  -> fl (IZR q * bpow radix2 e + x2) = IZR (q + 1) * bpow radix2 e
+     /\ fl (IZR (q + 1) * bpow radix2 e + L2) = IZR (q + 1) * bpow radix2 e.
 Proof.
-destruct eighth as [t0 t1]. revert q; induction n as [|n IH]; intros q Hq Hn; [now rewrite Z.add_0_r|].
-cbn [in_turn fold_left].
-assert (A := Hq). apply IZR_le in A. rewrite power_real in A by lia. assert (B : (q + 1 + 1 <= 2 ^ (k + 1))%Z) by lia.
-apply IZR_le in B. rewrite !plus_IZR, power_real, twice_real in B by lia.
+destruct eighth as [t0 t1]. intros A B. apply IZR_le in A. rewrite power_real in A by lia.
+assert (B' : (q + 1 + 1 <= 2 ^ (k + 1))%Z) by lia. apply IZR_le in B'.
+rewrite !plus_IZR, power_real, twice_real in B' by lia.
 replace (IZR q * bpow radix2 e + x2) with ((IZR q + (/ 2 + bpow radix2 (- k))) * bpow radix2 e) by (unfold x2; ring).
-rewrite rounds_to by (try lia; rewrite twice_real; lra).
-replace (ZnearestE (IZR q + (/ 2 + bpow radix2 (- k)))) with (q + 1)%Z
-  by (symmetry; apply Znearest_imp; rewrite plus_IZR; apply Rabs_lt; lra).
 replace (IZR (q + 1) * bpow radix2 e + L2) with ((IZR q + (/ 2 + bpow radix2 (- k))) * bpow radix2 e)
   by (unfold L2; rewrite plus_IZR; field).
 rewrite rounds_to by (try lia; rewrite twice_real; lra).
 replace (ZnearestE (IZR q + (/ 2 + bpow radix2 (- k)))) with (q + 1)%Z
   by (symmetry; apply Znearest_imp; rewrite plus_IZR; apply Rabs_lt; lra).
-rewrite IH by lia. do 2 f_equal. lia.
+split; reflexivity.
+Qed.
+
+Lemma pair_back q :
+  (2 ^ k <= q)%Z -> (q + 2 <= 2 ^ (k + 1))%Z
+  -> fl (IZR q * bpow radix2 (e - 1) + x2) = IZR (q + 1) * bpow radix2 (e - 1)
+     /\ fl (IZR (q + 1) * bpow radix2 (e - 1) + L2) = IZR q * bpow radix2 (e - 1).
+Proof.
+destruct eighth as [t0 t1]. intros A Hn. apply IZR_le in A. rewrite power_real in A by lia.
+apply IZR_le in Hn. rewrite plus_IZR, power_real, twice_real in Hn by lia.
+assert (E : bpow radix2 e = 2 * bpow radix2 (e - 1))
+  by (replace e with (1 + (e - 1))%Z at 1 by ring; rewrite bpow_plus; reflexivity).
+replace (IZR q * bpow radix2 (e - 1) + x2) with ((IZR q + (1 + 2 * bpow radix2 (- k))) * bpow radix2 (e - 1))
+  by (unfold x2; rewrite E; field).
+replace (IZR (q + 1) * bpow radix2 (e - 1) + L2) with ((IZR q + 2 * bpow radix2 (- k)) * bpow radix2 (e - 1))
+  by (unfold L2; rewrite plus_IZR, E; field).
+split; rewrite rounds_to by (try lia; rewrite twice_real; lra); do 2 f_equal; apply Znearest_imp;
+  rewrite ?plus_IZR; apply Rabs_lt; lra.
+Qed.
+
+Lemma climbs n q :
+  (2 ^ k <= q)%Z -> (q + Z.of_nat n < 2 ^ (k + 1))%Z
+  -> fold_left add (in_turn n) (IZR q * bpow radix2 e) = IZR (q + Z.of_nat n) * bpow radix2 e.
+Proof.
+revert q; induction n as [|n IH]; intros q Hq Hn; [now rewrite Z.add_0_r|]. cbn [in_turn fold_left].
+destruct (pair_up q) as [E1 E2]; try lia. rewrite E1, E2, IH by lia. do 2 f_equal. lia.
 Qed.
 
 Lemma returns n q :
   (2 ^ k <= q)%Z -> (q + 2 <= 2 ^ (k + 1))%Z
   -> fold_left add (in_turn n) (IZR q * bpow radix2 (e - 1)) = IZR q * bpow radix2 (e - 1).
 Proof.
-destruct eighth as [t0 t1]. intros Hq Hn. assert (A := Hq). apply IZR_le in A. rewrite power_real in A by lia.
-apply IZR_le in Hn. rewrite plus_IZR, power_real, twice_real in Hn by lia.
-assert (E : bpow radix2 e = 2 * bpow radix2 (e - 1))
-  by (replace e with (1 + (e - 1))%Z at 1 by ring; rewrite bpow_plus; reflexivity).
-induction n as [|n IH]; [reflexivity|]. cbn [in_turn fold_left].
-replace (IZR q * bpow radix2 (e - 1) + x2) with ((IZR q + (1 + 2 * bpow radix2 (- k))) * bpow radix2 (e - 1))
-  by (unfold x2; rewrite E; field).
-rewrite rounds_to by (try lia; rewrite twice_real; lra).
-replace (ZnearestE (IZR q + (1 + 2 * bpow radix2 (- k)))) with (q + 1)%Z
-  by (symmetry; apply Znearest_imp; rewrite plus_IZR; apply Rabs_lt; lra).
-replace (IZR (q + 1) * bpow radix2 (e - 1) + L2) with ((IZR q + 2 * bpow radix2 (- k)) * bpow radix2 (e - 1))
-  by (unfold L2; rewrite plus_IZR, E; field).
-rewrite rounds_to by (try lia; rewrite twice_real; lra).
-replace (ZnearestE (IZR q + 2 * bpow radix2 (- k))) with q by (symmetry; apply Znearest_imp; apply Rabs_lt; lra).
-exact IH.
+intros Hq Hn. induction n as [|n IH]; [reflexivity|]. cbn [in_turn fold_left].
+destruct (pair_back q Hq Hn) as [E1 E2]. rewrite E1, E2. exact IH.
 Qed.
 
 Lemma tops i : (Z.of_nat i <= 2 ^ (k + 1))%Z -> fold_left add (repeat U2 i) 0 = IZR (Z.of_nat i) * U2.
@@ -512,6 +595,14 @@ repeat split.
 - apply (Z.pow_le_mono_r 2 0); lia.
 - rewrite <- Z.pow_add_r by lia. f_equal. ring.
 - apply Z.pow_lt_mono_r; lia.
+Qed.
+
+Lemma halves_in_steps :
+  IZR half * U2 = IZR (2 ^ k) * bpow radix2 e
+  /\ IZR (half - 1) * U2 = IZR ((half - 1) * 2 ^ (k - j + 2)) * bpow radix2 (e - 1).
+Proof.
+split; [unfold U2; rewrite !power_real, <- !bpow_plus by lia; f_equal; ring|].
+unfold U2. rewrite mult_IZR, Rmult_assoc, (power_real (k - j + 2)), <- bpow_plus by lia. do 2 f_equal. ring.
 Qed.
 
 Theorem repeated_rounding_2 :
@@ -549,12 +640,8 @@ split; [|split; [|split]].
   rewrite P2, P3. field.
 - apply generic_format_FLT_bpow; auto with typeclass_instances. lia.
 - unfold iterated. rewrite !fold_left_app, !tops by (rewrite Z2Nat.id; lia). rewrite !Z2Nat.id by lia. unfold pairs.
-  assert (S1 : IZR half * U2 = IZR (2 ^ k) * bpow radix2 e)
-    by (unfold U2; rewrite !power_real, <- !bpow_plus by lia; f_equal; ring).
-  assert (S2 : IZR (half - 1) * U2 = IZR ((half - 1) * 2 ^ (k - j + 2)) * bpow radix2 (e - 1)).
-  { unfold U2. rewrite mult_IZR, Rmult_assoc, (power_real (k - j + 2)), <- bpow_plus by lia. do 2 f_equal. ring. }
-  rewrite S1, climbs; rewrite ?Z2Nat.id by lia; try lia. rewrite S2, returns by nia. rewrite <- S2.
-  rewrite plus_IZR, Rmult_plus_distr_r, <- S1, minus_IZR.
+  destruct halves_in_steps as [S1 S2]. rewrite S1, climbs; rewrite ?Z2Nat.id by lia; try lia.
+  rewrite S2, returns by nia. rewrite <- S2. rewrite plus_IZR, Rmult_plus_distr_r, <- S1, minus_IZR.
   replace (IZR (2 ^ (j - 2)) * bpow radix2 e) with (bpow radix2 (2 * j - (k + 3)) * U2); [ring|].
   unfold U2. rewrite power_real, <- !bpow_plus by lia. f_equal. ring.
 Qed.
@@ -763,6 +850,172 @@ destruct M as [M B]. exists (z / 4)%Z. assert (E := Z.div_mod z 4 ltac:(lia)). r
 rewrite <- E. auto.
 Qed.
 
+Lemma bounds_are_floats : format L /\ format U.
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
+split; [unfold L; fold odd_part; apply multiple_format; lia|].
+unfold U, L. replace (m + j - k - 1)%Z with (j - 1 + (m - k))%Z by ring.
+rewrite bpow_plus, <- pow_IZR by lia.
+rewrite <- Rmult_assoc, <- mult_IZR.
+replace (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1)) * bpow radix2 (m - k) + bpow radix2 (m - k)) with
+  (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1) + 1) * bpow radix2 (m - k)) by (rewrite plus_IZR; ring).
+apply multiple_format; try lia. rewrite Z.mul_add_distr_r, <- Z.pow_add_r by lia.
+replace (k + 1 - j + (j - 1))%Z with k by ring. rewrite (Z.pow_add_r 2 k 1) by lia.
+assert (2 ^ (j - 1) < 2 ^ k)%Z by (apply Z.pow_lt_mono_r; lia). generalize (Z.pow_nonneg 2 (j - 1)); lia.
+Qed.
+
+(** The last record decides whether an even number of ulps gets one more. *)
+Lemma last_record z :
+  (2 ^ (k + 1) <= 4 * z <= 2 ^ (k + 1) + 2 * 2 ^ j)%Z
+  -> fl (IZR (4 * z) * h + L) = IZR (2 * (2 * z + 2 * 2 ^ (k - 1 - j))) * h
+     /\ fl (IZR (4 * z) * h + U) = IZR (2 * (2 * z + 2 * 2 ^ (k - 1 - j) + 1)) * h.
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3). intros B. set (c := (2 ^ (k - 1 - j))%Z) in *. split.
+- replace (IZR (4 * z) * h + L) with (IZR (4 * (z + c) + 1) * h).
+  + rewrite rounded_to_ulps by lia. rewrite tie_1. f_equal. f_equal. ring.
+  + unfold L. fold odd_part. rewrite Ea, !plus_IZR, !mult_IZR, !plus_IZR. ring.
+- assert (Bj : bpow radix2 (1 - j) <= / 2) by (change (/ 2) with (bpow radix2 (-1)); apply bpow_le; lia).
+  assert (B0 : 0 < bpow radix2 (1 - j)) by apply bpow_gt_0.
+  assert (Eh : bpow radix2 (m - k) = bpow radix2 (1 - j) * h) by (rewrite <- bpow_plus; f_equal; ring).
+  replace (IZR (4 * z) * h + U) with (2 * (IZR (2 * z + 2 * c) + (/ 2 + bpow radix2 (1 - j) / 2)) * h).
+  + rewrite two_halves, whole.
+    * replace (IZR (2 * z + 2 * c)) with (IZR (2 * (z + c))) by (f_equal; ring). rewrite nearest_plus_even.
+      replace (ZnearestE (/ 2 + bpow radix2 (1 - j) / 2)) with 1%Z.
+      -- rewrite <- two_halves, <- mult_IZR. f_equal. f_equal. ring.
+      -- symmetry. apply Znearest_imp. apply Rabs_lt; lra.
+    * assert (T1 : (2 ^ k <= 2 * z + 2 * c)%Z).
+      { replace (2 ^ (k + 1))%Z with (2 * 2 ^ k)%Z in B by (rewrite Z.pow_add_r by lia; ring). lia. }
+      assert (T2 : (2 * z + 2 * c + 1 <= 2 ^ (k + 1))%Z) by lia.
+      apply IZR_le in T1, T2. rewrite (plus_IZR _ 1) in T2. lra.
+  + unfold U, L. fold odd_part. rewrite Eh, Ea, !plus_IZR, !mult_IZR. field.
+Qed.
+
+Lemma one_ulp_apart z : IZR (2 * (z + 1)) * h - IZR (2 * z) * h = bpow radix2 j * (U - L).
+Proof.
+rewrite !(mult_IZR 2), (plus_IZR z 1). replace (2 * (IZR z + 1) * h - 2 * IZR z * h) with (2 * 1 * h) by ring.
+rewrite two_halves, Rmult_1_l. unfold U. replace (L + bpow radix2 (m - k) - L) with (bpow radix2 (m - k)) by ring.
+rewrite <- bpow_plus. f_equal. ring.
+Qed.
+
+Lemma iterated_sums : sum_fl (repeat L n ++ [U]) - sum_fl (repeat L n ++ [L]) = bpow radix2 j * (U - L).
+Proof.
+destruct all_copies as (z & Ez & B). unfold iterated. rewrite !fold_left_app, Ez. cbn [fold_left].
+destruct (last_record z B) as [-> ->]. apply one_ulp_apart.
+Qed.
+
+Lemma total_below : sum_fl (repeat L n ++ [U]) < bpow radix2 (m + j + 1).
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
+destruct all_copies as (z & Ez & B). unfold iterated. rewrite fold_left_app, Ez. cbn [fold_left].
+destruct (last_record z B) as [_ ->].
+replace (bpow radix2 (m + j + 1)) with (IZR (2 ^ (k + 2)) * h) by (rewrite pow_IZR, <- bpow_plus by lia; f_equal; ring).
+apply Rmult_lt_compat_r; [apply bpow_gt_0|]. apply IZR_lt. lia.
+Qed.
+
+(** Kahan's sum of copies of L is their exact sum, rounded once; the compensation is what was rounded off. *)
+Notation kahan_fl := (kahan (k + 1) emin).
+
+Definition rounded_once (z : Z) := if (z <? 2 ^ (k + 1))%Z then z else (2 * ZnearestE (IZR z / 2))%Z.
+
+Lemma rounds_once z : (0 <= z < 2 ^ (k + 2))%Z -> fl (IZR z * h) = IZR (rounded_once z) * h.
+Proof.
+intros H. unfold rounded_once. case Z.ltb_spec; intros; [apply added_exactly|apply rounded_to_ulps]; lia.
+Qed.
+
+Lemma off_by_one z : (z - 1 <= rounded_once z <= z + 1)%Z.
+Proof. unfold rounded_once. case Z.ltb_spec; intros; [lia|]. apply nearest_halves. Qed.
+
+Lemma few_halves z : (Z.abs z <= 2 ^ (k + 1))%Z -> fl (IZR z * h) = IZR z * h.
+Proof. intros H. apply round_generic; auto with typeclass_instances. apply multiple_format; lia. Qed.
+
+Definition state (i : nat) :=
+  (IZR (rounded_once (Z.of_nat i * a)) * h, IZR (rounded_once (Z.of_nat i * a) - Z.of_nat i * a) * h).
+
+Lemma one_copy i :
+  (S i <= n)%nat
+  -> step (k + 1) emin (state i) L = state (S i)
+     /\ fst (state (S i)) < bpow radix2 (m + j + 1)
+     /\ 0 <= fl (L - snd (state i)).
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3). intros H. unfold state. cbn [fst snd].
+assert (Hi : (Z.of_nat (S i) <= 2 ^ j)%Z) by (unfold n in H; lia).
+replace (Z.of_nat (S i) * a)%Z with (Z.of_nat i * a + a)%Z by lia.
+assert (T0 : (0 <= Z.of_nat i * a)%Z) by (apply Z.mul_nonneg_nonneg; lia).
+assert (T : (Z.of_nat (S i) * a <= 2 ^ j * a)%Z) by (apply Z.mul_le_mono_nonneg_r; lia).
+replace (Z.of_nat (S i) * a)%Z with (Z.of_nat i * a + a)%Z in T by lia. set (z := (Z.of_nat i * a)%Z) in *.
+assert (N := off_by_one z). assert (N' := off_by_one (z + a)). set (s := rounded_once z) in *.
+unfold step.
+replace (L - IZR (s - z) * h) with (IZR (a - (s - z)) * h) by (unfold L; fold odd_part; rewrite (minus_IZR a); ring).
+rewrite few_halves by lia. repeat split.
+- replace (IZR s * h + IZR (a - (s - z)) * h) with (IZR (z + a) * h)
+    by (rewrite <- Rmult_plus_distr_r, <- plus_IZR; f_equal; f_equal; ring).
+  rewrite rounds_once by lia. set (s' := rounded_once (z + a)) in *. f_equal.
+  rewrite <- Rmult_minus_distr_r, <- minus_IZR, few_halves by lia.
+  rewrite <- Rmult_minus_distr_r, <- minus_IZR, few_halves by lia. f_equal. f_equal. ring.
+- replace (bpow radix2 (m + j + 1)) with (IZR (2 ^ (k + 2)) * h)
+    by (rewrite pow_IZR, <- bpow_plus by lia; f_equal; ring).
+  apply Rmult_lt_compat_r; [apply bpow_gt_0|]. apply IZR_lt. lia.
+- apply Rmult_le_pos; [apply IZR_le; lia|apply bpow_ge_0].
+Qed.
+
+Lemma no_copies : state 0 = (0, 0).
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
+unfold state, rounded_once. rewrite (proj2 (Z.ltb_lt _ _)) by lia. rewrite Z.sub_diag. f_equal; simpl; ring.
+Qed.
+
+Lemma compensated i : (i <= n)%nat -> fold_left (step (k + 1) emin) (repeat L i) (0, 0) = state i.
+Proof.
+induction i as [|i IH]; intros H; [now rewrite no_copies|].
+change (repeat L (S i)) with (repeat L (1 + i)). rewrite Nat.add_comm, repeat_app, fold_left_app, IH by lia.
+cbn [repeat fold_left]. now apply one_copy.
+Qed.
+
+Lemma all_compensated :
+  state n = (IZR (4 * (2 ^ (k - 1) + 2 ^ (j - 2))) * h, 0)
+  /\ IZR (4 * (2 ^ (k - 1) + 2 ^ (j - 2))) * h < bpow radix2 (m + j + 1).
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3). split.
+- unfold state. replace (Z.of_nat n * a)%Z with (4 * (2 ^ (k - 1) + 2 ^ (j - 2)))%Z
+    by (unfold n; rewrite Z2Nat.id by lia; lia).
+  assert (E : rounded_once (4 * (2 ^ (k - 1) + 2 ^ (j - 2))) = (4 * (2 ^ (k - 1) + 2 ^ (j - 2)))%Z).
+  { unfold rounded_once. case Z.ltb_spec; intros; [reflexivity|].
+    replace (4 * (2 ^ (k - 1) + 2 ^ (j - 2)))%Z with (2 * (2 * (2 ^ (k - 1) + 2 ^ (j - 2))))%Z by ring. apply no_tie. }
+  rewrite E, Z.sub_diag, Rmult_0_l. reflexivity.
+- replace (bpow radix2 (m + j + 1)) with (IZR (2 ^ (k + 2)) * h)
+    by (rewrite pow_IZR, <- bpow_plus by lia; f_equal; ring).
+  apply Rmult_lt_compat_r; [apply bpow_gt_0|]. apply IZR_lt. lia.
+Qed.
+
+Lemma kahan_sums :
+  kahan_fl (repeat L n ++ [U]) - kahan_fl (repeat L n ++ [L]) = bpow radix2 j * (U - L)
+  /\ kahan_fl (repeat L n ++ [U]) < bpow radix2 (m + j + 1).
+Proof.
+destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3). destruct bounds_are_floats as [FL FU].
+destruct all_compensated as [C _].
+assert (S : forall x, format x -> kahan_fl (repeat L n ++ [x]) = fl (IZR (4 * (2 ^ (k - 1) + 2 ^ (j - 2))) * h + x)).
+{ intros x Fx. unfold kahan. rewrite fold_left_app, compensated, C by lia. cbn [fold_left step fst].
+  rewrite Rminus_0_r, (round_generic _ _ _ x) by auto with typeclass_instances. reflexivity. }
+rewrite !S by auto. destruct (last_record (2 ^ (k - 1) + 2 ^ (j - 2))) as [-> ->]; [lia|].
+split; [apply one_ulp_apart|].
+replace (bpow radix2 (m + j + 1)) with (IZR (2 ^ (k + 2)) * h) by (rewrite pow_IZR, <- bpow_plus by lia; f_equal; ring).
+apply Rmult_lt_compat_r; [apply bpow_gt_0|]. apply IZR_lt. lia.
+Qed.
+
+Lemma pair_within (Q : R -> Prop) x : Q L -> Q x -> Forall Q (repeat L n ++ [x]).
+Proof.
+intros QL Qx. apply Forall_app; split; [|now constructor]. apply Forall_forall. intros y Hy.
+apply repeat_spec in Hy. now subst.
+Qed.
+
+Lemma bounds_in_order : L < U.
+Proof. unfold U. generalize (bpow_gt_0 radix2 (m - k)). lra. Qed.
+
+Lemma bound_positive : 0 <= L.
+Proof.
+apply Rmult_le_pos; [|apply bpow_ge_0]. apply IZR_le. generalize (Z.pow_nonneg 2 (k + 1 - j)). lia.
+Qed.
+
 Theorem rounding_attack :
   exists d d',
     hamming d d'
@@ -772,48 +1025,25 @@ Theorem rounding_attack :
     /\ Forall (within L U) d'
     /\ Rabs (sum_fl d - sum_fl d') = bpow radix2 j * (U - L).
 Proof.
-destruct sizes as (Ea & A & En & Ej & J & K1 & K2 & H1 & H2 & H3).
-assert (P : 0 < bpow radix2 (m - k)) by apply bpow_gt_0.
-assert (FL : format L) by (unfold L; fold odd_part; apply multiple_format; lia).
-assert (FU : format U).
-{ unfold U, L. replace (m + j - k - 1)%Z with (j - 1 + (m - k))%Z by ring. rewrite bpow_plus, <- pow_IZR by lia.
-  rewrite <- Rmult_assoc, <- mult_IZR.
-  replace (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1)) * bpow radix2 (m - k) + bpow radix2 (m - k)) with
-    (IZR ((2 ^ (k + 1 - j) + 1) * 2 ^ (j - 1) + 1) * bpow radix2 (m - k)) by (rewrite plus_IZR; ring).
-  apply multiple_format; try lia. rewrite Z.mul_add_distr_r, <- Z.pow_add_r by lia.
-  replace (k + 1 - j + (j - 1))%Z with k by ring. rewrite (Z.pow_add_r 2 k 1) by lia.
-  assert (2 ^ (j - 1) < 2 ^ k)%Z by (apply Z.pow_lt_mono_r; lia). generalize (Z.pow_nonneg 2 (j - 1)); lia. }
-exists (repeat L n ++ [U]), (repeat L n ++ [L]).
-assert (R : forall (Q : R -> Prop) x, Q L -> Q x -> Forall Q (repeat L n ++ [x])).
-{ intros Q x QL Qx. apply Forall_app; split; [|now constructor]. apply Forall_forall. intros y Hy.
-  apply repeat_spec in Hy. now subst. }
-split; [constructor|].
-repeat split; try (apply R; auto; unfold within, U; lra).
-destruct all_copies as (z & Ez & B). unfold iterated. rewrite !fold_left_app, Ez. cbn [fold_left].
-set (c := (2 ^ (k - 1 - j))%Z) in *.
-assert (SL : fl (IZR (4 * z) * h + L) = IZR (2 * (2 * z + 2 * c)) * h).
-{ replace (IZR (4 * z) * h + L) with (IZR (4 * (z + c) + 1) * h).
-  - rewrite rounded_to_ulps by lia. rewrite tie_1. f_equal. f_equal. ring.
-  - unfold L. fold odd_part. rewrite Ea, !plus_IZR, !mult_IZR, !plus_IZR. ring. }
-assert (Bj : bpow radix2 (1 - j) <= / 2) by (change (/ 2) with (bpow radix2 (-1)); apply bpow_le; lia).
-assert (B0 : 0 < bpow radix2 (1 - j)) by apply bpow_gt_0.
-assert (Eh : bpow radix2 (m - k) = bpow radix2 (1 - j) * h) by (rewrite <- bpow_plus; f_equal; ring).
-assert (SU : fl (IZR (4 * z) * h + U) = IZR (2 * (2 * z + 2 * c + 1)) * h).
-{ replace (IZR (4 * z) * h + U) with (2 * (IZR (2 * z + 2 * c) + (/ 2 + bpow radix2 (1 - j) / 2)) * h).
-  - rewrite two_halves, whole.
-    + replace (IZR (2 * z + 2 * c)) with (IZR (2 * (z + c))) by (f_equal; ring). rewrite nearest_plus_even.
-      replace (ZnearestE (/ 2 + bpow radix2 (1 - j) / 2)) with 1%Z.
-      * rewrite <- two_halves, <- mult_IZR. f_equal. f_equal. ring.
-      * symmetry. apply Znearest_imp. apply Rabs_lt; lra.
-    + assert (T1 : (2 ^ k <= 2 * z + 2 * c)%Z).
-      { replace (2 ^ (k + 1))%Z with (2 * 2 ^ k)%Z in B by (rewrite Z.pow_add_r by lia; ring). lia. }
-      assert (T2 : (2 * z + 2 * c + 1 <= 2 ^ (k + 1))%Z) by lia.
-      apply IZR_le in T1, T2. rewrite (plus_IZR _ 1) in T2. lra.
-  - unfold U, L. fold odd_part. rewrite Eh, Ea, !plus_IZR, !mult_IZR. field. }
-rewrite SL, SU. rewrite !(mult_IZR 2), (plus_IZR (2 * z + 2 * c) 1).
-replace (2 * (IZR (2 * z + 2 * c) + 1) * h - 2 * IZR (2 * z + 2 * c) * h) with (2 * 1 * h) by ring.
-rewrite two_halves, Rmult_1_l. rewrite Rabs_pos_eq by apply bpow_ge_0. unfold U.
-replace (L + bpow radix2 (m - k) - L) with (bpow radix2 (m - k)) by ring. rewrite <- bpow_plus. f_equal. ring.
+destruct bounds_are_floats as [FL FU]. assert (LU := bounds_in_order). assert (P := bpow_gt_0 radix2 j).
+exists (repeat L n ++ [U]), (repeat L n ++ [L]). split; [constructor|].
+repeat split; try (apply pair_within; auto; unfold within; lra).
+rewrite iterated_sums, Rabs_pos_eq; nra.
+Qed.
+
+Theorem rounding_attack_on_kahan :
+  exists d d',
+    hamming d d'
+    /\ Forall (fun x => format x) d
+    /\ Forall (fun x => format x) d'
+    /\ Forall (within L U) d
+    /\ Forall (within L U) d'
+    /\ Rabs (kahan_fl d - kahan_fl d') = bpow radix2 j * (U - L).
+Proof.
+destruct bounds_are_floats as [FL FU]. assert (LU := bounds_in_order). assert (P := bpow_gt_0 radix2 j).
+exists (repeat L n ++ [U]), (repeat L n ++ [L]). split; [constructor|].
+repeat split; try (apply pair_within; auto; unfold within; lra).
+destruct kahan_sums as [-> _]. rewrite Rabs_pos_eq; nra.
 Qed.
 
 (** So no bound below 2^j (U - L) holds: in particular not the ideal one. *)

@@ -12,6 +12,12 @@ let rational s =
 
 let show_rational q = let q = qred q in show q.qnum ^ "/" ^ show q.qden
 
+(* A record with the random bits it is rounded by: word:byte.byte...:bits. *)
+let record s =
+  match String.split_on_char ':' s with
+  | [word; bytes; x] -> ((z word, List.map z (String.split_on_char '.' bytes)), b64_of_bits (z x))
+  | _ -> failwith s
+
 (* The error of n records of a given magnitude, by the name of the sum. *)
 let error sum sized k n =
   match sum with
@@ -141,6 +147,34 @@ let answer = function
       let x = f x in
       show (anchored64 Zero false b s m l h x) ^ " " ^ show (block64 b s m l h (z low_integer) (z high_integer) x) in
     String.concat " " (List.map each records)
+  | ["fits"; name; k; emax; a; b; c] ->
+    let k = z k and emax = z emax and a = z a and b = z b and c = z c in
+    let fits = match name with
+      | "reordering" -> reordering_fits k emax a b c
+      | "rounding" -> rounding_fits k emax a b
+      | "result_rounding" -> result_rounding_fits k emax a b
+      | "tree_rounding" -> tree_rounding_fits k emax a b c
+      | "repeated_rounding_1" -> repeated_rounding_1_fits k emax a b
+      | "repeated_rounding_2" -> repeated_rounding_2_fits k emax a b
+      | _ -> failwith name in
+    if fits then "1" else "0"
+  | "randomised" :: lower :: upper :: step :: base :: shift :: low :: high :: records ->
+    let each r =
+      randomised64 (rational lower) (rational upper) (rational step) (rational base) (z shift) (z low) (z high) r in
+    String.concat " " (List.map (fun s -> show (each (record s))) records)
+  | "randomised_up" :: lower :: upper :: step :: offset :: low :: high :: records ->
+    let each ((_, bytes), x) =
+      randomised_up64 (rational lower) (rational upper) (rational step) (rational offset) (z low) (z high) (bytes, x) in
+    String.concat " " (List.map (fun s -> show (each (record s))) records)
+  | "clip_row" :: exponent :: room :: precision :: limit :: row ->
+    let row = List.map (fun s -> b64_of_bits (z s)) row in
+    String.concat " " (List.map show (clip_row (z exponent) (z room) (z precision) (z limit) row))
+  | "clip_blocks" :: exponent :: room :: precision :: limit :: blocks ->
+    let block s = match List.map z (String.split_on_char ':' s) with
+      | limit :: row -> (limit, List.map b64_of_bits row)
+      | [] -> failwith s in
+    let clipped = clip_blocks (z exponent) (z room) (z precision) (z limit) (List.map block blocks) in
+    String.concat " " (List.map show (List.concat clipped))
   | "lane" :: anchors :: patterns -> show (lane64 (List.map z patterns) (z anchors))
   | "sums64" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (sums64 (List.map (fun s -> b64_of_bits (z s)) records)))
   | "sums32" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (sums32 (List.map (fun s -> b32_of_bits (z s)) records)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soundsum.arithmetic.models import iterated
+from soundsum.arithmetic.models import iterated, kahan
 from soundsum.arithmetic.numbers import FloatType
 from soundsum.attacks import FAMILIES, attack
 
@@ -23,7 +23,8 @@ def test_every_theorem_has_its_proof():
         "special_values",
         "path",
     }  # not the paper's
-    assert PAGE.count("*Proof.*") == PAGE.count("∎") == len(PROVED) == 6
+    assert len(PROVED) == 6
+    assert PAGE.count("*Proof.*") == PAGE.count("∎") == len(PROVED) + 1  # of rounding there are two: Kahan's sum too
 
 
 @pytest.mark.parametrize("k", range(3, 12))
@@ -38,3 +39,16 @@ def test_copies_of_l_sum_to_an_even_number_of_ulps(k):
         exact = 2**j + Fraction(2) ** (2 * j - k - 1)
         assert total == exact or 2 * j > k + 1
         assert abs(total - exact) < 2 ** (j - 2)
+
+
+@pytest.mark.parametrize("k", range(3, 9))
+def test_kahans_sum_of_copies_of_l_is_rounded_once(k):
+    kind = FloatType(k, 9)
+    add = kahan(kind)
+    for j in range(2, k):
+        L, state = 1 + Fraction(2) ** (j - k - 1), add.start
+        for i in range(1, 2**j + 1):
+            state = add.step(state, L)
+            total = kind.round(i * L)
+            assert state == (total, total - i * L)
+        assert state == (2**j * L, 0)

@@ -40,11 +40,19 @@ DEFINITIONS = [
         "OurGrid": "ideal g m grid_sensitivity e1 e2 q64",
         "Binary64": "add sub mul less same zero one anchor64 missing clamp64 clamp64_from_above not_nan anchored64 "
         "block64 lane64 iterated_sum kahan_step kahan_sum toward_zero_sum pairwise_sum numpy_sum iterated64 kahan64",
-        "Overflow": "plus minus plus_down Omega zero record",
+        "Overflow": "plus minus plus_down Omega zero record both_finite",
         "Statistics": "centred square count person l1 l2 share entry apart histogram_apart part part_sum average",
         "Gradients": "squares shorten clip factor length2 clipped_sum difference",
+        "GradientRows": "parts all_parts coarsening half_even in_steps shift_for clip_integers zeros clip_row "
+        "is_finite_row clip_blocks",
         "Distances": "places counted d_Sym subsequence",
-        "Attacks": "filled lower upper all_lower one_upper top_record f phases U2 x2 L2 in_turn pairs L U n",
+        "Attacks": "filled tied_copies tied one_above lower upper all_lower one_upper top_record f phases U2 x2 L2 "
+        "in_turn pairs L U n",
+        "FiniteAttacks": "smallest reordering_fits rounding_fits result_rounding_fits tree_rounding_fits "
+        "repeated_rounding_1_fits repeated_rounding_2_fits all_finite moved kahan_all_finite tree_all_finite types "
+        "every_attack_fits",
+        "Randomised": "bernoulli is_byte number size goes_on up_to strings draws around upward clampQ clean64 "
+        "randomised64 randomised_up64 real_of",
         "Examples": "L17 U17",
         "Bounds": "nat_Q pow2 is_zero below floor_log2 power_below nearest nearest_float magnitude ideal "
         "wide_sensitivity checked_sensitivity modular_sensitivity u iterated_error tree_error "
