@@ -97,7 +97,7 @@ def refuse_parameters(module: Any, optimizer: Any) -> None:
 
 
 def refuse_module(module: Any) -> None:
-    """Layers that mix examples or keep something of them, and sharding that splits one example's gradient."""
+    """Layers that mix examples or keep something of them, and sharding that splits one; also at every step."""
     batch_norm = need("torch.nn.modules.batchnorm")._BatchNorm
     nn = need("torch.nn")
     embeddings = (nn.Embedding, nn.EmbeddingBag)
@@ -135,6 +135,7 @@ def is_fixed(layer: Any) -> bool:
         isinstance(layer, need("torch.nn.modules.batchnorm")._NormBase)
         and type(layer).__module__.startswith("torch.nn.modules.")
         and not layer.training
+        and layer.track_running_stats  # set to False later, an InstanceNorm writes to them in eval mode
         and layer.running_mean is not None
         and layer.running_var is not None
         and not any(p.requires_grad for p in layer.parameters())
