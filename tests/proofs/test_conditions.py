@@ -28,7 +28,7 @@ from .oracle import ask, words
 from .test_bounds import FLOAT_TYPES, INTEGER_TYPES, bound_of
 
 PLACES = 50
-"""Problems whose limits are looked for, for each method; each gives a dozen to compare."""
+"""Problems whose limits are looked for, for each method; each gives about twenty to compare."""
 
 SMALL = [FloatType(*widths) for widths in itertools.product((1, 2, 3, 4), (2, 3, 4, 7))]
 FLOATS = [*FLOAT_TYPES, float32, float64, *SMALL]
