@@ -138,7 +138,7 @@ portable: build
 	@$(BIN)/python -m tests.with_kernels $(PORT) --quiet --numprocesses 2 tests/kernels tests/data/test_cells.py \
 	  --ignore tests/kernels/test_interrupts.py $(ARGS)
 
-# The same on arm64, which QEMU emulates: for root on Debian or Ubuntu, about 20 minutes.
+# The same on arm64, which QEMU emulates: for root on Debian 12, about 20 minutes.
 arm64: build
 	@tests/arm64.sh $(ARGS)
 

@@ -2,7 +2,9 @@
     Overflow.v.
 
     One theorem for each method, from the boolean that the code's `unmet` is compared with to what is proved of its sum.
-    No hypothesis is left but that the records are records: integers or floats of the type, clamped to the bounds. *)
+    No hypothesis is left but that the records are records: integers or floats of the type, clamped to the bounds; and
+    where no limit is known, that they are fewer than 2^64. Two things are proved of some types only: that 128 bits hold
+    a sum, of integers of at most 64 bits; that IEEE additions give the float sums, of types with k + 1 < 2^(l - 1). *)
 
 From Coq Require Import List Permutation ZArith QArith Qabs Qround Qreals Reals Lra Lia Psatz FunctionalExtensionality.
 From Flocq Require Import Core.
@@ -407,18 +409,19 @@ destruct (grid_sums_are_close (Q2R D) offset _ _ q (Rlt_le _ _ D0) (low_high _ _
 rewrite Q2R_mult, Q2R_Z. split; intros S; rewrite S; [exact S1|]. apply S2. unfold offset. rewrite S. apply Q2R_0.
 Qed.
 
-(** The paper's step is one, and n integers and fewer leave room in w bits for noise. *)
+(** The paper's step is one, and n integers and fewer leave room in w bits for noise, where any is needed. *)
 Theorem paper_step_keeps_its_promise sized w n L U :
-  paper_allowed w (Some n) = true -> Q2R L <= Q2R U
+  paper_allowed w (Some n) L U = true
   -> let D := Bounds.paper_step sized w (N.to_nat n) L U in
-     Bounds.below 0 D = true
+     stepped_allowed (Some n) D L U = true
      /\ (0 < Q2R (Bounds.ideal sized L U)
          -> forall d,
               (length d <= N.to_nat n)%nat
               -> (Z.abs (wide (q (Q2R L) (Q2R U) (Q2R D) (Q2R (Bounds.stepped_offset sized L U))) d)
                     <= 2 ^ (w - 2) - Z.of_N n)%Z).
 Proof.
-intros H LU D. unfold paper_allowed in H. apply Z.ltb_lt in H.
+intros H D. unfold paper_allowed in H. apply andb_prop in H as [H few]. apply andb_prop in H as [le H].
+apply Z.ltb_lt in H. assert (LU : Q2R L <= Q2R U) by now apply Q2R_le.
 assert (w2 : (0 <= w - 2)%Z).
 { destruct (Z_le_gt_dec 0 (w - 2)) as [h|h]; auto. exfalso. rewrite Z.pow_neg_r in H; lia. }
 assert (P : bpow radix2 (w - 2) = IZR (2 ^ (w - 2))) by (symmetry; now apply (IZR_Zpower radix2)).
@@ -434,7 +437,9 @@ assert (D0 : 0 < Q2R D).
     apply Rle_trans with (2 := Rmax_l _ _). lra. }
   intros N. apply Rle_antisym; auto. apply Rmult_le_pos; [apply Rmult_le_pos; auto; apply pos_INR|].
   apply Rlt_le, Rinv_0_lt_compat. lra. }
-split; [apply Q2R_below; now rewrite Q2R_0|]. intros Hi d Hd.
+split.
+{ unfold stepped_allowed. rewrite le, few, Bool.andb_true_r. apply Q2R_below. now rewrite Q2R_0. }
+intros Hi d Hd.
 destruct (N.to_nat n) as [|n'] eqn:En.
 - destruct d; [|simpl in Hd; lia]. unfold wide. simpl (Z.abs _). lia.
 - apply le_IZR. rewrite abs_IZR, minus_IZR, <- P. replace (IZR (Z.of_N n)) with (INR (S n')).

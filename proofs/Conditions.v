@@ -94,12 +94,15 @@ Definition grid_allowed (T : float_type) (limit : option N) (L U : Q) :=
 Definition written_out (w : Z) (J K : Z) :=
   ((least (IntegerType w true) <=? J) && (K <=? greatest (IntegerType w true)))%bool.
 
-(** A grid with a step of one's own, or the paper's for n records. *)
+(** A grid with a step of one's own, or the paper's for n records, which leaves room for noise in w bits. *)
 Definition stepped_allowed (limit : option N) (D L U : Q) :=
   (Qle_bool L U && below 0 D && fewer_than_2_64 limit)%bool.
 
-Definition paper_allowed (w : Z) (limit : option N) :=
-  match limit with Some n => Z.of_N n <? 2 ^ (w - 2) | None => false end.
+Definition paper_allowed (w : Z) (limit : option N) (L U : Q) :=
+  match limit with
+  | Some n => (Qle_bool L U && (Z.of_N n <? 2 ^ (w - 2)) && fewer_than_2_64 limit)%bool
+  | None => false
+  end.
 
 (** Floats added as floats, each addition rounded to the type A: n is known, the error bound is proved for it, and no
     sum of n records can be above the largest finite value. *)

@@ -107,7 +107,8 @@ let answer = function
     let step = rational step and lower = rational lower and upper = rational upper in
     let low, high = inward lower upper step (stepped_offset (truth sized) lower upper) in
     show_truth (stepped_allowed (limit n) step lower upper && (bits = "none" || written_out (z bits) low high))
-  | ["paper_allowed"; bits; n] -> show_truth (paper_allowed (z bits) (limit n))
+  | ["paper_allowed"; bits; n; lower; upper] ->
+    show_truth (paper_allowed (z bits) (limit n) (rational lower) (rational upper))
   | ["integer"; name; sized; bits; lo; hi; lower; upper] ->
     show_rational (integer_bound name (truth sized) (z bits) (z lo) (z hi) (rational lower) (rational upper))
   | ["float"; name; sized; k; n; lower; upper] ->

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The kernels on arm64: built by a cross compiler from the same CMakeLists.txt, and tested under QEMU with arm64's own Python
-# and NumPy. `make arm64`; for root on Debian or Ubuntu, about 20 minutes. Everything but three packages stays in build/arm64.
+# and NumPy. `make arm64`; for root on Debian 12, whose libraries the emulated programs use too; about 20 minutes. Everything
+# but three packages stays in build/arm64.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,7 +24,7 @@ if [ ! -d "$work/site" ]; then
   "$bin/pip" --disable-pip-version-check --quiet install --target "$work/site" --constraint "$here/constraints.txt" \
     --python-version 3.11 --only-binary :all: --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 \
     --platform manylinux_2_24_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 \
-    numpy pyarrow rich typer pytest hypothesis ml_dtypes mpmath pandas polars 2>/dev/null
+    numpy pyarrow rich typer pytest hypothesis ml_dtypes mpmath pandas polars
 fi
 
 echo "Building the kernels for arm64..."

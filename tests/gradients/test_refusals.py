@@ -10,7 +10,7 @@ from torch.utils.data import BatchSampler, DataLoader, IterableDataset, SubsetRa
 from torch.utils.data.distributed import DistributedSampler
 
 import soundsum as ss
-from soundsum.gradients.opacus.refusals import refuse_module
+from soundsum.gradients.opacus.refusals import is_fixed, refuse_module
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -159,6 +159,42 @@ def test_a_batch_norm_that_is_not_fixed_is_refused(change):
     change(net)
     with pytest.raises(ValueError, match="use GroupNorm"):
         private(net)
+
+
+def test_an_instance_norm_that_writes_to_its_statistics_in_eval_mode_is_refused():
+    """As torch's do whose track_running_stats is set to False later."""
+    norm = nn.InstanceNorm1d(1, track_running_stats=True, momentum=1.0).requires_grad_(False).eval()
+    assert is_fixed(norm)
+    norm.track_running_stats = False
+    norm(torch.tensor([[[1.0, 3.0]], [[5.0, 7.0]]]))
+    assert norm.running_mean.item() == 4  # the mean of the examples
+    with pytest.raises(ValueError, match="keeps running statistics"):
+        refuse_module(nn.Sequential(norm))
+
+
+class PastTheHooks(nn.Module):
+    """Calls forward, where torch's way is to call the layer."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.first, self.norm, self.last = net[0], net[1], net[3]
+
+    def forward(self, x):
+        return self.last(self.norm.forward(self.first(x)).relu())
+
+
+def test_a_step_is_refused_where_a_batch_norm_is_not_fixed_any_more():
+    net = PastTheHooks(with_norm())
+    _, wrapped, optimizer, loader = private(net)
+    wrapped.train()
+    with pytest.raises(ValueError, match="norm is a BatchNorm1d"):
+        train(wrapped, optimizer, loader)
+    optimizer.drop()
+    net.norm.eval()
+    assert train(wrapped, optimizer, loader) == 8
+    net.norm = nn.BatchNorm1d(8).requires_grad_(False)
+    with pytest.raises(ValueError, match="norm is a BatchNorm1d"):
+        train(wrapped, optimizer, loader)
 
 
 def test_parameters_that_are_unfrozen_later_are_refused_where_the_optimizer_has_not_got_them():

@@ -36,7 +36,7 @@ EXHAUSTED = re.compile(
     r"memory allocation of \d+ bytes failed|bad_alloc|MemoryError|OutOfMemoryError|cannot allocate memory",
     re.IGNORECASE,
 )
-"""What a process writes that ends because an allocation failed: Rust, C++, Python, Java and the C library."""
+"""What a process writes when an allocation fails and ends it: in Rust, C++, Python, Java and the C library."""
 
 START = 300.0
 """A library may take this many seconds to import, and whatever else its adapter starts then: some a Java machine."""
@@ -61,7 +61,7 @@ class Process:
         self.python, self.adapter, self.limits, self.threads = python, adapter, limits, threads
         self._running: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
-        self._written = 0  # bytes of errors before the question that it is at
+        self._written = 0  # bytes on stderr before the present question
         self._lock = threading.Lock()
 
     def ask(self, request: Mapping[str, Any]) -> Any:

@@ -41,6 +41,6 @@ class Rows:
 
     @property
     def described_by(self) -> str | list[str] | None:
-        """What groups are by: columns, or periods of them, as far as is known once a schema expects them."""
+        """What groups are by: columns, or periods of them, whose zone is known once a schema was asked for them."""
         words = [str(own) if isinstance(own, Periods) else name for name, own in self.groups_by_column]
         return words if isinstance(self.by, list) else self.by and words[0]

@@ -15,7 +15,7 @@ import opacus.optimizers
 import torch
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 
-from soundsum.gradients.opacus.refusals import AMP, refuse_parameters
+from soundsum.gradients.opacus.refusals import AMP, refuse_module, refuse_parameters
 from soundsum.gradients.sums import Sum
 from soundsum.gradients.terms import exact_multiplier
 from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients, module_of
@@ -65,7 +65,9 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         if self.slots is not None:
             self.slots.require_one()
             if self.slots.model is not None:
-                refuse_parameters(module_of(self.slots.model), self)
+                module = module_of(self.slots.model)
+                refuse_module(module)  # again: a layer may have been put there, or in train mode, since
+                refuse_parameters(module, self)
         gradients = self._gradients()
         ticket = None if self.slots is None else self.slots.take(len(gradients[0]))
         self._require_next(ticket)

@@ -97,7 +97,7 @@ def refuse_parameters(module: Any, optimizer: Any) -> None:
 
 
 def refuse_module(module: Any) -> None:
-    """Layers that mix examples or keep something of them, and sharding that splits one example's gradient."""
+    """Layers that mix examples or keep something of them, and sharding that splits one; also at every step."""
     batch_norm = need("torch.nn.modules.batchnorm")._BatchNorm
     nn = need("torch.nn")
     embeddings = (nn.Embedding, nn.EmbeddingBag)
@@ -110,7 +110,7 @@ def refuse_module(module: Any) -> None:
             raise ValueError(
                 f"{name or 'the module'} is a {type(layer).__name__}, which normalises each example by the others, so "
                 "no gradient is of one example alone; use GroupNorm (PrivacyEngine.get_compatible_module replaces it), "
-                "or keep what it was trained to: requires_grad_(False), and eval() after each train() of the model"
+                "or keep the statistics it has: requires_grad_(False), and eval() after each train() of the model"
             )
         if any(getattr(layer, kept, None) is not None for kept in ("running_mean", "running_var")):
             raise ValueError(
@@ -130,11 +130,12 @@ def refuse_module(module: Any) -> None:
 
 
 def is_fixed(layer: Any) -> bool:
-    """Whether a layer of torch's normalises by statistics that it was trained to and that stay as they are."""
+    """Whether a layer of torch's normalises by the statistics it has, and leaves them as they are."""
     return (
         isinstance(layer, need("torch.nn.modules.batchnorm")._NormBase)
         and type(layer).__module__.startswith("torch.nn.modules.")
         and not layer.training
+        and layer.track_running_stats  # set to False later, an InstanceNorm writes to them in eval mode
         and layer.running_mean is not None
         and layer.running_var is not None
         and not any(p.requires_grad for p in layer.parameters())
@@ -150,8 +151,8 @@ def keep_fixed(module: Any) -> None:
 def _require_fixed(layer: Any, inputs: Any) -> None:
     if not is_fixed(layer):
         raise ValueError(
-            f"a {type(layer).__name__} that was frozen and in eval mode when the model was made private is not any "
-            "more; leave it frozen, and call eval() on it after each train() of the model"
+            f"a {type(layer).__name__} that was frozen and in eval mode when the model was made private no longer "
+            "is; leave it frozen, and call eval() on it after each train() of the model"
         )
 
 
