@@ -114,8 +114,9 @@ def refuse_module(module: Any) -> None:
             )
         if any(getattr(layer, kept, None) is not None for kept in ("running_mean", "running_var")):
             raise ValueError(
-                f"{name or 'the module'} ({type(layer).__name__}) keeps running statistics of the examples, which are "
-                "not noised; make the layer with track_running_stats=False (setting it later keeps them)"
+                f"{name or 'the module'} ({type(layer).__name__}) keeps running statistics of the examples, or may, "
+                "and they are not noised; make the layer with track_running_stats=False (setting it later keeps them), "
+                "or use torch's own with the statistics it has: requires_grad_(False) and eval()"
             )
         if getattr(layer, "max_norm", None) is not None and isinstance(layer, embeddings):
             raise ValueError(
