@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, ClassVar, TypeAlias
 
 from soundsum.arithmetic.grids import as_doubles
+from soundsum.arithmetic.numbers import float64
 from soundsum.data.paths import Watched, is_address, is_path
 from soundsum.data.rows import Rows
 from soundsum.data.schemas import Schema
@@ -57,7 +58,10 @@ class Engine(ABC):
         """Refuses what it cannot add up, before anything is charged; asked of engines that do not run any method."""
         for claim in [task.claim for task in tasks]:
             steps = claim.record_steps
-            if steps is None or (steps.grid is not None and as_doubles(steps.grid) is None):
+            grid = None if steps is None else steps.grid
+            if grid is not None and max(-grid.lower, grid.upper) > float64.max:
+                raise ValueError(f"a bound is beyond the doubles with which {self.name} computes; give a tighter one")
+            if steps is None or (grid is not None and as_doubles(grid) is None):
                 raise ValueError(f"method={claim.plan.method!r} is not one that {self.name} can run; leave method out")
             if any(part.weights[2] for part in claim.parts) and max(-steps.low, steps.high) > 1 << 31:
                 raise ValueError(f"squares are exact for integers within 2^31 in {self.name}; give tighter bounds")

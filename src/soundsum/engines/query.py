@@ -233,10 +233,11 @@ def float_steps(steps: RecordSteps) -> FloatSteps | None:
     if grid.low == grid.high:
         return None
     least, most = float64.round_down(grid.lower), float64.round_up(grid.upper)
-    largest = double(float64.max)
+    assert isinstance(least, Fraction)  # likewise
+    assert isinstance(most, Fraction)
     return FloatSteps(
-        double(least) if isinstance(least, Fraction) else -largest,
-        double(most) if isinstance(most, Fraction) else largest,
+        double(least),
+        double(most),
         *doubles,
         grid.missing - doubles.shift,
         float(grid.step) / 4 if doubles.scale < 1 and doubles.base == 0 else None,

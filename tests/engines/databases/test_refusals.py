@@ -1,5 +1,6 @@
 """What goes wrong with databases: refused in one line before anything is charged, or ReadFailed and nothing let out."""
 
+import sys
 import threading
 import time
 
@@ -117,6 +118,15 @@ class TestRefusedBeforeAnythingIsCharged:
         with pytest.raises(ValueError, match="squares are exact for integers within 2"):
             ss.variance(address, 0, 10**8, 1, table="notes", column="x", budget=budget)
         assert budget.spent.epsilon == 0
+
+    @pytest.mark.parametrize("bounds", [(0, 10**400), (-(2**1024), 0)])
+    def test_a_bound_beyond_the_doubles(self, address, bounds):
+        budget = ss.Budget(epsilon=1)
+        with pytest.raises(ValueError, match="beyond the doubles with which postgres computes"):
+            ss.sum(address, *bounds, 1, table="notes", column="y", budget=budget)
+        assert budget.spent.epsilon == 0
+        largest = int(sys.float_info.max)
+        ss.sum(address, -largest, largest, 1, table="notes", column="y")
 
     @pytest.mark.parametrize("scheme", ["mysql", "postgresql+psycopg"])
     def test_an_address_of_something_else(self, scheme):
