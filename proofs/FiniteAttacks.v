@@ -537,7 +537,16 @@ rewrite <- E in B |- *. rewrite <- E' in B' |- *. rewrite !map_leaves.
 rewrite !(pairwise_of_balanced _ _ j) by (eapply balanced_map; eassumption). repeat (split; [auto|]); apply R.
 Qed.
 
-(** Any sum that is the exact one, rounded once, where that is finite. *)
+(** Any sum that is the exact one, rounded once, where that is finite; there is such a sum. *)
+Lemma an_exact_sum_exists :
+  exists f : list float -> float,
+    forall d,
+      Forall (fun x => finite x = true) d -> Rabs (fl (sum (map B2R d))) < top
+      -> finite (f d) = true /\ B2R (f d) = fl (sum (map B2R d)).
+Proof.
+exists (fun d => float_of (fl (sum (map B2R d)))). intros d _ H. apply float_of_value. split; [apply format_fl|exact H].
+Qed.
+
 Theorem result_rounding_in_ieee (f : list float -> float) j m :
   (forall d,
      Forall (fun x => finite x = true) d -> Rabs (fl (sum (map B2R d))) < top
