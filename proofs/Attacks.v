@@ -2,13 +2,14 @@
 
     Overflow: one changed record, or one more, moves a modular sum by 2^w - 1. Saturation: a reordering moves a
     saturating sum by 2^w - 1. Reordering: a reordering moves a float sum by 2^(k+1-a-d) U. Rounding: one changed
-    record moves a float sum, and Kahan's, by 2^j (U - L), for every k and every 2 <= j < k; and the sum of a balanced
-    tree of n records by n (U - L). Result: one record more moves even the exact sum, rounded once, by 2^j U. Repeated rounding: one record more moves a float sum by 2^j U (I), or
-    by U + n^2 / 2^(k+3) U with n = 2^j records (II). *)
+    record moves a float sum, and Kahan's, by 2^j (U - L), for every k and every 2 <= j < k; and a pairwise sum of n =
+    2^j records by n (U - L). Result: one record more moves even the exact sum, rounded once, by 2^j U. Repeated
+    rounding: one record more moves a float sum by 2^j U (I), or by U + n^2 / 2^(k+3) U with n = 2^j records (II). *)
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN.
-From Soundsum Require Import Relations Sums Wide Modular Saturating Grid GridKernel Trees Iterated Kahan.
+From Soundsum Require Import Relations Sums Wide Modular Saturating Grid GridKernel Trees Pairwise Iterated
+  Kahan.
 Import ListNotations.
 
 (** Integers. *)
@@ -208,7 +209,7 @@ Qed.
 End Nearby.
 
 (** Rounding the result: so many copies of U = 2^m add up to a tie between two floats that are 2^j U apart, and one more
-    is above it. So it goes with every sum that is a float, even with the exact one, rounded once. *)
+    is above it. So even the exact sum, rounded once, moves by 2^j U. *)
 Section Result.
 Variables k emin m j : Z.
 Hypothesis k_1 : (1 <= k)%Z.
@@ -340,6 +341,23 @@ induction H as [|j t H IH|j t H IH]; [apply (ham_change [] lower upper [])| |]; 
 - remember (leaves (all_lower j)) as r. destruct IH as [w|a x y b]; [constructor|]. rewrite <- !app_assoc.
   apply (ham_change a x y (b ++ r)) || (simpl; apply ham_change).
 - destruct IH as [w|a x y b]; [constructor|]. rewrite !app_assoc. constructor.
+Qed.
+
+(** A pairwise sum of 2^j records is such a tree. *)
+Lemma all_lower_balanced j : balanced j (all_lower j).
+Proof. induction j; cbn [all_lower balanced]; auto. Qed.
+
+Lemma one_upper_balanced j t : one_upper j t -> balanced j t.
+Proof. induction 1; cbn [balanced]; auto using all_lower_balanced. Qed.
+
+Theorem pairwise_rounding j t :
+  one_upper j t
+  -> pairwise (k + 1) emin (fun x => negb (Z.even x)) (leaves t)
+       - pairwise (k + 1) emin (fun x => negb (Z.even x)) (leaves (all_lower j))
+     = bpow radix2 (Z.of_nat j) * (upper - lower).
+Proof.
+intros H. unfold pairwise. rewrite !(pairwise_of_balanced _ _ j) by auto using all_lower_balanced, one_upper_balanced.
+now apply tree_rounding.
 Qed.
 End Tree.
 
@@ -658,6 +676,8 @@ apply Forall_app. split.
 Qed.
 End RepeatedTwo.
 
+(** Rounding: 2^j copies of L add up to an even number of ulps. One more L makes a tie, which goes down to the even
+    side; U is above the tie and goes up. *)
 Section Rounding.
 Variables k j m emin : Z.
 Hypothesis j_2 : (2 <= j)%Z.

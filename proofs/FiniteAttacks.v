@@ -1,13 +1,14 @@
 (** Finite attacks (docs/attacks.md): the attacks of Attacks.v in IEEE arithmetic of any precision and exponent range.
 
     There floats have a largest value. For each attack a condition that can be computed says for which parameters every
-    record and every sum on the way is finite; under it IEEE additions move the sum by just what Attacks.v says. The
-    conditions hold in binary64, binary32, binary16 and bfloat16 for all the parameters that their precision allows. Here
-    are also the attacks that need IEEE arithmetic: a NaN, an infinity, and a sum beyond the largest value. *)
+    record and every sum on the way is finite; under it IEEE additions move the sum by just what Attacks.v says. In
+    binary64, binary32, binary16 and bfloat16 there is a scale at which each attack fits, for all its other parameters
+    (for trees, of up to 2^emax records). Here are also the attacks that need IEEE arithmetic: a NaN, an infinity, and a
+    sum beyond the largest value. *)
 
 From Coq Require Import List Permutation Bool ZArith Reals Lra Lia.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary.
-From Soundsum Require Import Relations Sums GridKernel Trees Iterated Kahan Binary64 Overflow Attacks.
+From Soundsum Require Import Relations Sums GridKernel Trees Pairwise Iterated Kahan Binary64 Overflow Attacks.
 Import ListNotations.
 
 (** The conditions, of k mantissa bits and values below 2^emax. The smallest value is 2^(2 - emax - k). *)
@@ -343,6 +344,7 @@ apply moves; auto; try (apply Forall_app; split; auto; apply repeated; auto).
 - replace (Z.to_nat (2 ^ (j - 1))) with (S (Z.to_nat (2 ^ (j - 1) - 1))) by lia. cbn [repeat app map].
   apply (id_delete []).
 Qed.
+
 (** Kahan's sum: where records less their compensation are not negative, nothing on the way is larger than the sum. *)
 Notation state_of sc := (B2R (fst sc), B2R (snd sc)).
 Notation both_finite := (both_finite prec emax).
@@ -516,7 +518,35 @@ destruct (tree_rounding k emin i e k_2 e_emin normal j t N) as [D M].
 exists (map_tree float_of t), (map_tree float_of (all_lower i e j)). rewrite A2, B2, !map_leaves.
 repeat (split; [auto|]). { now apply map_hamming. } auto.
 Qed.
-(** Any sum that is the exact one, rounded once, where that is finite. *)
+
+(** A pairwise sum of 2^j records is such a tree. *)
+Corollary pairwise_rounding_in_ieee (j : nat) i e t :
+  tree_rounding_fits k emax (Z.of_nat j) i e = true -> one_upper i e j t
+  -> exists f f' : tree float,
+       map B2R (leaves f) = leaves t
+       /\ map B2R (leaves f') = leaves (all_lower i e j)
+       /\ hamming (leaves f') (leaves f)
+       /\ tree_all_finite (pairwise_tree zero (leaves f))
+       /\ tree_all_finite (pairwise_tree zero (leaves f'))
+       /\ B2R (pairwise_sum float zero plus (leaves f)) - B2R (pairwise_sum float zero plus (leaves f'))
+           = bpow radix2 (Z.of_nat j) * (upper i e - lower i e).
+Proof.
+intros H N. destruct (tree_rounding_in_ieee j i e t H N) as (f & f' & E & E' & R). exists f, f'. unfold pairwise_sum.
+assert (B := one_upper_balanced i e j t N). assert (B' := all_lower_balanced i e j).
+rewrite <- E in B |- *. rewrite <- E' in B' |- *. rewrite !map_leaves.
+rewrite !(pairwise_of_balanced _ _ j) by (eapply balanced_map; eassumption). repeat (split; [auto|]); apply R.
+Qed.
+
+(** Any sum that is the exact one, rounded once, where that is finite; there is such a sum. *)
+Lemma an_exact_sum_exists :
+  exists f : list float -> float,
+    forall d,
+      Forall (fun x => finite x = true) d -> Rabs (fl (sum (map B2R d))) < top
+      -> finite (f d) = true /\ B2R (f d) = fl (sum (map B2R d)).
+Proof.
+exists (fun d => float_of (fl (sum (map B2R d)))). intros d _ H. apply float_of_value. split; [apply format_fl|exact H].
+Qed.
+
 Theorem result_rounding_in_ieee (f : list float -> float) j m :
   (forall d,
      Forall (fun x => finite x = true) d -> Rabs (fl (sum (map B2R d))) < top
@@ -593,15 +623,16 @@ rewrite S, Sx in O. destruct (plus (plus zero x) x); try discriminate. now injec
 Qed.
 End Ieee.
 
-(** The mantissa bits and exponents of binary64, binary32, binary16 and bfloat16. In each of them every attack fits for
-    all the parameters that Attacks.v allows, at a scale of its own. *)
+(** The mantissa bits and exponents of binary64, binary32, binary16 and bfloat16. In each of them every attack fits, at
+    a scale of its own, for all the other parameters that its condition allows; trees with up to 2^emax records. *)
 Definition types : list (Z * Z) := [(52, 1024); (23, 128); (10, 16); (7, 128)]%Z.
 
 Definition every_attack_fits (k emax : Z) : Prop :=
   (forall a d, (0 <= a)%Z -> (1 <= d)%Z -> (a + d <= k + 1)%Z -> reordering_fits k emax a d 0 = true)
   /\ (forall j, (2 <= j < k)%Z -> rounding_fits k emax j (-1) = true)
   /\ (forall j, (1 <= j <= k)%Z -> result_rounding_fits k emax j (- k) = true)
-  /\ (forall j, (0 <= j <= emax)%Z -> tree_rounding_fits k emax j (2 ^ (k - 1)) (- k - 1) = true)
+  /\ (forall j i,
+        (0 <= j <= emax)%Z -> (2 ^ k <= 2 * i + 1 < 2 ^ (k + 1))%Z -> tree_rounding_fits k emax j i (- k - 2) = true)
   /\ (forall j, (1 <= j <= k)%Z -> repeated_rounding_1_fits k emax j (- k) = true)
   /\ (forall j, (2 <= j < k)%Z -> repeated_rounding_2_fits k emax j 0 = true).
 

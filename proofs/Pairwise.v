@@ -56,9 +56,44 @@ Qed.
 
 Theorem pairwise_leaves l : l <> [] -> leaves (pairwise_tree l) = l.
 Proof. intros H. now apply halves_leaves. Qed.
+
+(** Of 2^j records it is the balanced tree. *)
+Fixpoint balanced (j : nat) (t : tree A) : Prop :=
+  match j, t with
+  | O, leaf _ => True
+  | S j, node t t' => balanced j t /\ balanced j t'
+  | _, _ => False
+  end.
+
+Lemma balanced_leaves j t : balanced j t -> length (leaves t) = (2 ^ j)%nat.
+Proof.
+revert t; induction j as [|j IH]; intros [x|t t'] H; try easy. destruct H as [H H']. cbn [leaves].
+rewrite app_length, (IH t H), (IH t' H'). cbn [Nat.pow]. lia.
+Qed.
+
+Lemma halves_of_balanced j fuel t : balanced j t -> (2 ^ j <= fuel)%nat -> halves fuel (leaves t) = t.
+Proof.
+revert fuel t; induction j as [|j IH]; intros fuel [x|t t'] H F; try easy.
+- destruct fuel; [simpl in F; lia|reflexivity].
+- destruct H as [H H']. assert (N := balanced_leaves j t H). assert (N' := balanced_leaves j t' H').
+  assert (P : (0 < 2 ^ j)%nat) by (apply Nat.neq_0_lt_0, Nat.pow_nonzero; lia). cbn [Nat.pow] in F.
+  destruct fuel as [|fuel]; [lia|]. cbn [leaves]. assert (L : length (leaves t ++ leaves t') = (2 * 2 ^ j)%nat)
+    by (rewrite app_length; lia).
+  assert (C : halves (S fuel) (leaves t ++ leaves t')
+    = node (halves fuel (firstn (2 ^ j) (leaves t ++ leaves t'))) (halves fuel (skipn (2 ^ j) (leaves t ++ leaves t')))).
+  { replace (2 ^ j)%nat with (length (leaves t ++ leaves t') / 2)%nat
+      by (rewrite L, Nat.mul_comm; apply Nat.div_mul; lia).
+    destruct (leaves t ++ leaves t') as [|x [|y l]]; [simpl in L; lia|simpl in L; lia|reflexivity]. }
+  rewrite C, <- N, firstn_app, skipn_app, firstn_all, skipn_all, Nat.sub_diag. cbn [firstn skipn app].
+  rewrite app_nil_r, !IH; auto; lia.
+Qed.
+
+Theorem pairwise_of_balanced j t : balanced j t -> pairwise_tree (leaves t) = t.
+Proof. intros H. apply halves_of_balanced with j; auto. now rewrite (balanced_leaves j t H). Qed.
 End Shape.
 
 Arguments pairwise_tree {A}.
+Arguments balanced {A}.
 
 (** The shape does not look at the records. *)
 Lemma halves_map A B (f : A -> B) zero fuel l : map_tree f (halves A zero fuel l) = halves B (f zero) fuel (map f l).
@@ -70,6 +105,9 @@ Qed.
 
 Lemma pairwise_map A B (f : A -> B) zero l : map_tree f (pairwise_tree zero l) = pairwise_tree (f zero) (map f l).
 Proof. unfold pairwise_tree. now rewrite halves_map, map_length. Qed.
+
+Lemma balanced_map A B (f : A -> B) j t : balanced j (map_tree f t) -> balanced j t.
+Proof. revert t; induction j as [|j IH]; intros [x|t t'] H; try easy. destruct H as [H H']. split; now apply IH. Qed.
 
 Open Scope R_scope.
 

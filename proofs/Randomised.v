@@ -2,7 +2,9 @@
 
     A record and the bits drawn for it give one of the two integers next to (clamp(x) - offset) / D, held between J and
     K, whatever the bits are; so the sum is as sensitive as with any other rounding. The bits are compared, as one
-    number, with the part of the way to the next integer, which is reached exactly as often as it should be. *)
+    number, with the part of the way to the next integer. Where finitely many bits can write this part, as on a grid
+    whose step is a power of two, the next integer is reached exactly as often as it should be; elsewhere t bytes miss
+    that by less than 256^-t. *)
 
 From Coq Require Import List Permutation ZArith QArith Qminmax Qreals Reals Lra Lia.
 From Flocq Require Import Core IEEE754.Binary IEEE754.Bits.
@@ -208,6 +210,23 @@ rewrite (filtered _ (fun z => z <? T) (fun d => drawn d)).
 - intros [word bytes] Hd. apply second_of_a_draw, strings_are_bytes in Hd as [<- Hd]. now apply goes_on_compares.
 Qed.
 
+(** For any other n/d: of all draws of t bytes as many as are whole in n/d of them, so less than one too few. *)
+Theorem bernoulli_as_often_as_it_should t n d :
+  0 <= n <= d -> 0 < d
+  -> Z.of_nat (length (filter (fun bytes => bernoulli bytes n d) (strings t)))
+     = n * Z.of_nat (length (strings t)) / d.
+Proof.
+intros H Hd. assert (N0 : 0 <= 256 ^ Z.of_nat t) by (apply Z.pow_nonneg; lia).
+assert (L : length (strings t) = Z.to_nat (256 ^ Z.of_nat t)).
+{ rewrite <- (map_length number), strings_in_order. unfold up_to. now rewrite map_length, seq_length. }
+rewrite L, Z2Nat.id by lia. rewrite (filtered _ (fun z => z <? n * 256 ^ Z.of_nat t / d) number).
+- rewrite strings_in_order. revert N0. generalize (256 ^ Z.of_nat t). intros N N0.
+  assert (B : 0 <= n * N / d <= N).
+  { split; [apply Z.div_pos; nia|]. apply Z.div_le_upper_bound; nia. }
+  rewrite counted_below by exact B. apply Z2Nat.id. lia.
+- intros bytes Hb. apply strings_are_bytes in Hb as [<- Hb]. now apply bernoulli_compares.
+Qed.
+
 (** n/p becomes one of the integers next to it: away from 0, as the code does for many records at once, or upward, as it
     does for one. *)
 Definition around (word : Z) (bytes : list Z) (n p : Z) : Z :=
@@ -336,4 +355,17 @@ Proof. apply wide_symmetric, randomised_within. Qed.
 
 Theorem randomised_change_one u v : change_one u v -> (Z.abs (wide q u - wide q v) <= K - J)%Z.
 Proof. apply wide_change_one; auto using randomised_within. Qed.
+
+(** The same where one record is rounded at a time, upward from the offset. *)
+Variable offset : Q.
+Notation q_up := (randomised_up64 L U D offset J K).
+
+Lemma randomised_up_within record : (J <= q_up record <= K)%Z.
+Proof. destruct record as [bytes x]. now apply clamp_within. Qed.
+
+Theorem randomised_up_symmetric u v : symmetric u v -> (Z.abs (wide q_up u - wide q_up v) <= magnitudeZ J K)%Z.
+Proof. apply wide_symmetric, randomised_up_within. Qed.
+
+Theorem randomised_up_change_one u v : change_one u v -> (Z.abs (wide q_up u - wide q_up v) <= K - J)%Z.
+Proof. apply wide_change_one; auto using randomised_up_within. Qed.
 End Sensitivity.
