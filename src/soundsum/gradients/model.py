@@ -19,7 +19,7 @@ BITS = 24
 """K is in [2^24, 2^25), with several norms at most 2^25: 2^38 clipped gradients fit 64 bits, and 32 of them 31 bits."""
 
 ROOM = 29
-"""A rounded coordinate is below 2^29 steps; an example that has larger ones is rounded to coarser steps."""
+"""A rounded coordinate is at most 2^29 steps; an example that has larger ones is rounded to coarser steps."""
 
 PRECISION = 31
 """The factor a long gradient is shortened by is m / 2^(31 + h), with m in [2^30, 2^31)."""
