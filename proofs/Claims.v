@@ -60,6 +60,11 @@ exact (order_does_not_matter r limit X R (fun d => IZR (wide c d))
   (fun sized => within_of (Q2R (Bounds.wide_sensitivity sized (least T) (greatest T) L U))) S C).
 Qed.
 
+(** The same where the sum itself depends on whether the size is public. *)
+Ltac under_every_relation r S C :=
+  intros d d'; destruct r; cbn [neighbours is_sized] in *; intros N;
+  [now apply S | now apply S, insert_delete_is_symmetric | now apply C | now apply C, hamming_is_change_one].
+
 Theorem grid_claim r T limit L U D offset J K :
   grid_allowed T limit L U = true
   -> whole_grid (is_sized r) (smallest_exponent T) L U = (D, offset, J, K)
@@ -69,11 +74,7 @@ Theorem grid_claim r T limit L U D offset J K :
             (within_of (Q2R (Bounds.grid_sensitivity (is_sized r) (smallest_exponent T) L U))).
 Proof.
 intros H G X q W. destruct (grid_keeps_its_promise T _ limit L U D offset J K H G) as (_ & _ & _ & P).
-destruct (P X q W) as (S & S' & _). intros d d'. destruct r; cbn [neighbours is_sized] in *; intros N.
-- now apply S'.
-- now apply S', insert_delete_is_symmetric.
-- now apply S.
-- now apply S, hamming_is_change_one.
+destruct (P X q W) as (S & S' & _). under_every_relation r S' S.
 Qed.
 
 Theorem stepped_claim r limit D L U J K :
@@ -85,11 +86,7 @@ Theorem stepped_claim r limit D L U J K :
             (within_of (Q2R (Bounds.stepped_sensitivity (is_sized r) D L U))).
 Proof.
 intros H G X q W. destruct (stepped_keeps_its_promise _ limit D L U J K H G) as (_ & P).
-destruct (P X q W) as (S & S'). intros d d'. destruct r; cbn [neighbours is_sized] in *; intros N.
-- now apply S'.
-- now apply S', insert_delete_is_symmetric.
-- now apply S.
-- now apply S, hamming_is_change_one.
+destruct (P X q W) as (S & S'). under_every_relation r S' S.
 Qed.
 
 (** Integers in their own type. *)
