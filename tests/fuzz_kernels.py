@@ -227,6 +227,8 @@ def check_cells():
     assert (integers.astype(values.dtype)[flags == 1] == values[flags == 1]).all()
     native.parse_moments(block, places, pick(False, True), pick(False, True), integers, flags)
     assert not (flags & are_floats).any()
+    native.parse_truths(block, places, np.empty(size, np.uint8), flags)
+    assert (flags <= are_floats).all()  # as no letter of true or false but these is in the alphabet
     out = np.empty(int(places[:, 1].sum()), np.uint8)
     native.copy_cells(block, places, True, np.empty(size + 1, np.int32), out, flags)
     assert (are_floats <= flags).all()
@@ -333,7 +335,10 @@ def check_rows():
     text, spare, place = rng.choice(alphabet, length()), np.zeros(64, np.uint8), [0, pick(2**32 - 1, 1), 1]
     whole = np.concatenate([text, spare])
     rows = len(native.split_rows(whole, len(text), place, 2, 10**6))
-    _, last, state = native.scan_rows(text, 0)
+    first, last, state = native.scan_rows(text, 0)
+    end = native.find_row_end(text)
+    assert first is None or (end is not None and end < first <= end + 2)
+    assert end is None or native.find_row_end(text[: end + 1].copy()) == end
     _, none, same_state = native.scan_rows(text[last or 0 :].copy(), 0)
     assert none is None
     assert same_state == (state if len(text) > (last or 0) else 0)

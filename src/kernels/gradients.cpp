@@ -24,7 +24,7 @@ constexpr std::size_t strip = 16384;
 // one of them reads ahead in the others.
 using Together = std::index_sequence<8, 4, 1>;
 
-// Rows that are added in 31 bits before they go to 64: |q| <= K < 2^25.
+// Rows that are added in 31 bits before they go to 64: |q| <= K <= 2^25, so 32 are at most 2^30.
 constexpr std::size_t rows_in_31_bits = 32;
 
 // Below this many steps a float is rounded by adding 1.5 * 2^23 (spaced 1 apart, ties to even), and the bits less those of

@@ -1,4 +1,4 @@
-// The Python module soundsum._kernels. Arguments are checked in kernels.py, and again here wherever a wrong one could
+// The Python module soundsum._kernels. Arguments are checked in soundsum.kernels, and again here wherever a wrong one could
 // read or write outside an array. The GIL is released while a kernel runs.
 #include <algorithm>
 
@@ -221,6 +221,12 @@ NB_MODULE(_kernels, m) {
         released([&] { find_present(records, flags.data()); });
         return flags;
     });
+    m.def("expand_validity", [](std::optional<Array<std::uint8_t>> bitmap, std::size_t first_bit, std::size_t size) {
+        const Validity validity = validity_of(bitmap, first_bit, size);
+        auto flags = new_array<std::uint8_t>(size);
+        released([&] { validity.expand(0, size, flags.data()); });
+        return flags;
+    }, nb::arg("validity").none(), nb::arg("first_bit"), nb::arg("size"));
     m.def("float_sum", [](const PyRecords& records, const std::string& how, const std::string& arithmetic, double lower,
                           double upper, bool drop) {
         return released([&] { return float_sum(records, how, arithmetic, lower, upper, drop); });

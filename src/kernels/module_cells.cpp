@@ -56,6 +56,11 @@ std::optional<std::size_t> place(std::size_t end) { return end == Scan::none ? s
 }  // namespace
 
 void bind_cells(nb::module_& m) {
+    m.attr("LONGEST_CELL") = longest_cell;
+    m.def("find_row_end", [](Block block) {
+        nb::gil_scoped_release release;
+        return place(find_row_end(block.data(), block.shape(0)));
+    }, nb::arg("block"));
     m.def("scan_rows", [](Block block, unsigned state) {
         if (state > static_cast<unsigned>(At::Return)) throw nb::value_error("no such state");
         Scan scan;
@@ -89,6 +94,12 @@ void bind_cells(nb::module_& m) {
         nb::gil_scoped_release release;
         parse_integers(cells, low, high, out.data(), flags.data());
     }, nb::arg("block"), nb::arg("cells"), nb::arg("low"), nb::arg("high"), nb::arg("out").noconvert(), nb::arg("flags").noconvert());
+    m.def("parse_truths", [](Block block, Pairs pairs, Written<std::uint8_t> out, Written<std::uint8_t> flags) {
+        require(out, flags.shape(0));
+        const Cells cells = cells_of(block, pairs, flags.shape(0));
+        nb::gil_scoped_release release;
+        parse_truths(cells, out.data(), flags.data());
+    }, nb::arg("block"), nb::arg("cells"), nb::arg("out").noconvert(), nb::arg("flags").noconvert());
     m.def("parse_moments", [](Block block, Pairs pairs, bool instants, bool times, Written<std::int64_t> out, Written<std::uint8_t> flags) {
         require(out, flags.shape(0));
         const Cells cells = cells_of(block, pairs, flags.shape(0));

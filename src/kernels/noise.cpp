@@ -1,5 +1,5 @@
 // Exact noise, many draws at a time (Canonne, Kamath and Steinke 2020). Integers only: no float, no logarithm and no
-// exponential is computed, so the distribution is exactly the one the proof is about. noise.py holds the same algorithm in
+// exponential is computed, so the distribution is exactly the one the proof is about. samplers.py holds the same algorithm in
 // a few lines and is what to read first; here each Fraction is a numerator and a denominator, and nothing is reduced.
 //
 // Not constant-time: how long a draw takes depends on the number drawn. Only the operator sees the time.

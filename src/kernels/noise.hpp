@@ -1,5 +1,5 @@
 // Bulk draws of the discrete Laplace and Gaussian distributions from random bytes that the caller got from the operating
-// system. They read the bytes exactly as noise.py's reference samplers do, so the same bytes give the same numbers.
+// system. They read the bytes exactly as samplers.py's reference samplers do, so the same bytes give the same numbers.
 #pragma once
 
 #include <cstddef>

@@ -163,6 +163,12 @@ template <class Float> bool parse_float(std::string_view cell, Float& out) {
     return true;
 }
 
+bool parse_truth(std::string_view cell, std::uint8_t& out) {
+    const std::string_view text = trim(cell);
+    out = text == "1" || is_word(text, "true");
+    return out || text == "0" || is_word(text, "false");
+}
+
 bool parse_integer(std::string_view cell, std::int64_t& out) {
     std::string_view text = trim(cell);
     const std::string_view digits = !text.empty() && (text[0] == '+' || text[0] == '-') ? text.substr(1) : text;
@@ -263,10 +269,15 @@ template <class Each> void each_cell(const Cells& cells, std::uint8_t* flags, Ea
     }
 }
 
+// The same for what cells spell: one that is too long is as good as empty, which spells nothing.
+template <class Each> void each_spelled(const Cells& cells, std::uint8_t* flags, Each&& each) {
+    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) { return each(i, cell.substr(0, cell.size() <= longest_cell ? cell.size() : 0)); });
+}
+
 }  // namespace
 
 template <class Float> void parse_floats(const Cells& cells, Float* out, std::uint8_t* flags) {
-    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) {
+    each_spelled(cells, flags, [&](std::size_t i, std::string_view cell) {
         out[i] = 0;
         return parse_float(cell, out[i]);
     });
@@ -275,7 +286,7 @@ template void parse_floats(const Cells&, double*, std::uint8_t*);
 template void parse_floats(const Cells&, float*, std::uint8_t*);
 
 void parse_integers(const Cells& cells, std::int64_t low, std::int64_t high, std::int64_t* out, std::uint8_t* flags) {
-    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) {
+    each_spelled(cells, flags, [&](std::size_t i, std::string_view cell) {
         out[i] = 0;
         const bool found = parse_integer(cell, out[i]) && low <= out[i] && out[i] <= high;
         out[i] = found ? out[i] : 0;
@@ -283,8 +294,12 @@ void parse_integers(const Cells& cells, std::int64_t low, std::int64_t high, std
     });
 }
 
+void parse_truths(const Cells& cells, std::uint8_t* out, std::uint8_t* flags) {
+    each_spelled(cells, flags, [&](std::size_t i, std::string_view cell) { return parse_truth(cell, out[i]); });
+}
+
 void parse_moments(const Cells& cells, bool instants, bool times, std::int64_t* out, std::uint8_t* flags) {
-    each_cell(cells, flags, [&](std::size_t i, std::string_view cell) {
+    each_spelled(cells, flags, [&](std::size_t i, std::string_view cell) {
         out[i] = 0;
         return parse_moment(cell, instants, times, out[i]);
     });

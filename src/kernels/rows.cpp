@@ -145,6 +145,22 @@ Scan scan_rows(const std::uint8_t* data, std::size_t size, At state) {
     return {ends.first, ends.last, then};
 }
 
+std::size_t find_row_end(const std::uint8_t* data, std::size_t size) {
+    bool at_start = true, quoted = false;
+    for (std::size_t i = 0; i < size; ++i) {
+        if (quoted) {
+            quoted = data[i] != quote || (i + 1 < size && data[i + 1] == quote);
+            i += data[i] == quote && quoted;
+        } else if (ends_row(data[i])) {
+            return i;
+        } else {
+            quoted = at_start && data[i] == quote;
+            at_start = data[i] == comma;
+        }
+    }
+    return Scan::none;
+}
+
 std::vector<Cell> split_rows(std::uint8_t* data, std::size_t size, const std::vector<std::uint32_t>& place, std::size_t wanted,
                              std::size_t longest) {
     std::vector<Cell> cells;

@@ -25,6 +25,10 @@ struct Scan {
 };
 Scan scan_rows(const std::uint8_t* data, std::size_t size, At state);
 
+// Where the first row's line end is, or `none`. No byte after it is looked at: the first row of a file is its header, which is
+// public, and the next are records.
+std::size_t find_row_end(const std::uint8_t* data, std::size_t size);
+
 // The cells of whole rows, row after row; `spare` bytes after them are there to be written and read. A row that has not
 // so many columns, or more than `longest` bytes, is left out; an empty line is a row of empty cells. `place` says for every column where its cell
 // goes among the `wanted` ones of a row, or `nowhere`.

@@ -4,6 +4,7 @@ Arguments are not checked here: everybody but the rooms that do so goes through 
 """
 
 from soundsum._kernels import (
+    LONGEST_CELL,
     SEED_SIZE,
     Environment,
     PersonIds,
@@ -17,7 +18,9 @@ from soundsum._kernels import (
     copy_cells,
     discrete_gaussian,
     discrete_laplace,
+    expand_validity,
     find_present,
+    find_row_end,
     float_sum,
     grid_integers,
     grid_sum,
@@ -28,6 +31,7 @@ from soundsum._kernels import (
     parse_floats,
     parse_integers,
     parse_moments,
+    parse_truths,
     quad_sum,
     saturating_sum,
     scan_rows,
@@ -38,6 +42,7 @@ from soundsum._kernels import (
 )
 
 __all__ = [
+    "LONGEST_CELL",
     "SEED_SIZE",
     "Environment",
     "PersonIds",
@@ -51,7 +56,9 @@ __all__ = [
     "copy_cells",
     "discrete_gaussian",
     "discrete_laplace",
+    "expand_validity",
     "find_present",
+    "find_row_end",
     "float_sum",
     "grid_integers",
     "grid_sum",
@@ -62,6 +69,7 @@ __all__ = [
     "parse_floats",
     "parse_integers",
     "parse_moments",
+    "parse_truths",
     "quad_sum",
     "saturating_sum",
     "scan_rows",

@@ -15,6 +15,9 @@ from soundsum.arithmetic.words import bound
 from soundsum.data.relations import Relation
 from soundsum.shown import shown
 
+LONGEST = 13_000
+"""Bits of a bound's numerator or denominator: Python writes no integer of over 4,300 digits."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -118,12 +121,15 @@ def read_bound(name: str, value: Any) -> Fraction:
     given = exact(value, name)
     if is_special(given):
         raise ValueError(f"{name}={given}: bounds are finite numbers; give the range the records may lie in")
-    return Fraction(given)
+    number = Fraction(given)
+    if max(abs(number.numerator), number.denominator).bit_length() > LONGEST:
+        raise ValueError(f"{name} has more than {LONGEST:,} bits; give a bound that fits the records' type")
+    return number
 
 
 def _count(name: str, value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value < 1 << 1024:
         raise ValueError(f"{name}={shown(value)}: a number of records is a whole number, 0 or more")
     return int(value)

@@ -1,8 +1,11 @@
 """Rows and cells of CSV are those of Python's csv.reader, wherever the blocks that are read happen to end."""
 
 import csv
+import gzip
 import io
+import tracemalloc
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import soundsum as ss
+from soundsum import native
 from soundsum.data import csv_files
 from soundsum.data.csv_files import CsvFiles
 
@@ -153,3 +157,58 @@ def test_another_separator_is_named_to_whoever_knows_a_column(tmp_path, sign, wo
             ss.sum(tmp_path / "t.csv", 0, 1, 1, column=column)
     with pytest.raises(ValueError, match="'ag' is not in the table; its names are the cells of the first line, which"):
         ss.sum(tmp_path / "t.csv", 0, 1, 1, column="ag")
+
+
+RECORDS = {
+    "plain": b"a,5\n" * (1 << 20),
+    "a broken byte": b"a,5\n" * 9 + b"\xff,5\n" + b"a,5\n" * ((1 << 20) - 10),
+    "an emoji": b"a,5\n" * 9 + "\U0001f600\n".encode() + b"a,5\n" * ((1 << 20) - 10),
+    "an open quote": b'"' + b"a,5\n" * (1 << 20),
+    "a carriage return": b"\r" + b"a,5\n" * (1 << 20),
+    "a long line": b"a" * (1 << 22),
+    "nul": bytes(1 << 22),
+}
+
+
+@pytest.mark.parametrize("header", [b"k,x", b'\xef\xbb\xbf"k\n\r\n""",x', b"\xff,x", "Köln,x".encode()])
+@pytest.mark.parametrize("records", RECORDS)
+def test_before_a_charge_nothing_after_the_header_is_looked_at(path, header, records):
+    """Not even decoded: text with an emoji takes four times the memory of plain text, and a broken byte three times."""
+    opened, taken = [], []
+    for body in (RECORDS["plain"], RECORDS[records]):
+        path.write_bytes(header + b"\n" + body)
+        CsvFiles([str(path)])  # so that all is imported
+        tracemalloc.start()
+        opened.append(CsvFiles([str(path)]).schema.names)
+        taken.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert opened[0] == opened[1]
+    assert abs(taken[0] - taken[1]) < 1000
+    assert max(taken) < 1 << 20
+
+
+@settings(deadline=None)
+@given(BYTES, BYTES)
+def test_the_end_of_the_header_is_found_without_what_follows_it(header, more):
+    """With the line end that was found, everything after it can be anything."""
+    block = np.frombuffer(header + b"\n" + more, np.uint8)
+    end = native.find_row_end(block)
+    first, _, _ = native.scan_rows(np.append(block, np.frombuffer(b"x", np.uint8)), csv_files.ROW_START)
+    assert (end is None) == (first is None)
+    if end is not None:
+        assert first - end in (1, 2)
+        assert native.find_row_end(block[: end + 1]) == end
+        assert native.find_row_end(np.append(block[: end + 1], block[::-1])) == end
+
+
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_a_header_of_over_4_mib_is_refused(tmp_path, end):
+    pack = gzip.compress if end else bytes
+    budget = ss.Budget(epsilon=1)
+    for head in (b'"' + b"a,b\n1,2\n" * (1 << 20), b"a," * (1 << 22) + b"b\n1\n"):
+        (tmp_path / f"t.csv{end}").write_bytes(pack(head))
+        with pytest.raises(ValueError, match=r"its first line, which has the names of columns, is over 4 MiB; check"):
+            ss.count(tmp_path / f"t.csv{end}", 1, budget=budget)
+    assert budget.entries() == []
+    (tmp_path / f"t.csv{end}").write_bytes(pack(b"a," * (1 << 20) + b"b\n"))
+    assert len(CsvFiles([str(tmp_path / f"t.csv{end}")]).schema.names) == (1 << 20) + 1

@@ -56,6 +56,7 @@ INTEGERS = [
 PRICES = ["0.00", "0.01", "-0.01", "12.50", None, "99999999.99", "-99999999.99", "3.14", "1000.00", "-2.50"]
 DEEP = [None if p is None else f"{p}0000000000000001" for p in PRICES]
 WORDS = ["a", "b", "A", "", None, "ä", "ab", "a ", "'; DROP TABLE t; --", "c", "\U0001f600", "%s {t} `k`"]
+LONG = ["x" * 4096, "x" * 4097, "\u00e4" * 2048, "\u00e4" * 2048 + "x", None, "y", "\U0001f600" * 1025]
 DAYS = [
     datetime.date(2024, 2, 29),
     datetime.date(1969, 12, 31),
@@ -111,6 +112,7 @@ def table_of(rows: int, seed: int = 1) -> pa.Table:
             "name": fill(
                 ["ann", "Ann", "bob", None, "", "ann "], random.choice(["eve", "ann", "joe"], left), pa.string()
             ),
+            "long": fill(LONG, ["y"] * left, pa.string()),
             "day": fill(DAYS, [DAYS[0]] * left, pa.date32()),
             "at": fill(MOMENTS, [MOMENTS[1]] * left, pa.timestamp("us")),
             "when": fill(MOMENTS, [MOMENTS[0]] * left, pa.timestamp("us", "UTC")),
@@ -263,6 +265,29 @@ QUESTIONS = {
             "missing": "drop",
         },
     ),
+    "where times as text": (
+        [ss.Count(), ss.Sum("x", 0, 5)],
+        {
+            "where": [
+                ("day", ">=", str(DAYS[1])),
+                ("at", "<", MOMENTS[4].isoformat()),
+                ("when", ">", "2000-01-01T00:00Z"),
+            ]
+        },
+    ),
+    "where in": (
+        [ss.Count(), ss.Sum("x", -1, 1000)],
+        {"where": [("word", "in", ["a", "b", "'; DROP TABLE t; --"]), ("flag", "in", [True])]},
+    ),
+    "where in numbers": (
+        [ss.Count()],
+        {"where": [("x", "in", [0.0, 0.5, 1, -1, 1000]), ("h", "in", [0, 1, 2, 3, 5])]},
+    ),
+    "where in decimals": ([ss.Count()], {"where": [("price", "in", [3, Decimal("12.50")])]}),
+    "where in times": (
+        [ss.Count()],
+        {"where": [("day", "in", [str(d) for d in DAYS if d]), ("at", "in", [m for m in MOMENTS if m])]},
+    ),
     "where and by": (
         [ss.Sum("x", -1, 1000), ss.Count("x")],
         {"where": [("x", "<", 900.0), ("f", "!=", 1.0)], "by": "word", "groups": ["b", "a"], "relation": "change_one"},
@@ -304,7 +329,8 @@ QUESTIONS = {
     ),
 }
 
-for _unit in ("who", "name", "x", "f", "flag", "price", "deep", "day", "at", "when"):  # lots, of ids of every type
+UNITS = ("who", "name", "long", "x", "f", "flag", "price", "deep", "day", "at", "when")
+for _unit in UNITS:  # lots, of ids of every type
     QUESTIONS[f"persons by {_unit}, and groups with equally many rows"] = (
         [ss.Count(), ss.Sum("x", 0, 9)],
         {"privacy_unit": _unit, "max_rows": 2, "max_groups": 3, "by": "h", "groups": [3, 0, 1, 2147483647, 5, -7]},

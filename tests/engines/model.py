@@ -3,6 +3,7 @@
 import datetime
 import hashlib
 import math
+import struct
 from collections import defaultdict
 from decimal import Decimal
 
@@ -27,8 +28,8 @@ def spelled(person):
     """An id as a text, of which lots are drawn."""
     if isinstance(person, str | bytes):
         return person.encode() if isinstance(person, str) else person
-    if isinstance(person, tuple):
-        return b",".join(map(spelled, person))
+    if isinstance(person, tuple):  # an interval: months, days and nanoseconds
+        return struct.pack("<iiq", *person)
     if isinstance(person, Decimal):
         return (str(math.floor(person)) if abs(person) < 10**28 else f"{person:f}").encode()  # 256 bits, in tests
     if isinstance(person, datetime.date):

@@ -92,7 +92,8 @@ def persons_model(rows, groups, low, high, max_rows, max_groups):
 
 def by_person(rows, groups, low, high, max_rows, max_groups, batches=1, kind="int8"):
     chosen = plan(Problem(kind, low, high), unit=Unit(len(groups), max_rows, max_groups))
-    sums, words = PersonSums(*steps_and_parts(Sum, chosen), "zero", chosen.unit), PersonWords()
+    words = PersonWords(pa.int64())
+    sums = PersonSums(*steps_and_parts(Sum, chosen), "zero", chosen.unit, words)
     for part in np.array_split(np.arange(len(rows)), batches):
         some = [rows[i] for i in part]
         values = records(np.array([value for *_, value in some], kind))
@@ -127,9 +128,10 @@ def test_a_person_moves_no_part_of_a_moment_by_more(statistic, max_rows):
     steps, claimed = steps_and_parts(statistic, chosen)
 
     def totals(rows):
-        sums = PersonSums(steps, claimed, "zero", chosen.unit)
+        words = PersonWords(None)
+        sums = PersonSums(steps, claimed, "zero", chosen.unit, words)
         values = records(np.array([value for _, value in rows], np.int8))
-        sums.add(values, len(rows), None, PersonWords().find([person for person, _ in rows]))
+        sums.add(values, len(rows), None, words.find([person for person, _ in rows]))
         return np.array([total for (total,) in sums.totals()])
 
     others = [("v", 3)] * 5 + [("w", -2)]

@@ -192,7 +192,7 @@ def test_integers_come_back_as_ints_and_floats_as_fractions():
 
 
 class TestGrid:
-    def test_randomised_rounding_is_unbiased_and_within_a_step(self):
+    def test_randomised_rounding_is_unbiased_and_within_a_step(self, same_draws):
         problem = ss.Problem("float64", 0, 1, "change_one", size=4000)
         p = ss.plan(problem, OnGrid(step=1, rounding="randomised"))
         assert p.randomised

@@ -1,15 +1,24 @@
 """Noise modulo 2^w hides what is close modulo 2^w, and only such noise does (`thm:modularnoise`)."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 
 from soundsum.arithmetic.numbers import IntType
-from soundsum.privacy import samplers
+from soundsum.privacy.noise import NOISES, Noise, NoNoise
 
 A = Fraction(1, 2)
 """exp(-1 / scale), the ratio of a discrete Laplace; any number below 1 would do, and this one is exact."""
 REACH = 160
+
+
+@dataclass(frozen=True)
+class Drawn(NoNoise):
+    """Noise that is known."""
+
+    def draw(self, count):
+        return [int(self.parameter)] * count
 
 
 def released(add, value):
@@ -36,7 +45,7 @@ def test_modular_noise_keeps_the_ratio_at_every_modular_distance(kind, distance)
     """The sums wrap: -8 and 7 are neighbours. With a = exp(-epsilon/Delta) the ratio at Delta may be exp(epsilon)."""
 
     def modular(value, z):
-        return samplers.add_modular(value, z, 16, kind)
+        return Drawn(z).add_to([value], kind)[0]
 
     assert set(released(modular, kind.min)) == set(kind.values())
     worst = worst_ratio(modular, kind, distance)
@@ -52,12 +61,13 @@ def test_other_additions_do_not(kind):
     assert worst_ratio(lambda value, z: kind.saturate(value + z), kind, 1) > A**-10
 
 
-def test_add_modular_gives_the_representative():
-    assert samplers.add_modular(2**63 - 1, 1, 2**64, IntType(64)) == -(2**63)
-    assert samplers.add_modular(0, -1, 2**64, IntType(64, signed=False)) == 2**64 - 1
-    assert samplers.add_modular(5, 3 - 7 * 256, 256, IntType(8)) == 8
-    with pytest.raises(ValueError, match="modulus=16: values of int8 are added modulo 256"):
-        samplers.add_modular(1, 1, 16, IntType(8))
-    for noise in (True, 1.0):
-        with pytest.raises(TypeError, match="hidden by integer noise alone"):
-            samplers.add_modular(1, noise, 256, IntType(8))
+def test_a_modular_sum_with_noise_is_a_value_of_the_type():
+    assert Drawn(1).add_to([2**63 - 1], IntType(64)) == [-(2**63)]
+    assert Drawn(-1).add_to([0, 1], IntType(64, signed=False)) == [2**64 - 1, 0]
+    assert Drawn(3 - 7 * 256).add_to([5], IntType(8)) == [8]
+    assert Drawn(3 - 7 * 256).add_to([5]) == [8 - 7 * 256]
+
+
+def test_every_noise_is_added_by_the_one_function():
+    assert all("add_to" not in vars(kind) for kind in (NoNoise, *NOISES.values()))
+    assert Noise.add_to is NoNoise.add_to

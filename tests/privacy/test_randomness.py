@@ -70,7 +70,7 @@ def test_seeding_other_generators_changes_nothing():
     assert draws[0] != draws[1]
 
 
-def test_a_permutation_is_uniform():
+def test_a_permutation_is_uniform(same_draws):
     counts = Counter(tuple(randomness.random_permutation(4).tolist()) for _ in range(24_000))
     assert len(counts) == 24
     assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < 23 + 2 * math.sqrt(23 * 18) + 2 * 18  # once in 10^7

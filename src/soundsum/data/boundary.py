@@ -15,8 +15,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SENTENCE = (
-    "the data could not be read to its end, or not be added up; what went wrong is in the operator's log "
-    "(the logger soundsum.operator), and if there is a budget, a charge for it stays until its owner gives it back"
+    "the data could not be fully read or summed; the reason is in the operator's log (the logger soundsum.operator), "
+    "and a charge to a budget stays until its owner refunds it"
 )
 
 OPERATOR = logging.getLogger("soundsum.operator")
@@ -31,16 +31,20 @@ class ReadFailed(RuntimeError):
 def read_within(read: Callable[[], T], on_failure: Callable[[], None] = lambda: None) -> T:
     """What `read` gives; or ReadFailed, raised where nothing of the reader is in sight any more.
 
-    Warnings of readers are not heard either. Only Ctrl-C and an exit pass.
+    Warnings of readers are not heard either. Only Ctrl-C and an exit pass, without the frames they come from.
     """
+    stop: BaseException | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return read()
-    except (KeyboardInterrupt, SystemExit):
-        raise
+    except (KeyboardInterrupt, SystemExit) as error:
+        stop = error.with_traceback(None)
+        stop.__context__ = None
     except BaseException:  # Polars panics with one that is no Exception
         OPERATOR.exception("a read failed")
+    if stop is not None:
+        raise stop
     try:
         on_failure()
     except Exception:  # the ledger may be locked; what matters now is to say nothing else

@@ -1,7 +1,8 @@
 """Cells of CSV as numbers and as text, a column at a time.
 
-Every cell goes the same way, whatever is in it: what spells no number, is beyond 64 bits, or is not UTF-8, is missing.
-A number is [+-] digits [. digits] [e [+-] digits], or inf, infinity or nan in any case, white space around it left out.
+Every cell goes the same way, whatever is in it: one that spells no number, is beyond 64 bits, or is not UTF-8, is
+missing, and so is one that is too long to be read as anything but text. A number is [+-] digits [. digits] [e [+-]
+digits], or inf, infinity or nan in any case, white space around it left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+
+LONGEST = native.LONGEST_CELL
+"""Bytes of UTF-8 that a cell may have, wherever it lies, to be read as a number, a truth value or a date; a longer one
+is missing. Text that stays text is compared by its bytes, however many there are."""
 
 
 class Cells(NamedTuple):
@@ -57,11 +62,11 @@ def _integers(cells: Cells, kind: Any) -> Any:
 def _booleans(cells: Cells) -> Any:
     """true and 1, false and 0."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    lower = pc.utf8_lower(pc.utf8_trim_whitespace(_copied(cells, pa.string())))
-    is_true, is_false = (pc.is_in(lower, pa.array(words)) for words in (["true", "1"], ["false", "0"]))
-    return pc.if_else(is_true, True, pc.if_else(is_false, False, None))
+    size = len(cells.places)
+    values, flags = np.empty(size, np.uint8), np.empty(size, np.uint8)
+    native.parse_truths(*cells, values, flags)
+    return pa.Array.from_buffers(pa.bool_(), size, [_bitmap(flags), _bitmap(values)])
 
 
 def _copied(cells: Cells, kind: Any) -> Any:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soundsum.arithmetic.numbers import NumberType, float64, int64, number_type
-from soundsum.data.keys import is_arrow, is_missing, plain_keys
+from soundsum.data.keys import bits_of, is_arrow, is_missing, masked, plain_keys, stored_bits, stored_numbers
 from soundsum.data.kinds import say_kind
-from soundsum.data.records import Column, Records, records
+from soundsum.data.records import Column, Records, records, unmasked
 from soundsum.data.runs import Runs
-from soundsum.data.spellings import read_number
+from soundsum.data.spellings import is_endless, read_number
 from soundsum.shown import shown
 
 INT64 = np.iinfo(np.int64)
@@ -98,9 +98,9 @@ def presence(data: Any) -> Column:
     if isinstance(data, Runs | Column) or is_untyped(data) or _is_python_text(data):
         there = np.array([not is_missing(x) for x in data], bool)
     elif is_arrow(data):
-        there = _arrow_keys(data).is_valid().to_numpy(zero_copy_only=False)
+        there = bits_of(_arrow_keys(data))
     else:
-        there = ~np.ma.getmaskarray(data)
+        there = unmasked(data)
         if data.dtype.kind in "fcmM":  # NaN and NaT are not themselves
             there &= np.ma.getdata(data) == np.ma.getdata(data)
     return Column(np.ones(len(there), np.uint8), number_type("uint8"), np.packbits(there, bitorder="little"))
@@ -112,7 +112,7 @@ def as_arrow(data: Any) -> Any:
 
     try:
         if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
-            return pa.array(data)
+            return pa.array(_hold_days(data))
         chunks = pa.chunked_array(data)
         if pa.types.is_dictionary(chunks.type):  # whose indices may be too narrow for all chunks together
             chunks = pa.chunked_array(
@@ -121,6 +121,15 @@ def as_arrow(data: Any) -> Any:
         return _widen(chunks).combine_chunks()
     except pa.ArrowNotImplementedError:  # because of its type, which is not in a value
         raise TypeError(f"a column of {data.dtype} is neither numbers nor keys; cast it") from None
+
+
+def _hold_days(data: Any) -> Any:
+    """NumPy's dates without those beyond Arrow's, which has 32 bits for a day: cut to these, two would be one."""
+    dtype = getattr(data, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind != "M" or np.datetime_data(dtype)[0] != "D":
+        return data
+    days = np.ma.getdata(data).astype(np.int64)
+    return np.ma.array(data, mask=np.ma.getmaskarray(data) | (days != days.astype(np.int32)))
 
 
 def _widen(array: Any) -> Any:
@@ -169,25 +178,27 @@ def in_storage(array: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_boolean(array.type):
-        return array.cast(pa.uint8())
+        return masked(pa.uint8(), stored_bits(array).view(np.uint8), bits_of(array))
     if pa.types.is_null(array.type):
         return array.cast(pa.float64())
     if pa.types.is_decimal(array.type) and not pa.types.is_decimal256(array.type):
-        return _last_digits(array.cast(pa.decimal128(38, array.type.scale)))
+        return _last_digits(array)
     return array
 
 
 def _last_digits(array: Any) -> Any:
-    """Decimals of 128 bits as integers of 64, held at their limits: bounds of a record are within those."""
+    """Decimals of up to 128 bits as integers of 64, held at their limits: bounds of a record are within those."""
     import pyarrow as pa
 
     if not len(array):
         return pa.array([], pa.int64())
-    _, buffer = array.buffers()
-    words = np.frombuffer(buffer, np.int64, 2 * (array.offset + len(array)))[2 * array.offset :]
-    low, high = words[::2], words[1::2]
-    held = np.where(high == low >> 63, low, np.where(high < 0, INT64.min, INT64.max))
-    return pa.array(held, mask=~array.is_valid().to_numpy(zero_copy_only=False))
+    if array.type.bit_width < 128:
+        held = stored_numbers(array).astype(np.int64)
+    else:
+        words = np.frombuffer(array.buffers()[1], np.int64, 2 * len(array), 16 * array.offset)
+        low, high = words[::2], words[1::2]
+        held = np.where(high == low >> 63, low, np.where(high < 0, INT64.min, INT64.max))
+    return masked(pa.int64(), held, bits_of(array))
 
 
 def _as_float(x: Any) -> float:
@@ -196,11 +207,13 @@ def _as_float(x: Any) -> float:
         return read_number(x)
     if isinstance(x, bytes | complex | np.complexfloating | np.ndarray) or x is np.ma.masked:
         return math.nan
+    if not hasattr(x, "__float__") and not hasattr(x, "__index__"):  # float would read bytes as text
+        return math.nan
     try:
-        return float(x)
+        return math.nan if is_endless(x) else float(x)
     except OverflowError:
         return math.inf if x > 0 else -math.inf
-    except (TypeError, ValueError, ArithmeticError):
+    except Exception:  # of a class of somebody's own, too
         return math.nan
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.data.keys import MOST, Codes, Groups, plain_list
+from soundsum.data.keys import Codes, Groups, plain_list, require_few
 from soundsum.data.period_groups import Periods
 from soundsum.data.periods import Period
 from soundsum.shown import shown
@@ -99,7 +99,7 @@ def _tuples(groups: Any, columns: Sequence[str | Period]) -> list[tuple[Any, ...
             f"groups of {len(columns)} columns are a list of tuples, such as [('a', 2020), ...], or {len(columns)} "
             "lists to combine, one for each column"
         )
-    count = prod(map(len, lists))
-    if not 0 < count <= MOST:
-        raise ValueError(f"the lists in groups= make {count:,} groups together; give fewer, and at least one of each")
+    if not all(lists):
+        raise ValueError("groups= has an empty list in it; give at least one group of each column")
+    require_few(prod(map(len, lists)), "groups=")
     return list(product(*lists))

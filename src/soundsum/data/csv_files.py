@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from soundsum import native
 from soundsum.data.ahead import read_ahead
 from soundsum.data.cells import Cells, parse_cells
-from soundsum.data.paths import compression
+from soundsum.data.paths import RawPath, compression
 
 BLOCK = 1 << 22
-"""Bytes read at a time; no row is longer."""
+"""Bytes read at a time; no row is longer, nor is the header."""
+
+HEADER = 1 << 16
+"""Bytes read at first to find the header; twice as many as long as it goes on."""
 
 NOWHERE = 2**32 - 1
 """The place of a column that nobody wants."""
@@ -42,6 +45,10 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 class IsUtf16(Exception):
     """A file begins as those in UTF-16 do."""
+
+
+class HasLongHeader(Exception):
+    """A file's first line is longer than a row may be."""
 
 
 class IsBinary(Exception):
@@ -141,18 +148,35 @@ def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], 
 
 
 def _read_header(path: str) -> list[str]:
-    with _open(path) as file:
-        begin = file.read(BLOCK)
-    if begin[:2] in UTF_16:
+    """The names in the first line. What follows it are records: nothing is charged yet, so they are not looked at."""
+    header = _header_bytes(path)
+    if header[:2] in UTF_16:
         raise IsUtf16
     for first, kind in BINARY.items():
-        if begin.startswith(first):
+        if header.startswith(first):
             raise IsBinary(*kind)
-    return next(csv.reader(io.StringIO(begin.decode("utf-8-sig", errors="replace"), newline="")))
+    return next(csv.reader(io.StringIO(header.decode("utf-8-sig", errors="replace"), newline="")))
+
+
+def _header_bytes(path: str) -> bytes:
+    """A file up to its first line end that is not in quotes. How much is read depends on the header alone."""
+    begin: bytes = b""
+    with _open(path) as file:
+        while len(begin) <= BLOCK:
+            more = file.read(max(HEADER, len(begin)))
+            begin += more
+            end = native.find_row_end(np.frombuffer(begin.removeprefix(BYTE_ORDER_MARK), np.uint8))
+            if end is not None or not more:
+                mark = len(BYTE_ORDER_MARK) if begin.startswith(BYTE_ORDER_MARK) else 0
+                header = begin if end is None else begin[: mark + end]
+                if len(header) > BLOCK:
+                    break
+                return header
+    raise HasLongHeader
 
 
 def _open(path: str) -> Any:
     """A stream of the file's bytes, decompressed if its suffix says so."""
     import pyarrow as pa
 
-    return pa.input_stream(path, compression=compression(path))
+    return pa.input_stream(RawPath(path), compression=compression(path))

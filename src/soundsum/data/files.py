@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ import numpy as np
 from soundsum.arithmetic.numbers import NumberType, int64
 from soundsum.data.ahead import read_ahead
 from soundsum.data.cells import Cells, parse_cells
-from soundsum.data.csv_files import SPARE, CsvFiles, IsBinary, IsUtf16
+from soundsum.data.csv_files import SPARE, CsvFiles, HasLongHeader, IsBinary, IsUtf16
 from soundsum.data.kinds import say_kind
-from soundsum.data.paths import Files, find_files
+from soundsum.data.paths import Files, RawPath, find_files
 
 BATCH = 1 << 18
 """Rows read at a time."""
@@ -26,20 +28,20 @@ AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
 def dataset(path: Any) -> Any:
     """The files that a path or a list of them means, as one Arrow dataset, or as CSV files."""
-    import pyarrow as pa
-    import pyarrow.dataset as ds
+    return open_files(find_files(path))
 
-    found = find_files(path)
-    keys = ds.partitioning(pa.schema([(key, pa.string()) for key in found.keys]), flavor="hive") if found.keys else None
+
+def open_files(found: Files) -> Any:
+    """Files as one Arrow dataset, or as CSV files."""
+    import pyarrow as pa
+
     opened: Any = None
     twice: list[str] = []
     with suppress(pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
         if found.format == "csv":
             opened = _open_csv(found)
         else:
-            first = ds.dataset(found.files[0], format=found.format) if found.keys else None
-            twice = [key for key in found.keys if first is not None and key in first.schema.names]
-            files = ds.dataset(found.files, format=found.format, partitioning=keys, partition_base_dir=found.folder)
+            files = _open_fragments(found)
             schemas = [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
             twice = [key for key in found.keys if any(key in schema.names for schema in schemas)]
             opened = files
@@ -54,11 +56,35 @@ def dataset(path: Any) -> Any:
     return opened
 
 
+def _open_fragments(found: Files) -> Any:
+    """A dataset in which the keys of folders have the values that we read: Arrow's own reading of them can fail."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    kind, system = (ds.ParquetFileFormat if found.format == "parquet" else ds.IpcFileFormat)(), LocalFileSystem()
+    everything = ds.scalar(True)
+    fragments = []
+    for file in found.files:
+        named = zip(found.keys, found.values(file), strict=True)
+        known = [ds.field(key).is_null() if value is None else ds.field(key) == value for key, value in named]
+        fragments.append(kind.make_fragment(RawPath(file), system, reduce(and_, known, everything)))
+    schema = fragments[0].physical_schema
+    for key in found.keys:
+        schema = schema.append(pa.field(key, pa.string()))
+    return ds.FileSystemDataset(fragments, schema, kind, system)
+
+
 def _open_csv(found: Files) -> CsvFiles:
     try:
         return CsvFiles(found.files)
     except IsUtf16:
         raise ValueError(f"{found.given} begins as text in UTF-16 does; save it as UTF-8") from None
+    except HasLongHeader:
+        raise ValueError(
+            f"{found.given}: its first line, which has the names of columns, is over 4 MiB; check its quotes and line "
+            "ends"
+        ) from None
     except IsBinary as other:
         kind, suffix = other.args
         raise ValueError(f"{found.given} begins as {kind} file does; rename it to end with {suffix}") from None
@@ -76,8 +102,11 @@ def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
 
 def key_names(opened: Any) -> list[str]:
     """The keys that folders of an Arrow dataset are named by."""
-    partitioning = getattr(opened, "partitioning", None)
-    return [] if partitioning is None else list(partitioning.schema.names)
+    from pyarrow.dataset import get_partition_keys
+
+    first = None if isinstance(opened, CsvFiles) else next(iter(opened.get_fragments()), None)
+    keys = {} if first is None else get_partition_keys(first.partition_expression)
+    return [name for name in opened.schema.names if name in keys]
 
 
 def _parse_keys(batch: Any, kinds: Mapping[str, Any]) -> Any:
@@ -180,8 +209,7 @@ def _by_pages(opened: Any, names: list[str]) -> Iterator[Any]:
     def read(fragment: Any, row_group: Any) -> Iterator[Any]:
         keys = get_partition_keys(fragment.partition_expression)
         own = [name for name in names if name not in keys]
-        opened_file = fragment.filesystem.open_input_file(fragment.path)
-        with ParquetFile(opened_file, metadata=fragment.metadata, **BUFFERED) as file:
+        with ParquetFile(fragment.open(), metadata=fragment.metadata, **BUFFERED) as file:
             for batch in file.iter_batches(BATCH, [row_group.id], columns=own, use_threads=False):
                 more = {name: pa.scalar(keys[name], opened.schema.field(name).type) for name in names if name in keys}
                 columns = [

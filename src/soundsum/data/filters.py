@@ -18,9 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.data.keys import is_missing
+from soundsum.data.keys import bits_of, is_missing, stored_bits, without_validity
 from soundsum.data.kinds import say_kind
-from soundsum.data.spellings import read_number, read_truth
+from soundsum.data.spellings import is_endless, read_number, read_truth
 from soundsum.shown import shown
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -31,6 +31,14 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+SIGNS = (*COMPARE, "in")
+MOST_LISTED = 1000
+"""The most values that `in` takes; for more, use groups."""
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+"""Dates and times as text; a date alone is its midnight."""
+
 ARROW = {"==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 
@@ -47,21 +55,40 @@ class HasKeys(Protocol):
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison of a column with a value."""
+    """One comparison of a column with a value, or with each of several values where the sign is `in`."""
 
     column: str
     sign: str
     value: Any
 
     def __str__(self) -> str:
-        return f"{self.column} {self.sign} {self.value!r}"
+        return f"{self.column} {self.sign} {self.spelled}"
+
+    @property
+    def spelled(self) -> str:
+        """The value, or the list of them, as Python writes it; dates and times as text, which means the same."""
+        if self.sign == "in":
+            return f"[{', '.join(map(_spell, self.value))}]"
+        return _spell(self.value)
+
+    @property
+    def each(self) -> list[Condition]:
+        """A condition for each value; a row that meets one of them meets this one."""
+        return [Condition(self.column, "==", value) for value in self.value] if self.sign == "in" else [self]
 
     def require_type(self, keys: Any) -> None:
         """Refuses a value that is not of the column's type, shown by an empty one."""
         if isinstance(keys, list):
             self.require_untyped()
-        else:
-            as_scalar(self.value, keys.type, self.column)
+            return
+        import pyarrow as pa
+
+        try:
+            self.passes(keys)
+        except pa.ArrowNotImplementedError:
+            raise ValueError(
+                f"where: column {self.column!r} is {keys.type}, which Arrow cannot compare; cast it"
+            ) from None
 
     def require_untyped(self) -> None:
         """Refuses to order numbers as texts, where the column's type does not say that it has texts."""
@@ -72,26 +99,30 @@ class Condition:
 
     def passes(self, keys: Any) -> NDArray[np.bool_]:
         """Which rows fulfil it, by the column's keys: an Arrow array, or a list of Python objects."""
+        if self.sign == "in":
+            return np.asarray(np.any([one.passes(keys) for one in self.each], axis=0), bool)
         if isinstance(keys, list):
             return np.array([self._holds(key) for key in keys], bool)
         import pyarrow as pa
         import pyarrow.compute as pc
 
         value = as_scalar(self.value, keys.type, self.column)
-        own = keys.cast(pa.float64()) if pa.types.is_floating(keys.type) else keys
+        plain = without_validity(keys)
+        own = plain.cast(pa.float64()) if pa.types.is_floating(keys.type) else plain
         found = pc.call_function(ARROW[self.sign], [own, value])
-        return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), bool)
+        return stored_bits(found) & bits_of(keys)
 
     def _holds(self, key: Any) -> bool:
         """Of an object without a type: what is not of the value's kind does not match."""
-        if is_missing(key):
-            return False
-        value, key = self.value, _read_as(_kind(self.value), key)
-        if _kind(key) == "moment" and _kind(value) == "day":
-            value = datetime.datetime(value.year, value.month, value.day)
-        if _kind(key) != _kind(value) or _kind(key) is None or is_missing(key):
-            return False
         try:
+            if is_missing(key) or is_endless(key):
+                return False
+            value = read_moment(self.value, _kind(key)) or self.value
+            key = _read_as(_kind(value), key)
+            if _kind(key) == "moment" and _kind(value) == "day":
+                value = datetime.datetime(value.year, value.month, value.day)
+            if _kind(key) != _kind(value) or _kind(key) is None or is_missing(key):
+                return False
             return bool(COMPARE[self.sign](key, value))
         except Exception:  # of a class of somebody's own
             return False
@@ -110,14 +141,15 @@ class Filter:
         if not isinstance(given, list) or not given or not all(_is_condition(one) for one in given):
             example = _as_tuple(given[0] if isinstance(given, list) and given else given) or "[('age', '>=', 18)]"
             raise ValueError(
-                f"where={shown(where)}: give conditions (column, {' or '.join(COMPARE)}, value), such as {example}"
+                f"where={shown(where)}: give conditions (column, {' or '.join(SIGNS)}, value), such as {example}"
             )
-        for _, _, value in given:
+        conditions = tuple(Condition(c, sign, _list_values(v) if sign == "in" else v) for c, sign, v in given)
+        for value in [one.value for condition in conditions for one in condition.each]:
             if _kind(value) is None or is_missing(value) or _is_endless(value):
                 raise ValueError(
                     f"where: {shown(value)} cannot be compared with; give a number, text, a date or a time"
                 )
-        return cls(tuple(Condition(*one) for one in given))
+        return cls(conditions)
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.conditions))
@@ -130,10 +162,29 @@ class Filter:
         return found
 
 
+def _spell(value: Any) -> str:
+    return repr(value.isoformat() if isinstance(value, datetime.date) else value)
+
+
 def _is_condition(given: Any) -> bool:
     if not isinstance(given, list | tuple) or len(given) != 3:
         return False
-    return isinstance(given[0], str) and isinstance(given[1], str) and given[1] in COMPARE
+    return isinstance(given[0], str) and isinstance(given[1], str) and given[1] in SIGNS
+
+
+def _list_values(given: Any) -> tuple[Any, ...]:
+    """The values that `in` takes, all of one kind."""
+    if not isinstance(given, list | tuple) or not given:
+        raise ValueError(
+            f"where: in takes a list of one or more values, not {shown(given)}; give one such as ['a', 'b']"
+        )
+    if len(given) > MOST_LISTED:
+        raise ValueError(f"where: in takes at most {MOST_LISTED:,} values, not {len(given):,}; give fewer")
+    if len({_kind(value) for value in given}) > 1:
+        raise ValueError(
+            f"where: the values of in must be of one kind, unlike {shown(given)}; give only text, or only numbers"
+        )
+    return tuple(given)
 
 
 def _as_tuple(given: Any) -> str | None:
@@ -172,6 +223,36 @@ def _kind(value: Any) -> str | None:
     return next((name for kind, name in kinds.items() if isinstance(value, kind)), None)
 
 
+def read_moment(value: Any, kind: str | None) -> Any:
+    """A text as the day, or the moment without or in a zone, that it spells; None if it spells none of this kind.
+
+    >>> read_moment("2024-01-31", "day"), read_moment("2024-01-31", "moment")
+    (datetime.date(2024, 1, 31), datetime.datetime(2024, 1, 31, 0, 0))
+    >>> read_moment("2024-01-31", "moment in a zone"), read_moment("2024-02-31", "day")
+    (None, None)
+    """
+    found = MOMENT.fullmatch(value) if isinstance(value, str) else None
+    if found is None or kind not in ("day", "moment", "moment in a zone"):
+        return None
+    try:
+        if kind == "day":
+            return datetime.date.fromisoformat(value) if DATE.fullmatch(value) else None
+        return datetime.datetime.fromisoformat(value) if (found[1] is not None) == (kind != "moment") else None
+    except ValueError:  # such as the 31st of February
+        return None
+
+
+def as_value(value: Any, kind: Any) -> Any:
+    """A value to compare with a column of an Arrow type: of dates and times, what a text spells."""
+    import pyarrow as pa
+
+    if pa.types.is_date(kind):
+        return read_moment(value, "day") or value
+    if pa.types.is_timestamp(kind):
+        return read_moment(value, "moment" if kind.tz is None else "moment in a zone") or value
+    return value
+
+
 def _read_as(kind: str | None, key: Any) -> Any:
     """An object without a type as a cell of CSV that spells it, where the condition has another kind of value."""
     if kind == "number" and isinstance(key, str):
@@ -202,10 +283,10 @@ def _example(kind: Any) -> str:
     import pyarrow as pa
 
     if pa.types.is_date(kind):
-        return ", such as datetime.date(2024, 1, 31)"
+        return ", such as '2024-01-31' or datetime.date(2024, 1, 31)"
     if pa.types.is_timestamp(kind):
         zone = "" if kind.tz is None else ", tzinfo=datetime.UTC"
-        return f", such as datetime.datetime(2024, 1, 31{zone})"
+        return f", such as '2024-01-31T00:00{'Z' if zone else ''}' or datetime.datetime(2024, 1, 31{zone})"
     return ""
 
 
@@ -213,6 +294,7 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
     """The value as an Arrow scalar of a column's type, exactly; floats are compared as doubles."""
     import pyarrow as pa
 
+    given, value = value, as_value(value, kind)
     types, own = pa.types, _kind(value)
     fits = {
         "truth": types.is_boolean(kind),
@@ -232,11 +314,13 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
             plain = value.item() if isinstance(value, np.generic) else value
             plain = float(plain) if types.is_floating(kind) and not isinstance(plain, bool) else plain
             scalar = pa.scalar(plain, wanted)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         scalar = None
     if scalar is None or not scalar.as_py() == value:
         raise ValueError(
-            f"where: {shown(value)} is not a value of column {column!r}, which is {say_kind(kind)}; give one of that "
-            f"type{_example(kind)}"
+            f"where: {shown(given)} is not a value of column {column!r}, which holds {say_kind(kind)}; give one "
+            f"of that type{_example(kind)}"
         )
     return scalar

@@ -8,25 +8,32 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.data.identities import identify
 from soundsum.data.kinds import say_kind
 from soundsum.data.moments import is_exact
-from soundsum.data.spellings import read_number, read_truth, read_whole
+from soundsum.data.spellings import is_endless, read_number, read_truth, read_whole
 from soundsum.shown import say_type, shown
 
 Codes = NDArray[np.int32]
 
-MOST = (1 << 31) - 2
-"""Groups, or groups times cells, that codes of 32 bits can tell apart."""
+MOST = 1 << 21
+"""Numbers in one release: groups, times cells, of all its statistics. A short request could name billions."""
 
 
 RANGE = re.compile(r"\d{4}-[-\dWT]+\.\.\d{4}-[-\dWT]+")
 """From one period to another, as a command spells it; hardly the name of a group."""
+
+
+def require_few(count: int, option: str) -> None:
+    """Refuse more numbers in a release than anybody reads, before anything is charged."""
+    if count > MOST:
+        raise ValueError(f"{option} asks for {count:,} numbers, and a release has at most {MOST:,}; ask for fewer")
 
 
 class Groups:
@@ -41,8 +48,9 @@ class Groups:
         self.names = plain_list(groups)
         if not self.names:
             raise ValueError(f"{option} is empty; list at least one")
+        require_few(len(self.names), option)
         try:
-            self._places = {name: place for place, name in enumerate(self.names)}
+            self._places = {key: place for place, key in enumerate(map(_as_key, self.names))}
         except TypeError:
             odd = next(name for name in self.names if _has_no_hash(name))
             raise TypeError(
@@ -60,7 +68,7 @@ class Groups:
                     "so leave it out too"
                 )
         if len(self._places) != len(self.names):
-            twice = next(name for place, name in enumerate(self.names) if self._places[name] != place)
+            twice = next(name for place, name in enumerate(self.names) if self._places[_as_key(name)] != place)
             said = shown(twice) if isinstance(groups, list | tuple) else f"the same value, in {shown(groups)},"
             raise ValueError(f"{option} names {said} twice; name each once")
         self._option = option
@@ -69,6 +77,9 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_encoders": {}}  # functions, which the next process makes for itself
 
     def read_from_text(self) -> Any:
         """The type in which a column of text is read to look for these groups: their own, or as they are spelled."""
@@ -101,15 +112,17 @@ class Groups:
         return listed
 
     def _place(self, key: Any) -> int:
-        """Of an object without a type: as Python compares it, otherwise as a cell of CSV that spells the same."""
+        """Of an object without a type: by what it identifies, otherwise as a cell of CSV that spells the same."""
         try:
-            place = self._places.get(key)
+            if is_endless(key):
+                return len(self)
+            place = self._places.get(_as_key(key))
             if place is None and isinstance(key, date) and not isinstance(key, datetime):
-                place = self._places.get(datetime(key.year, key.month, key.day))  # as pandas spells a day
+                place = self._places.get(identify(datetime(key.year, key.month, key.day)))  # as pandas spells a day
             if place is None and isinstance(key, str | int | float | date | Decimal | np.integer | np.floating):
                 place = self._spelled_places.get(self._read(str(key)))
             return len(self) if place is None else place
-        except (TypeError, ValueError):  # not hashable, so not listed
+        except Exception:  # of a class of somebody's own, or not hashable, so not listed
             return len(self)
 
     @cached_property
@@ -138,6 +151,9 @@ class Groups:
                 raise ValueError
             listed = self._listed(kind)
             pc.index_in(listed[:0], value_set=listed)
+        except MemoryError:
+            few = f"there is too little memory for {len(self.names):,} {self._option}; list fewer"
+            raise MemoryError(few) from None
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise ValueError(
                 f"{self._option} {_few(self.names)} cannot be looked up in a column of {say_kind(kind)}; give "
@@ -145,8 +161,8 @@ class Groups:
             ) from None
 
         def any_keys(keys: Any) -> Codes:
-            found = pc.index_in(keys, value_set=listed)
-            return np.where(bits_of(found), stored_numbers(found), np.int32(len(self)))
+            found = pc.index_in(without_validity(keys), value_set=listed)
+            return np.where(bits_of(found) & bits_of(keys), stored_numbers(found), np.int32(len(self)))
 
         def integer_keys(keys: Any) -> Codes:
             bitmap = keys.buffers()[0]
@@ -163,10 +179,11 @@ class Groups:
 def cell_codes(edges: Sequence[float], values: NDArray[Any], present: NDArray[np.bool_]) -> Codes:
     """Which of the cells [edge, next edge), the last one closed, every value is in; one past the last for none."""
     points = _points(edges, values.dtype)
-    found = np.searchsorted(points, values, side="right") - 1
-    found[values == points[-1]] = len(points) - 2
-    found[(found < 0) | ~present] = len(points) - 1
-    return found.astype(np.int32)
+    # Both choices by `where`: an assignment to found[mask] takes longer once a single entry of the mask is true.
+    last, none = np.int32(len(points) - 2), np.int32(len(points) - 1)
+    found = (np.searchsorted(points, values, side="right") - 1).astype(np.int32)
+    found = np.where(values == points[-1], last, found)
+    return np.where((found < 0) | ~present, none, found)
 
 
 def _points(edges: Sequence[float], kind: np.dtype[Any]) -> NDArray[Any]:
@@ -190,10 +207,10 @@ def is_missing(x: Any) -> bool:
     """Whether an object stands for nothing."""
     try:
         return x is None or x is np.ma.masked or bool(x != x)
-    except (TypeError, ArithmeticError):  # pandas.NA, a signalling NaN
-        return True
-    except ValueError:
+    except ValueError:  # an array
         return False
+    except Exception:  # pandas.NA, a signalling NaN, a class of somebody's own
+        return True
 
 
 def is_arrow(data: Any) -> bool:
@@ -207,17 +224,35 @@ def plain_keys(array: Any) -> Any:
 
     kind = array.type
     if pa.types.is_dictionary(kind):
-        values = plain_keys(array.dictionary)
-        wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(values.type, values.type)
-        return values.cast(wide).take(array.indices)  # which may be longer than 32-bit offsets reach
+        return _write_out(array)
+    if pa.types.is_run_end_encoded(kind):
+        return plain_keys(pc.run_end_decode(array))
     if pa.types.is_string_view(kind):
         return array.cast(pa.large_string())
     if pa.types.is_binary_view(kind):
         return array.cast(pa.large_binary())
     if pa.types.is_floating(kind):
-        wide = array.cast(pa.float32()) if pa.types.is_float16(kind) else array  # for which Arrow has no sum
-        return pc.if_else(pc.is_nan(wide), None, pc.add(wide, pa.scalar(0, wide.type)))
+        wide = pa.float64() if kind == pa.float64() else pa.float32()  # Arrow does not compare those of 16 bits
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            values = stored_numbers(array).astype(wide.to_pandas_dtype()) + wide.to_pandas_dtype()(0)
+        return masked(wide, values, bits_of(array) & (values == values))
     return array
+
+
+def _write_out(array: Any) -> Any:
+    """A dictionary's keys, in steps that do not ask whether one is missing: the first stands in for those that are."""
+    import pyarrow as pa
+
+    values = plain_keys(array.dictionary)
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(values.type, values.type)
+    values = values.cast(wide)  # as they may be longer than 32-bit offsets reach
+    if not len(values):
+        return pa.nulls(len(array), values.type)
+    places = np.where(bits_of(array), stored_numbers(array.indices), 0)
+    there = bits_of(array) & bits_of(values)[places]
+    written = without_validity(values).take(pa.array(places))
+    bitmap = pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.Array.from_buffers(written.type, len(written), [bitmap, *written.buffers()[1:]])
 
 
 def require_ids(ids: Any) -> None:
@@ -228,6 +263,8 @@ def require_ids(ids: Any) -> None:
         try:
             pa.table({"id": ids}).group_by("id").aggregate([])
             ids.dictionary_encode()
+        except MemoryError:
+            raise
         except pa.ArrowException:
             raise TypeError(
                 f"privacy_unit is a column of {say_kind(ids.type)}; ids are numbers or text, so cast it"
@@ -236,11 +273,39 @@ def require_ids(ids: Any) -> None:
 
 def bits_of(array: Any) -> NDArray[np.bool_]:
     """Which entries of an Arrow array are there."""
-    bitmap, size = array.buffers()[0], len(array)
-    if bitmap is None:
-        return np.ones(size, bool)
-    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=array.offset + size, bitorder="little")
-    return bits[array.offset :].view(bool)
+    import pyarrow as pa
+
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), bool)
+    bitmap = array.buffers()[0]  # which Arrow leaves out where all are there; that takes the kernel as long
+    validity = None if bitmap is None else np.frombuffer(bitmap, np.uint8)
+    return native.expand_validity(validity, array.offset, len(array)).view(bool)
+
+
+def stored_bits(array: Any) -> NDArray[np.bool_]:
+    """Arrow booleans as they lie in memory, whatever lies in those that are missing."""
+    bits = np.frombuffer(array.buffers()[1], np.uint8) if len(array) else np.zeros(0, np.uint8)
+    return native.expand_validity(bits, array.offset, len(array)).view(bool)
+
+
+def without_validity(array: Any) -> Any:
+    """The array as it lies in memory, whatever lies in those that are missing: `bits_of` says which these are.
+
+    Arrow's functions take another way where something is missing, so that is left to us.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_null(array.type):
+        return array
+    return pa.Array.from_buffers(array.type, len(array), [None, *array.buffers()[1:]], offset=array.offset)
+
+
+def masked(kind: Any, values: NDArray[Any], there: NDArray[np.bool_]) -> Any:
+    """Numbers as an Arrow array with a bitmap, even if all are there."""
+    import pyarrow as pa
+
+    bitmap = pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [bitmap, pa.py_buffer(values)])
 
 
 def stored_numbers(array: Any) -> NDArray[Any]:
@@ -270,6 +335,18 @@ def plain_list(groups: Any) -> list[Any]:
 def as_int64(keys: Any) -> NDArray[np.int64]:
     """Arrow integers as 64 bits, those of uint64 as their bits."""
     return stored_numbers(keys).astype(np.int64, copy=False)
+
+
+def _as_key(name: Any) -> Any:
+    """What a group is looked up by: the identity of an object, which is compared with no other; else the object."""
+    identity = identify(name)
+    return _Other(name) if identity is None else identity
+
+
+class _Other(NamedTuple):
+    """An object of another class than ids have, such as an interval of pandas, as it compares itself."""
+
+    name: Any
 
 
 def _has_no_hash(name: Any) -> bool:

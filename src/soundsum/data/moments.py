@@ -2,7 +2,7 @@
 
 Seconds count from 1970: in UTC where a time says how far it is from that, otherwise as its clock shows it. Parts of a
 second are left out, which moves no time over a full second. Each value is read on its own; what is no date or time of
-the kind looked for is None, or not present, and nothing raises.
+the kind looked for, or is too long, is None, or not present, and nothing raises.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from soundsum import native
 from soundsum.data.clocks import DAY, EPOCH, HOUR, shown
+from soundsum.data.spellings import strip
 
 TEXT = (
     "(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
@@ -63,7 +64,7 @@ def second_of(value: Any, wanted: Wanted) -> int | None:
 
 
 def _second_of_text(text: str, wanted: Wanted) -> int | None:
-    found = PATTERN.fullmatch(text.strip())
+    found = PATTERN.fullmatch(strip(text))
     if found is None:
         return None
     day = date(int(found["year"]), int(found["month"]), int(found["day"]))
@@ -82,11 +83,11 @@ def seconds_of_text(texts: Any, wanted: Wanted) -> tuple[NDArray[np.int64], NDAr
 
     size, flags = len(texts), np.zeros(len(texts), np.uint8)
     seconds = np.zeros(size, np.int64)
-    _, offsets, data = texts.buffers()
-    if size and data is not None:
+    if size:
+        _, offsets, data = texts.buffers()
         width = np.dtype(np.int64 if pa.types.is_large_string(texts.type) else np.int32)
         ends = np.frombuffer(offsets, width, size + 1, texts.offset * width.itemsize)
-        _parse(np.frombuffer(data, np.uint8), ends, wanted, seconds, flags)
+        _parse(np.frombuffer(data or b"", np.uint8), ends, wanted, seconds, flags)
     return seconds, flags.view(bool)
 
 

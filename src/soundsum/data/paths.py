@@ -1,6 +1,8 @@
 """Which files a path means: one, those of a glob, of a list, or all in a folder, whose names may be keys with values.
 
-Nothing below the path that was given is ever shown: names of files may be names of people.
+Nothing below the path that was given is ever shown: names of files may be names of people. A key is public, as the name
+of a column is, but its value in the name of a folder is a record's: it is read here, for every engine, and nothing in
+it makes a read fail.
 """
 
 from __future__ import annotations
@@ -10,10 +12,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 """Of CSV files; the other formats have it inside."""
+
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What a folder is named for a key without a value."""
 
 Path: TypeAlias = str | os.PathLike[str]
 PATHS = (str, os.PathLike)
@@ -36,6 +42,28 @@ class Files:
     format: str
     keys: tuple[str, ...] = ()
     folder: str | None = None
+
+    def below(self, file: str) -> str:
+        """The part of a file's path that was found, and not given."""
+        return file if self.folder is None else os.path.relpath(file, self.folder)
+
+    def spelled(self, file: str) -> tuple[str, ...]:
+        """The values of the keys, as the names of the file's folders spell them."""
+        return tuple(value for _, value in _pairs(self.below(file))) if self.keys else ()
+
+    def values(self, file: str) -> tuple[str | None, ...]:
+        """The values of the keys for a file's rows; one that is not UTF-8 is missing, as a cell of CSV would be."""
+        return tuple(map(_decode, self.spelled(file)))
+
+
+@dataclass(frozen=True)
+class RawPath:
+    """A path by its bytes, which need not be text; Arrow takes them so."""
+
+    path: str
+
+    def __fspath__(self) -> bytes:
+        return os.fsencode(self.path)
 
 
 def is_path(data: Any) -> bool:
@@ -71,8 +99,8 @@ def find_files(data: Any) -> Files:
         raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")
     if not all(os.access(file, os.R_OK) for file in found):
         raise PermissionError(f"{given}: no permission to read it; ask its owner, or run as a user who may")
-    keys = {_keys(os.path.relpath(file, folder)) for file in found} if folder else {()}
-    if len(keys) > 1 or (keys != {()} and formats == {"csv"}):
+    keys = {tuple(key for key, _ in _pairs(os.path.relpath(file, folder))) for file in found} if folder else {()}
+    if len(keys) > 1 or (keys != {()} and formats == {"csv"}) or len(set(min(keys))) < len(min(keys)):
         raise ValueError(f"{given}: its folders do not all name the same keys, or hold CSV; list the files instead")
     return Files(given, found, min(formats), min(keys), folder)
 
@@ -138,6 +166,14 @@ def _suffix(file: str) -> str | None:
     return inner if inner in FORMATS and (inner == ".csv" or last == inner) else None
 
 
-def _keys(below: str) -> tuple[str, ...]:
-    parts = os.path.dirname(below).split(os.sep) if os.path.dirname(below) else []
-    return tuple(part.partition("=")[0] for part in parts if "=" in part)
+def _pairs(below: str) -> list[tuple[str, str]]:
+    """The keys that folders are named by, each with its value as it is spelled."""
+    parts = [part.partition("=") for part in os.path.dirname(below).split(os.sep)]
+    return [(key, value) for key, sign, value in parts if sign]
+
+
+def _decode(spelled: str) -> str | None:
+    try:
+        return None if spelled == NO_VALUE else unquote_to_bytes(os.fsencode(spelled)).decode()
+    except UnicodeDecodeError:
+        return None

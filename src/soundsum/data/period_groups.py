@@ -164,7 +164,6 @@ class Periods(Groups):
             for begin in range(0, len(values), STRETCH):
                 some = slice(begin, begin + STRETCH)
                 codes[some] = places[np.searchsorted(points, values[some], side="right") - 1]
-            codes[~present] = none
-            return codes
+            return np.where(present, codes, np.int32(none))  # not codes[~present] = none, whose time depends on one row
 
         return find

@@ -34,7 +34,7 @@ Start: TypeAlias = date | int
 """What a period is known by: its first day, or the second at which an hour begins."""
 
 SPELLED = {"year": "2024", "month": "2024-01", "week": "2024-W05", "day": "2024-01-31", "hour": "2024-01-31T07"}
-MOST_PERIODS = 1_000_000
+MOST_PERIODS = 100_000  # made from a range, which a few letters ask for; twelve years of hours are more
 EARLIEST, LATEST = date(2, 1, 1), date(9998, 12, 31)
 """Between these, Python has dates for where periods begin and end in every zone."""
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum import native
 from soundsum.arithmetic.numbers import FloatType, NumberType, dtype_name, number_type
 from soundsum.arithmetic.rationals import Value, exact
 from soundsum.data.kinds import say_kind
@@ -60,9 +61,7 @@ class Column:
         """One 0 or 1 per record, 0 for those absent in the bitmap; None if there can be none."""
         if not self.nullable:
             return None
-        if self.validity is None:
-            return np.ones(self.size, np.uint8)
-        return np.unpackbits(self.validity, bitorder="little")[self.first_bit : self.first_bit + self.size]
+        return native.expand_validity(self.validity, self.first_bit, self.size)
 
     def missing(self) -> NDArray[np.bool_]:
         """Which records are missing: NaN, or absent in the bitmap."""
@@ -101,9 +100,16 @@ def records(data: Any, dtype: object = None) -> Records:
         return _from_arrow(data, dtype)
     if isinstance(data, np.ma.MaskedArray):
         column = _from_array(data.data, dtype)
-        present = ~np.ma.getmaskarray(data)
+        present = unmasked(data)
         return Column(column.values, column.type, np.packbits(present, bitorder="little"))
     return _from_array(data if isinstance(data, np.ndarray) else _doubles(data), dtype)
+
+
+def unmasked(data: Any) -> NDArray[np.bool_]:
+    """Which records of an array have no mask; NumPy may leave out a mask that hides nothing."""
+    present = np.empty(len(data), bool)
+    np.logical_not(np.ma.getmask(data), out=present)
+    return present
 
 
 def join(pieces: Sequence[Records], kind: NumberType) -> Records:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from soundsum.arithmetic.numbers import NumberType, number_type
@@ -129,7 +129,7 @@ class Scanned:
         require_ids(self._no_keys(column))
 
     def expect_value(self, condition: Condition) -> None:
-        if self.has_no_types and condition.value == "" and condition.sign == "==":
+        if self.has_no_types and any((one.sign, one.value) == ("==", "") for one in condition.each):
             raise ValueError(
                 "where: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those with "
                 f"({shown(condition.column)}, '!=', '')"
@@ -137,7 +137,7 @@ class Scanned:
         if self.has_no_types:
             condition.require_untyped()
         if self.has_no_types and condition.column not in self._as:
-            self.read_as(condition.column, read_from_text(condition.value))
+            self.read_as(condition.column, read_from_text(condition.each[0].value))
         self._settle_key(condition.column)
         self._require_one_type(condition.column)
         condition.require_type(self._no_keys(condition.column))
@@ -151,11 +151,12 @@ class Scanned:
         if self._is_file or is_dataset(self._data):
             files.require_one_type(self._opened, {column: self.arrow_type(column)})
 
-    def _no_keys(self, column: str) -> Any:
-        """What the column's keys look like, without any."""
-        import pyarrow as pa
+    def key_type(self, column: str | None) -> Any:
+        assert column is not None
+        return self._no_keys(column).type
 
-        return plain_keys(pa.array([], self.arrow_type(column)))
+    def _no_keys(self, column: str) -> Any:
+        return _no_keys(self.arrow_type(column))
 
     def rows(self) -> int:
         import pyarrow as pa
@@ -207,6 +208,14 @@ class _Scan:
 
     def presence(self, column: str | None) -> Column:
         return presence(self._batch.column(column))
+
+
+@lru_cache
+def _no_keys(kind: Any) -> Any:
+    """What the keys of a column of this Arrow type look like, without any."""
+    import pyarrow as pa
+
+    return plain_keys(pa.nulls(0, kind))
 
 
 def is_dataset(data: Any) -> bool:

@@ -60,6 +60,9 @@ class Keyed(Protocol):
 class Table(Schema, Protocol):
     """Columns that can be read, in batches."""
 
+    def key_type(self, column: str | None) -> Any:
+        """The Arrow type of the column's keys in every batch, None if they are Python objects."""
+
     def batches(self, *columns: str | None) -> Iterator[Batch]: ...
 
 
@@ -87,13 +90,11 @@ def require_name(option: str, given: Any) -> None:
 
 def list_names(where: Schema, names: list[Any], wanted: Any = None, option: str = "column") -> str:
     """The names there are, as far as they are public, to somebody who wants one that is not among them."""
-    if None in names and getattr(where, "is_list_of_rows", False):
-        return "the data is a list of rows; make a table of it, such as pandas.DataFrame(rows)"
     if None in names:
         remedy = "leave column= out" if option == "column" else f"give {option}= its values, one for each record"
         return (
             f"the data is a single column, which has no name; {remedy}, or give a table (a list of texts is a column, "
-            "too; files are pathlib paths, or a glob)"
+            "too; files are pathlib paths, or a glob; pandas.DataFrame(rows) makes a table of a list of dicts)"
         )
     if getattr(where, "has_no_types", False):
         return str(where.say_names(wanted))  # type: ignore[attr-defined]

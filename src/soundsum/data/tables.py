@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from soundsum.arithmetic.numbers import NumberType
 from soundsum.data.boundary import read_within
-from soundsum.data.columns import Numbers, as_keys, as_numbers, empty_like, is_untyped, presence, say_column
+from soundsum.data.columns import Numbers, as_keys, as_numbers, empty_like, presence, say_column
 from soundsum.data.filters import Condition
 from soundsum.data.keys import Groups, is_arrow, require_ids
 from soundsum.data.paths import Watched, is_path
@@ -37,13 +35,7 @@ class Columns:
     def names(self) -> list[Any]:
         return list(self._columns)
 
-    @property
-    def is_list_of_rows(self) -> bool:
-        """Whether the data is a list of dicts and nothing else; see _refuse_nested."""
-        return None in self._columns and _holds_only(self._columns[None], Mapping)
-
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        _refuse_nested(column, self._columns[column])
         try:
             numbers = as_numbers(empty_like(self._columns[column]), dtype)
         except TypeError as error:
@@ -67,13 +59,21 @@ class Columns:
         return presence(self._read(column))
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
-        groups.codes(as_keys(empty_like(self._columns[column])))
+        groups.codes(self._no_keys(column))
 
     def expect_ids(self, column: str | None) -> None:
-        require_ids(as_keys(empty_like(self._columns[column])))
+        require_ids(self._no_keys(column))
 
     def expect_value(self, condition: Condition) -> None:
-        condition.require_type(as_keys(empty_like(self._columns[condition.column])))
+        condition.require_type(self._no_keys(condition.column))
+
+    def key_type(self, column: str | None) -> Any:
+        none = self._no_keys(column)
+        return None if isinstance(none, list) else none.type
+
+    def _no_keys(self, column: str | None) -> Any:
+        """What the column's keys look like, without any."""
+        return as_keys(empty_like(self._columns[column]))
 
     def _read(self, column: str | None) -> Any:
         """The column; what can be looked at only once is written down now."""
@@ -164,31 +164,6 @@ def _require_column(column: Any) -> Any:
     if getattr(getattr(column, "dtype", None), "kind", "") == "V":
         raise TypeError(f"a structured array of {column.dtype.names} is not a column; pass a dict of its fields")
     return column
-
-
-def _refuse_nested(name: Any, column: Any) -> None:
-    """Refuses a list of nothing but lists, or of dicts, as numbers: it is a table in a form that is not read.
-
-    What an item is belongs to its record, so this must not depend on one: a column in which a single item is a number,
-    text or nothing is read, whatever the others are, and lists in it are missing. One record can make a difference only
-    where all others are lists, which is no column of numbers under any reading.
-    """
-    if _holds_only(column, list | tuple | np.ndarray):
-        raise TypeError(
-            f"{say_column(name)} is a list of lists, and a column is numbers; give columns by name, several sums "
-            'in one release: ss.release({"a": [...], "b": [...]}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], 1)'
-        )
-    if _holds_only(column, Mapping):
-        raise TypeError(
-            f"{say_column(name)} is a list of dicts, and a column is numbers; make a table of them, such as "
-            "pandas.DataFrame(rows), and name its column in column="
-        )
-
-
-def _holds_only(column: Any, kind: Any) -> bool:
-    if not is_untyped(column) or not hasattr(column, "__len__") or not len(column):
-        return False
-    return all(isinstance(item, kind) for item in column)
 
 
 def _refuse_by_type(data: Any) -> None:

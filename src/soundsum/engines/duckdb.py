@@ -76,12 +76,11 @@ def _find(connection: Any, table: Any) -> Any:
         raise ValueError(f"table={shown(table)} cannot be read in this connection; check it there") from None
 
 
-def _read_files(files: list[str], keys: tuple[str, ...], wanted: list[str]) -> Iterator[Any]:
+def _read_files(files: list[str], wanted: list[str]) -> Iterator[Any]:
     import duckdb
     import pyarrow as pa
 
-    folders = f"hive_partitioning = {bool(keys)}, hive_types_autocast = false"
-    asked = f"SELECT {', '.join(map(quote, wanted))} FROM read_parquet($files, {folders})"
+    asked = f"SELECT {', '.join(map(quote, wanted))} FROM read_parquet($files, hive_partitioning = false)"
     with duckdb.connect(":memory:") as connection:
         names = [glob.escape(file) for file in files]  # which DuckDB would read as patterns
         yield from pa.RecordBatchReader.from_stream(connection.sql(asked, params={"files": names}))

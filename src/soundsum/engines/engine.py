@@ -21,6 +21,7 @@ from soundsum.arithmetic.numbers import float64
 from soundsum.data.paths import Watched, is_address, is_path
 from soundsum.data.rows import Rows
 from soundsum.data.schemas import Schema
+from soundsum.privacy.noise import Noise
 from soundsum.registry import Registry
 from soundsum.shown import shown
 from soundsum.statistics import Task
@@ -33,11 +34,12 @@ class Engine(ABC):
     """Where a table's rows are added up."""
 
     name: ClassVar[str]
-    package: ClassVar[str] = ""  # whose objects are its own,
+    package: ClassVar[str] = ""  # with which it works; whose objects are its own,
     classes: ClassVar[tuple[str, ...]] = ()  # those of these classes
     schemes: ClassVar[tuple[str, ...]] = ()  # of addresses, such as postgresql
     reads_files: ClassVar[bool] = False  # whether it can be asked by name to read Parquet files
     has_tables: ClassVar[bool] = False  # whether table= names one of several
+    opens_anywhere: ClassVar[bool] = True  # whether another process, started for it, can open the same data at once
     adds_any_method: ClassVar[bool] = False  # whether it runs methods other than the exact sums of integers
     schema: Schema  # what is public about the table
     seconds: float | None = None  # after which nobody waits any more
@@ -74,6 +76,21 @@ class Engine(ABC):
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         """The totals of every task, and the number of rows, which may be 0 where it is neither public nor asked for."""
 
+    def add_up_with_noise(
+        self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]]
+    ) -> tuple[list[Totals], int | None]:
+        """Add up and add the noise; gives every task's noisy sums, and the number of records if that is public.
+
+        Exact totals exist in this frame alone. An error in it becomes ReadFailed, raised where the frame is gone, so
+        no report of an error can hold them.
+        """
+        sums, n = self.add_up(tasks, rows)
+        noisy = [
+            [noise.add_to(own, part.wraps) for own, noise, part in zip(totals, drawn, task.claim.parts, strict=True)]
+            for task, totals, drawn in zip(tasks, sums, noises, strict=True)
+        ]
+        return noisy, n if all(task.claim.plan.problem.relation.sized for task in tasks) else None
+
 
 ENGINES: Registry[type[Engine]] = Registry("engine", first=("memory",))
 
@@ -82,16 +99,20 @@ def open_engine(
     data: Any, beside: Mapping[str, Any] | None = None, table: Any = None, engine: str | None = None
 ) -> Engine:
     """The engine that holds the data, or one asked for by name to read files."""
-    inside = data.data if isinstance(data, Watched) else data
-    own = [kind for kind in reversed(list(ENGINES.values())) if kind.accepts(inside)]
-    kind = own[0] if own else ENGINES["memory"]
-    if is_address(inside) and not own:  # which may have a password in it
-        raise ValueError("there is no engine for this kind of address; PostgreSQL's begin with postgresql://")
-    if engine is not None:
-        kind = _named(engine, kind, inside)
+    kind = find_engine(data, engine)
     if table is not None and not kind.has_tables:
         raise ValueError(f"table={shown(table)} is for databases, and this data is a table itself; leave it out")
     return kind(data, beside or {}) if table is None else kind(data, beside or {}, table)
+
+
+def find_engine(data: Any, engine: str | None = None) -> type[Engine]:
+    """The kind of engine that holds the data, or the one asked for by name."""
+    inside = data.data if isinstance(data, Watched) else data
+    own = [kind for kind in reversed(list(ENGINES.values())) if kind.accepts(inside)]
+    if is_address(inside) and not own:  # which may have a password in it
+        raise ValueError("there is no engine for this kind of address; PostgreSQL's begin with postgresql://")
+    kind = own[0] if own else ENGINES["memory"]
+    return kind if engine is None else _named(engine, kind, inside)
 
 
 def _named(name: str, holder: type[Engine], data: Any) -> type[Engine]:

@@ -31,8 +31,9 @@ class Memory(Engine):
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         columns = [task.statistic.column for task in tasks]
-        sums = [accumulate(task) for task in tasks]
-        persons, n = PersonWords(), 0
+        persons = None if rows.person is None else PersonWords(self.schema.key_type(rows.person))
+        sums = [accumulate(task, persons) for task in tasks]
+        n = 0
         for batch in self.schema.batches(*columns, *rows.columns):
             codes, by = None, rows.by
             if rows.groups is not None:
@@ -42,7 +43,7 @@ class Memory(Engine):
             if rows.where is not None:  # what fails is in no group that is listed
                 passes, unlisted = rows.where.passes(batch), np.int32(rows.group_count or 1)
                 codes = np.where(passes, np.int32(0) if codes is None else codes, unlisted)
-            ids = None if rows.person is None else persons.find(batch.keys(rows.person))
+            ids = None if persons is None else persons.find(batch.keys(rows.person))
             for task, own in zip(tasks, sums, strict=True):
                 places, cells = codes, task.statistic.cells
                 if cells is not None:
@@ -56,13 +57,14 @@ class Memory(Engine):
         return [own.totals() for own in sums], n
 
 
-def accumulate(task: Task) -> Accumulator:
-    """An empty accumulator for a task."""
+def accumulate(task: Task, persons: PersonWords | None) -> Accumulator:
+    """An empty accumulator for a task; `persons` gives the words of ids."""
     steps, parts, plan = task.claim.record_steps, task.claim.parts, task.claim.plan
     if steps is None:
         return WholeSum(plan.problem, plan.adder, task.missing)
     if plan.unit.max_rows is not None:
-        return PersonSums(steps, parts, task.missing, plan.unit)
+        assert persons is not None
+        return PersonSums(steps, parts, task.missing, plan.unit, persons)
     if plan.unit.groups is not None:
         return GroupSums(steps, parts, task.missing, plan.unit.groups)
     return PlainSums(steps, parts, task.missing)

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soundsum import native
 from soundsum.data.keys import Codes
 from soundsum.data.records import Column, Missing, Records, stretch
-from soundsum.engines.ids import Ids
+from soundsum.engines.ids import Ids, PersonWords
 from soundsum.kernels.persons import BoundedPart, PairSums
 from soundsum.kernels.preparation import find_present
 from soundsum.methods.steps import RecordSteps
@@ -31,15 +30,17 @@ STRETCH = 1 << 18
 class PersonSums:
     """For each group, or over every row if there are none."""
 
-    def __init__(self, steps: RecordSteps, parts: Sequence[Part], missing: Missing, unit: Unit) -> None:
+    def __init__(
+        self, steps: RecordSteps, parts: Sequence[Part], missing: Missing, unit: Unit, persons: PersonWords
+    ) -> None:
+        """`persons` gives the words of all ids that are added."""
         self._record_steps, self._parts, self._missing, self._unit = steps, parts, missing, unit
+        self._persons = persons
         self._powers = max(power for part in parts for power in (0, 1, 2) if part.weights[power])
-        self._ids: Ids | None = None
         self._pairs = PairSums(1 if unit.groups is None else unit.groups, self._powers)
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
         assert ids is not None
-        self._ids = ids
         assert batch is None or isinstance(batch, Column)
         for begin in range(0, rows, STRETCH):
             some = slice(begin, min(begin + STRETCH, rows))
@@ -58,7 +59,7 @@ class PersonSums:
         assert allowed is not None
         bounded = [bound_part(part, allowed) for part in self._parts]
         together = len(self._parts) > 1  # a mean or variance
-        spelled = native.PersonIds.integers() if self._ids is None else self._ids.spelled()
+        spelled = self._persons.spelled()
         return self._pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together, ids=spelled)
 
 

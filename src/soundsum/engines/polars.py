@@ -30,10 +30,9 @@ class Polars(Memory):
             super().__init__(data, beside)
 
 
-def _read_files(files: list[str], keys: tuple[str, ...], wanted: list[str]) -> Iterator[Any]:
+def _read_files(files: list[str], wanted: list[str]) -> Iterator[Any]:
     import polars as pl
 
-    texts = dict.fromkeys(keys, pl.String)
-    lazy = pl.scan_parquet(files, hive_partitioning=bool(keys), hive_schema=texts or None, glob=False)
+    lazy = pl.scan_parquet(files, hive_partitioning=False, glob=False)
     for frame in lazy.select(wanted).collect_batches():
         yield from frame.to_arrow().to_batches()

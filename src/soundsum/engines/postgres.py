@@ -42,6 +42,7 @@ TEXT = ("text", "character varying", "character", "name", "uuid")
 @ENGINES.register
 class Postgres(Engine):
     name = "postgres"
+    package = "psycopg"
     schemes = ("postgresql", "postgres")
     has_tables = True
 
@@ -65,10 +66,11 @@ class Postgres(Engine):
         try:  # planned, with all rights looked at, and not run
             with self._session() as cursor:
                 cursor.execute(f"EXPLAIN {text}", values)
-        except import_extra("psycopg", "postgres").Error:
-            raise PermissionError(
-                f"PostgreSQL refuses to read {self._table_name!r}; check what the user, and a view's owner, may read"
-            ) from None
+        except import_extra("psycopg", "postgres").Error as error:
+            refusal = _say_unplanned(error, self._table_name)
+        else:
+            return
+        raise refusal
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         asked, text, values = self._select(tasks, rows)
@@ -138,8 +140,9 @@ class Permitted(Catalog):
         return super()._kind(column, what)
 
     def expect_value(self, condition: Condition) -> None:
-        if isinstance(condition.value, str) and "\x00" in condition.value:
-            raise ValueError(f"where: {condition.value!r} has a NUL in it, which no text in PostgreSQL has")
+        for one in condition.each:
+            if _has_nul(one.value):
+                raise ValueError(f"where: {one.value!r} has a NUL in it, which no text in PostgreSQL has")
         super().expect_value(condition)
 
 
@@ -288,8 +291,26 @@ def _has_nul(key: Any) -> bool:
     return isinstance(key, str) and "\x00" in key
 
 
+def _say_unplanned(error: Exception, table: str) -> OSError:
+    """Why a query could not be planned, by the state that PostgreSQL gives: nothing has been read yet."""
+    state = getattr(error, "sqlstate", None) or ""
+    if state == "55P03":  # lock_timeout, or a lock that is not waited for
+        return TimeoutError(f"the table {table!r} is locked by somebody else; try again when they are done")
+    if state == "57014":  # statement_timeout
+        return TimeoutError(f"PostgreSQL gave up on {table!r} after its statement_timeout; try again, or raise it")
+    if state.startswith("53"):
+        return OSError(f"PostgreSQL has too little memory, disk or connections to read {table!r}; try again later")
+    if state.startswith("42"):  # access, or what is not there any more
+        return PermissionError(
+            f"PostgreSQL refuses to read {table!r}; check what the user, and a view's owner, may read"
+        )
+    return ConnectionError(f"PostgreSQL could not plan a query of {table!r}; check that it runs, and try again")
+
+
 def _explain(error: Exception) -> str:
     """Why there is no session, without the address, which may have a password in it."""
+    if getattr(error, "sqlstate", None) in ("55P03", "57014"):
+        return "PostgreSQL did not answer in time; try again, or raise its lock_timeout or statement_timeout"
     if type(error).__name__ == "OperationalError":
         return "PostgreSQL does not answer, or does not let this user in; check that it runs, and the address"
     return "PostgreSQL could not be asked for its tables; check the address and what the user may read"

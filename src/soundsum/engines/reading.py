@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from soundsum.data.paths import Watched, find_files
+from soundsum.data import files
+from soundsum.data.paths import Files, Watched, find_files
 from soundsum.data.scanned import Scanned
 
-Reader = Callable[[list[str], tuple[str, ...], list[str]], Iterator[Any]]
-"""Gives record batches of some columns of files, in folders whose names give these keys."""
+Reader = Callable[[list[str], list[str]], Iterator[Any]]
+"""Gives record batches of some columns of files."""
+
+PLAIN = re.compile(r"[\w/.,=%@+~ -]*")
+"""Names that no reader takes for a pattern or an address, or cannot spell."""
 
 
 class FilesReadBy(Scanned):
@@ -29,14 +35,23 @@ class FilesReadBy(Scanned):
         import pyarrow as pa
 
         names = wanted or self.names[:1]
-        typed = any(name in self._found.keys and name in self._as for name in names)  # text that our parser reads
         alike = len({name.lower() for name in self.names}) < len(self.names)  # to a reader that minds no case
-        if typed or alike or any(_may_be_refused(self.arrow_type(name)) for name in names):
+        if alike or any(_may_be_refused(self.arrow_type(name)) or name in self.key_names for name in names):
             yield from super()._record_batches(names)
             return
         schema = pa.schema([(name, self.arrow_type(name)) for name in names])
-        for batch in self._read(self._found.files, self._found.keys, names):
+        plain, odd = split_by_name(self._found)
+        for batch in self._read(plain, names) if plain else ():
             yield batch if batch.schema.types == schema.types else batch.cast(schema)
+        if odd:
+            kinds = {name: self.arrow_type(name) for name in names}
+            yield from files.batches(files.open_files(replace(self._found, files=odd)), kinds)
+
+
+def split_by_name(found: Files, plain: re.Pattern[str] = PLAIN) -> tuple[list[str], list[str]]:
+    """Files that another reader can be given, and those below the given path whose names it might misunderstand."""
+    are_plain = {file: plain.fullmatch(found.below(file)) is not None for file in found.files}
+    return [file for file in found.files if are_plain[file]], [file for file in found.files if not are_plain[file]]
 
 
 def _may_be_refused(kind: Any) -> bool:

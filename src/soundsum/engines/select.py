@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from soundsum.data.filters import Condition
+from soundsum.data.cells import LONGEST
+from soundsum.data.filters import Condition, as_value
 from soundsum.data.period_groups import Periods
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
@@ -47,9 +48,7 @@ class Selection:
         query, rows = self._query, self._query.rows
         columns = []
         if rows.person is not None:
-            own = self._own(rows.person)
-            nan, key = self._sql.is_nan(own), self._sql.key(own)
-            columns.append(f"{key if nan is None else f'CASE WHEN NOT {nan} THEN {key} END'} AS id")
+            columns.append(f"{self._id(self._own(rows.person))} AS id")
             self._keys.append("id")
         if rows.groups is not None:
             keys, places = list_keys(rows, self._kinds)
@@ -67,6 +66,16 @@ class Selection:
             there = [] if column is None else [self._is_there(self._own(column))]
             columns.append(f"{' AND '.join([*passes, *there]) or 'true'} AS counts{i}")
         return columns + [f"{self._integer(one)} AS q{i}" for i, one in enumerate(query.integers)]
+
+    def _id(self, own: Own) -> str:
+        """A person's id; NULL for NaN, and for text and bytes that are too long."""
+        import pyarrow as pa
+
+        nan, key = self._sql.is_nan(own), self._sql.key(own)
+        if nan is not None:
+            return f"CASE WHEN NOT {nan} THEN {key} END"
+        has_length = pa.types.is_string(own.kind) or pa.types.is_binary(own.kind)
+        return f"CASE WHEN octet_length({key}) <= {LONGEST} THEN {key} END" if has_length else key
 
     def _own(self, column: str) -> Own:
         return Own(f"t.{self._sql.quote(column)}", self._kinds[column])
@@ -139,7 +148,11 @@ class Selection:
     def _condition(self, condition: Condition) -> str:
         own = self._own(condition.column)
         nan = self._sql.is_nan(own)
-        compared = f"{self._sql.key(own)} {SIGNS[condition.sign]} {self._sql.value(condition.value, own)}"
+        values = [self._sql.value(as_value(one.value, own.kind), own) for one in condition.each]
+        several = f"IN ({', '.join(values)})"
+        compared = (
+            f"{self._sql.key(own)} {several if condition.sign == 'in' else f'{SIGNS[condition.sign]} {values[0]}'}"
+        )
         return f"({compared})" if nan is None else f"({compared} AND NOT {nan})"
 
     def _integer(self, one: Integer) -> str:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
-from threading import Event, Timer
 from typing import Any
-from uuid import uuid4
 
 from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.data.boundary import read_within
@@ -35,6 +33,7 @@ class Spark(Engine):
     package = "pyspark"
     classes = ("DataFrame",)
     reads_files = True
+    opens_anywhere = False  # a session takes seconds to start, and has settings of its own
 
     schema: SparkTable
 
@@ -73,33 +72,8 @@ class Spark(Engine):
         if known is None or known[0] is not tasks or known[1] is not rows:
             known = (tasks, rows, *self._select(tasks, rows))
         asked, answer = known[2:]
-        with _in_silence(), self._in_time():
+        with _in_silence():
             return asked.totals(answer.collect())
-
-    @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        """Cancels the job once nobody waits for it any more."""
-        if self.seconds is None:
-            yield
-            return
-        context, group = self._frame.sparkSession.sparkContext, f"soundsum-{uuid4().hex}"
-        before = context.getLocalProperty("spark.jobGroup.id")
-        done = Event()
-
-        def stop() -> None:
-            while not done.is_set():  # a job may begin only now
-                context.cancelJobGroup(group)
-                done.wait(0.5)
-
-        timer = Timer(self.seconds, stop)
-        context.setJobGroup(group, "soundsum", interruptOnCancel=True)
-        timer.start()
-        try:
-            yield
-        finally:
-            done.set()
-            timer.cancel()
-            context.setLocalProperty("spark.jobGroup.id", before)
 
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, Any]:
         """The query, and the answer it will have once a job has run."""

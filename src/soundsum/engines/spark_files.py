@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
 from threading import Lock
 from typing import Any
 from urllib.parse import unquote
+from weakref import finalize
 
 from soundsum.data import files
-from soundsum.data.paths import Files, find_files
+from soundsum.data.paths import NO_VALUE, find_files
 from soundsum.engines.engine import import_extra
+from soundsum.engines.reading import split_by_name
 
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""What a folder is named for a key without a value."""
+PLAIN = re.compile(r"(?:[A-Za-z0-9_/.,=@+~ -]|%[0-9A-Fa-f]{2})*")
+"""Names that Spark opens and reads as they are meant, but for bytes that it takes for characters."""
+
+PLACE = "soundsum-place"
+"""A key of folders of our own, which has the place of a combination of values."""
 
 
 class SparkFiles:
@@ -34,36 +41,63 @@ class SparkFiles:
         if len({name.lower() for name in names}) < len(names):
             raise ValueError("Spark cannot tell columns apart whose names differ in case alone; leave engine out")
         self.keys = self.found.keys
-        self._combinations = _combinations(self.found) if self.keys else {}
+        plain, odd = split_by_name(self.found, PLAIN)
+        self._plain = [file for file in plain if all(map(_is_read_as_meant, self.found.spelled(file)))]
+        self._odd = [*odd, *sorted(set(plain) - set(self._plain))]
+        self._places = {values: i for i, values in enumerate(dict.fromkeys(map(self.found.values, self._odd)))}
 
     def frame(self) -> Any:
         session = _session()
+        links = self._link_odd_files()
         if not self.keys:
-            return session.read.parquet(*map(_escape, self.found.files))
-        own = session.read.parquet(_escape(self.found.files[0])).schema
-        frames = [self._in_folders(session, own)] if any(map(all, self._combinations)) else []
-        for values, files_of_it in self._combinations.items():
-            if not all(values):  # an empty text, which Spark does not take for a key
-                frame = session.read.schema(own).parquet(*map(_escape, files_of_it))
-                for key, value in zip(self.keys, values, strict=True):
-                    frame = frame.withColumn(key, _literal(unquote(value)))
-                frames.append(frame)
+            return session.read.parquet(*map(_escape, self._plain), *links)
+        own = session.read.parquet(*[*map(_escape, self._plain), *links][:1]).schema
+        frames = [self._in_folders(session, own)] if self._plain else []
+        if links:
+            frames.append(self._in_links(session, own, links))
         return reduce(lambda one, other: one.unionByName(other), frames)
 
     def _in_folders(self, session: Any, own: Any) -> Any:
         """The files whose keys Spark reads itself, with each key as it is meant: Spark takes a byte for a character."""
         for key in self.keys:
             own = own.add(key, "string")
-        files_of_it = [file for values, some in self._combinations.items() if all(values) for file in some]
-        frame = session.read.schema(own).option("basePath", self.found.folder).parquet(*map(_escape, files_of_it))
+        frame = session.read.schema(own).option("basePath", self.found.folder).parquet(*map(_escape, self._plain))
+        spelled = [self.found.spelled(file) for file in self._plain]
+        values = [self.found.values(file) for file in self._plain]
         for place, key in enumerate(self.keys):
-            spelled = {values[place] for values in self._combinations if all(values)}
-            meant = {unquote(value, encoding="latin-1"): unquote(value) for value in spelled}
-            if len(meant) < len({unquote(value) for value in spelled}):
-                raise ValueError(f"{self.found.given}: Spark cannot tell two values of {key!r} apart; leave engine out")
+            meant = {
+                unquote(one[place], encoding="latin-1"): value[place]
+                for one, value in zip(spelled, values, strict=True)
+                if one[place] != NO_VALUE
+            }
             if any(read != value for read, value in meant.items()):
                 frame = frame.withColumn(key, _look_up(key, meant, "string"))
         return frame
+
+    def _in_links(self, session: Any, own: Any, links: list[str]) -> Any:
+        """The files behind links, with each key looked up by its place in the names of their folders."""
+        from pyspark.sql import functions as sql
+
+        at = os.path.dirname(os.path.dirname(links[0]))
+        frame = session.read.schema(own.add(PLACE, "integer")).option("basePath", at).parquet(*links)
+        for place, key in enumerate(self.keys):
+            listed = sql.array(*(sql.lit(values[place]).cast("string") for values in self._places))
+            frame = frame.withColumn(key, listed[sql.col(f"`{PLACE}`")])
+        return frame.drop(PLACE)
+
+    def _link_odd_files(self) -> list[str]:
+        """Plain names for the files whose own Spark would misread or cannot open: links in a temporary folder."""
+        if not self._odd:
+            return []
+        at = tempfile.mkdtemp(prefix="soundsum-")
+        finalize(self, shutil.rmtree, at, ignore_errors=True)
+        links = []
+        for i, file in enumerate(self._odd):
+            folder = os.path.join(at, f"{PLACE}={self._places[self.found.values(file)]}")
+            os.makedirs(folder, exist_ok=True)
+            links.append(os.path.join(folder, f"{i}.parquet"))
+            os.symlink(os.path.abspath(file), links[-1])
+        return links
 
     def require_one_type(self, column: str) -> None:
         if column not in self.keys:
@@ -72,36 +106,25 @@ class SparkFiles:
     def with_key(self, frame: Any, key: str, kind: Any) -> Any:
         """The frame with a key as numbers: each spelling is looked up, so that nothing is parsed by Spark."""
         place = self.keys.index(key)
-        spelled = sorted({unquote(values[place]) for values in self._combinations})
+        values = {self.found.values(file)[place] for file in self.found.files}
+        spelled = sorted(value for value in values if value is not None)
         numbers = files.parse_texts(spelled, kind).to_pylist()
         of_type = {"int64": "bigint", "double": "double"}[str(kind)]
         return frame.withColumn(key, _look_up(key, dict(zip(spelled, numbers, strict=True)), of_type))
 
 
-def _literal(value: str) -> Any:
-    from pyspark.sql import functions as sql
-
-    return sql.lit(None if value == NO_VALUE else value).cast("string")
+def _is_read_as_meant(spelled: str) -> bool:
+    """Whether Spark takes a folder's value for one, and only what is spelled so for none."""
+    return bool(spelled) and (unquote(spelled) != NO_VALUE or spelled == NO_VALUE)
 
 
 def _look_up(key: str, values: Mapping[str, Any], kind: str) -> Any:
     """What a text in this column stands for."""
     from pyspark.sql import functions as sql
 
-    pairs = [sql.lit(one) for pair in values.items() for one in pair]
+    pairs = [sql.lit(one) for pair in (values or {"": None}).items() for one in pair]
     quoted = "`" + key.replace("`", "``") + "`"
     return sql.create_map(*pairs)[sql.col(quoted)].cast(kind)
-
-
-def _combinations(found: Files) -> dict[tuple[str, ...], list[str]]:
-    """The files of each combination of keys, as the names of folders spell them."""
-    assert found.folder is not None
-    combinations: dict[tuple[str, ...], list[str]] = {}
-    for file in found.files:
-        parts = os.path.relpath(file, found.folder).split(os.sep)[:-1]
-        values = tuple(part.partition("=")[2] for part in parts if "=" in part)
-        combinations.setdefault(values, []).append(file)
-    return combinations
 
 
 def _escape(file: str) -> str:

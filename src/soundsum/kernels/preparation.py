@@ -125,8 +125,7 @@ def as_doubles_array(data: Column) -> NDArray[np.float64]:
     else:
         with np.errstate(invalid="ignore"):  # a signalling NaN
             values = data.values.astype(np.float64)
-    values[data.missing()] = np.nan
-    return values
+    return np.where(data.missing(), np.nan, values)
 
 
 def _map_runs(data: Runs, f: Any) -> Runs:

@@ -76,6 +76,24 @@ class Method(ABC):
         """The conditions and constants of the bound, with their numbers."""
         return []
 
+    def say_sum(self, problem: Problem, values: str) -> str:
+        """The sum it computes, in words: which of these values it adds, and how the result departs from their sum."""
+        steps, said = self.steps(problem), [f"the sum of {values}"]
+        if "truncate" in steps:
+            which = f"{problem.limit:,} of {'each sign' if 'split' in steps else 'them'}"
+            said.append(f"at most {which}, chosen at random" if "permute" in steps else f"the first {which}")
+        if "saturating" in steps and not self._fits(problem):
+            said.append("saturated at the limits of the integer type")
+        if self.adds_floats:
+            said.append("each addition rounded")
+        return ", ".join(said)
+
+    @staticmethod
+    def _fits(problem: Problem) -> bool:
+        """Whether a public number of records within the bounds cannot leave the type."""
+        n, kind = problem.size, problem.dtype
+        return n is not None and n * problem.upper <= kind.max and n * problem.lower >= kind.min
+
     def modulus(self, problem: Problem) -> int | None:
         """2^w where the result is only known modulo it."""
         return None

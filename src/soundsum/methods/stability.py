@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from soundsum.data.records import Column, Records, keep, keep_values
+from soundsum.data.records import Column, Records, keep, keep_values, stretch
 from soundsum.data.runs import Runs
 from soundsum.randomness import random_permutation
 
@@ -43,7 +43,7 @@ def truncate(data: Records, n: int) -> Records:
     """The first n records."""
     if isinstance(data, Runs):
         return data[:n]
-    return Column(data.values[:n], data.type, data.validity, data.first_bit)
+    return stretch(data, slice(0, n))
 
 
 def by_sign(data: Records) -> tuple[Records, Records]:

@@ -12,7 +12,7 @@ from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.shown import shown
 
 LARGEST = 10**30  # beyond this an epsilon, a delta or a rho is a mistake
-LONGEST = 1024  # bits of a denominator; longer ones are rounded up to a multiple of 2^-1024
+LONGEST = 1024  # bits of a numerator or denominator; longer costs are rounded up to a multiple of 2^-1024
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ def parse_amount(name: str, value: Any) -> Fraction:
 def exact_text(x: Fraction | None) -> str | None:
     """An exact number for files and programs."""
     return None if x is None else str(x)
+
+
+def is_long(x: Fraction, bits: int = LONGEST) -> bool:
+    """Whether x has more digits than anybody means by a share or a cost."""
+    return max(x.numerator, x.denominator).bit_length() > bits
 
 
 def _short(x: Fraction) -> Fraction:

@@ -7,16 +7,21 @@ file in `noises/`, or a class registered from anywhere: a frozen dataclass whose
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from soundsum.arithmetic.numbers import IntType
 from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.arithmetic.words import shorten
-from soundsum.privacy.cost import LARGEST
+from soundsum.privacy.cost import LARGEST, is_long
 from soundsum.privacy.units import Norms
 from soundsum.registry import Registry
 from soundsum.shown import shown
+
+MOST_BITS = 4100
+"""Of a privacy parameter's numerator or denominator; noise for a longer one would take minutes to draw."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,19 @@ class Noise(ABC):
     @abstractmethod
     def draw(self, count: int) -> list[int]:
         """Independent draws."""
+
+    def add_to(self, sums: Sequence[int], wraps: IntType | None = None) -> list[int]:
+        """Add an independent draw to each sum, in the arithmetic of `wraps` where sums are known only modulo 2^w.
+
+        Two sums at modular distance d are d apart for some choice of representatives, so noise hides d as it does
+        between integers, and wrapping afterwards is post-processing (`thm:modularnoise`). Unwrapped, it hides nothing
+        near the ends of the type: -128 and 127 are one apart in int8.
+
+        >>> NoNoise().add_to([127, 128], IntType(8))
+        [127, -128]
+        """
+        noisy = [total + z for total, z in zip(sums, self.draw(len(sums)), strict=True)]
+        return noisy if wraps is None else [wraps.wrap(total) for total in noisy]
 
     @abstractmethod
     def half_width(self, confidence: float) -> int:
@@ -85,4 +103,8 @@ def positive(name: str, value: Any) -> Fraction:
         raise ValueError(f"{name}={shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(number) or number <= 0:
         raise ValueError(f"{name}={shown(value)}: a privacy parameter is a finite number above 0, such as {example}")
+    if is_long(Fraction(number), MOST_BITS):
+        raise ValueError(
+            f"{name}={shorten(value)} has more than {MOST_BITS:,} bits; give fewer digits, such as {example}"
+        )
     return Fraction(number)

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native, randomness
-from soundsum.arithmetic.numbers import IntType
 from soundsum.kernels import as_integers
 from soundsum.randomness import Stream
 
@@ -77,24 +76,6 @@ def discrete_gaussian_many(sigma2: Fraction, count: int) -> Integers:
         np.empty((_count(count), words), np.uint64),
         guess=16 + 3 * (t.bit_length() // 8),
     )
-
-
-def add_modular(value: int, noise: int, modulus: int, kind: IntType) -> int:
-    """value + noise modulo 2^w, as a value of the w-bit type: what hides a sum taken modulo 2^w (`thm:modularnoise`).
-
-    Two sums at modular distance d are d apart for some choice of representatives, so the noise hides d as it does
-    between integers, and reducing afterwards is post-processing.
-
-    >>> add_modular(127, 3, 256, IntType(8))
-    -126
-    """
-    if isinstance(noise, bool) or not isinstance(noise, int):
-        raise TypeError(
-            f"noise={noise!r}: a sum modulo {modulus} is hidden by integer noise alone; draw it from noise.py"
-        )
-    if modulus != kind.modulus:
-        raise ValueError(f"modulus={modulus}: values of {kind} are added modulo {kind.modulus}")
-    return kind.wrap(value + noise)
 
 
 # The reference, as in the paper

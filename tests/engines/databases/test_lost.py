@@ -41,15 +41,9 @@ def test_a_job_that_is_cancelled(spark):
 
 
 @pytest.mark.xdist_group("spark")
-def test_no_job_goes_on_once_nobody_waits(spark):
-    slow = spark.range(0, 400, 1, 40).selectExpr(SLOW)
-    owner = ss.Private(slow, budget=ss.Budget(epsilon=1), pad="3s")
-    with pytest.raises(ss.ReadFailed):
-        owner.sum("x", 0, 400, epsilon=1)
-    status, until = spark.sparkContext.statusTracker(), time.monotonic() + 25
-    while status.getActiveJobsIds() and time.monotonic() < until:  # it would take 50 s
-        time.sleep(0.2)
-    assert not status.getActiveJobsIds()
+def test_a_frame_cannot_be_padded(spark):
+    with pytest.raises(TypeError, match="spark cannot be asked from the process that reads a padded table; give"):
+        ss.Private(spark.range(9), budget=ss.Budget(epsilon=1), pad="3s")
 
 
 @pytest.mark.xdist_group("spark")

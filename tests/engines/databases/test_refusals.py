@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
+from soundsum.engines.postgres import _say_unplanned
 from soundsum.releases.setting import Setting, prepare
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -180,7 +181,7 @@ def test_an_owner_asks_the_database(address):
 def test_the_ledger_names_the_table_and_not_the_address(address, tmp_path):
     budget = ss.Budget(epsilon=1, path=tmp_path / "ledger.db")
     released = ss.sum(address, 0, 10, 1, table="visits", column="cost", budget=budget)
-    assert "visits" in released.origin.what
+    assert "visits" in released.origin.query.source
     assert "127.0.0.1" not in str(released.to_dict())
     assert released.certificate["engine"] == "postgres"
     assert ss.check(released.certificate) == []
@@ -233,6 +234,33 @@ def test_a_view_whose_owner_may_not_read_its_table(address):
     with pytest.raises(PermissionError, match="PostgreSQL refuses to read 'broken'"):
         ss.sum(address, 0, 1, 1, table="broken", column="cost", budget=budget)
     assert budget.spent.epsilon == 0
+
+
+def test_a_locked_table_is_called_so(address):
+    budget, waits = ss.Budget(epsilon=1), f"{address}?options=-c%20lock_timeout%3D50ms"
+    with psycopg.connect(address) as other:
+        other.execute("LOCK TABLE visits IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(TimeoutError, match="the table 'visits' is locked by somebody else; try again when they"):
+            ss.count(waits, 1, table="visits", budget=budget)
+        other.rollback()
+    assert budget.spent.epsilon == 0
+    ss.count(waits, 1, table="visits", budget=budget)
+
+
+@pytest.mark.parametrize(
+    "error, kind, said",
+    [
+        (psycopg.errors.QueryCanceled, TimeoutError, "after its statement_timeout; try again, or raise it"),
+        (psycopg.errors.OutOfMemory, OSError, "has too little memory, disk or connections to read 't'"),
+        (psycopg.errors.InsufficientPrivilege, PermissionError, "check what the user, and a view's owner, may read"),
+        (psycopg.errors.AdminShutdown, ConnectionError, "check that it runs, and try again"),
+    ],
+)
+def test_each_reason_has_words_of_its_own(error, kind, said):
+    refusal = _say_unplanned(error("secret"), "t")
+    assert type(refusal) is kind
+    assert said in str(refusal)
+    assert "secret" not in str(refusal)
 
 
 def test_nothing_goes_on_in_the_server_once_nobody_waits(address):

@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
 from tests.engines.databases.servers import find_java
+from tests.engines.folders import NO_NOISE, ODD_VALUES, assert_odd_values_are_read, write_folders
 
 import soundsum as ss
 
@@ -51,7 +52,8 @@ def test_in_either_mode(frames, mode, question):
 
 
 def test_bytes_draw_the_lots_that_they_draw_in_memory(spark, mode, tmp_path):
-    ids = [bytes([i, 0, 255 - i]) for i in range(40) for _ in range(4)]
+    """Also those of up to 4,096 bytes; longer ones are no ids."""
+    ids = [bytes([i, 0, 255 - i]) * (1, 1365, 1366)[i % 3] for i in range(40) for _ in range(4)]
     table = pa.table({"id": pa.array(ids, pa.binary()), "part": pa.array([0, 1, 2, 3] * 40, pa.int32())})
     pyarrow.parquet.write_table(table, tmp_path / "bytes.parquet")
     asked = {"by": "part", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
@@ -253,3 +255,26 @@ def test_without_java_one_line_says_what_spark_needs(tmp_path):
 def test_a_person_with_very_many_rows(frames, mode, question):
     statistics, options = HEAVY_QUESTIONS[question]
     assert answers(frames["heavy"], statistics, **options) == answers(HEAVY, statistics, **options)
+
+
+def test_the_name_of_a_folder_is_missing_or_itself_and_never_an_error(spark, mode, tmp_path):
+    write_folders(tmp_path)
+    assert_odd_values_are_read(tmp_path, "spark")
+
+
+@pytest.mark.parametrize("spelled", [b"\xff", b"%FF", b"a=b", b"a\nb", b"[ab]*", b"a#b?c", b""], ids=repr)
+def test_one_more_folder_is_one_more_record_and_nothing_else(spark, tmp_path, spelled):
+    """Before a charge and after it; its value as a number is missing."""
+    write_folders(tmp_path, [b"2020", spelled])
+    assert ss.sum(tmp_path, 0, 9, 10**6, column="x", engine="spark").value == 3
+    assert ss.sum(tmp_path, 7, 3000, 10**6, column="w", dtype="int64", engine="spark").value == 2027
+
+
+def test_files_below_folders_of_any_name(spark, tmp_path):
+    for i, spelled in enumerate(ODD_VALUES):
+        folder = os.path.join(os.fsencode(tmp_path), b"-" + spelled.replace(b"=", b"-"))
+        os.makedirs(folder)
+        with open(os.path.join(folder, b"t.parquet"), "wb") as file:
+            pyarrow.parquet.write_table(pa.table({"x": pa.array([1 << i], pa.int64())}), file)
+    made = ss.sum(tmp_path, 0, 2**40, NO_NOISE, column="x", engine="spark")
+    assert made.value == 2 ** len(ODD_VALUES) - 1

@@ -1,0 +1,137 @@
+"""The SELECT that PostgreSQL and Spark run, run by DuckDB, which needs no server: the very integers that memory gives.
+
+What is the same in every SQL is tested here (`engines/select.py`, `query.py`, `dialect.py`), with sums in one integer,
+as in PostgreSQL, and in limbs, as in Spark. The expressions that each of them keeps by hand are tested in the folder
+beside, by `make engines`.
+"""
+
+import duckdb
+import pyarrow as pa
+import pytest
+from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+
+import soundsum as ss
+from soundsum.engines.dialect import Dialect
+from soundsum.engines.query import LIMB, Query, limbs
+from soundsum.engines.select import Selection
+from soundsum.releases.setting import Setting, prepare
+
+TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
+
+
+class DuckDialect(Dialect):
+    """DuckDB's expressions: casts round half to even, least and greatest pass over NULL, NaN is above every number."""
+
+    double, whole = "double", "hugeint"
+
+    def __init__(self):
+        self.values = {}
+
+    def quote(self, name):
+        return '"' + name.replace('"', '""') + '"'
+
+    def key(self, own):
+        return own.text
+
+    def is_nan(self, own):
+        return f"isnan({own.text})" if pa.types.is_floating(own.kind) else None
+
+    def value(self, value, own):
+        return self._bind(value, "double" if pa.types.is_floating(own.kind) else self._spell(own.kind))
+
+    def list_of(self, name, keys, places):
+        listed = [
+            (self._bind(values, f"{'integer' if own is None else self._spell(own.kind)}[]"), f"k{i}")
+            for i, (values, own) in enumerate(keys)
+        ]
+        listed.append((self._bind(places, "bigint[]"), "place"))
+        return f"(SELECT {', '.join(f'unnest({values}) AS {column}' for values, column in listed)}) AS {name}"
+
+    def bucket(self, text, points, own):
+        def spell(point):
+            if own is not None:
+                return self._bind(point, self._spell(own.kind))
+            return self.literal(point) if isinstance(point, float) else f"CAST('{point}' AS hugeint)"
+
+        return f"({' + '.join(f'CASE WHEN {text} >= {spell(point)} THEN 1 ELSE 0 END' for point in points)})"
+
+    def literal(self, x):
+        return f"CAST('{x!r}' AS double)"
+
+    def round(self, text):
+        return f"CAST({text} AS bigint)"
+
+    def scaled(self, own, low, high):
+        digits = f"CAST(replace(CAST({own.text} AS varchar), '.', '') AS hugeint)"
+        return f"CASE WHEN {own.text} IS NOT NULL THEN CAST(least(greatest({digits}, {low}), {high}) AS bigint) END"
+
+    def truncate(self, text):
+        return f"CAST(trunc({text}) AS bigint)"
+
+    def since_1970(self, text, kind):
+        return f"({text} - DATE '1970-01-01')" if pa.types.is_date(kind) else f"epoch_us({text})"
+
+    def digest(self, text, entry, is_bytes):
+        after = f"'/' || CAST({entry} AS varchar)"
+        return f"sha256({text} || encode({after}))" if is_bytes else f"sha256(CAST({text} AS varchar) || {after})"
+
+    def floor_quotient(self, top, bottom):
+        return f"(({top} - ({top} % {bottom} + {bottom}) % {bottom}) // {bottom})"
+
+    def _bind(self, value, kind):
+        name = f"v{len(self.values)}"
+        self.values[name] = value
+        return f"CAST(${name} AS {kind})"
+
+    def _spell(self, kind):
+        if pa.types.is_decimal(kind):
+            return f"decimal({kind.precision}, {kind.scale})"
+        if pa.types.is_timestamp(kind):
+            return "timestamp" if kind.tz is None else "timestamptz"
+        return {"float": "real", "bool": "boolean", "string": "varchar", "date32[day]": "date"}.get(
+            str(kind), str(kind)
+        )
+
+
+class InLimbs(DuckDialect):
+    """Integers are added up by 17 bits at a time, as where sums have 64 bits."""
+
+    def shifts(self, bits):
+        return list(limbs(bits))
+
+    def limb(self, text, shift, first):
+        moved = f"(({text}) >> {shift})" if shift else f"({text})"
+        return moved if first else f"({moved} & {(1 << LIMB) - 1})"
+
+
+def select(table, statistics, dialect, **options):
+    """As `answers`, by the SELECT."""
+    relation = ss.Relation(options.pop("relation", "symmetric"))
+    _, tasks, rows = prepare(table, statistics, Setting(relation, **options))
+    asked = Selection(Query(tasks, rows), dict(zip(table.column_names, table.schema.types, strict=True)), dialect)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("SET TimeZone = 'America/New_York'")
+        connection.register("arrow", table)
+        connection.execute("CREATE TABLE records AS SELECT * FROM arrow")
+        connection.execute("CREATE MACRO octet_length(x) AS strlen(x)")  # DuckDB's own is of bytes alone
+        found = connection.execute(asked.text("records"), dialect.values).fetchall()
+    totals, n = asked.totals(found)
+    return totals, n if relation.sized else None
+
+
+@pytest.mark.parametrize(
+    "table, dialect",
+    [("awkward", DuckDialect), ("awkward", InLimbs), ("empty", DuckDialect), ("all null", DuckDialect)],
+)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_integers_are_those_of_memory(table, question, dialect):
+    statistics, options = QUESTIONS[question]
+    expected = answers(TABLES[table], statistics, **options)
+    assert select(TABLES[table], statistics, dialect(), **options) == expected
+
+
+@pytest.mark.parametrize("dialect", [DuckDialect, InLimbs])
+@pytest.mark.parametrize("question", HEAVY_QUESTIONS)
+def test_a_person_with_very_many_rows(question, dialect):
+    statistics, options = HEAVY_QUESTIONS[question]
+    assert select(HEAVY, statistics, dialect(), **options) == answers(HEAVY, statistics, **options)
