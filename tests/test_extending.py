@@ -104,6 +104,7 @@ def test_a_statistic(registered):
     assert groups.to_arrow().column("value").to_pylist() == [10, 29]
     persons, _ = ss.release(data, asked, epsilon=10**6, privacy_unit="id", max_rows=1)
     assert persons.value == 5 + 25  # 9 + 25 held to 25
+    assert persons.persons == "each person adds at most as much as 1 row can; rows without an id left out"
     assert ss.check(persons.certificate) == []
     assert ss.check({**persons.certificate, "statistic": "cube"})
 

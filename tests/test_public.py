@@ -39,7 +39,7 @@ COMMANDS = {
     "check": {"file", "--budget"},
     "budget create": {"ledger", "--epsilon", "--delta", "--rho", *WHOM},
     "budget show": {"ledger", "--json", "--all"},
-    "budget bind": {"ledger", *WHOM},
+    "budget check": {"ledger"},
     "budget refund": {"ledger", "number"},
     "budget reopen": {"ledger"},
     "attack list": {"--json"},
@@ -75,6 +75,10 @@ SIGNATURES = {
 def test_public_names():
     assert sorted(ss.__all__) == sorted(NAMES)
     assert all(getattr(ss, name) is not None for name in ss.__all__)
+
+
+def test_only_public_names_are_listed():
+    assert set(dir(ss)) == {*NAMES, "attacks", "gradients"}
 
 
 def commands(group, prefix=""):

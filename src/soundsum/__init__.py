@@ -61,6 +61,11 @@ _HOMES = {
     "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
 }
 _NOT_SUMS = ("median", "quantile", "percentile", "min", "max", "mode")
+_ELSEWHERE = {
+    "var": "use soundsum.variance(...)",
+    "std": "take the square root of soundsum.variance(...).value",
+}
+_MODULES = ("attacks", "gradients")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -112,10 +117,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("attacks", "gradients"):
+    if name in _MODULES:
         return import_module(f"soundsum.{name}")
     if name in _NOT_SUMS:
         raise AttributeError(f"soundsum has no {name}, which is not made from sums; docs/when-not.md says what has one")
+    if name in _ELSEWHERE:
+        raise AttributeError(f"soundsum has no {name}; {_ELSEWHERE[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'soundsum' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOME[name]), name)
@@ -124,7 +131,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return sorted((*__all__, *_MODULES))
 
 
 def _claim_classes() -> None:

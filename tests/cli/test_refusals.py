@@ -105,7 +105,7 @@ REFUSED = [
     (["budget", "create", "plain.db"], "there is a file already at plain.db; soundsum budget show shows a ledger, and"),
     (
         ["budget", "create", "plain.db", "--epsilon", "1", "--privacy-unit", "id"],
-        "and not for persons, by id, symmetric neighbours; soundsum budget show shows it, and another path makes a new",
+        "and not for persons (by id), symmetric neighbours; soundsum budget show shows it, and another path makes a",
     ),
     (["budget", "show", "."], "is not a soundsum ledger"),
     (["budget", "show", "none.db"], "none.db; make one: soundsum budget create"),
@@ -213,7 +213,8 @@ REFUSED = [
     ),
     (
         [*SUM, "--budget", "plain.db", "--data", "x"],
-        "nothing was charged: ask without --data, or make a second budget for the data 'x' (the release was: sum of",
+        "nothing was charged: ask without --data, or make a second budget for the data 'x' with soundsum "
+        "budget create (the release was: sum of",
     ),
     (
         [*SUM, "--by", "dept", "--groups", "a,'b'"],

@@ -53,12 +53,13 @@ def test_a_table_as_csv(soundsum):
     done = soundsum(*asked)
     assert done.returncode == 0, done.stderr
     header, *rows = csv.reader(done.stdout.splitlines())
-    assert header == ["group", "value", "low", "high"]
+    assert header == ["dept", "value", "low", "high", "informative"]
     assert [row[0] for row in rows] == ["a", "b, c"]
-    for _, value, low, high in rows:
+    for _, value, low, high, informative in rows:
+        assert informative == "true"
         assert float(low) <= float(value) <= float(high)
     one = soundsum("count", "t.csv", "--epsilon", "100000", "--csv").stdout
-    assert one == "statistic,column,value,low,high\ncount,,1000,1000,1000\n"
+    assert one == "statistic,column,value,low,high,informative\ncount,,1000,1000,1000,true\n"
     cells = soundsum("histogram", "t.csv", "--column", "pay", "--edges", "0,3,6", "--epsilon", "100000", "--csv").stdout
     assert [line.split(",")[:3] for line in cells.splitlines()[1:]] == [["0", "3", "429"], ["3", "6", "571"]]
     monthly = ("--by", "month(day)", "--groups", "2024-01..2024-02")
@@ -142,7 +143,7 @@ def test_every_line_end_in_a_name_is_quoted_in_csv(soundsum):
     asked = ["count", "t.csv", "--epsilon", "1", "--by", "dept", "--groups", groups, "--csv"]
     done = subprocess.run([COMMAND, *asked], capture_output=True, cwd=soundsum.folder)
     rows = list(csv.reader(io.StringIO(done.stdout.decode(), newline="")))
-    assert [row[0] for row in rows] == ["group", "a\rb", "c\nd"]
+    assert [row[0] for row in rows] == ["dept", "a\rb", "c\nd"]
 
 
 def test_every_release_by_group_can_be_checked(soundsum):
@@ -169,9 +170,11 @@ def test_a_ledger_bears_a_release_out(soundsum):
     assert (other.returncode, "the ledger has no charge on line 1" in other.stdout) == (1, True)
     for path, value, message in (
         (["ledger", "cost", "epsilon"], "1/100", "charge 1 was epsilon = 1, and the release says epsilon = 0.01"),
-        (["ledger", "what"], "something small", "and the release says 'something small'"),
+        (["ledger", "query", "source"], "other", "charge 1 was for another query: source: 't.csv' was charged for"),
+        (["source"], "other", "source: the query says 't.csv', and the release 'other'"),
         (["ledger", "entry"], 7, "no charge on line 7, which the release names"),
-        (["data"], "other", "the ledger is about the data 'pay', and the release the data 'other'"),
+        (["data"], "other", "data: the query says 'pay', and the release 'other'"),
+        (["ledger", "query", "data"], "other", "the ledger is about the data 'pay', and the release the data 'other'"),
         (["privacy_unit"], "person", "privacy_unit: 'person' is claimed, and the certificate is for one record"),
         (["relation"], "hamming", "relation"),
         (["bounds"], ["0", "1"], "bounds"),
@@ -265,7 +268,7 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
         ),
         ([*SUM, "--method", "magic"], "--method magic is not one of auto"),
         (["sum", "t.csv", *PAY, "--epsilon", "nan"], "--epsilon: nan is not a finite number"),
-        (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "absurdly small"),
+        (["sum", "t.csv", *PAY, "--epsilon", "1e-2000"], "has more than 4,100 bits"),
         (
             ["sum", "t.csv", "--column", "pay", "--bounds", "6", "0", "--epsilon", "1"],
             "--bounds 6 0: the lower bound is above",
@@ -396,7 +399,7 @@ def test_what_is_wrong_with_every_group_is_said_once_and_in_words(soundsum):
     (soundsum.folder / "r.json").write_text(done.stdout)
     assert soundsum("check", "r.json", "--budget", "wrong.db").stdout.split("\n") == [
         "does not hold ",
-        "  the ledger protects persons, by person, and the release records ",
+        "  the ledger protects persons (by person), and the release records ",
         "  the ledger is about the data 'pay', and the release data without a name ",
         "  the release was not charged to any ledger",
         "",

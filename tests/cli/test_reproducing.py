@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 from soundsum.cli.app import app
 from soundsum.reproduce import SECTIONS, Cell, Draft, Section, reproduce
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 
 def soundsum(*arguments, columns=140):
     return CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": str(columns)})

@@ -16,7 +16,7 @@ from soundsum.cli import app, requesting
 
 COUNT = b"\n[statistics.n]\nstatistic = 'count'"
 REQUEST = """
-epsilon = 1000
+epsilon = 1000000
 by = "dept"
 groups = ["a", "b"]
 where = ["pay < 100"]
@@ -45,7 +45,7 @@ def ask(*arguments):
 
 
 def test_statistics_by_name(folder):
-    ss.Budget(epsilon=2000, path="l.db")
+    ss.Budget(epsilon=2_000_000, path="l.db")
     ran = ask("--json", "--budget", "l.db")
     assert ran.exit_code == 0, ran.output
     releases = json.loads(ran.stdout)["releases"]
@@ -53,7 +53,7 @@ def test_statistics_by_name(folder):
         ("total", "a"), ("total", "b"), ("staff", "a"), ("staff", "b"),
     ]  # fmt: skip
     assert [round(one["value"]) for one in releases] == [40, 20, 2, 1]
-    assert releases[0]["certificate"]["privacy"]["epsilon"] == "2000/3"
+    assert releases[0]["certificate"]["privacy"]["epsilon"] == "2000000/3"
     Path("out.json").write_text(ran.stdout)
     checked = CliRunner().invoke(app, ["check", "out.json", "--budget", "l.db"])
     assert checked.exit_code == 0, checked.output
@@ -69,7 +69,7 @@ def test_as_a_table(folder):
 
 def test_as_csv(folder):
     lines = ask("--csv").stdout.splitlines()
-    assert lines[0] == "name,group,value,low,high"
+    assert lines[0] == "name,dept,value,low,high,informative"
     assert [line.split(",")[:2] for line in lines[1:]] == [
         ["total", "a"], ["total", "b"], ["staff", "a"], ["staff", "b"],
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def test_as_csv(folder):
 
 def test_a_ledger_names_what_a_request_names_in_a_line_or_two(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    ss.Budget(epsilon=2000, path="l.db")
+    ss.Budget(epsilon=2_000_000, path="l.db")
     assert ask("--budget", "l.db").exit_code == 0
     short, full = (CliRunner().invoke(app, ["budget", "show", "l.db", *more]).stdout for more in ([], ["--all"]))
     assert "total: sum of pay; staff: count; all from t.csv by dept" in in_words(short)
@@ -92,7 +92,7 @@ def test_a_ledger_names_what_a_request_names_in_a_line_or_two(folder, monkeypatc
 
 def in_words(shown):
     """What a table of charges says in its column in the middle."""
-    return " ".join(shown.replace("epsilon = 1000 ", "").split())
+    return " ".join(shown.replace("epsilon = 1000000 ", "").split())
 
 
 def test_the_example_in_the_help_is_a_request(folder):
@@ -167,7 +167,10 @@ def test_the_example_that_the_help_prints_runs(folder):
             "r.toml, [statistics.n]: bounds = [9, 0]: the",
         ),
         (b"epsilon = 1\n[statistics.n]\nstatistic = 'count'\nweight = 0", "r.toml: weight = 0: a share of the cost"),
-        (b"where = ['pay > ']" + COUNT, "'' is not a value; the signs are == != < <= > >=; list a second condition as"),
+        (
+            b"where = ['pay > ']" + COUNT,
+            "'' is not a value; the signs are == != < <= > >= and in; list a second condition as",
+        ),
         (COUNT + b"\nepsilon = 1", "'epsilon' is about the whole request; move it to the top, above the first [table]"),
         (
             b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nlower = 0\nupper = 9",

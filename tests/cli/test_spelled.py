@@ -42,7 +42,7 @@ def test_what_is_no_value_is_refused(file, condition, value):
     with pytest.raises(ValueError, match="is not a value") as refused:
         read_condition(condition, file)
     assert str(refused.value) == (
-        f"--where {condition!r}: {value!r} is not a value; the signs are == != < <= > >=; "
+        f"--where {condition!r}: {value!r} is not a value; the signs are == != < <= > >= and in; "
         "give --where again for a second condition, and put text in quotes"
     )
 

@@ -91,7 +91,7 @@ def test_a_reader_that_fails(statistic, after, capfd):
 
 
 def test_a_failed_read_without_a_budget_claims_no_charge():
-    with pytest.raises(ss.ReadFailed, match="and if there is a budget, a charge for it stays until its owner gives it"):
+    with pytest.raises(ss.ReadFailed, match="and a charge to a budget stays until its owner refunds it"):
         STATISTICS["sum"](Failing(ValueError, 1))
 
 
@@ -217,10 +217,6 @@ def test_what_is_no_exception_and_warnings(capfd):
         warnings.simplefilter("always")
         ss.sum(warns(), 0, 1, 1)
     assert heard == []
-    visits = ss.Private([], budget=ss.Budget(epsilon=1), pad="100ms")
-    visits._data = Failing(Panic, 0)
-    with pytest.raises(ss.ReadFailed):
-        visits.count(1)
     assert SECRET not in "".join(capfd.readouterr())
 
 

@@ -66,7 +66,7 @@ def test_cells_within_them_and_their_table(silent):
     made = ss.histogram(TABLE, [0, 5, 9], 1, column="x", by=["ward", "year"], groups=[["a"], [2020, 2021]])
     assert list(made)[:2] == [("a", 2020, (0, 5)), ("a", 2020, (5, 9))]
     table = made.to_arrow()
-    assert table.column_names == ["ward", "year", "from", "to", "value", "low", "high"]
+    assert table.column_names == ["ward", "year", "from", "to", "value", "low", "high", "informative"]
     renamed = TABLE.rename_columns(["x", "value", "low", "late", "id"])
     assert ss.count(renamed, 1, by=["value", "low"], groups=[["a"], [2020]]).to_arrow().column_names[:2] == [
         "value_group",
@@ -105,7 +105,7 @@ def test_the_owner_lists_categories_of_each_column(silent):
         (["a", "b"], "a list of tuples, such as"),
         ([("a",)], "a list of tuples"),
         ([["a"], [2020], [True]], "or 2 lists to combine"),
-        ([["a"], []], "make 0 groups together"),
+        ([["a"], []], "has an empty list in it"),
         ([("a", 2020), ("a", 2020)], "names .* twice"),
         ([("a", "b")], "cannot be looked up in a column of int64"),
         ([("a", None)], "None in it"),

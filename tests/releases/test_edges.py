@@ -19,7 +19,7 @@ from soundsum.budget.ledger import read
 from soundsum.data.rows import Rows
 from soundsum.engines import Memory
 from soundsum.methods import Kahan, Modular, OnGrid
-from soundsum.releases.certificates import Unreadable, compare_with_ledger
+from soundsum.releases.certificates import Unreadable, compare_release, compare_with_ledger
 from soundsum.statistics import Claim, Task
 
 MANY = 300_000  # rows, over a megabyte of CSV, so that the types are guessed from others than the last
@@ -105,13 +105,13 @@ class TestPersons:
         assert ss.count(np.ones(2), 1, privacy_unit=[1, odd]).value == 1
 
     def test_more_text_than_32_bits_count(self, silent):
-        """66 rows of two persons, whose ids together are 2^31 bytes and more."""
-        ids = [pa.array([mark * (1 << 25)]) for mark in "ab"]
-        many = pa.table({"id": pa.chunked_array(ids * 33), "x": np.ones(66)})
-        assert sum(len(chunk[0].as_buffer()) for chunk in many["id"].chunks) > 2**31
+        """66 texts too long to be ids, of 2^31 bytes and more together, and 30 rows of two persons after them."""
+        texts = [pa.array([mark * (1 << 25)]) for mark in "ab"]
+        ids = pa.chunked_array([*texts * 33, pa.array(["a", "b"] * 15)])
+        many = pa.table({"id": ids, "x": np.ones(96)})
+        assert sum(len(chunk[0].as_buffer()) for chunk in ids.chunks) > 2**31
         assert ss.sum(many, 0, 1, 1, column="x", privacy_unit="id", max_rows=10).value == 20
-        one = pa.chunked_array(ids * 33)
-        assert ss.sum(np.ones(66), 0, 1, 1, privacy_unit=one, max_rows=10).value == 20
+        assert ss.sum(np.ones(96), 0, 1, 1, privacy_unit=ids, max_rows=10).value == 20
 
     def test_without_a_limit_there_is_no_promise(self):
         with pytest.raises(ValueError, match="held to both"):
@@ -156,7 +156,7 @@ class TestOneOddRecord:
         cell = b'1,"' + b"\n10,z" * 100_000 + b'"'
         path = csv(tmp_path / "t.csv", "x,k", cell, b"1,c")
         assert ss.sum(path, 0, 10, 1, column="x", dtype="float64").value == MANY + 2
-        assert ss.count(path, 1, privacy_unit="k").value == 3
+        assert ss.count(path, 1, privacy_unit="k").value == 2  # the long cell is no id
 
     def test_types_are_refused_before_a_row_is_seen(self):
         """Otherwise an error would say whether there is one, for nothing."""
@@ -280,8 +280,9 @@ class TestTables:
         table = {"x": [1.0, 7.0], "k": ["a", "b"]}
         cells = ss.histogram(table, [0, 5, 10], 1, column="x", by="k", groups=["a", "b"]).to_arrow()
         assert cells.to_pydict() == {
-            "group": ["a", "a", "b", "b"], "from": [0, 5, 0, 5], "to": [5, 10, 5, 10], "value": [1, 0, 0, 1],
+            "k": ["a", "a", "b", "b"], "from": [0, 5, 0, 5], "to": [5, 10, 5, 10], "value": [1, 0, 0, 1],
             "low": cells["low"].to_pylist(), "high": cells["high"].to_pylist(),
+            "informative": [True] * 4,
         }  # fmt: skip
         assert ss.histogram(table, epsilon=1, categories=["b"], column="k").to_arrow()["category"].to_pylist() == ["b"]
         large = {"x": np.full(3, 2**64 - 1, np.uint64), "k": ["a"] * 3}
@@ -513,17 +514,35 @@ class TestCertificates:
         ledger = read(tmp_path / "l.db")
         for one, name in zip(said, names, strict=True):
             assert one["name"] == name
-            assert compare_with_ledger(one, ledger) == []
-            assert compare_with_ledger({**one, "name": "other"}, ledger) != []
-            assert compare_with_ledger({key: one[key] for key in one if key != "name"}, ledger) == []
+            assert compare_with_ledger([one], ledger) == [[]]
+            assert compare_release({**one, "name": "other"}) == [
+                f"name: the query says {name!r}, and the release 'other'"
+            ]
+            assert compare_release({key: one[key] for key in one if key != "name"}) == []
 
     @pytest.mark.parametrize(
-        "change", [{"what": None}, {"what": 1}, {"entry": True}, {"cost": {"delta": "0"}}, {"cost": {"epsilon": "x"}}]
+        "change",
+        [
+            {"query": None},
+            {"query": {}},
+            {"entry": True},
+            {"statistic": 1},
+            {"statistic": -1},
+            {"statistic": True},
+            {"cost": {"delta": "0"}},
+            {"cost": {"epsilon": "x"}},
+            {"what": "a count"},
+        ],
     )
     def test_a_charge_that_cannot_be_read_is_said_to_be_so(self, tmp_path, change):
         said = json.loads(ss.count([1.0], 1, budget=ss.Budget(epsilon=1, path=tmp_path / "l.db")).to_json())
-        with pytest.raises(Unreadable, match="the charge that the release names cannot be read"):
-            compare_with_ledger({**said, "ledger": {**said["ledger"], **change}}, read(tmp_path / "l.db"))
+        changed = {**said, "ledger": {**said["ledger"], **change}}
+        for compare in (
+            lambda: compare_release(changed),
+            lambda: compare_with_ledger([changed], read(tmp_path / "l.db")),
+        ):
+            with pytest.raises(Unreadable, match="the charge that the release names cannot be read"):
+                compare()
 
     @pytest.mark.parametrize(
         "asked, options, what",
@@ -552,8 +571,7 @@ class TestCertificates:
             ),
         ],
     )
-    def test_what_a_ledger_says_stays_as_it_is(self, asked, options, what):
-        """It is a format: with other words, `soundsum check` would say that earlier releases do not hold."""
+    def test_what_a_ledger_says_of_a_charge(self, asked, options, what):
         budget = ss.Budget(epsilon=1)
         made = ss.release({"x": [1.0], "g": ["a"], "p": [1]}, {"it": asked}, 1, budget=budget, **options)
         assert budget.entries()[0].what == f"{what}, symmetric neighbours, called it"
@@ -576,7 +594,7 @@ class TestCertificates:
         assert (plain["statistic"], plain["column"], plain["group"], plain["data"]) == ("sum", "pay", "a", "staff")
         assert (plain["bounds"], plain["relation"], plain["privacy_unit"]) == (["0", "9"], "symmetric", None)
         assert plain["ledger"]["entry"] == 1
-        assert plain["ledger"]["what"] == budget.entries()[0].what
+        assert plain["ledger"]["query"] == budget.entries()[0].query.to_json()
         assert plain["version"] == ss.__version__
         assert ss.check(plain["certificate"]) == []
         third = ss.sum([0.2], "1/10", "1/3", 1)

@@ -94,8 +94,8 @@ class TestGroups:
 
     def test_as_a_table(self, silent):
         table = ss.sum(STAFF, 0, 200, 1, **BY_DEPT).to_arrow()
-        assert table.column_names == ["group", "value", "low", "high"]
-        assert table.column("group").to_pylist() == ["a", "b", "c"]
+        assert table.column_names == ["dept", "value", "low", "high", "informative"]
+        assert table.column("dept").to_pylist() == ["a", "b", "c"]
         assert table.column("value").to_pylist() == [150, 200, 0]
 
     def test_certificates_state_the_vector_and_hold(self):

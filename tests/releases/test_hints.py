@@ -1,5 +1,6 @@
 """What somebody meant, said where a call is refused: the spelling of another place, another call, another type."""
 
+import inspect
 from decimal import Decimal
 
 import pandas as pd
@@ -134,11 +135,7 @@ HINTS = {
     ),
     "a list of rows": (
         lambda: ss.sum(FRAME.to_dict("records"), 0, 1, 1, column="cost"),
-        "the data is a list of rows; make a table of it, such as pandas.DataFrame(rows)",
-    ),
-    "a list of rows without a column": (
-        lambda: ss.sum(FRAME.to_dict("records"), 0, 1, 1),
-        "the data is a list of dicts, and a column is numbers; make a table of them, such as pandas.DataFrame(rows)",
+        "pandas.DataFrame(rows) makes a table of a list of dicts",
     ),
     "a name beside a single column": (
         lambda: ss.sum(FRAME["cost"], 0, 1, 1, by="ward", groups=["a"]),
@@ -153,6 +150,33 @@ HINTS = {
         lambda: ss.sum(FRAME, 0.2, 0.7, 1, column="age"),
         "no value of int64 lies in [0.2, 0.7]; widen the bounds",
     ),
+    "eps": (lambda: ss.sum(D, 0, 1, eps=1, column="cost"), "unexpected keyword argument 'eps'; give epsilon="),
+    "an owner's eps": (lambda: own({}).count(eps=1), "unexpected keyword argument 'eps'; give epsilon="),
+    "bounds": (lambda: ss.mean(D, bounds=(0, 1), epsilon=1, column="cost"), "'bounds'; give lower= and upper="),
+    "bounds of cells": (lambda: ss.histogram(D, bins=3, bounds=(0, 1), column="cost"), "'bounds'; give lower= and"),
+    "an owner's bounds": (lambda: own({}).sum("cost", bounds=(0, 1), epsilon=1), "'bounds'; give lower= and upper="),
+    "a seed": (
+        lambda: ss.variance(D, 0, 1, 1, seed=3, column="cost"),
+        "'seed'; leave it out: noise is drawn from the operating system and cannot be seeded",
+    ),
+    "weights": (lambda: ss.sum(D, 0, 1, 1, weights=[1, 2, 3]), "to weight records, sum a column of products; to share"),
+    "weights of several": (
+        lambda: ss.release(D, [ss.Count(), ss.Sum("cost", 0, 1)], 1, weights=[1, 2]),
+        "to share epsilon, give each statistic of ss.release a weight, such as ss.Sum('pay', 0, 100, weight=2)",
+    ),
+    "a column in the place of epsilon": (
+        lambda: ss.count(D, "cost", epsilon=1),
+        "multiple values for argument 'epsilon'; if 'cost' is a column, give column='cost'",
+    ),
+    "a column before bounds": (lambda: ss.sum(D, "cost", 0, 1, 1), "if 'cost' is a column, give column='cost'"),
+    "a column and no bounds": (lambda: ss.mean(D, "cost", epsilon=1), "'upper'; if 'cost' is a column, give column="),
+    "an owner's column": (lambda: own({}).count("cost", epsilon=1), "if 'cost' is a column, give column='cost'"),
+    "epsilon in the place of a bound": (
+        lambda: own({"cost": ("float64", 0, 9)}).sum("cost", 0.1),
+        "sum('cost', 0.1): the number after the column is lower=, and there is no epsilon=; give sum('cost', "
+        "epsilon=0.1)",
+    ),
+    "the same without bounds": (lambda: own({}).mean("cost", "1/2"), "give mean('cost', epsilon='1/2')"),
     "a range as a group": (
         lambda: ss.count(D, 1, by="day", groups=["2024-01..2024-12"]),
         "groups names '2024-01..2024-12', and ranges are for periods; group by the month (or year, week, day, hour)",
@@ -194,7 +218,21 @@ def test_many_releases_say_whose_the_value_is():
         by_ward.nonsense  # noqa: B018
 
 
+def test_options_that_others_have_keep_signatures_and_errors_of_their_own():
+    assert "epsilon" in inspect.signature(ss.sum).parameters
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'nonsense'$"):
+        ss.sum(D, 0, 1, 1, column="cost", nonsense=1)
+    with pytest.raises(TypeError, match=r"pass a data frame, array or path$"):  # from inside the call
+        ss.sum(3, 0, 1, 1, column="cost")
+
+
 def test_what_others_have_is_told_the_way_to_it():
+    with pytest.raises(AttributeError, match=r"soundsum has no var; use soundsum\.variance\(\.\.\.\)"):
+        ss.var  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"has no std; take the square root of soundsum\.variance\(\.\.\.\)\.value"
+    ):
+        ss.std  # noqa: B018
     with pytest.raises(AttributeError, match=r"has no median, which is not made from sums; docs/when-not\.md says"):
         ss.median  # noqa: B018
     with pytest.raises(AttributeError, match=r"has no to_csv; write to_pandas\(\)\.to_csv\(path, index=False\)"):

@@ -56,3 +56,27 @@ def test_the_limit_is_one(large_file):
     path, _ = large_file
     ran = read_within_the_limit(path, first=f"import pyarrow.parquet; pyarrow.parquet.read_table({str(path)!r})")
     assert "MemoryError" in ran.stderr
+
+
+GROUPS = """
+import resource
+import pyarrow as pa
+import soundsum as ss
+
+table = pa.table({"k": ["a"]})
+ss.count(table, 1, by="k", groups=["a"])  # everything is imported
+groups = [str(i) * (16 << 20) for i in range(4)]
+used = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmData")) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (used + (48 << 20), resource.RLIM_INFINITY))
+try:
+    ss.count(table, 1, by="k", groups=groups)
+except MemoryError as error:
+    print("memory:", error)
+"""
+
+
+def test_groups_that_do_not_fit_into_memory_are_not_called_a_type():
+    """With malloc for Arrow's buffers, so that the limit holds for them as well."""
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    ran = subprocess.run([sys.executable, "-c", GROUPS], capture_output=True, text=True, env=environment)
+    assert ran.stdout == "memory: there is too little memory for 4 groups; list fewer\n", ran.stderr

@@ -61,7 +61,7 @@ class TestNumbers:
         assert compare_release(said) == []
         assert compare_release({**said, "exact": "1/2"})
 
-    def test_intervals_have_the_digits_they_need(self):
+    def test_intervals_have_the_digits_they_need(self, same_draws):
         """Two ends that differ never look the same, and what is shown is never narrower than what is claimed."""
         rng = np.random.default_rng()
         for _ in range(2000):
@@ -152,7 +152,7 @@ class TestNumbers:
             assert said in " ".join(repr(outcome).split())
             assert said in outcome._repr_html_()
         held = ss.count(TABLE, 1, privacy_unit="dept", max_rows=2)
-        assert ", for the count, as far as each person counts; " in repr(held)
+        assert ", for the count, within the limits for each person; " in repr(held)
         assert repr(one).startswith(f"<sum {one.shown()[0]} (95% interval {one.shown()[1]}, for the sum of values ")
 
     def test_columns_of_a_table_are_called_what_groups_are_by(self):
@@ -160,7 +160,25 @@ class TestNumbers:
         assert by_age.headings == ["dept", "age"]
         assert ss.histogram(TABLE, [0, 9], 1, column="pay", **BY).headings == ["dept", "cell"]
         assert repr(ss.sum([1.0], 0, 9, 1, by=["x"], groups=["x"])).startswith("<sum by group, 1 group\n  group  value")
-        assert ss.sum(TABLE, 0, 9, 1, column="pay", **BY).to_arrow().column_names[0] == "group"
+        assert ss.sum(TABLE, 0, 9, 1, column="pay", **BY).to_arrow().column_names[0] == "dept"
+
+    def test_one_column_of_groups_keeps_its_name_in_every_frame(self):
+        def first(by, **options):
+            made = ss.count({by: ["a"]}, 1, by=by, groups=["a"], **options)
+            assert made.to_pandas().columns[0] == made.to_polars().columns[0] == made.to_arrow().column_names[0]
+            return made.to_arrow().column_names[0]
+
+        assert first("dept") == "dept"
+        assert first("group") == "group"
+        for taken in ("value", "low", "high", "informative", "cell", "category", "from", "to"):
+            assert first(taken) == f"{taken}_group"
+        assert ss.count(["a"], 1, by=["a"], groups=["a"]).to_arrow().column_names[0] == "group"  # without a name
+        days = ss.count({"seen": ["2024-01-02"]}, 1, by=ss.month("seen", "2024-01", "2024-02"))
+        assert days.to_arrow().column_names[0] == "seen_month"
+        cells = ss.histogram({"x": [1], "dept": ["a"]}, [0, 2], 1, column="x", by="dept", groups=["a"])
+        assert cells.to_arrow().column_names[:3] == ["dept", "from", "to"]
+        several = ss.release({"name": ["a"]}, [ss.Count()], 1, by="name", groups=["a"])
+        assert several.to_arrow().column_names[:2] == ["name", "name_group"]
 
     def test_groups_are_found_as_they_are_printed(self):
         cells = ss.histogram(TABLE, [0, 40, 1000], 1, column="age", by="dept", groups=["a", "b"])
@@ -185,6 +203,7 @@ class TestFrames:
         r = ss.sum(TABLE, 0, 9, epsilon=1, column="pay")
         low, high = r.interval(0.9)
         expected = {"statistic": ["sum"], "column": ["pay"], "value": [7.75], "low": [low], "high": [high]}
+        expected["informative"] = [True]
         assert r.to_arrow(0.9).to_pydict() == expected
         assert r.to_pandas(0.9).to_dict("list") == expected
         assert r.to_polars(0.9).to_dict(as_series=False) == expected
@@ -201,7 +220,7 @@ class TestFrames:
     def test_several(self, silent):
         several = ss.release(TABLE, ASKED, epsilon=1)
         frame = several.to_pandas()
-        assert frame.columns.tolist() == ["name", "from", "to", "value", "low", "high"]
+        assert frame.columns.tolist() == ["name", "from", "to", "value", "low", "high", "informative"]
         assert frame["name"].tolist() == ["total", "staff", "ages", "ages"]
         assert frame["value"].tolist() == [7.75, 3, 1, 2]
         assert several.to_polars()["to"].to_list() == [None, None, 40, 90]
@@ -217,7 +236,7 @@ class TestFrames:
         assert "value: 0.5 follows" in ss.check(wrong[1])[0]
         whole = ss.release(TABLE, [ss.Count(), ss.Count("age")], epsilon=1, **BY).to_arrow()
         assert whole.schema.field("value").type == "int64"
-        assert whole.column("group").to_pylist() == ["a", "b", "a", "b"]
+        assert whole.column("dept").to_pylist() == ["a", "b", "a", "b"]
 
     def test_keys_without_a_common_type_are_text(self):
         several = ss.release(TABLE, [ss.Histogram("dept", categories=["a"]), ss.Histogram("age", categories=[30])], 1)
@@ -301,13 +320,13 @@ class TestLedger:
             "symmetric neighbours",
         ]
 
-    def test_the_name_of_the_data_comes_first_and_an_owner_shows_no_path(self, tmp_path):
+    def test_the_ledger_says_which_file_was_read_and_an_owner_shows_no_path(self, tmp_path):
         path = tmp_path / "secret_clinic.csv"
         path.write_text("x\n1\n")
         named, owned = ss.Budget(epsilon=1, data="visits"), ss.Budget(epsilon=1)
         ss.count(path, epsilon=1, name="visits", budget=named)
         released = ss.Private(path, budget=owned).count(epsilon=1)
-        assert named.entries()[0].what.startswith("count from visits,")
+        assert named.entries()[0].what.startswith("count from secret_clinic.csv,")
         assert owned.entries()[0].what.startswith("count from a private table,")
         assert "secret_clinic" not in released.to_json()
 
@@ -317,14 +336,15 @@ class TestLedger:
         budget = ss.Budget(epsilon=1, path=tmp_path / "l.db")
         several = ss.release(TABLE, ASKED, epsilon=1, budget=budget)
         said = json.loads(several.to_json())["releases"]
-        assert [compare_with_ledger(one, read(budget.path)) for one in said] == [[]] * 4
+        assert compare_with_ledger(said, read(budget.path)) == [[]] * 4
         forged = ss.sum(TABLE, 0, 9, epsilon=1, column="pay").to_dict()  # all of the epsilon, where 3/5 were paid
-        assert compare_with_ledger({**forged, "ledger": said[0]["ledger"]}, read(budget.path))
+        (problem,) = compare_release({**forged, "ledger": said[0]["ledger"]})
+        assert problem == "the certificate promises epsilon = 1, and 3/5 of the charge is epsilon = 3/5"
 
 
 class TestBins:
     @pytest.mark.parametrize("bins, lower, upper", [(20, 0, 100), (3, 0, 1), (7, -2.5, 4.75), (1, 0, 1)])
-    def test_as_numpy_has_them(self, silent, bins, lower, upper):
+    def test_as_numpy_has_them(self, silent, same_draws, bins, lower, upper):
         data = np.random.default_rng().uniform(lower - 1, upper + 1, 5000)
         cells = ss.histogram(data, bins=bins, lower=lower, upper=upper, epsilon=1)
         counts, edges = np.histogram(data, bins=bins, range=(lower, upper))

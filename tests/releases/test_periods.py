@@ -100,7 +100,7 @@ def test_hours_and_zones(silent, kind, tmp_path):
     zoned = ss.sum(table, 0, 10, 1, column="x", by=ss.hour("sent", "2024-03-01T00", "2024-03-05T03", zone="UTC"))
     assert values(zoned) == values(hours)
     assert [str(name) for name in zoned][:2] == ["2024-03-01 00:00:00+00:00", "2024-03-01 01:00:00+00:00"]
-    assert zoned.to_arrow().schema.field("group").type == pa.timestamp("us", "UTC")
+    assert zoned.to_arrow().schema.field("sent_hour").type == pa.timestamp("us", "UTC")
     if kind == "arrow":  # whose type says that it has a zone
         in_utc = ss.sum(table, 0, 10, 1, column="x", by=ss.hour("sent", "2024-03-01T00", "2024-03-05T03"))
         assert list(in_utc) == list(zoned)
@@ -118,8 +118,8 @@ def test_an_hour_that_comes_twice_is_released_twice(silent):
         }
         assert found[dt.datetime(2024, 10, 27, 0, tzinfo=dt.UTC)].value == 2
     assert json.loads(next(iter(found.values())).to_json())["group"] == "2024-10-27 02:00:00+02:00"
-    assert found.to_arrow()["group"].type == pa.timestamp("us", "UTC")
-    assert found.to_arrow()["group"].to_pylist() == [moments[0].replace(minute=0), moments[2].replace(minute=0)]
+    assert found.to_arrow()["t_hour"].type == pa.timestamp("us", "UTC")
+    assert found.to_arrow()["t_hour"].to_pylist() == [moments[0].replace(minute=0), moments[2].replace(minute=0)]
 
 
 def test_crossed_with_others_and_with_each_other(silent):
@@ -193,7 +193,7 @@ def test_the_ledger_and_the_release_say_by_what(tmp_path):
     for releases in (three, one, two):
         written = json.loads(next(iter(releases.values())).to_json())
         assert compare_release(written) == []
-        assert compare_with_ledger(written, read(tmp_path / "l.db")) == []
+        assert compare_with_ledger([written], read(tmp_path / "l.db")) == [[]]
     assert written["by"] == ["ward", "month of sent in Europe/Vienna"]
     assert written["group"] == ["a", "2023-12-01"]
 
@@ -205,7 +205,7 @@ def test_how_many_groups_there_are_is_said_before_anything_is_spent():
     assert owner.plan("x", by=by).unit.groups == 2 * 366 * 24
     assert "one record (in one of 17,568 groups)" in owner.plan("x", by=by).explain()
     several = [ss.hour(column, "2024-01-01T00", "2024-12-31T23") for column in ("seen", "sent", "day")]
-    with pytest.raises(ValueError, match="make 677,761,634,304 groups together; give fewer"):
+    with pytest.raises(ValueError, match="asks for 677,761,634,304 numbers"):
         owner.plan("x", by=several)
     assert budget.entries() == []
 

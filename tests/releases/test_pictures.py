@@ -283,5 +283,5 @@ def test_no_name_breaks_a_table(name):
 def test_groups_by_a_column_called_name_are_beside_the_names():
     table = {"x": [1.0], "name": ["a"], "ward": ["b"]}
     made = ss.release(table, [ss.Sum("x", 0, 1), ss.Count()], 1, by=["name", "ward"], groups=[("a", "b")])
-    assert made.to_arrow().column_names == ["name", "name_group", "ward", "value", "low", "high"]
+    assert made.to_arrow().column_names == ["name", "name_group", "ward", "value", "low", "high", "informative"]
     assert made.to_arrow().select(["name", "name_group"]).to_pylist()[0] == {"name": "sum of x", "name_group": "a"}

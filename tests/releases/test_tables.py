@@ -273,7 +273,7 @@ def test_types_are_said_in_words_that_data_frames_have():
     with pytest.raises(ValueError, match="groups 'a' cannot be looked up in a column of float64"):
         ss.count(frame, 1, by="x", groups=["a"])
     with pytest.raises(
-        ValueError, match="'2024' is not a value of column 'day', which is dates; give one of that type"
+        ValueError, match="'2024' is not a value of column 'day', which holds dates; give one of that type"
     ):
         ss.count(frame, 1, where=[("day", "==", "2024")])
 

@@ -7,6 +7,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.arithmetic.numbers import IntType
+from soundsum.budget import Binding
 from soundsum.data.rows import Rows
 from soundsum.methods import Iterated
 from soundsum.planner import Scheme
@@ -15,7 +16,7 @@ from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Sum
 from soundsum.statistics.statistic import Statistic
-from soundsum.statistics.task import Task, describe, describe_task
+from soundsum.statistics.task import Task, make_query
 
 WORTH = Fraction(1, 100)
 
@@ -44,14 +45,11 @@ def test_bounds_of_integers_are_in_units_of_the_last_digit():
 
 
 @pytest.mark.parametrize("bits, signed", [(8, True), (8, False), (64, True)])
-def test_a_modular_sum_is_read_in_its_type(bits, signed):
+def test_a_modular_sum_wraps_in_its_type(bits, signed):
     kind = IntType(bits, signed)
-    found = claim(Problem(kind, 0, 4), "modular")
-    read = found.estimator(found.noises(guarantee(1)), None)
-    assert read.wraps == kind
-    assert [read.exact((total,)) for total in (kind.max, kind.max + 1, kind.min - 1)] == [kind.max, kind.min, kind.max]
-    wide = claim(Problem(kind, 0, 4))
-    assert wide.estimator(wide.noises(guarantee(1)), None).wraps is None
+    for method in ("modular", "split_modular"):
+        assert [part.wraps for part in claim(Problem(kind, 0, 4), method).parts] == [kind]
+    assert [part.wraps for part in claim(Problem(kind, 0, 4)).parts] == [None]
 
 
 @pytest.mark.parametrize("worth", [Fraction(0), Fraction(-1, 100), -WORTH / 100])
@@ -67,13 +65,11 @@ def test_a_sum_is_read_in_what_its_records_are_worth(worth):
     assert (read.exact((7,)), read.is_whole) == (7 * worth, worth == 1)
 
 
-def test_a_public_number_of_records_is_said_unless_it_is_to_be_left_out():
-    sized = claim(Problem("float64", 0, 1, "change_one", size=1234))
-    said = [describe_task(sized, "x", "data", None, None, "zero", unsized=unsized) for unsized in (False, True)]
-    assert ["1,234 rows" in text for text in said] == [True, False]
-    assert describe_task(sized, "x", "data", None, None, "zero") == said[0]
-    limited = claim(Problem("float64", 0, 1, max_size=1234))
-    assert "at most 1,234 rows" in describe_task(limited, "x", "data", None, None, "zero")
+def test_a_number_of_records_that_is_known_is_said():
+    sized = Task(Sum("x", 0, 1), claim(Problem("float64", 0, 1, "change_one", size=1234)))
+    assert ", 1,234 rows, " in str(make_query([sized], Rows(), Binding(relation="change_one")))
+    limited = Task(Sum("x", 0, 1), claim(Problem("float64", 0, 1, max_size=1234)))
+    assert ", at most 1,234 rows, " in str(make_query([limited], Rows(), Binding()))
 
 
 @pytest.mark.parametrize("option, relation", [("size", "change_one"), ("max_size", "symmetric")])
@@ -85,13 +81,18 @@ def test_a_number_of_records_is_whole_also_where_an_equal_one_was_just_planned_f
             ss.sum(data, 0, 1, 1, relation=relation, **{option: wrong})
 
 
-@pytest.mark.parametrize("weights, shares", [((1, 1), (None, None)), ((1, 3), (Fraction(1, 4), Fraction(3, 4)))])
-def test_shares_of_the_cost_are_said_where_they_differ(weights, shares):
+@pytest.mark.parametrize(
+    "weights, shares, said", [((1, 1), ("1/2", "1/2"), (False, False)), ((1, 3), ("1/4", "3/4"), (True, True))]
+)
+def test_shares_of_the_cost_are_said_where_they_differ(weights, shares, said):
     planned = claim(Problem("float64", 0, 1))
     tasks = [Task(Sum(name, 0, 1), planned, weight=Fraction(w)) for name, w in zip("xy", weights, strict=True)]
-    told = describe(tasks, Rows(), ["one", "two"])
-    assert [(said[1], *said[-2:]) for said in told] == [("x", shares[0], "one"), ("y", shares[1], "two")]
-    assert describe(tasks[:1], Rows(), ["one"])[0][-2:] == (None, "one")
+    told = make_query(tasks, Rows(), Binding(), ["one", "two"])
+    asked = [(one.column, one.share, one.name) for one in told.statistics]
+    assert asked == [("x", Fraction(shares[0]), "one"), ("y", Fraction(shares[1]), "two")]
+    assert tuple("of the cost" in text for text in told.sentences) == said
+    (alone,) = make_query(tasks[:1], Rows(), Binding(), ["one"]).statistics
+    assert (alone.share, alone.name) == (1, "one")
 
 
 def test_a_share_is_for_what_needs_any_noise():
@@ -99,7 +100,9 @@ def test_a_share_is_for_what_needs_any_noise():
     public = claim(Problem("float64", 3, 3, "change_one", size=5))
     planned = [Claim(Mean, plan(Problem("float64", 3, 3))), claim(Problem("float64", 0, 1)), public]
     tasks = [Task(Sum("x", 0, 1), one, weight=Fraction(w)) for one, w in zip(planned, (3, 1, 7), strict=True)]
-    assert [said[-2] for said in describe(tasks, Rows())] == [Fraction(3, 4), Fraction(1, 4), None]
+    told = make_query(tasks, Rows(), Binding())
+    assert [one.share for one in told.statistics] == [Fraction(3, 4), Fraction(1, 4), 0]
+    assert ["of the cost" in text for text in told.sentences] == [True, True, False]
 
 
 def test_nothing_is_claimed_where_the_method_does_not_apply():

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import soundsum as ss
-from soundsum.arithmetic.numbers import IntType
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.data.relations import Relation
 from soundsum.privacy.guarantee import guarantee
@@ -64,7 +63,6 @@ ADDITIVE = {
     "a power that is no float": Additive(Laplace(Fraction(3)), Fraction(1, 2**1080), is_whole=False),
     "a power beyond the floats": Additive(Laplace(Fraction(3)), Fraction(2**1030), is_whole=False),
     "an offset": Additive(Laplace(Fraction(3)), Fraction(1, 8), is_whole=False, offset=Fraction(1, 3)),
-    "modular": Additive(Laplace(Fraction(3)), Fraction(1), is_whole=True, wraps=IntType(8)),
 }
 
 

@@ -13,6 +13,8 @@ from soundsum.problem import Problem
 from soundsum.statistics.mean import MeanOfSums
 from soundsum.statistics.variance import VarianceOfSums
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 STEPS = steps_from_near(Problem("int8", -2, 2))  # c = 2q is in [-4, 4]
 W = STEPS.width
 

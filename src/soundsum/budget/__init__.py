@@ -4,6 +4,7 @@ from soundsum.budget.account import Budget
 from soundsum.budget.binding import Binding, BudgetMismatch
 from soundsum.budget.book import BudgetClosed
 from soundsum.budget.limit import BudgetExceeded
+from soundsum.budget.query import Query
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.zcdp import zcdp_epsilon, zcdp_rho
 
@@ -14,6 +15,7 @@ __all__ = [
     "BudgetExceeded",
     "BudgetMismatch",
     "Cost",
+    "Query",
     "zcdp_epsilon",
     "zcdp_rho",
 ]

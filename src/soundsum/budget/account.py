@@ -7,12 +7,16 @@ and can be given back by the owner (book.py).
 
 from __future__ import annotations
 
+import atexit
 import os
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from soundsum.budget.binding import Binding, BudgetMismatch
+from soundsum.budget.book import CannotFollow
 from soundsum.budget.limit import Limit
+from soundsum.budget.query import Query
 from soundsum.data.paths import expand
 from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
@@ -20,6 +24,15 @@ from soundsum.shown import printed, shown
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.book import Entry, Kind
+
+FAILED = "the read failed"
+
+_UNWRITTEN: dict[tuple[int, int] | None, set[int]] = {}
+"""Charges, by the file of their ledger, of which this process could not note what became of them.
+
+Each counts as a failed read. Its failure is written before anything else, as soon as the ledger can be written; until
+then every Budget of this process refuses to charge.
+"""
 
 
 class Store(Protocol):
@@ -35,7 +48,7 @@ class Store(Protocol):
     def spent(self) -> Cost: ...
     def entries(self) -> list[Entry]: ...
     def failures(self) -> int: ...
-    def charge(self, cost: Cost, what: str, binding: Binding) -> int: ...
+    def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int: ...
     def note(self, kind: Kind, about: int | None, what: str) -> None: ...
 
 
@@ -59,7 +72,7 @@ class Budget:
     >>> for _ in range(10):
     ...     _ = budget.charge(Cost(epsilon=0.1), "a sum")
     >>> budget
-    Budget(epsilon = 1: 10 releases, epsilon = 0 left; records, symmetric neighbours)
+    Budget(epsilon = 1: 10 charges, epsilon = 0 left; records, symmetric neighbours)
     """
 
     def __init__(
@@ -82,6 +95,7 @@ class Budget:
         no_total = epsilon is None and rho is None and not delta
         limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
         self._store: Store
+        self._file: tuple[int, int] | None = None
         if self.path is None:
             from soundsum.budget.process import MemoryStore
 
@@ -92,6 +106,8 @@ class Budget:
 
             terms = None if limit is None else Terms(limit, binding, max_failures or 1)
             self._store = Ledger(self.path, terms, said, max_failures)
+            file = os.stat(self.path)
+            self._file = file.st_dev, file.st_ino
 
     def bind(self, binding: Binding) -> None:
         """Bind a budget in memory that is not bound yet; one that is bound otherwise refuses."""
@@ -102,23 +118,27 @@ class Budget:
             )
         self._store.binding = binding
 
-    def charge(self, cost: Cost, what: str, binding: Binding | None = None) -> int:
+    def charge(self, cost: Cost, what: Query | str, binding: Binding | None = None) -> int:
         """Charge a cost, before any data is read, and give the number of the charge.
 
-        Raises BudgetExceeded if it does not fit, BudgetMismatch if `binding` is not the budget's, and then charges
-        nothing. Without a binding, the charge is about whatever the budget is bound to.
+        `what` is a note of your own; releases give their query. Raises BudgetExceeded if the cost does not fit,
+        BudgetMismatch if `binding` is not the budget's, and then charges nothing. Without a binding, the charge is
+        about whatever the budget is bound to.
         """
         if not isinstance(cost, Cost):
             raise TypeError(f"cost={shown(cost)} is not a cost; give one such as ss.Cost(epsilon=1)")
+        if not isinstance(what, Query | str):
+            raise TypeError(f"what={shown(what)}: say what the charge is for, in a text")
+        self._catch_up()
         return self._store.charge(cost, what, binding or self._store.binding or Binding())
 
     def settle(self, number: int) -> None:
         """Note that the release of a charge goes ahead; from here on the charge can neither fail nor be refunded."""
-        self._store.note("release", number, "released")
+        self._conclude("release", number, "released")
 
     def fail(self, number: int) -> None:
         """Note that the read for a charge failed, so that nothing was released for it."""
-        self._store.note("failure", number, "the read failed")
+        self._conclude("failure", number, FAILED)
 
     def withdraw(self, number: int) -> None:
         """Take back a charge whose release was refused for a public reason, before anything was released."""
@@ -126,11 +146,37 @@ class Budget:
 
     def refund(self, number: int) -> None:
         """Refund a failed charge; for the owner, who knows why it failed."""
+        self._catch_up()
         self._store.note("refund", number, "given back")
 
     def reopen(self) -> None:
         """Open a budget that failed reads have closed; for the owner."""
+        self._catch_up()
         self._store.note("reopen", None, "reopened")
+
+    def _conclude(self, kind: Kind, number: int, what: str) -> None:
+        """Note what became of a charge; if that cannot be written, its read counts as failed from now on."""
+        try:
+            self._store.note(kind, number, what)
+        except CannotFollow:
+            raise
+        except BaseException:  # also Ctrl-C while it waits for the file
+            if self._file is not None:
+                _UNWRITTEN.setdefault(self._file, set()).add(number)
+                atexit.register(self._catch_up_at_exit)  # otherwise other processes would never know
+            raise
+
+    def _catch_up(self) -> None:
+        """Write down the failures that could not be written, or raise; what has been noted meanwhile is left alone."""
+        unwritten = _UNWRITTEN.get(self._file, set())
+        for number in sorted(unwritten):
+            with suppress(CannotFollow):
+                self._store.note("failure", number, FAILED)
+            unwritten.discard(number)
+
+    def _catch_up_at_exit(self) -> None:
+        with suppress(Exception):
+            self._catch_up()
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -162,7 +208,7 @@ class Budget:
     @property
     def is_closed(self) -> bool:
         """Whether so many reads have failed that nothing can be charged until `reopen`."""
-        return self._store.failures() >= self._store.max_failures
+        return self._store.failures() + len(_UNWRITTEN.get(self._file, ())) >= self._store.max_failures
 
     @property
     def no_cost(self) -> Cost:
@@ -178,13 +224,12 @@ class Budget:
 
     def _repr_html_(self) -> str:
         from soundsum import notebook
-        from soundsum.budget.brief import abbreviate
 
         entries, with_source = self.entries(), self.binding is None or self.binding.data is None
         rows = [
             (
                 f"{entry.at:%Y-%m-%d %H:%M}",
-                abbreviate(printed(entry.what), with_source),
+                printed(entry.brief(with_source)),
                 entry.cost,
                 "" if entry.state == "released" else entry.state,
             )
@@ -196,8 +241,8 @@ class Budget:
         at = "" if self.path is None else f" in {_shorten_path(self.path)}"
         whom = "" if self.binding is None else f"; {self.binding}"
         closed = "; closed after failed reads" if self.is_closed else ""
-        releases = f"{len(entries):,} release{'s' * (len(entries) != 1)}"
-        return f"Budget({self._store.limit}: {releases}, {self.left} left{at}{whom}{closed})"
+        charges = f"{len(entries):,} charge{'s' * (len(entries) != 1)}"
+        return f"Budget({self._store.limit}: {charges}, {self.left} left{at}{whom}{closed})"
 
 
 def _shorten_path(path: str) -> str:

@@ -54,34 +54,46 @@ class Binding:
                 f"persons come or go, so privacy_unit= needs symmetric, not {self.relation}; leave relation out"
             )
 
-    def require(self, asked: Binding, what: str) -> None:
-        """Refuses a charge for anything else, naming both and the remedy."""
-        for name, theirs, ours, option, own in (
-            ("another unit", (asked.unit, asked.ids), (self.unit, self.ids), "privacy_unit", self.privacy_unit),
-            ("another relation", asked.relation, self.relation, "relation", str(self.relation)),
-            ("other data", asked.data_name, self.data_name, "name", self.data),
+    def require(self, asked: Binding, what: object) -> None:
+        """Refuses a charge for anything else, naming both and a remedy that protects nobody less."""
+        for name, theirs, ours, remedy in (
+            ("another unit", (asked.unit, asked.ids), (self.unit, self.ids), self._remedy("privacy_unit")),
+            ("another relation", asked.relation, self.relation, self._remedy("relation")),
+            ("other data", asked.data_name, self.data_name, self._remedy("name")),
         ):
             if theirs != ours:
                 theirs, ours = (said[0] if isinstance(said, tuple) else said for said in (theirs, ours))
                 ours = f"other {ours}" if theirs == ours else ours
-                remedy = f"without {option}=" if own is None else f"with the budget's {option}"
-                remedy += "=" if own == VALUES else "" if own is None else f"={own!r}"
                 raise BudgetMismatch(
                     f"costs for {name} do not add up: the release is about {theirs}, and the budget about {ours}; "
-                    f"nothing was charged: ask {remedy}, or make a second budget for {theirs} (the release was: {what})"
+                    f"nothing was charged: {remedy}make a second budget for {theirs}, "
+                    f"ss.Budget(epsilon=...{asked.options}) (the release was: {what})"
                 )
+
+    def _remedy(self, option: str) -> str:
+        """How to ask for what the budget is about, unless whoever asks so would protect less than they meant to.
+
+        Records instead of persons are less, and so is any relation beside symmetric: order or size is then public.
+        """
+        own = {"privacy_unit": self.privacy_unit, "relation": str(self.relation), "name": self.data}[option]
+        if option == "name" and own is None:
+            return "ask without name=, or "
+        if own is None or (option == "relation" and own != Relation.SYMMETRIC):
+            return ""
+        return f"ask with the budget's {option}=" + ("" if own == VALUES else repr(own)) + ", or "
 
     @property
     def options(self) -> str:
         """How a budget for the same is made, beside its total."""
-        given = {"privacy_unit": self.privacy_unit, "data": self.data}
+        unit = None if self.privacy_unit == VALUES else self.privacy_unit  # which the first charge says
+        given = {"privacy_unit": unit, "data": self.data}
         if self.relation != Relation.SYMMETRIC:
             given["relation"] = str(self.relation)
         return "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
 
     @property
     def unit(self) -> str:
-        return "records" if self.privacy_unit is None else f"persons, by {self.privacy_unit}"
+        return "records" if self.privacy_unit is None else f"persons (by {self.privacy_unit})"
 
     @property
     def data_name(self) -> str:

@@ -8,11 +8,12 @@ after `max_failures` of them the budget is closed until its owner reopens it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from soundsum.budget.limit import BudgetExceeded, Limit
+from soundsum.budget.query import Query
 from soundsum.privacy.cost import Cost
 
 Kind: TypeAlias = Literal["charge", "release", "failure", "withdrawal", "refund", "reopen"]
@@ -21,77 +22,107 @@ Kind: TypeAlias = Literal["charge", "release", "failure", "withdrawal", "refund"
 State: TypeAlias = Literal["charged", "released", "failed", "refunded"]
 """Of a charge: paid, and nothing known to be let out for it; let out; its read failed; given back."""
 
+OUTCOMES: dict[str, tuple[State, State]] = {
+    "release": ("charged", "released"),
+    "failure": ("charged", "failed"),
+    "withdrawal": ("charged", "refunded"),
+    "refund": ("failed", "refunded"),
+}
+"""What becomes of a charge: from which state, to which."""
+
 
 class BudgetClosed(BudgetExceeded):
     """Too many reads have failed; the owner looks into why, and reopens the budget."""
 
 
-@dataclass(frozen=True)
-class BookLine:
-    """One line: when, what kind, about which charge, for what, how much."""
-
-    number: int
-    at: datetime
-    kind: Kind
-    about: int | None
-    what: str
-    cost: Cost | None
+class CannotFollow(ValueError):
+    """There is no such charge, or something else became of it before."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A charge as it stands: when, for what, how much; whether its read failed, and whether it was given back."""
+    """A charge as it stands: when, for what, how much; whether its read failed, and whether it was given back.
+
+    It is for a query, or for what somebody wrote in a note of their own.
+    """
 
     number: int
     at: datetime
-    what: str
+    asked: Query | str
     cost: Cost
     state: State = "charged"
+    by_rho: bool = field(default=False, repr=False)  # how it was counted
+
+    @property
+    def query(self) -> Query | None:
+        return None if isinstance(self.asked, str) else self.asked
+
+    @property
+    def what(self) -> str:
+        """What it is for, to read."""
+        return str(self.asked)
+
+    def brief(self, with_source: bool = False) -> str:
+        """The same in a few words."""
+        return self.asked if isinstance(self.asked, str) else self.asked.brief(with_source)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What the lines so far amount to: what is spent, and how many reads failed since the last reopening.
+
+    Each line changes it by what the line and its charge say, so that no line before has to be read again.
+    """
+
+    spent: Cost
+    failures: int = 0
+
+    def after(self, limit: Limit, kind: Kind, charge: Entry | None) -> Tally:
+        """After one more line, which is or is about this charge."""
+        if kind == "reopen":
+            return Tally(self.spent, 0)
+        assert charge is not None
+        if kind == "charge":
+            return Tally(limit.plus(self.spent, charge.cost), self.failures)
+        if kind in ("withdrawal", "refund"):
+            return Tally(limit.minus(self.spent, charge.cost, charge.by_rho), self.failures)
+        return Tally(self.spent, self.failures + (kind == "failure"))
 
 
 class Book:
-    """The lines so far, what is spent, and whether the budget is closed."""
+    """Every charge, and what the lines amount to."""
 
-    def __init__(self, limit: Limit, max_failures: int) -> None:
-        self.limit, self.max_failures = limit, max_failures
-        self.spent = limit.nothing
-        self.failures = 0  # since the last reopening
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
+        self.tally = Tally(limit.nothing)
         self.entries: dict[int, Entry] = {}
 
-    def add(self, line: BookLine, total: Cost | None = None) -> None:
-        """Take a line in, with what is spent after a charge if that is known; a ValueError if it cannot follow."""
-        match line.kind:
-            case "charge":
-                assert line.cost is not None
-                self.spent = self.limit.plus(self.spent, line.cost) if total is None else total
-                self.entries[line.number] = Entry(line.number, line.at, line.what, line.cost)
-            case "release":
-                self._change(line.about, "charged", "released")
-            case "failure":
-                self._change(line.about, "charged", "failed")
-                self.failures += 1
-            case "withdrawal" | "refund":
-                self._change(line.about, "failed" if line.kind == "refund" else "charged", "refunded")
-                self.spent = self.limit.nothing
-                for entry in self.entries.values():
-                    if entry.state != "refunded":
-                        self.spent = self.limit.plus(self.spent, entry.cost)
-            case "reopen":
-                self.failures = 0
-            case _:
-                raise ValueError(f"a line of kind {line.kind!r}")
+    def charge(self, entry: Entry) -> None:
+        """Take a charge in."""
+        self.tally = self.tally.after(self.limit, "charge", entry)
+        self.entries[entry.number] = replace(entry, by_rho=self.tally.spent.rho is not None)
 
-    def _change(self, number: int | None, before: str, after: State) -> None:
-        entry = None if number is None else self.entries.get(number)
-        if entry is None:
-            raise ValueError(f"there is no charge {number}; soundsum budget show lists them")
-        if entry.state != before:
-            wanted = "only a charge whose read failed is given back" if after == "refunded" else f"it cannot be {after}"
-            raise ValueError(f"charge {entry.number} is {entry.state}; {wanted}")
-        self.entries[entry.number] = Entry(entry.number, entry.at, entry.what, entry.cost, after)
+    def note(self, kind: Kind, about: int | None) -> None:
+        """Take in what became of a charge, or that the budget is open again; CannotFollow if it cannot be."""
+        entry = None if about is None else self.entries.get(about)
+        if kind != "reopen":
+            entry = change_state(entry, kind, about)
+            self.entries[entry.number] = entry
+        self.tally = self.tally.after(self.limit, kind, entry)
 
 
-def refuse_closed(failures: int, what: str, cost: Cost, left: Cost) -> BudgetClosed:
+def change_state(entry: Entry | None, kind: Kind, number: int | None) -> Entry:
+    """A charge after something became of it; CannotFollow if that cannot be."""
+    if entry is None:
+        raise CannotFollow(f"there is no charge {number}; soundsum budget show lists them")
+    before, after = OUTCOMES[kind]
+    if entry.state != before:
+        wanted = "only a charge whose read failed can be refunded" if after == "refunded" else f"it cannot be {after}"
+        raise CannotFollow(f"charge {entry.number} is {entry.state}; {wanted}")
+    return replace(entry, state=after)
+
+
+def refuse_closed(failures: int, what: object, cost: Cost, left: Cost) -> BudgetClosed:
     reads = "1 failed read" if failures == 1 else f"{failures} failed reads"
     return BudgetClosed(
         f"the budget is closed after {reads}; nothing was charged: its owner finds the reason in the operator's log "

@@ -1,15 +1,19 @@
 """A ledger: a budget in an SQLite file, which any number of processes share and which outlives them.
 
-The file is only ever appended to, each line in one BEGIN IMMEDIATE transaction that reads the sum so far, decides and
-writes; there is no other state, so nothing has to be taken back when a process dies. Every operation opens the file
-afresh: a connection must not survive a fork, and a ledger that was moved away must not be written to.
+Lines are only ever added, each in one BEGIN IMMEDIATE transaction that reads the last line, decides and writes. Every
+line has what is spent and how many reads failed after it, so nothing takes longer in a long ledger, and nothing has to
+be taken back when a process dies. `read` goes through all lines and checks that they add up.
+
+Every operation opens the file afresh: a connection must not survive a fork, and a ledger that was moved away or
+replaced must not be written to. SQLite finds a journal by the file's name, so a ledger has one name.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import secrets
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -21,29 +25,40 @@ from typing import Any
 
 from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
-from soundsum.budget.book import Book, BookLine, Entry, Kind, refuse_closed
+from soundsum.budget.book import OUTCOMES, Book, Entry, Kind, State, Tally, change_state, refuse_closed
 from soundsum.budget.limit import Limit
+from soundsum.budget.query import Query
 from soundsum.data.paths import expand
 from soundsum.privacy.cost import Cost, exact_text
+from soundsum.randomness import random_bytes
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
 APPLICATION = int.from_bytes(b"ssum")  # marks the file's header as a ledger
-VERSION = 2  # 1 did not know whom it protects
+VERSION = 3
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 CREATE TABLE promise (
+    id TEXT NOT NULL,  -- drawn when the ledger is made, so that another file in its place is noticed
     epsilon TEXT, delta TEXT NOT NULL, rho TEXT,
     privacy_unit TEXT, relation TEXT NOT NULL, data TEXT, max_failures INTEGER NOT NULL
 );
 CREATE TABLE lines (
-    number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, about INTEGER, what TEXT NOT NULL,
+    number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, kind TEXT NOT NULL, about INTEGER,
+    what TEXT, query TEXT,  -- one of them: a note, or the query that a charge is for
     epsilon TEXT, delta TEXT, rho TEXT,
-    total_epsilon TEXT, total_delta TEXT NOT NULL, total_rho TEXT  -- spent after this line
+    total_epsilon TEXT, total_delta TEXT NOT NULL, total_rho TEXT,  -- spent after this line
+    failures INTEGER NOT NULL  -- since the ledger was last reopened, after this line
 );
-CREATE INDEX failures ON lines (number) WHERE kind = 'failure';
-CREATE INDEX reopenings ON lines (number) WHERE kind = 'reopen';
+CREATE INDEX outcomes ON lines (about) WHERE about IS NOT NULL;
 """
+BESIDE = ("-journal", "-wal", "-shm")
+"""Files that SQLite keeps beside one, and finds by its name."""
+
+UNREADABLE = (ValueError, TypeError, ZeroDivisionError, AssertionError, LookupError)
+"""What is written there is no number, or no date, or cannot follow what is before it."""
+
+LINE = "number, at, kind, about, what, query, epsilon, delta, rho, total_epsilon, total_delta, total_rho, failures"
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,14 @@ class Terms:
     limit: Limit
     binding: Binding
     max_failures: int
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which ledger it is: what was drawn when it was made, and what it was made for."""
+
+    id: str
+    terms: Terms
 
 
 class Ledger:
@@ -73,9 +96,10 @@ class Ledger:
         if terms is not None and not os.path.lexists(self.path):
             _create(self.path, terms)
         with _transaction(self.path) as db:
-            own, _ = _check(db, self.path)
-        self.limit, self.max_failures = own.limit, own.max_failures
-        self.binding: Binding | None = own.binding
+            self._own = _identify(db, self.path)
+            self._lines = _read_tip(db, self.path, self._own.terms).number  # that were seen, at least
+        self.limit, self.max_failures = self._own.terms.limit, self._own.terms.max_failures
+        self.binding: Binding | None = self._own.terms.binding
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             raise _unwritable(self.path)  # now, rather than after the first sum
         if terms is not None and not _same(terms.limit, self.limit):
@@ -95,41 +119,51 @@ class Ledger:
             )
 
     def spent(self) -> Cost:
-        with _transaction(self.path, "DEFERRED") as db:
-            return _spent(db, self.limit)
+        with self._open("DEFERRED") as (_, tally):
+            return tally.spent
 
     def entries(self) -> list[Entry]:
-        with _transaction(self.path, "DEFERRED") as db:
-            return list(_read_book(db, _terms(db)).entries.values())
+        with self._open("DEFERRED") as (db, _):
+            rows = _fetch_lines(db)
+        return list(_read_book(rows, self.path, self.limit).entries.values())
 
     def failures(self) -> int:
-        with _transaction(self.path, "DEFERRED") as db:
-            return _failures(db)
+        with self._open("DEFERRED") as (_, tally):
+            return tally.failures
 
-    def charge(self, cost: Cost, what: str, binding: Binding) -> int:
+    def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int:
         """Write the charge down for good, or raise and write nothing. Once this returns, data may be read."""
-        with _transaction(self.path) as db:
-            terms, spent = _terms(db), _spent(db, self.limit)
+        with self._open() as (db, tally):
             if binding.privacy_unit == VALUES:
                 raise BudgetMismatch(
                     "ids given as values have no name that a ledger could know again; nothing was charged: name the "
                     f"column of ids, or use a budget in memory (the release was: {what})"
                 )
-            terms.binding.require(binding, what)
-            if (failures := _failures(db)) >= terms.max_failures:
-                raise refuse_closed(failures, what, cost, terms.limit.left(spent))
-            return _write(db, "charge", None, what, cost, terms.limit.after(spent, cost, what))
+            self._own.terms.binding.require(binding, what)
+            if tally.failures >= self.max_failures:
+                raise refuse_closed(tally.failures, what, cost, self.limit.left(tally.spent))
+            after = Tally(self.limit.after(tally.spent, cost, what), tally.failures)
+            number = _write(db, "charge", None, what, cost, after)
+        self._lines = max(self._lines, number)
+        return number
 
     def note(self, kind: Kind, about: int | None, what: str) -> None:
         """Write down what became of a charge, or that the ledger is open again."""
-        with _transaction(self.path) as db:
-            terms = _terms(db)
-            if kind == "release" and about is not None and _is_fresh(db, about):
-                _write(db, kind, about, what, None, _spent(db, terms.limit))
-                return
-            book = _read_book(db, terms)
-            book.add(BookLine(0, datetime.now(UTC), kind, about, what, None))
-            _write(db, kind, about, what, None, book.spent)
+        with self._open() as (db, tally):
+            charge = None if kind == "reopen" else change_state(_find_charge(db, about), kind, about)
+            number = _write(db, kind, about, what, None, tally.after(self.limit, kind, charge))
+        self._lines = max(self._lines, number)
+
+    @contextmanager
+    def _open(self, kind: str = "IMMEDIATE") -> Iterator[tuple[sqlite3.Connection, Tally]]:
+        """A transaction on the very ledger that was opened, and what its lines amount to."""
+        with _transaction(self.path, kind) as db:
+            if _identify(db, self.path) != self._own:
+                raise _replaced(self.path, "another file is in its place; nothing was charged")
+            tip = _read_tip(db, self.path, self._own.terms)
+            if tip.number < self._lines:
+                raise _replaced(self.path, "an older copy is in its place; nothing was charged")
+            yield db, tip.tally
 
 
 @dataclass(frozen=True)
@@ -143,32 +177,17 @@ class Reading:
 
 
 def read(path: str | os.PathLike[str]) -> Reading:
-    """Everything in a ledger, checked; the file may be read-only."""
+    """Everything in a ledger, checked from the first line to the last; the file may be read-only."""
     where = Path(os.path.abspath(expand(path)))
     with _transaction(where, "DEFERRED") as db:
-        terms, book = _check(db, where)
-    return Reading(terms, book.spent, list(book.entries.values()), book.failures)
-
-
-def bind(path: str | os.PathLike[str], binding: Binding, max_failures: int = 1) -> None:
-    """Say what an old ledger, which does not know it, was for; its charges are kept."""
-    where = Path(os.path.abspath(expand(path)))
-    with _transaction(where) as db:
-        if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
-            raise _not_a_ledger(where)
-        if db.execute("PRAGMA user_version").fetchone() != (1,):
-            raise ValueError(f"{where} is bound already, to {_terms(db).binding}; a ledger is bound once")
-        ((epsilon, delta, rho),) = db.execute("SELECT epsilon, delta, rho FROM promise")
-        amounts = "epsilon, delta, rho, total_epsilon, total_delta, total_rho"
-        charges = db.execute(f"SELECT number, at, what, {amounts} FROM charges ORDER BY number").fetchall()
-        for table in ("promise", "charges"):
-            db.execute(f"DROP TABLE {table}")
-        terms = Terms(Limit.of(epsilon, Fraction(delta), rho), binding, max_failures)
-        _lay_out(db, terms)
-        for number, at, what, *costs in charges:
-            row = (number, at, "charge", None, what, *costs)
-            db.execute("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        _check(db, where)
+        terms = _identify(db, where).terms
+        if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+            raise _damage_error(where)
+        rows, written = _fetch_lines(db), _last_written(db)
+    book = _read_book(rows, where, terms.limit)
+    if written != len(rows):
+        raise _damage_error(where)
+    return Reading(terms, book.tally.spent, list(book.entries.values()), book.tally.failures)
 
 
 @contextmanager
@@ -178,22 +197,69 @@ def _transaction(path: Path, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connec
     synchronous = EXTRA, because under FULL a power cut just after a commit can bring the deleted journal back, and with
     it undo a charge whose release is out.
     """
+    before = _require_one_name(path)
     try:
         link = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
         with closing(link) as db:  # closing rolls back what is not committed
             db.execute("PRAGMA synchronous = EXTRA")
             db.execute(f"BEGIN {kind}")
+            if db.execute("PRAGMA journal_mode").fetchone() != ("delete",):
+                raise ValueError(
+                    f"{path} has a write-ahead log, a second file that holds charges; nothing was charged: with the "
+                    "sqlite3 command, run PRAGMA journal_mode = DELETE on it"
+                )
             yield db
             db.execute("COMMIT")
     except sqlite3.Error as error:
         raise _explain(path, error) from error
+    if _require_one_name(path) != before:
+        raise _replaced(path, "it was replaced just now; nothing was released")
+
+
+def _require_one_name(path: Path) -> tuple[int, int] | None:
+    """Which file it is, if it is one with a single name; None if that cannot be known."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None  # SQLite will say why
+    if not stat.S_ISREG(found.st_mode):
+        raise _not_a_ledger(path)
+    if found.st_nlink > 1:
+        _remove_drafts(path, found)
+        found = os.stat(path)
+    if found.st_nlink > 1:
+        raise ValueError(
+            f"{path} has {found.st_nlink} names (hard links), and a charge through one can be undone through another; "
+            "nothing was charged: remove the other names (find -samefile lists them); for a backup, copy the file"
+        )
+    return found.st_dev, found.st_ino
+
+
+def _remove_drafts(path: Path, ledger: os.stat_result) -> None:
+    """Finish what a process began that is making this ledger, or died at it: the draft's name is a second one."""
+    place = Path(os.path.realpath(path))
+    for draft in place.parent.glob(f".{_literal(place.name)}.*.new"):
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.lstat(draft), ledger):
+                draft.unlink()
+
+
+def _literal(name: str) -> str:
+    """A name as a pattern that only itself matches."""
+    return "".join(f"[{one}]" if one in "*?[" else one for one in name)
 
 
 def _create(path: Path, terms: Terms) -> None:
     """Start a ledger, whole or not at all: written beside its place, then linked there unless another came first."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a directory; make it first, then start {path.name} in it")
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    for beside in (path.with_name(path.name + ending) for ending in BESIDE):
+        if os.path.lexists(beside) and not os.path.lexists(path):
+            raise FileExistsError(
+                f"{beside} is left of another ledger, and would be taken for a part of the new one; put that ledger "
+                "back in its place, or move this file away"
+            )
+    draft = path.with_name(f".{path.name}.{random_bytes(8).hex()}.new")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
         with _transaction(draft) as db:
@@ -217,42 +283,53 @@ def _create(path: Path, terms: Terms) -> None:
 
 def _lay_out(db: sqlite3.Connection, terms: Terms) -> None:
     """The tables of an empty ledger."""
+    _make_tables(db)
+    binding = terms.binding
+    whom = (binding.privacy_unit, str(binding.relation), binding.data)
+    row = (random_bytes(16).hex(), *_texts(terms.limit), *whom, terms.max_failures)
+    db.execute("INSERT INTO promise VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _make_tables(db: sqlite3.Connection) -> None:
     for statement in SCHEMA.split(";\n")[:-1]:
         db.execute(statement)
-    binding = terms.binding
-    row = (*_texts(terms.limit), binding.privacy_unit, str(binding.relation), binding.data, terms.max_failures)
-    db.execute("INSERT INTO promise VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def _check(db: sqlite3.Connection, path: Path) -> tuple[Terms, Book]:
-    """What the ledger says, once the file is known to be a ledger, whole, and adding up."""
+@lru_cache(maxsize=1)
+def _own_tables() -> list[Any]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        _make_tables(db)
+        return _list_tables(db)
+
+
+def _list_tables(db: sqlite3.Connection) -> list[Any]:
+    """Every table, index, view and trigger, beside statistics that SQLite keeps of them."""
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name"
+    return db.execute(query).fetchall()
+
+
+def _identify(db: sqlite3.Connection, path: Path) -> Identity:
+    """Which ledger it is, once the file is known to be one of this format."""
     if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise _not_a_ledger(path)
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == 1:
-        raise ValueError(
-            f"{path} is of a format that does not say whom it protects; say it once with soundsum budget bind "
-            f"{path.name} --privacy-unit COLUMN (or without, for records), --relation and --data"
-        )
-    if version != VERSION:
+    if version > VERSION:
         raise ValueError(
             f"{path} has the ledger format {version}, this soundsum knows {VERSION}; use the newer soundsum"
         )
-    whole = db.execute("PRAGMA quick_check").fetchone() == ("ok",)
+    if version != VERSION:
+        raise ValueError(
+            f"{path} has the ledger format {version}, and this soundsum knows {VERSION} alone; nothing was charged: "
+            "keep the file, see with the soundsum that made it what is left, and start a new ledger with that"
+        )
     try:
-        terms = _terms(db)
-        book = _read_book(db, terms)
-        if whole and book.spent == _spent(db, terms.limit):
-            return terms, book
-    except (ValueError, TypeError, ZeroDivisionError, AssertionError):
-        pass  # what is written there is no number, or no date, or cannot follow what is before it
+        if _list_tables(db) == _own_tables():
+            columns = "id, epsilon, delta, rho, privacy_unit, relation, data, max_failures"
+            ((own, *row),) = db.execute(f"SELECT {columns} FROM promise")
+            return Identity(own, _read_terms(*row))
+    except UNREADABLE:
+        pass
     raise _damage_error(path)
-
-
-def _terms(db: sqlite3.Connection) -> Terms:
-    columns = "epsilon, delta, rho, privacy_unit, relation, data, max_failures"
-    (row,) = db.execute(f"SELECT {columns} FROM promise")
-    return _read_terms(*row)
 
 
 @lru_cache(maxsize=64)
@@ -261,41 +338,109 @@ def _read_terms(epsilon: str | None, delta: str, rho: str | None, *rest: Any) ->
     return Terms(Limit.of(epsilon, Fraction(delta), rho), Binding(*binding), most)
 
 
-def _read_book(db: sqlite3.Connection, terms: Terms) -> Book:
-    book = Book(terms.limit, terms.max_failures)
-    rows = db.execute("SELECT number, at, kind, about, what, epsilon, delta, rho FROM lines ORDER BY number")
-    for number, at, kind, about, what, *cost in rows:
-        own = None if kind != "charge" else Cost(*cost)
-        book.add(BookLine(number, datetime.fromisoformat(at), kind, about, what, own))
+@dataclass(frozen=True)
+class Line:
+    """A line as it is written."""
+
+    number: int
+    at: datetime
+    kind: Kind
+    about: int | None
+    asked: Query | str
+    cost: Cost | None  # of a charge
+    tally: Tally
+
+    @property
+    def entry(self) -> Entry:
+        """The charge that it is."""
+        assert self.cost is not None
+        return Entry(self.number, self.at, self.asked, self.cost, by_rho=self.tally.spent.rho is not None)
+
+
+def _read_line(row: tuple[Any, ...]) -> Line:
+    number, at, kind, about, what, query, *amounts, failures = row
+    if (what is None) == (query is None) or (kind == "charge") != (amounts[1] is not None):
+        raise ValueError("a line is about one thing, and a charge has a cost")
+    asked = what if query is None else Query.from_json(json.loads(query))
+    own = Cost(*amounts[:3]) if kind == "charge" else None
+    return Line(number, datetime.fromisoformat(at), kind, about, asked, own, Tally(Cost(*amounts[3:]), failures))
+
+
+@dataclass(frozen=True)
+class Tip:
+    """The number of the last line, and what all lines amount to by what it says."""
+
+    number: int
+    tally: Tally
+
+
+def _read_tip(db: sqlite3.Connection, path: Path, terms: Terms) -> Tip:
+    """The last line, if it follows from the one before and is the last that was written."""
+    start = Tip(0, Tally(terms.limit.nothing))
+    try:
+        rows = db.execute(f"SELECT {LINE} FROM lines ORDER BY number DESC LIMIT 2").fetchall()
+        written = _last_written(db)
+        if not rows and not written:
+            return start
+        last, *before = map(_read_line, rows)
+        previous = Tip(before[0].number, before[0].tally) if before else start
+        charge = last.entry if last.kind == "charge" else _find_charge(db, last.about)
+        follows = previous.tally.after(terms.limit, last.kind, charge)
+        if written == last.number == previous.number + 1 and last.tally == follows:
+            return Tip(last.number, last.tally)
+    except UNREADABLE:
+        pass
+    raise _damage_error(path)
+
+
+def _last_written(db: sqlite3.Connection) -> Any:
+    """The number of the last line there has ever been."""
+    (written,) = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'lines'").fetchone() or (0,)
+    return written
+
+
+def _fetch_lines(db: sqlite3.Connection) -> list[Any]:
+    """Every line as it is written. They are understood after the transaction, which keeps others from writing."""
+    return db.execute(f"SELECT {LINE} FROM lines ORDER BY number").fetchall()
+
+
+def _find_charge(db: sqlite3.Connection, number: int | None) -> Entry | None:
+    """A charge as it stands, found without reading other lines; None if there is none of this number."""
+    row = db.execute(f"SELECT {LINE} FROM lines WHERE number = ? AND kind = 'charge'", (number,)).fetchone()
+    if row is None:
+        return None
+    about = "SELECT kind FROM lines WHERE about = ? ORDER BY number DESC LIMIT 1"
+    (became,) = db.execute(about, (number,)).fetchone() or (None,)
+    state: State = "charged" if became is None else OUTCOMES[became][1]
+    charge = _read_line(row).entry
+    return Entry(charge.number, charge.at, charge.asked, charge.cost, state, charge.by_rho)
+
+
+def _read_book(rows: list[Any], path: Path, limit: Limit) -> Book:
+    """Every line, if each follows from those before it."""
+    book = Book(limit)
+    for number, row in enumerate(rows, 1):
+        try:
+            line = _read_line(row)
+            if line.kind == "charge":
+                book.charge(line.entry)
+            else:
+                book.note(line.kind, line.about)
+            follows = line.number == number and line.tally == book.tally
+        except UNREADABLE:
+            follows = False
+        if not follows:
+            raise _damage_error(path, f" (line {number:,} does not follow from those before it)")
     return book
 
 
-def _spent(db: sqlite3.Connection, limit: Limit) -> Cost:
-    last = "SELECT total_epsilon, total_delta, total_rho FROM lines ORDER BY number DESC LIMIT 1"
-    row = db.execute(last).fetchone()
-    return Cost(*row) if row else limit.nothing
-
-
-def _is_fresh(db: sqlite3.Connection, number: int) -> bool:
-    """Whether this is a charge of which nothing has become yet, asked without reading every line."""
-    after = "SELECT count(*) FROM lines WHERE number > ? AND about = ?"  # as every line about it is
-    query = f"SELECT (SELECT kind FROM lines WHERE number = ?), ({after})"
-    return bool(db.execute(query, (number, number, number)).fetchone() == ("charge", 0))
-
-
-def _failures(db: sqlite3.Connection) -> int:
-    """How many reads failed since the ledger was last reopened."""
-    reopened = "SELECT coalesce(max(number), 0) FROM lines WHERE kind = 'reopen'"
-    query = f"SELECT count(*) FROM lines WHERE kind = 'failure' AND number > ({reopened})"
-    failures: int
-    (failures,) = db.execute(query).fetchone()
-    return failures
-
-
-def _write(db: sqlite3.Connection, kind: Kind, about: int | None, what: str, cost: Cost | None, total: Cost) -> int:
+def _write(
+    db: sqlite3.Connection, kind: Kind, about: int | None, asked: Query | str, cost: Cost | None, tally: Tally
+) -> int:
     costs = [None, None, None] if cost is None else _texts(cost)
-    row = (datetime.now(UTC).isoformat(), kind, about, what, *costs, *_texts(total))
-    number = db.execute("INSERT INTO lines VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
+    what, query = (asked, None) if isinstance(asked, str) else (None, asked.text)
+    row = (datetime.now(UTC).isoformat(), kind, about, what, query, *costs, *_texts(tally.spent), tally.failures)
+    number = db.execute(f"INSERT INTO lines VALUES (NULL{', ?' * len(row)})", row).lastrowid
     assert number is not None
     return number
 
@@ -314,9 +459,16 @@ def _not_a_ledger(path: Path) -> ValueError:
     return ValueError(f"{path} is not a soundsum ledger; give the path of one, or make one: soundsum budget create")
 
 
-def _damage_error(path: Path) -> ValueError:
+def _replaced(path: Path, how: str) -> ValueError:
     return ValueError(
-        f"{path} is not a soundsum ledger, or is damaged; nothing was charged: keep the file, "
+        f"{path} is not the ledger that was opened: {how}: put the right file back, or open the one that is there "
+        "now with Budget(path=...)"
+    )
+
+
+def _damage_error(path: Path, where: str = "") -> ValueError:
+    return ValueError(
+        f"{path} is not a soundsum ledger, or is damaged{where}; nothing was charged: keep the file, "
         "and treat its budget as spent unless a copy shows every charge"
     )
 
@@ -338,12 +490,14 @@ def _explain(path: Path, error: sqlite3.Error) -> Exception:
     if name.startswith("SQLITE_READONLY"):
         return _unwritable(path)
     if name.startswith("SQLITE_CANTOPEN"):
-        if not path.exists():
-            return FileNotFoundError(
-                f"there is no ledger at {path}; make one: soundsum budget create, or Budget with its total and the path"
-            )
-        if path.is_dir():
-            return _not_a_ledger(path)
+        with suppress(PermissionError):  # of a directory that may not be looked into
+            if not path.exists():
+                return FileNotFoundError(
+                    f"there is no ledger at {path}; make one: soundsum budget create, or Budget with its total and "
+                    "the path"
+                )
+            if path.is_dir():
+                return _not_a_ledger(path)
         return PermissionError(
             f"{path} cannot be opened; nothing was charged: it must be a file, writable like its directory"
         )

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from soundsum.arithmetic import words
-from soundsum.privacy.cost import LONGEST, Cost, exact_text, parse_amount
+from soundsum.privacy.cost import LONGEST, Cost, exact_text, is_long, parse_amount
 from soundsum.privacy.zcdp import zcdp_rho
 from soundsum.shown import shown
 
@@ -69,8 +69,19 @@ class Limit:
             return Cost(spent.epsilon, spent.delta, (spent.rho or 0) + (cost.zcdp or 0))
         return Cost((spent.epsilon or 0) + (cost.epsilon or 0), spent.delta + cost.delta)
 
-    def after(self, spent: Cost, cost: Cost, what: str) -> Cost:
-        """The same, if that stays within the limit; otherwise raises."""
+    def minus(self, spent: Cost, cost: Cost, by_rho: bool) -> Cost:
+        """What is spent without a charge for which nothing was released; `by_rho` is how that was counted.
+
+        Charges after it stay counted as they were: a block of releases counted by rho holds whether or not its first
+        released anything. A block of which nothing is left is dissolved.
+        """
+        if not by_rho:
+            return Cost((spent.epsilon or 0) - (cost.epsilon or 0), spent.delta - cost.delta, spent.rho)
+        rho = (spent.rho or 0) - (cost.zcdp or 0)
+        return Cost(spent.epsilon, spent.delta, None if self.rho is None and not rho else rho)
+
+    def after(self, spent: Cost, cost: Cost, what: object) -> Cost:
+        """`plus`, if that stays within the limit; otherwise raises."""
         if reason := self._uncountable(cost, self._by_rho(spent, cost)):
             raise ValueError(f"{reason}; nothing was charged (the release was: {what})")
         total = self.plus(spent, cost)
@@ -91,8 +102,7 @@ class Limit:
         rho = max(limit - (spent.rho or 0), Fraction(0)) if limit else None
         if self.epsilon is None or spent.rho is not None:
             return Cost(rho=rho or 0)
-        left = max(self.epsilon - (spent.epsilon or 0), Fraction(0))  # below 0 only where a refund changed the counting
-        return Cost(left, max(self.delta - spent.delta, Fraction(0)), rho)
+        return Cost(self.epsilon - (spent.epsilon or 0), self.delta - spent.delta, rho)
 
     def to_json(self) -> dict[str, str | None]:
         """Exact numbers as strings."""
@@ -124,7 +134,7 @@ class Limit:
             return f"{cost}, but the budget promises delta = 0; use Laplace noise, or a budget with delta="
         return None
 
-    def _refusal(self, spent: Cost, cost: Cost, what: str, over: Fraction, limit: Fraction) -> BudgetExceeded:
+    def _refusal(self, spent: Cost, cost: Cost, what: object, over: Fraction, limit: Fraction) -> BudgetExceeded:
         left = self.left(spent)
         converted = left.epsilon is None and cost.rho is None
         asked = f"{cost} (rho = {words.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
@@ -140,6 +150,6 @@ class Limit:
 
 def _total(name: str, value: Any) -> Fraction | None:
     x = None if value is None else parse_amount(name, value)
-    if x is not None and max(x.denominator, x.numerator).bit_length() > LONGEST:
+    if x is not None and is_long(x):
         raise ValueError(f"{name} has more than {LONGEST} bits; a budget is a number of reasonable length")
     return x

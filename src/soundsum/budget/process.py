@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from soundsum.budget.binding import Binding
-from soundsum.budget.book import Book, BookLine, Entry, Kind, refuse_closed
+from soundsum.budget.book import Book, Entry, Kind, refuse_closed
 from soundsum.budget.limit import Limit
+from soundsum.budget.query import Query
 from soundsum.privacy.cost import Cost
 
 
@@ -18,41 +19,40 @@ class MemoryStore:
 
     def __init__(self, limit: Limit, binding: Binding | None, max_failures: int) -> None:
         self.limit, self.binding, self.max_failures = limit, binding, max_failures
-        self._book = Book(limit, max_failures)
+        self._book = Book(limit)
         self._lines = 0
         self._lock = threading.Lock()
         self._process = os.getpid()
 
     def spent(self) -> Cost:
-        return self._book.spent
+        return self._book.tally.spent
 
     def entries(self) -> list[Entry]:
         return list(self._book.entries.values())
 
     def failures(self) -> int:
-        return self._book.failures
+        return self._book.tally.failures
 
-    def charge(self, cost: Cost, what: str, binding: Binding) -> int:
+    def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int:
         """Write the charge down, or raise and write nothing."""
         self._require_own_process()
         with self._lock:
             if self.binding not in (None, binding):
                 (self.binding or binding).require(binding, what)
-            if self._book.failures >= self.max_failures:
-                raise refuse_closed(self._book.failures, what, cost, self.limit.left(self._book.spent))
-            total = self.limit.after(self._book.spent, cost, what)
+            spent, failures = self._book.tally.spent, self._book.tally.failures
+            if failures >= self.max_failures:
+                raise refuse_closed(failures, what, cost, self.limit.left(spent))
+            self.limit.after(spent, cost, what)
             self.binding = self.binding or binding
-            return self._write("charge", None, what, cost, total)
+            self._book.charge(Entry(self._lines + 1, datetime.now(UTC), what, cost))
+            self._lines += 1
+            return self._lines
 
     def note(self, kind: Kind, about: int | None, what: str) -> None:
         self._require_own_process()
         with self._lock:
-            self._write(kind, about, what, None, None)
-
-    def _write(self, kind: Kind, about: int | None, what: str, cost: Cost | None, total: Cost | None) -> int:
-        self._book.add(BookLine(self._lines + 1, datetime.now(UTC), kind, about, what, cost), total)
-        self._lines += 1
-        return self._lines
+            self._book.note(kind, about)
+            self._lines += 1
 
     def _require_own_process(self) -> None:
         if os.getpid() != self._process:  # a fork

@@ -59,6 +59,8 @@ def main() -> None:
         _refuse(_say(str(error)))
     except OSError as error:
         _refuse(_say(say_os_error(error)))
+    except MemoryError as error:
+        _refuse(_say(str(error) or "there is too little memory; ask for less at once, or give the machine more"))
     except (KeyboardInterrupt, typer.Abort):
         Console(stderr=True).print("stopped", highlight=False)
         sys.exit(130)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from soundsum.cli.written import require_writable, write_each
 from soundsum.data.relations import Relation
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -73,7 +74,7 @@ def audit(
     if target is None:
         raise ValueError("give a target: a library's name, library.function, or pkg.mod:function")
     for path in (to_html, to_junit, to_sarif, None if to_json in (None, "-") else Path(str(to_json))):
-        _must_be_writable(path)
+        require_writable(path)
     if to_html is not None:  # what would fail in the end fails now
         from soundsum.report import template
 
@@ -123,16 +124,13 @@ def _write(
 ) -> None:
     from soundsum.report import audit_page, junit, sarif
 
-    makers: dict[Path | None, Callable[[], str]] = {
-        None if to_json is None else Path(to_json): lambda: json.dumps(done.to_json(), indent=2) + "\n",
-        to_html: lambda: audit_page.page(done),
-        to_junit: lambda: junit.document(done),
-        to_sarif: lambda: json.dumps(sarif.document(done), indent=2) + "\n",
-    }
-    for path, make in makers.items():
-        if path:
-            path.write_text(make(), encoding="utf-8")
-            console.print(f"written: {path}", highlight=False)
+    makers: list[tuple[Path | None, Callable[[], str]]] = [
+        (None if to_json is None else Path(to_json), lambda: json.dumps(done.to_json(), indent=2) + "\n"),
+        (to_html, lambda: audit_page.page(done)),
+        (to_junit, lambda: junit.document(done)),
+        (to_sarif, lambda: json.dumps(sarif.document(done), indent=2) + "\n"),
+    ]
+    write_each(console, {path: make for path, make in makers if path is not None})
 
 
 def _tell_environment(console: Console, target: str, spec: str | None) -> None:
@@ -166,15 +164,6 @@ def _bytes(text: str) -> int:
     except ValueError:
         raise ValueError(f"--memory {text} is not a size; give one such as 8G or 512M") from None
     return size
-
-
-def _must_be_writable(path: Path | None) -> None:
-    if path is None:
-        return
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}; make it, or name another file")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it")
 
 
 def register(app: typer.Typer) -> None:

@@ -13,9 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from soundsum import Budget, Relation
-from soundsum.budget import Binding
-from soundsum.budget.brief import abbreviate
-from soundsum.budget.ledger import bind, read
+from soundsum.budget.ledger import read
 from soundsum.cli.options import AsJson
 from soundsum.data.paths import expand
 from soundsum.shown import printed
@@ -68,20 +66,12 @@ def show_budget(
         Console().print(ledger_table(ledger, every))
 
 
-@budget_app.command("bind")
-def bind_budget(
-    ledger: LedgerFile,
-    privacy_unit: Unit = None,
-    relation: Neighbours = Relation.SYMMETRIC,
-    data: Data = None,
-    max_failures: Failures = 1,
-) -> None:
-    """Say whom a ledger made before version 0.1 protects; its charges are kept.
-
-    Example: soundsum budget bind ledger.db --privacy-unit patient --data visits
-    """
-    bind(ledger, Binding(privacy_unit, relation, data), max_failures)
-    typer.echo(repr(Budget(path=ledger)))
+@budget_app.command("check")
+def check_budget(ledger: LedgerFile) -> None:
+    """Go through a ledger from its first line to its last, and check that every line follows from those before it."""
+    found = read(ledger)
+    count, left = len(found.entries), found.terms.limit.left(found.spent)
+    Console().print(f"[green]adds up[/green]: {count:,} charge{'s' * (count != 1)}, {left} left", highlight=False)
 
 
 @budget_app.command("refund")
@@ -118,9 +108,10 @@ def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
     table.add_column("cost", justify="right")
     for entry in found.entries:
         cost = str(entry.cost) if entry.state == "released" else f"{entry.cost} ({entry.state})"
-        what = printed(entry.what)  # with names that an analyst chose
-        said = what.replace("; ", ";\n") if every else abbreviate(what, found.terms.binding.data is None)
-        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M}", escape(said), cost)
+        full = [entry.what] if entry.query is None else entry.query.sentences
+        said = full if every else [entry.brief(found.terms.binding.data is None)]
+        said = [printed(one) for one in said]  # with names that an analyst chose
+        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M}", escape(";\n".join(said)), cost)
     return table
 
 
@@ -141,6 +132,7 @@ def ledger_to_json(path: str | os.PathLike[str]) -> dict[str, Any]:
                 "number": entry.number,
                 "at": entry.at.isoformat(),
                 "what": entry.what,
+                "query": None if entry.query is None else entry.query.to_json(),
                 "cost": entry.cost.to_json(),
                 "state": entry.state,
             }

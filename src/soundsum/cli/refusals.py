@@ -19,6 +19,7 @@ GIVEN = re.compile(rf"(?<![-\w.?&/])(?P<name>[a-z]\w*)=(?!=)(?P<value>{VALUE})?|
 """An option of a function, perhaps with a value; or else something in quotes, which is left as it is."""
 
 ABOVE = re.compile(r"lower=(\S+) is above upper=(\S+); swap them")
+SECOND_BUDGET = re.compile(r"(make a second budget for .*?), ss\.Budget\([^)]*\)")
 BUDGET = re.compile(r"ss\.Budget\([^)]*\)(, or with path= one in a file)?")
 CONDITION = re.compile(r"\[?\('(?P<column>[^']*)', '(?P<sign>[^']*)', (?P<value>[^)]*)\)\]?")
 TUPLES = re.compile(r"a list of tuples, such as \[\('a', 2020\), ...\], or (\d+) lists to combine, one for each column")
@@ -60,6 +61,7 @@ def say(message: str, options: Mapping[str, str]) -> str:
     if options.get("lower") == "--bounds":
         message = ABOVE.sub(r"--bounds \1 \2: the lower bound is above the upper; swap them", message)
         message = message.replace("lower= and upper=", "--bounds").replace("lower and upper", "--bounds")
+    message = SECOND_BUDGET.sub(r"\1 with soundsum budget create", message)
     message = BUDGET.sub("a ledger, which soundsum budget create makes", message)
     message = OUT.sub(lambda found: f"leave {options.get(found[1]) or found[1]} out", message)
     message = GIVEN.sub(lambda found: _say_option(found, options), message)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from soundsum.releases.outcome import Release
+from soundsum.releases.outcome import DASH, SAYS_NOTHING, Release
 from soundsum.releases.several import Releases, Several
 from soundsum.shown import printed
 
@@ -57,7 +57,9 @@ class _Lines:
 
 
 def _cell(value: Any) -> Any:
-    """Whole numbers without a decimal point: a count is one, also beside means."""
+    """Whole numbers without a decimal point: a count is one, also beside means; and true or false."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
@@ -75,6 +77,8 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     console = Console()
     console.print(table)
     console.print(f"[dim]the interval is for {escape(first.facts.covered)}[/dim]", highlight=False)
+    if any(DASH in row for row in rows):
+        console.print(f"[dim]{SAYS_NOTHING}[/dim]", highlight=False)
     facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
     where = "" if first.origin.where is None else f"where {escape(printed(first.origin.where))}; "
     console.print(f"[dim]{facts}; {where}{first.counted}[/dim]", highlight=False)

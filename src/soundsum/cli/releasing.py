@@ -61,7 +61,8 @@ def _common(
         ),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(help="Only rows such as: age >= 18. May be given several times.", metavar="COND")
+        list[str] | None,
+        typer.Option(help="Only rows such as: age >= 18, or: ward in a,b. May be given several times.", metavar="COND"),
     ] = None,
     privacy_unit: Annotated[str | None, typer.Option(help="Protect persons: the column of their ids.")] = None,
     max_rows: Annotated[int, typer.Option(help="With --privacy-unit: how many rows of a person count in a group.")] = 1,
@@ -232,8 +233,9 @@ def check_certificate(
 ) -> None:
     """Check that a certificate's sensitivity and noise follow from its problem, method and promise.
 
-    With --budget, also that this ledger was charged for the same query, cost and unit. The value itself cannot be
-    checked by anybody: it is the sum of the data and of noise that nobody knows.
+    With --budget, also that this ledger was charged for the same query and cost, and that no charge has more values
+    than it was for. The value itself cannot be checked by anybody: it is the sum of the data and of noise that nobody
+    knows.
 
     Example: soundsum sum pay.csv --column pay --bounds 0 9 --epsilon 1 --json > r.json; soundsum check r.json
     """
@@ -253,9 +255,7 @@ def check_certificate(
         raise ValueError(f"{file} holds no release and no certificate; give a file that --json printed") from None
     ledger = None if budget is None else read(budget)
     try:
-        found = [
-            [*compare_release(one), *([] if ledger is None else compare_with_ledger(one, ledger))] for one in outcomes
-        ]
+        found = [compare_release(one) for one in outcomes] if ledger is None else compare_with_ledger(outcomes, ledger)
     except Unreadable as error:
         raise ValueError(f"{file}: {error}") from None
     problems = _join(found)
@@ -267,7 +267,7 @@ def check_certificate(
     paid = "" if budget is None else "; this ledger was charged for it"
     console.print(
         f"[green]holds[/green]: sensitivity and noise follow from the problem, the method and the promise{paid}. "
-        "The value itself cannot be checked: it is the data's, with noise that nobody knows",
+        "The value itself cannot be checked without the data: its noise is secret",
         soft_wrap=True,
     )
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+
+from soundsum.cli.written import require_writable, write_each
 
 
 def reproduce(
@@ -41,12 +44,14 @@ def reproduce(
         soundsum reproduce --only errata --only libraries
     """
     from soundsum.cli.reproduced import show, watch
-    from soundsum.report import template, write_page
+    from soundsum.report import page, template
     from soundsum.reproduce import reproduce as computed
 
     if to_html is not None:  # what would fail in the end fails now
         template()
-        _must_be_writable(to_html)
+    to_file = None if to_json in (None, "-") else Path(str(to_json))
+    for path in (to_html, to_file):
+        require_writable(path)
     console = Console(stderr=to_json == "-")
     if to_json == "-":
         result = computed(full, only)
@@ -54,20 +59,12 @@ def reproduce(
     else:
         result = watch(console, full, only)
         show(console, result, every or only is not None)
-        if to_json is not None:
-            Path(to_json).write_text(json.dumps(result.to_json(), indent=2) + "\n")
-            console.print(f"\nwritten: {to_json}", highlight=False)
-    if to_html is not None:
-        write_page(result, to_html)
-        console.print(f"\nwritten: {to_html}; open it in a browser", highlight=False)
+    makers: list[tuple[Path | None, Callable[[], str]]] = [
+        (to_file, lambda: json.dumps(result.to_json(), indent=2) + "\n"),
+        (to_html, lambda: page(result)),
+    ]
+    write_each(console, {path: make for path, make in makers if path is not None})
     raise typer.Exit(1 if result.differs else 0)
-
-
-def _must_be_writable(path: Path) -> None:
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"--html {path}: there is no folder {path.parent}; make it, or name another file")
-    if path.is_dir():
-        raise ValueError(f"--html {path} is a folder; name a file in it")
 
 
 def register(app: typer.Typer) -> None:

@@ -92,11 +92,23 @@ def release_several(
     for name, value in options.items():
         if name in settings:
             raise ValueError(f"{name} is given in {request} and as --{name} {value}; give it once")
+    if budget is not None:
+        _refuse_sources(settings, request)
     ledger = None if budget is None else ss.Budget(path=budget)
     with on_disk(file) as path, _naming(request, path, {*options, "name", "budget"}), watch(path) as opened:
         settings = _read_spelled(settings | options, path)
         outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
     show(outcome, form)
+
+
+def _refuse_sources(settings: dict[str, Any], request: str) -> None:
+    """Whoever holds the ledger says which table it is charged for; a request may come from somebody else."""
+    for name in ("table", "engine"):
+        if name in settings:
+            raise ValueError(
+                f"{request} sets {name}, which only the command may with --budget: the ledger is for one table; "
+                f"leave it out of the request and give --{name}"
+            )
 
 
 def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:
@@ -122,10 +134,15 @@ def _naming(request: str, file: str, on_the_command_line: set[str]) -> Iterator[
 
 def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
     """What the file asks for: settings, and statistics by name; anything else is refused with the file's name."""
+    text = read_file(path, "a TOML file")
     try:
-        written = tomllib.loads(read_file(path, "a TOML file"))
+        written = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply; soundsum release --help shows an example") from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not TOML: {error}; soundsum release --help shows an example") from None
+    except ValueError:
+        raise ValueError(f"{path} has a number of too many digits; give one such as 1 or 0.5") from None
     asked = written.pop("statistics", None)
     for name in written:
         if name not in SETTINGS:

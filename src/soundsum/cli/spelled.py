@@ -20,6 +20,8 @@ from soundsum.releases.setting import WHY_GROUPS
 from soundsum.shown import shown
 
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
+LISTED = re.compile(r"\s*(.+?)\s+in\s+(.*?)\s*", re.DOTALL)
+ITEM = re.compile(r"""\s*(?:('[^']*'|"[^"]*")|([^,'"]+?))\s*(?:,|\Z)""")
 PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
@@ -33,7 +35,7 @@ RANGES = {
     "day": "2024-01-01..2024-01-31",
     "hour": "2024-01-31T00..2024-01-31T23",
 }
-SIGNS = "the signs are == != < <= > >=; give --where again for a second condition, and put text in quotes"
+SIGNS = "the signs are == != < <= > >= and in; give --where again for a second condition, and put text in quotes"
 
 
 def list_groups(
@@ -192,26 +194,54 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
 
     In quotes it is text.
     """
+    listed = LISTED.fullmatch(text)
+    if listed is not None and listed[1] in _schema(file, within).names:
+        table = _open(file, listed[1], within)
+        return (
+            listed[1],
+            "in",
+            [_read_value(one, "==", table, listed[1], text) for one in _split_values(listed[2], text)],
+        )
     found = CONDITION.fullmatch(text)
     if found is None:
         raise ValueError(f"--where {text!r} is not a condition; give a column, a sign and a value, such as 'age >= 18'")
     column, sign, spelled = found[1], "==" if found[2] == "=" else found[2], found[3]
-    inside = _unquote(spelled)
-    if inside is None and NO_VALUE.fullmatch(spelled):
+    if _unquote(spelled) is None and NO_VALUE.fullmatch(spelled):
         raise ValueError(f"--where {text!r}: {spelled!r} is not a value; {SIGNS}")
-    table = _open(file, column, within)
+    return column, sign, _read_value(spelled, sign, _open(file, column, within), column, text)
+
+
+def _split_values(text: str, condition: str) -> list[str]:
+    """The values of a list with commas, in brackets or not, each in quotes or not."""
+    bare = text[1:-1] if (text[:1], text[-1:]) in (("(", ")"), ("[", "]")) else text
+    values: list[str] = []
+    place = 0
+    while place < len(bare) or not values:
+        found = ITEM.match(bare, place)
+        if found is None:
+            raise ValueError(
+                f"--where {condition!r}: {text!r} is not a list; give values with commas, such as a,'b, c'"
+            )
+        values.append(found[1] or found[2])
+        place = found.end()
+    return values
+
+
+def _read_value(spelled: str, sign: str, table: Any, column: str, text: str) -> Any:
+    """A value of a condition, as its column has them; in quotes it is text."""
+    inside = _unquote(spelled)
     if not table.has_no_types:
         typed = [spelled if inside is None else inside]
         (value,) = _typed(typed, table, column, f"give a value of that type in --where {text!r}")
         _require_comparable(value, text)
-        return column, sign, value
+        return value
     if inside == "" and sign == "==":
         raise ValueError(
             f"--where {text!r}: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those "
             f"with --where '{column} != \"\"'"
         )
     if inside is not None:
-        return column, sign, inside
+        return inside
     plain = _number_or_text(spelled)
     _require_comparable(plain, text)
     if sign not in ("==", "!=") and isinstance(plain, str) and not _is_date(plain):
@@ -219,7 +249,7 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
             f"--where {text!r}: {spelled!r} is neither a number nor a date such as 2024-01-31; "
             "put it in quotes to compare text"
         )
-    return column, sign, plain
+    return plain
 
 
 def _require_comparable(value: Any, text: str) -> None:

@@ -10,13 +10,16 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
+from soundsum.releases.mistakes import with_hints
 from soundsum.releases.outcome import Release
-from soundsum.releases.pipeline import carry_out
+from soundsum.releases.pipeline import carry_out, hold_no_data
 from soundsum.releases.setting import Setting, name_statistics, open_within, release_one
 from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Mean, Statistic, Sum, Variance
 
 
+@hold_no_data
+@with_hints
 def release(
     data: Any,
     statistics: Sequence[Statistic] | Mapping[str, Statistic],
@@ -52,7 +55,8 @@ def release(
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. The number of rows that meet them is then private, under every relation.
+        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
+        The number of rows that meet them is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
@@ -131,6 +135,8 @@ def sum(
 def sum(
     data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[SumOptions]
 ) -> Releases: ...
+@hold_no_data
+@with_hints
 def sum(
     data: Any,
     lower: Any,
@@ -171,7 +177,8 @@ def sum(
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. The number of rows that meet them is then private, under every relation.
+        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
+        The number of rows that meet them is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
@@ -214,6 +221,8 @@ def mean(
 def mean(
     data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
 ) -> Releases: ...
+@hold_no_data
+@with_hints
 def mean(
     data: Any,
     lower: Any,
@@ -252,7 +261,8 @@ def mean(
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. The number of rows that meet them is then private, under every relation.
+        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
+        The number of rows that meet them is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
@@ -290,6 +300,8 @@ def variance(
 def variance(
     data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
 ) -> Releases: ...
+@hold_no_data
+@with_hints
 def variance(
     data: Any,
     lower: Any,
@@ -328,7 +340,8 @@ def variance(
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. The number of rows that meet them is then private, under every relation.
+        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
+        The number of rows that meet them is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.

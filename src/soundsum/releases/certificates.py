@@ -6,12 +6,11 @@ is making it again, without any data.
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import platform
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from soundsum._version import __version__
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.budget.binding import Binding
+from soundsum.budget.query import Asked, Listed, Query, as_plain, canonical
 from soundsum.methods import make_method, parameters
 from soundsum.planner import Scheme, choose
 from soundsum.privacy.cost import Cost
@@ -30,9 +30,11 @@ from soundsum.problem import Problem
 from soundsum.shown import shown
 from soundsum.statistics import STATISTICS, Claim
 from soundsum.statistics.additive import Additive
-from soundsum.statistics.task import as_listed, describe_task
+from soundsum.statistics.statistic import Estimator, is_informative
+from soundsum.statistics.task import ask
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
+    from soundsum.budget.book import Entry
     from soundsum.budget.ledger import Reading
 
 FORMAT = 1
@@ -132,8 +134,10 @@ def compare(certificate: Any) -> list[str]:
     return list(_differ("", {**again, "versions": certificate["versions"]}, certificate))
 
 
-def _differ(place: str, follows: Any, claimed: Any) -> Iterator[str]:
-    """Where two pieces of plain data differ, at their deepest, in words."""
+def _differ(
+    place: str, follows: Any, claimed: Any, verbs: tuple[str, str] = ("follows", "is claimed")
+) -> Iterator[str]:
+    """Where two pieces of plain data differ, at their deepest, in words; `verbs` say what each of the two is."""
     if _text(follows) == _text(claimed):
         return
     if isinstance(follows, dict) and isinstance(claimed, dict):
@@ -144,12 +148,12 @@ def _differ(place: str, follows: Any, claimed: Any) -> Iterator[str]:
             elif name not in follows:
                 yield f"{inner}: there is no such thing in a certificate"
             else:
-                yield from _differ(inner, follows[name], claimed[name])
+                yield from _differ(inner, follows[name], claimed[name], verbs)
     elif isinstance(follows, list) and isinstance(claimed, list) and len(follows) == len(claimed):
         for number, (one, other) in enumerate(zip(follows, claimed, strict=True), 1):
-            yield from _differ(f"{place} {number}" if len(follows) > 1 else place, one, other)
+            yield from _differ(f"{place} {number}" if len(follows) > 1 else place, one, other, verbs)
     else:
-        yield f"{place}: {_said(follows)} follows, {_said(claimed)} is claimed"
+        yield f"{place}: {_said(follows)} {verbs[0]}, {_said(claimed)} {verbs[1]}"
 
 
 def _said(value: Any) -> str:
@@ -214,6 +218,8 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     estimator = claim.estimator(claim.noises(_guarantee(certificate)), claim.plan.problem.size)
     if isinstance(estimator, Additive) and isinstance(release.get("exact"), str):
         follows["interval_95"] = _interval(Fraction(release["exact"]), estimator)
+    if isinstance(release.get("interval_95"), list):
+        follows["informative"] = _is_informative(release["interval_95"], estimator)
     missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
     if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
         return [f"missing: {missing!r} does not follow from the unit and the relation"]
@@ -227,6 +233,7 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "name",
         "exact",
         "interval_95",
+        "informative",
         "privacy_unit",
         "missing",
         "source",
@@ -234,22 +241,33 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "at",
         "ledger",
     }
-    return [
+    problems = [
         *(
             f"{name}: {_said(value)} follows, {_said(release.get(name))} is claimed"
             for name, value in follows.items()
-            if release.get(name) != value or isinstance(release.get(name), bool)
+            if release.get(name) != value or isinstance(release.get(name), bool) != isinstance(value, bool)
         ),
         *(f"{name}: there is no such thing in a release" for name in release if name not in known),
         *(f"{name} is missing" for name in known - {"group", "name"} if name not in release),
     ]
+    try:
+        return problems or _compare_query(release, claim)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise error if isinstance(error, Unreadable) else Unreadable(f"the query cannot be compared: {error}") from None
 
 
 def _interval(exact: Fraction, estimator: Additive) -> list[float | None]:
     """The 95% interval of a sum or a count, which follows from it and its noise."""
-    width = estimator.noise.half_width(0.95) * estimator.step
-    ends = (nearest_float(exact - width), nearest_float(exact + width))
+    ends = map(nearest_float, estimator.around(exact, 0.95))
     return [end if math.isfinite(end) else None for end in ends]
+
+
+def _is_informative(ends: list[Any], estimator: Estimator) -> bool | None:
+    """Whether a 95% interval says more than the bounds; None where it is no interval."""
+    if len(ends) != 2 or not all(end is None or type(end) in (int, float) for end in ends):
+        return None
+    low, high = (beyond if end is None else end for end, beyond in zip(ends, (-math.inf, math.inf), strict=True))
+    return is_informative(estimator, low, high)
 
 
 def _is_on_steps(exact: Any, released: list[dict[str, Any]]) -> bool:
@@ -275,18 +293,119 @@ def _value(exact: Any, given: Any) -> int | float | None:
     return int(number) if number.denominator == 1 and not isinstance(given, float) else near
 
 
-def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
-    """Where a ledger does not bear out that it was charged for a release (as `Release.to_dict` writes it)."""
+def _read_query(release: dict[str, Any]) -> tuple[Query, int, Cost | None]:
+    """What the charge of a release was for, by what the release says: which of its statistics, and for how much."""
+    said = release.get("ledger")
     try:
-        said = release["ledger"]
-        number, what, cost = said["entry"], said["what"], said["cost"]
-        whom = [release[name] for name in ("privacy_unit", "relation", "data")]
-    except (LookupError, TypeError):
-        raise Unreadable("a certificate alone names no charge; give the whole release, as --json printed it") from None
+        if not isinstance(said, dict) or set(said) != {"entry", "query", "statistic", "cost"}:
+            raise ValueError("it has an entry, a query, a statistic and a cost")
+        query, place, cost = Query.from_json(said["query"]), said["statistic"], said["cost"]
+        if type(place) is not int or not 0 <= place < len(query.statistics):
+            raise ValueError(f"statistic {shown(place)} is none of the query's")
+        if said["entry"] is not None and type(said["entry"]) is not int:
+            raise ValueError("its entry is the number of a line")
+        return query, place, None if cost is None else Cost(**cost)
+    except (ArithmeticError, ValueError, TypeError) as error:
+        raise Unreadable(f"the charge that the release names cannot be read: {error}") from None
+
+
+def _compare_query(release: dict[str, Any], claim: Claim) -> list[str]:
+    """Where a release is not what the query that it names asked for, or not for its share of the cost."""
+    query, place, cost = _read_query(release)
+    asked, by = query.statistics[place], as_plain(release["by"])
+    size = None if asked.size is None else claim.plan.problem.size
+    own = replace(ask(claim, release["column"], release["missing"], asked.share, asked.name, asked.cells), size=size)
+    facts = {
+        **own.to_json(),
+        "unit": str(claim.plan.unit),
+        "by": [] if by is None else by if isinstance(by, list) else [by],
+        **{name: release[name] for name in ("source", "data", "privacy_unit", "relation", "where")},
+        "name": asked.name if release.get("name") is None or asked.name is None else release["name"],
+    }
+    follows = {
+        **asked.to_json(),
+        "unit": str(query.unit(asked)),
+        "by": list(query.by),
+        **{name: query.to_json()[name] for name in ("source", "data", "privacy_unit", "relation")},
+        "where": query.conditions,
+    }
+    problems = [
+        f"{name}: the query says {_said(value)}, and the release {_said(facts[name])}"
+        for name, value in follows.items()
+        if canonical(value) != canonical(facts[name])
+    ]
+    return [*problems, *_compare_share(release, claim, asked, cost), *_compare_entry(release, query, asked)]
+
+
+def _compare_share(release: dict[str, Any], claim: Claim, asked: Asked, cost: Cost | None) -> list[str]:
+    """Where a certificate promises something else than its share of the cost pays for."""
+    if any(part.norms.l1 for part in claim.parts) != bool(asked.share):
+        return [f"share: the query says {asked.share}, and only what needs noise has one"]
+    if not asked.share:
+        return []
+    given = {name: Fraction(amount) for name, amount in release["certificate"]["privacy"].items()}
+    if cost is not None and Cost(**{name: amount / asked.share for name, amount in given.items()}) == cost:
+        return []
+    paid = "nothing was paid" if cost is None else f"{asked.share} of the charge is {_share_of(cost, asked.share)}"
+    return [f"the certificate promises {_say_exactly(given)}, and {paid}"]
+
+
+def _share_of(cost: Cost, share: Fraction) -> str:
+    amounts = {"epsilon": cost.epsilon, "delta": cost.delta or None, "rho": cost.rho}
+    return _say_exactly({name: amount * share for name, amount in amounts.items() if amount is not None})
+
+
+def _say_exactly(amounts: dict[str, Fraction]) -> str:
+    return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
+
+
+def _split_entry(release: dict[str, Any], query: Query, asked: Asked) -> tuple[Any, Any]:
+    """The group and the cell that a release is of, as plain data; a ValueError if it is not of as many as it says."""
+    found, columns, has_cells = release.get("group"), len(query.by), asked.cells is not None
+    if ("group" in release) != (columns > 0 or has_cells):
+        raise ValueError
+    if not columns:
+        return None, found
+    parts = [found] if columns + has_cells == 1 else found
+    if not isinstance(parts, list) or len(parts) != columns + has_cells:
+        raise ValueError
+    group = parts[0] if columns == 1 else parts[:columns]
+    return group, parts[-1] if has_cells else None
+
+
+def _compare_entry(release: dict[str, Any], query: Query, asked: Asked) -> list[str]:
+    """Whether the group and the cell of a release are among those asked for, where the query lists them."""
     try:
-        theirs, paid = Binding(*whom), None if cost is None else Cost(**cost)
-        if not isinstance(what, str) or isinstance(number, bool):
-            raise ValueError("its number is a whole one, and what it was for a text")
+        parts = _split_entry(release, query, asked)
+    except ValueError:
+        return [f"group: {_said(release.get('group'))} is not one of a {asked.title} of this query"]
+    return [
+        f"group: the query did not ask for the {what} {_said(part)}"
+        for what, part, listed in zip(("group", "cell"), parts, (query.groups, asked.cells), strict=True)
+        if listed is not None and listed.names is not None and canonical(part) not in listed.names
+    ]
+
+
+def compare_with_ledger(releases: Sequence[dict[str, Any]], ledger: Reading) -> list[list[str]]:
+    """What `compare_release` finds for each release, and where a ledger does not bear out that it was charged for it.
+
+    All of them together: every group and cell of every statistic of a charge has one value. Copies are the same value.
+    """
+    entries = {entry.number: entry for entry in ledger.entries}
+    problems = [[*compare_release(one), *_compare_charge(one, ledger, entries)] for one in releases]
+    sound = [place for place, found in enumerate(problems) if not found]
+    for places, problem in _find_repeats(releases, sound):
+        for place in places:
+            problems[place].append(problem)
+    return problems
+
+
+def _compare_charge(release: dict[str, Any], ledger: Reading, entries: dict[int, Entry]) -> list[str]:
+    if "ledger" not in release:
+        raise Unreadable("a certificate alone names no charge; give the whole release, as --json printed it")
+    query, _, cost = _read_query(release)
+    try:
+        theirs, number = Binding(query.privacy_unit, query.relation, query.data), release["ledger"]["entry"]
     except (ValueError, TypeError) as error:
         raise Unreadable(f"the charge that the release names cannot be read: {error}") from None
     ours = ledger.terms.binding
@@ -296,43 +415,58 @@ def compare_with_ledger(release: dict[str, Any], ledger: Reading) -> list[str]:
         ("is about", ours.data_name, theirs.data_name),
     )
     problems = [f"the ledger {verb} {own}, and the release {other}" for verb, own, other in pairs if own != other]
-    entry = next((entry for entry in ledger.entries if entry.number == number), None)
+    entry = entries.get(number)
     if entry is None:
         absent = f"the ledger has no charge on line {_said(number)}, which the release names"
         return [*problems, "the release was not charged to any ledger" if number is None else absent]
     if entry.state not in ("charged", "released"):
         problems.append(f"charge {number} is {entry.state}, so nothing was released for it")
-    problems += _compare_query(release, what, paid)
-    if entry.what != what:
-        problems.append(f"charge {number} was for {entry.what!r}, and the release says {what!r}")
-    if entry.cost.to_json() != cost and not (cost is None and not entry.cost.epsilon and not entry.cost.rho):
-        problems.append(f"charge {number} was {entry.cost}, and the release says {paid or 'nothing'}")
+    if entry.query is None:
+        problems.append(f"charge {number} was for something else: {entry.what!r}")
+    elif entry.query.text != query.text:
+        problems.append(f"charge {number} was for another query: {_say_difference(entry.query, query)}")
+    if entry.cost != cost and not (cost is None and not entry.cost.epsilon and not entry.cost.rho):
+        problems.append(f"charge {number} was {entry.cost}, and the release says {cost or 'nothing'}")
     return problems
 
 
-def _compare_query(release: dict[str, Any], what: str, cost: Cost | None) -> list[str]:
-    """Where the charge that a release names is not for what its certificate says was asked and promised."""
-    claim, asked = _claim(release["certificate"]), what.split("; ")
-    facts = {name: release[name] for name in ("column", "source", "by", "where", "missing")}
-    own = {describe_task(claim, **facts, unsized=unsized) for unsized in (False, True)}
-    said_name = None if release.get("name") is None else as_listed(str(release["name"]))
-    shares: set[Fraction] = set()
-    for one, text in itertools.product(own, asked):
-        if found := re.fullmatch(rf"{re.escape(one)}(?:, (\d+(?:/\d+)?) of the cost)?(?:, called (?s:(.*)))?", text):
-            if found[2] is not None and said_name not in (None, found[2]):
+def _say_difference(charged: Query, named: Query) -> str:
+    """Where a query that was charged for and one that a release names differ first."""
+    return next(_differ("", charged.to_json(), named.to_json(), ("was charged for", "is in the release")))
+
+
+def _find_repeats(releases: Sequence[dict[str, Any]], sound: Sequence[int]) -> Iterator[tuple[list[int], str]]:
+    """Which releases are of one and the same number and differ; and which are not of all that a digest stands for."""
+    values: dict[tuple[int, int, str], dict[str, list[int]]] = {}
+    charges: dict[tuple[int, int], list[int]] = {}
+    for place in sound:
+        release = releases[place]
+        charge = release["ledger"]["entry"], release["ledger"]["statistic"]
+        copy = _text({name: value for name, value in release.items() if name != "name"})
+        values.setdefault((*charge, _text(release.get("group"))), {}).setdefault(copy, []).append(place)
+        charges.setdefault(charge, []).append(place)
+    for (number, _, group), found in values.items():
+        if len(found) > 1:
+            places = sorted(place for copies in found.values() for place in copies)
+            query, which, _ = _read_query(releases[places[0]])
+            of = "" if group == "null" else f" in {group}"
+            title = f"the {query.statistics[which].title}{of}"
+            yield places, f"charge {number} was for one value of {title}, and there are {len(found):,}"
+    for (number, _), places in charges.items():
+        query, which, _ = _read_query(releases[places[0]])
+        asked = query.statistics[which]
+        pairs = [_split_entry(releases[place], query, asked) for place in places]
+        for what, listed, own in (
+            ("groups", query.groups, [group for group, _ in pairs]),
+            ("cells", asked.cells, [cell for _, cell in pairs]),
+        ):
+            if listed is None or listed.sha256 is None:
                 continue
-            equal = {Fraction(1, count) for count in range(1, len(asked) + 1)}
-            shares |= equal if found[1] is None else {Fraction(found[1])}
-    if not shares:
-        return [f"the charge was for {what!r}, and the certificate is about {min(own)!r}"]
-    given = release["certificate"]["privacy"]
-    for name in ("epsilon", "delta", "rho"):
-        paid = Fraction(0) if cost is None else getattr(cost, name) or Fraction(0)
-        own_share = Fraction(given.get(name, 0))
-        if not any(part.norms.l1 for part in claim.parts):
-            continue  # no noise, no cost
-        if not any(share * paid == own_share for share in shares):
-            return [
-                f"the charge was {paid} of {name}, and the certificate promises {own_share} for one of {len(asked)}"
-            ]
-    return []
+            distinct = list({canonical(one): one for one in own}.values())
+            if len(distinct) < listed.count:
+                raise Unreadable(
+                    f"charge {number} was for {listed.count:,} {what}, which the ledger knows only together; give a "
+                    f"file with all {listed.count:,} of them"
+                )
+            if Listed.of(distinct) != listed:
+                yield places, f"charge {number} was for other {what}, or in another order"

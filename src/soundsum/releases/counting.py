@@ -10,7 +10,9 @@ from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.calls import CommonOptions
+from soundsum.releases.mistakes import with_hints
 from soundsum.releases.outcome import Release
+from soundsum.releases.pipeline import hold_no_data
 from soundsum.releases.setting import Setting, release_one
 from soundsum.releases.several import Releases
 from soundsum.statistics import Count, Histogram
@@ -24,6 +26,8 @@ def count(
 def count(
     data: Any, epsilon: Any = None, *, column: str | None = None, by: Any, **options: Unpack[CommonOptions]
 ) -> Releases: ...
+@hold_no_data
+@with_hints
 def count(
     data: Any,
     epsilon: Any = None,
@@ -59,7 +63,8 @@ def count(
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. The number of rows that meet them is then private, under every relation.
+        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
+        The number of rows that meet them is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, this many rows of a person count in a group.
@@ -84,6 +89,8 @@ def count(
     return release_one(data, Count(column), setting, guarantee(epsilon, delta, rho, noise), budget)
 
 
+@hold_no_data
+@with_hints
 def histogram(
     data: Any,
     edges: Sequence[Any] | None = None,
@@ -129,7 +136,8 @@ def histogram(
     groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
         in by=["ward", "year"], tuples of their values, or a list for each column to combine.
     where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type. The number of rows that meet them is then private, under every relation.
+        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
+        The number of rows that meet them is then private, under every relation.
     privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
         Rows without an id are left out.
     max_rows: with privacy_unit=, this many rows of a person count in a cell.

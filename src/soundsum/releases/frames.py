@@ -56,6 +56,8 @@ def as_column(entries: Sequence[Any]) -> Any:
     try:
         is_hours = isinstance(entries[0], datetime) and isinstance(entries[0].tzinfo, timezone)
         return pa.array(entries, pa.timestamp("us", "UTC") if is_hours else None)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OverflowError):
         return pa.array([None if entry is None else str(entry) for entry in entries])
 

@@ -16,6 +16,7 @@ from soundsum import notebook
 from soundsum.arithmetic import words
 from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import number
+from soundsum.budget.query import Query, as_plain
 from soundsum.data.keys import is_missing
 from soundsum.data.records import Missing
 from soundsum.planner import Scheme
@@ -27,8 +28,12 @@ from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
 from soundsum.shown import printed, shown
 from soundsum.statistics import Claim
-from soundsum.statistics.statistic import Bounded, Estimator
-from soundsum.statistics.task import describe_task
+from soundsum.statistics.statistic import Bounded, Estimator, is_informative
+
+UNDECLARED = "the column's type is not declared, and cells that are not numbers count as missing"
+
+DASH = "—"
+SAYS_NOTHING = f"{DASH} where the noise leaves the whole range possible"
 
 BEYOND = "beyond a float, so .value is inf: use .exact"
 
@@ -43,7 +48,7 @@ PARTS = {"sum of c": "sum about the middle of the bounds", "sum of c^2": "sum of
 class Origin:
     """Where a release comes from: the column, what the data is called, when, and the charge it was paid with.
 
-    `asked` is everything that was asked for the same charge, as `describe_task` takes it.
+    `query` is everything that was asked for the same charge, `place` which of its statistics this is.
     """
 
     column: str | None
@@ -54,15 +59,12 @@ class Origin:
     privacy_unit: str | None
     missing: Missing
     at: datetime
-    asked: tuple[tuple[Any, ...], ...]
+    query: Query
+    place: int
     cost: Cost | None  # None where no noise was needed
     entry: int | None  # of the budget; None without one
     engine: str  # who added up
-
-    @cached_property
-    def what(self) -> str:
-        """What the charge was for, as a ledger says it."""
-        return "; ".join([describe_task(*one) for one in self.asked])
+    is_declared: bool = True  # whether somebody, or the table, says what type the column has
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,21 @@ class Facts:
 
     @property
     def covered(self) -> str:
-        """What an interval is for, to read: the statistic without noise, which is one of clamped values."""
-        kind = self.claim.kind
+        """What an interval is for, to read: the statistic without noise, of the values and in the way it adds."""
+        kind, plan = self.claim.kind, self.claim.plan
         lower, upper = map(words.bound, self.claim.shown_bounds)
-        clamped = f" of values clamped to [{lower}, {upper}]" if issubclass(kind, Bounded) else ""
-        limits = ", as far as each person counts" if self.claim.plan.unit.caps else ""
-        return f"the {self._entry}{clamped}{limits}"
+        values = f"values clamped to [{lower}, {upper}]"
+        covered = f"the {self._entry} of {values}" if issubclass(kind, Bounded) else f"the {self._entry}"
+        if kind.is_the_sum:
+            covered = plan.adder.say_sum(plan.problem, values)
+        if kind.is_the_sum and plan.modulus is not None:
+            step = plan.step * self.claim.worth  # of decimals, the last digit
+            covered += f", modulo {words.binary(plan.modulus)}{'' if step == 1 else f' times {number(step)}'}"
+        return f"{covered}{', within the limits for each person' if plan.unit.caps else ''}"
+
+    def is_informative(self, low: float, high: float) -> bool:
+        """Whether an interval of this statistic says more than the bounds do."""
+        return is_informative(self.estimator, low, high)
 
 
 @dataclass(frozen=True)
@@ -186,10 +197,20 @@ class Release(Framed):
 
         It covers only the noise; how far off the method itself may be is `plan.accuracy`. For a
         variance, and a mean with a private number of rows, it covers more often than the confidence says, because
-        several noises share the chance of failure.
+        several noises share the chance of failure. Of a modular sum it is an interval modulo `plan.modulus`, whose ends
+        may lie outside the type; where it would hold every number, it is the range of the type.
         """
         low, high = self.exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
+
+    @property
+    def informative(self) -> bool:
+        """False where the 95% interval says no more than the bounds, so that the value says nothing about the data.
+
+        That is so for the mean or variance of a few rows, or none, and for a modular sum with noise as wide as its
+        type. It follows from the released numbers alone.
+        """
+        return self.facts.is_informative(*self.interval(0.95))
 
     @property
     def sensitivity(self) -> str:
@@ -213,7 +234,12 @@ class Release(Framed):
     @property
     def counted(self) -> str:
         """How records without a value counted, and how much of a person, to read."""
-        return "; ".join(filter(None, (self.missing, self.persons)))
+        return "; ".join(filter(None, (self.missing, self.undeclared, self.persons)))
+
+    @property
+    def undeclared(self) -> str:
+        """What becomes of text in a column without a type, as in CSV; empty where its type is declared."""
+        return "" if self.origin.is_declared else UNDECLARED
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it.
@@ -231,6 +257,7 @@ class Release(Framed):
             "value": _finite(self.value),
             "exact": str(self.exact),
             "interval_95": [_finite(end) for end in self.interval(0.95)],
+            "informative": self.informative,
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
             "privacy_unit": origin.privacy_unit,
@@ -241,7 +268,8 @@ class Release(Framed):
             "at": origin.at.isoformat(),
             "ledger": {
                 "entry": origin.entry,
-                "what": origin.what,
+                "query": origin.query.to_json(),
+                "statistic": origin.place,
                 "cost": None if origin.cost is None else origin.cost.to_json(),
             },
             "version": self.certificate["versions"]["soundsum"],
@@ -254,11 +282,13 @@ class Release(Framed):
 
         low, high = self.interval(confidence)
         row = {"statistic": self.statistic, "column": self.origin.column, "value": self.value, "low": low, "high": high}
+        row |= {"informative": self.facts.is_informative(low, high)}
         return pa.table({name: as_column([cell]) for name, cell in row.items()})
 
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         facts, (low, high) = self.facts, self.interval(confidence)
-        return [Panel(facts.heading, facts.measured, [self.statistic], [nearest_float(self.exact)], [low], [high])]
+        values, informative = [nearest_float(self.exact)], [facts.is_informative(low, high)]
+        return [Panel(facts.heading, facts.measured, [self.statistic], values, [low], [high], informative)]
 
     def __float__(self) -> float:
         if not math.isfinite(nearest_float(self.exact)):
@@ -301,7 +331,7 @@ class Release(Framed):
         rows = {
             "value": value,
             "95% interval": f"{interval}, for {self.facts.covered}",
-            "missing": self.missing,
+            "missing": "; ".join(filter(None, (self.missing, self.undeclared))),
             **({"persons": self.persons} if self.persons else {}),
             "promise": f"{self.guarantee}, for {self.plan.unit.protected}",
             "sensitivity": self.sensitivity,
@@ -321,19 +351,14 @@ class Release(Framed):
 
 
 def show(releases: Sequence[Release]) -> list[tuple[str, str]]:
-    """Values and their 95% intervals, in words, as the rows of one table."""
+    """Values and their 95% intervals, in words, as the rows of one table; a dash for a value that says nothing."""
     rows = words.estimates([(one.exact, *one.exact_interval()) for one in releases])
     return [
-        (value if math.isfinite(nearest_float(one.exact)) else f"{value} ({BEYOND})", interval)
+        (DASH, f"{interval}, the whole range")
+        if not one.informative
+        else (value if math.isfinite(nearest_float(one.exact)) else f"{value} ({BEYOND})", interval)
         for one, (value, interval) in zip(releases, rows, strict=True)
     ]
-
-
-def as_plain(group: Any) -> Any:
-    """A group, or a pair of group and cell, as JSON has it."""
-    if isinstance(group, tuple):
-        return [as_plain(part) for part in group]
-    return group if isinstance(group, str | int | float | None) else str(group)
 
 
 def _finite(value: int | float) -> int | float | None:

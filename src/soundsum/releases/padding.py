@@ -1,77 +1,174 @@
-"""Answers at a time that is known beforehand: a query to a padded table, and the refusal of one, take just as long.
+"""Answers at a time that is known beforehand: every query to a padded table, and every refusal, takes just as long.
 
-What is not there by then is ReadFailed, and the engine is told to stop.
+A padded table is opened, read and added up in a child process, which also draws the noise, so exact totals never leave
+it. Whatever a record makes a reader do there, the parent keeps time. Shortly before the answer is due it decides
+whether the child's answer is there; if not, it kills the child, and the read has failed. The decision comes at the same
+moment of every query, so how long everything after it takes depends on public things alone.
 """
 
 from __future__ import annotations
 
+import math
+import os
 import re
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
-from threading import Thread
 from typing import Any, Protocol, TypeVar, cast
 
-from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.rows import Rows
-from soundsum.engines import Engine, Totals
+from soundsum.engines import Totals, find_engine
+from soundsum.privacy.noise import Noise
+from soundsum.releases.child import REMEDY, Child, sleep_until
 from soundsum.shown import shown
-from soundsum.statistics import Task
+from soundsum.statistics import Statistic, Task
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_UNTIL: ContextVar[float | None] = ContextVar("until", default=None)
-"""When the answer to the query in hand is due, if its table is padded."""
+MARGIN, MOST_MARGIN = 1 / 4, 0.25
+"""The share of the pad, and the most seconds, between the decision and the answer: the outcome is written down then."""
+
+LOADED = ("pyarrow.acero", "pyarrow.compute", "pyarrow.dataset")
+"""What a child imports beforehand: most queries need it, and none should wait for it."""
 
 
 class Padded(Protocol):
-    """What is asked."""
+    """A table, whose queries are padded if it has child processes."""
 
-    _pad: float | None  # seconds
+    _children: Children | None
 
 
 def padded(ask: F) -> F:
-    """A query whose answer, or refusal, comes at just the time the owner's pad says; ReadFailed if it is not there."""
+    """Decorate a query: its answer or refusal comes exactly when the owner's pad says; a late answer is ReadFailed."""
 
     @wraps(ask)
     def answer(self: Padded, *arguments: Any, **options: Any) -> Any:
-        if self._pad is None or _UNTIL.get() is not None:  # one query may ask another
+        turn = TURN.get()
+        if self._children is None or (turn is not None and turn.children is self._children):  # one query asks another
             return ask(self, *arguments, **options)
-        until = time.monotonic() + self._pad
-        answers: list[Any] = []
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            _UNTIL.set(until)
-            try:
-                answers.append(ask(self, *arguments, **options))
-            except BaseException as error:
-                errors.append(error)
-
-        Thread(target=work, daemon=True).start()
-        time.sleep(max(0.0, until - time.monotonic()))
-        if answers:
-            return answers[0]
-        raise errors[0] if errors else ReadFailed(SENTENCE)
+        with self._children.take_turn():
+            return ask(self, *arguments, **options)
 
     return cast(F, answer)
 
 
-class InTime:
-    """An engine whose answer counts only if it comes before the time of the answer."""
+@dataclass(frozen=True)
+class Turn:
+    """One query, and the child that works on it."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.name, self._engine, self._until = engine.name, engine, _UNTIL.get()
+    children: Children
+    child: Child
+    decision: float  # until when the child may work on it
+    due: float  # when it is answered
 
-    def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        if self._until is not None:
-            self._engine.limit(self._until - time.monotonic())
-        added = self._engine.add_up(tasks, rows)
-        if self._until is not None and time.monotonic() > self._until:
-            raise TimeoutError("the read took longer than the pad")
+    def look(self, *question: Any) -> None:
+        """See `setting.look`."""
+        self.child.ask("look", question, self.decision)
+
+    def prepare(self, statistics: Sequence[Statistic], setting: Any) -> tuple[Elsewhere, list[Task], Rows]:
+        """See `setting.prepare`."""
+        name, tasks, rows = self.child.ask("prepare", (statistics, setting), self.decision)
+        return Elsewhere(name, self), tasks, rows
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The engine in the child process."""
+
+    name: str
+    turn: Turn
+
+    def add_up_with_noise(
+        self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]]
+    ) -> tuple[list[Totals], int | None]:
+        """As every engine does, for what was last prepared; it returns or raises at the moment of the decision."""
+        added: tuple[list[Totals], int | None]
+        added = self.turn.child.ask("add_up", (noises,), self.turn.decision, waits=True)
         return added
+
+
+TURN: ContextVar[Turn | None] = ContextVar("turn", default=None)
+"""The query in progress, if its table is padded."""
+
+
+def require_time() -> None:
+    """Refuse an answer that was made too late: for very many groups that takes its time after the decision, too."""
+    turn = TURN.get()
+    if turn is not None and time.monotonic() > turn.due:
+        raise TimeoutError("the answer took longer than the pad")
+
+
+class Children:
+    """The child processes of a padded table: one for each query in progress, kept for the next."""
+
+    def __init__(self, data: Any, engine: str | None, pad: float) -> None:
+        kind = find_engine(data, engine)
+        if not kind.opens_anywhere:
+            raise TypeError(f"{kind.name} cannot be asked from the process that reads a padded table; {REMEDY}")
+        self._data, self._pad = data, pad
+        self._modules = [*LOADED, kind.__module__, *([kind.package] if kind.package else [])]
+        self._folder = os.getcwd()
+        self._idle: list[Child] = []
+        self._killed: list[Child] = []
+        self._process, self._lock = os.getpid(), threading.Lock()
+
+    @contextmanager
+    def take_turn(self, is_timed: bool = True) -> Iterator[Turn]:
+        """One query. Its time begins when a child is ready for it; one is started if none is idle.
+
+        How long that takes grows with the data in memory, so it is rounded up to a multiple of the pad.
+        """
+        asked = time.monotonic()
+        child, is_new = self._take()
+        if is_new and is_timed:
+            sleep_until(asked + math.ceil((time.monotonic() - asked) / self._pad) * self._pad)
+        now = time.monotonic()
+        due = now + self._pad if is_timed else math.inf
+        token = TURN.set(turn := Turn(self, child, due - min(MARGIN * self._pad, MOST_MARGIN), due))
+        try:
+            yield turn
+        except (KeyboardInterrupt, SystemExit):
+            due = now
+            raise
+        finally:
+            TURN.reset(token)
+            self._give_back(child)
+            if due < math.inf:
+                sleep_until(due)
+
+    def _take(self) -> tuple[Child, bool]:
+        """A child that is ready, and whether it was started just now."""
+        with self._lock:
+            if self._process != os.getpid():  # this is a fork, and they are its parent's
+                self._idle, self._killed, self._process = [], [], os.getpid()
+            while self._idle:
+                if (child := self._idle.pop()).is_ready:
+                    return child, False
+                self._kill(child)
+        return Child(self._data, self._modules, self._folder), True
+
+    def _give_back(self, child: Child) -> None:
+        with self._lock:
+            if child.is_ready:
+                self._idle.append(child)
+            else:
+                self._kill(child)
+
+    def _kill(self, child: Child) -> None:
+        child.kill()
+        self._killed = [one for one in (*self._killed, child) if not one.is_gone]
+
+    def end(self) -> None:
+        """End all of them, for good."""
+        if self._process == os.getpid():
+            for child in (*self._idle, *self._killed):
+                child.kill()
+                child.wait()
 
 
 def read_pad(pad: str) -> float:

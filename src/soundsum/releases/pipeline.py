@@ -7,35 +7,59 @@ but never let one out unpaid. The table is read once, whatever is asked of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Protocol
+from functools import partial, wraps
+from typing import Any, Protocol, TypeVar, cast
 
-from soundsum.budget import Binding, Budget, Cost
-from soundsum.data.boundary import read_within
+from soundsum.budget import Binding, Budget, BudgetExceeded, BudgetMismatch, Cost, Query
+from soundsum.data.boundary import ReadFailed, read_within
 from soundsum.data.period_groups import Periods
 from soundsum.data.rows import Rows
 from soundsum.engines import Totals
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.releases.outcome import Facts, Origin, Release
+from soundsum.releases.outcome import UNNAMED, Facts, Origin, Release
+from soundsum.releases.padding import require_time
 from soundsum.releases.several import Releases
 from soundsum.shown import shown
-from soundsum.statistics import Task, describe
-from soundsum.statistics.task import describe_task
+from soundsum.statistics import Task, make_query
 
-TABLE_COLUMNS = ("value", "low", "high", "from", "to", "cell", "category")
+F = TypeVar("F", bound=Callable[..., Any])
+
+TABLE_COLUMNS = ("value", "low", "high", "informative", "from", "to", "cell", "category")
 """What columns of a table of releases are called, beside those of groups."""
 
 
+def hold_no_data(ask: F) -> F:
+    """Decorate a public function: the traceback of a refused charge or a failed read holds no frame with the data.
+
+    Error reporters store the locals of every frame. Whoever asks may not read the data, and such a report may reach
+    them.
+    """
+
+    @wraps(ask)
+    def answer(*arguments: Any, **options: Any) -> Any:
+        try:
+            return ask(*arguments, **options)
+        except (BudgetExceeded, BudgetMismatch, ReadFailed, OSError) as error:  # the last of a ledger
+            refused = error.with_traceback(None)
+            refused.__context__ = None  # a failed read, where the charge for it was refused
+        del arguments, options
+        raise refused
+
+    return cast(F, answer)
+
+
 class Adder(Protocol):
-    """Whoever adds up: an engine."""
+    """Whoever adds up: an engine, here or in a child process."""
 
     @property
     def name(self) -> str: ...
-    def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]: ...
+    def add_up_with_noise(
+        self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]]
+    ) -> tuple[list[Totals], int | None]: ...
 
 
 def carry_out(
@@ -53,26 +77,33 @@ def carry_out(
     """
     if budget is not None and not isinstance(budget, Budget):
         raise TypeError(f"budget={shown(budget)} is not a budget; give {say_budget(budget)}")
-    asked = describe(tasks, rows, names)
+    query = make_query(tasks, rows, whom, names)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
     shares = promised.divide(norms, [task.weight for task in tasks])  # refused here if absurd
     cost = promised.cost if needs_noise else None
-    what = "" if budget is None else "; ".join([describe_task(*one) for one in asked])
-    charge, at = make_charge(budget, cost, what, whom), datetime.now(UTC)
-    sums, n = read_within(partial(engine.add_up, tasks, rows), charge.fail)
+    charge, at = make_charge(budget, cost, query, whom), datetime.now(UTC)
+    drawn = [noises for _, noises in shares]
+    noisy, n = read_within(partial(engine.add_up_with_noise, tasks, rows, drawn), charge.fail)
     _require_size(tasks, n, charge)
-    charge.settle()
-    by, where = rows.described_by, None if rows.where is None else str(rows.where)
-    common = (at, asked, cost, charge.number, engine.name)
-    origins = [
-        Origin(task.statistic.column, by, where, rows.source, whom.data, whom.privacy_unit, task.missing, *common)
-        for task in tasks
-    ]
-    return [
-        _release(task, rows, totals, noises, share, n, origin)
-        for task, totals, (share, noises), origin in zip(tasks, sums, shares, origins, strict=True)
-    ]
+
+    def make() -> list[Release | Releases]:
+        by, where = rows.described_by, None if rows.where is None else str(rows.where)
+        source, common = (rows.source, whom.data, whom.privacy_unit), (cost, charge.number, engine.name)
+        origins = [
+            Origin(task.statistic.column, by, where, *source, task.missing, at, query, place, *common, task.is_declared)
+            for place, task in enumerate(tasks)
+        ]
+        made = [
+            _release(task, rows, sums, noises, share, n, origin)
+            for task, sums, (share, noises), origin in zip(tasks, noisy, shares, origins, strict=True)
+        ]
+        require_time()
+        return made
+
+    made = read_within(make, charge.fail)
+    read_within(charge.settle)
+    return made
 
 
 @dataclass(frozen=True)
@@ -95,38 +126,33 @@ class Charge:
             self.budget.withdraw(self.number)
 
 
-def make_charge(budget: Budget | None, cost: Cost | None, what: str, whom: Binding) -> Charge:
+def make_charge(budget: Budget | None, cost: Cost | None, what: Query | str, whom: Binding) -> Charge:
     """Charged before anything is read; what needs no noise is written down at no cost."""
     if budget is None:
         return Charge(None, None)
     return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, whom))
 
 
-def _require_size(tasks: Sequence[Task], n: int, charge: Charge) -> None:
+def _require_size(tasks: Sequence[Task], n: int | None, charge: Charge) -> None:
     """Refuses a size that is not the number of records; both are public, so the charge is taken back."""
     for problem in [task.claim.plan.problem for task in tasks]:
-        if problem.size is not None and problem.size != n:
-            charge.withdraw()
+        if n is not None and problem.size not in (None, n):
+            read_within(charge.withdraw, charge.fail)
             problem.with_size(n)
 
 
 def _release(
     task: Task,
     rows: Rows,
-    totals: Totals,
+    noisy: list[list[int]],
     noises: tuple[Noise, ...],
     promised: Guarantee,
-    n: int,
+    n: int | None,
     origin: Origin,
 ) -> Release | Releases:
-    noisy = [
-        [total + z for total, z in zip(sums, noise.draw(len(sums)), strict=True)]
-        for sums, noise in zip(totals, noises, strict=True)
-    ]
     columns = _name_entries(task, rows)
-    public = n if task.claim.plan.problem.relation.sized else None
-    claim = task.claim if public is None else task.claim.of_size(public)
-    facts = Facts(claim, promised, noises, public, origin)
+    claim = task.claim if n is None else task.claim.of_size(n)
+    facts = Facts(claim, promised, noises, n, origin)
     if columns is None:
         return Release(tuple([sums[0] for sums in noisy]), facts)
     own = [groups.period if isinstance(groups, Periods) else None for _, groups in rows.groups_by_column]
@@ -140,18 +166,17 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
     cells = task.statistic.cells
     if names is None:
         return None if cells is None else {cells.heading: cells.names}
-    columns: dict[str, list[Any]] = {"group": names}
-    if isinstance(rows.by, list):
-        columns = {}
-        for (column, own), entries in zip(rows.groups_by_column, zip(*names, strict=True), strict=True):
-            name = own.period.heading if isinstance(own, Periods) else column
-            while name in TABLE_COLUMNS or name in columns:
-                name = f"{name}_group"
-            columns[name] = list(entries)
+    columns: dict[str, list[Any]] = {}
+    each = zip(*names, strict=True) if isinstance(rows.by, list) else [names]
+    for (column, own), entries in zip(rows.groups_by_column, each, strict=True):
+        name = own.period.heading if isinstance(own, Periods) else "group" if column == UNNAMED else column
+        while name in TABLE_COLUMNS or name in columns:
+            name = f"{name}_group"
+        columns[name] = list(entries)
     if cells is None:
         return columns
-    each = {column: [name for name in entries for _ in cells.names] for column, entries in columns.items()}
-    return {**each, cells.heading: cells.names * len(names)}
+    repeated = {column: [name for name in entries for _ in cells.names] for column, entries in columns.items()}
+    return {**repeated, cells.heading: cells.names * len(names)}
 
 
 def say_budget(given: Any) -> str:

@@ -22,7 +22,7 @@ from soundsum.privacy.units import RECORD, Unit
 from soundsum.problem import Problem
 from soundsum.releases.frames import require_module
 from soundsum.releases.outcome import Release
-from soundsum.releases.pipeline import carry_out
+from soundsum.releases.pipeline import carry_out, hold_no_data
 from soundsum.releases.plots import draw_ratios
 from soundsum.statistics import Claim, Statistic, Sum, Task
 
@@ -32,6 +32,7 @@ HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 class Plan(Scheme):
     """A problem and a way to add, with the sensitivity that is proved for the two; it can be explained and released."""
 
+    @hold_no_data
     def release(
         self,
         data: Any,
@@ -61,7 +62,7 @@ class Plan(Scheme):
             raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
         task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self), missing)
         whom = Binding(relation=self.problem.relation, data=name)
-        (released,) = carry_out(engine, [task], Rows(source=name or name_source(data)), promised, budget, whom)
+        (released,) = carry_out(engine, [task], Rows(source=name_source(data)), promised, budget, whom)
         assert isinstance(released, Release)
         return released
 

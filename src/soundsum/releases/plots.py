@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import MAXYEAR, MINYEAR, date, timedelta
 from typing import Any
 
 MOST_SERIES = 10
@@ -25,6 +25,15 @@ WIDTH, ROW, AROUND, USUAL, HIGHEST = 7.0, 0.22, 1.2, 4.2, 30.0
 """Inches: of a figure, of a group in a list, of title and axis, of other pictures; and what no picture is beyond."""
 
 
+LARGEST, FIRST_YEAR, LAST_YEAR = 1e300, 1000, 9000
+YEAR = timedelta(365)
+"""Numbers and years beyond which matplotlib cannot lay out an axis, or leaves no room beside its ends."""
+
+
+UNSAID = {"fmt": "o", "markersize": 4, "color": "0.6", "markerfacecolor": "white", "linewidth": 1}
+"""How a value is drawn of which the interval says no more than the bounds: hollow and grey."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """Values of one kind with their intervals, for one axis; between edges, over time, or else by their names."""
@@ -35,13 +44,14 @@ class Panel:
     values: Sequence[float]
     low: Sequence[float]
     high: Sequence[float]
+    informative: Sequence[bool]  # whether an interval says more than the bounds
     cells: Sequence[tuple[float, float]] | None = None
     moments: Sequence[date] | None = None
     series: Sequence[str] | None = None  # whose value it is, beside the moment
 
     @property
     def is_bars(self) -> bool:
-        return self.cells is not None and all(map(math.isfinite, (edge for cell in self.cells for edge in cell)))
+        return self.cells is not None and all(abs(edge) <= LARGEST for cell in self.cells for edge in cell)
 
     @property
     def is_over_time(self) -> bool:
@@ -78,8 +88,12 @@ def draw_intervals(pyplot: Any, panels: Sequence[Panel], confidence: float, ax: 
         raise ValueError(
             f"ax= has {len(every)} axes, and what is drawn has {len(panels)} units; give as many, or leave ax out"
         )
-    for axes, panel in zip(every, panels, strict=True):
-        measured = _literal(textwrap.fill(f"{panel.measured}, {confidence:.0%} interval of the noise", 45))
+    for axes, given in zip(every, panels, strict=True):
+        panel = replace(given, values=[x if abs(x) <= LARGEST else math.nan for x in given.values])
+        beyond = f"; values beyond {LARGEST:g} are left out" if any(abs(x) > LARGEST for x in given.values) else ""
+        hollow = "" if all(panel.informative) else "; hollow: the whole range is possible"
+        axis = f"{panel.measured}, {confidence:.0%} interval of the noise{hollow}{beyond}"
+        measured = _literal(textwrap.fill(axis, 45))
         axes.set_title(_literal(textwrap.fill(panel.title, LINE - panel.indent)), loc="left", fontsize="medium")
         if panel.is_bars:
             _draw_bars(axes, panel, measured)
@@ -91,9 +105,17 @@ def draw_intervals(pyplot: Any, panels: Sequence[Panel], confidence: float, ax: 
 
 
 def _reach(values: Sequence[float], low: Sequence[float], high: Sequence[float]) -> tuple[list[float], list[float]]:
-    """How far intervals reach below and above."""
-    below = [value - end for value, end in zip(values, low, strict=True)]
-    return below, [end - value for value, end in zip(values, high, strict=True)]
+    """How far intervals reach below and above, as far as a picture goes."""
+    ends = [[max(-LARGEST, min(LARGEST, end)) for end in side] for side in (low, high)]
+    below = [max(0.0, value - end) for value, end in zip(values, ends[0], strict=True)]
+    return below, [max(0.0, end - value) for value, end in zip(values, ends[1], strict=True)]
+
+
+def _take_unsaid(places: Sequence[Any], panel: Panel) -> tuple[list[Any], list[float], Any]:
+    """Where, what and how far: the values of which the intervals say no more than the bounds."""
+    own = [i for i, says_more in enumerate(panel.informative) if not says_more]
+    values, low, high = ([column[i] for i in own] for column in (panel.values, panel.low, panel.high))
+    return [places[i] for i in own], values, _reach(values, low, high)
 
 
 def _draw_bars(axes: Any, panel: Panel, measured: str) -> None:
@@ -115,11 +137,16 @@ def _draw_over_time(axes: Any, panel: Panel, measured: str) -> None:
     series = panel.series or [""] * len(moments)
     few = len(moments) <= 60
     for one in dict.fromkeys(series):
-        own = [place for place, name in enumerate(series) if name == one]
+        own = [place for place, name in enumerate(series) if name == one and panel.informative[place]]
         values, low, high = ([column[i] for i in own] for column in (panel.values, panel.low, panel.high))
         shape = {"fmt": "o-" if len(set(series)) > 1 else "o", "markersize": 4 if few else 2, "linewidth": 1}
         days = [moments[i] for i in own]
         axes.errorbar(days, values, yerr=_reach(values, low, high), capsize=2 * few, label=_shorten(one, 30), **shape)
+    days, values, reach = _take_unsaid(moments, panel)
+    axes.errorbar(days, values, yerr=reach, capsize=2 * few, **{**UNSAID, "markersize": 4 if few else 2})
+    if not all(FIRST_YEAR < moment.year < LAST_YEAR for moment in moments):
+        first, last = min(moments), max(moments)  # there may be no dates beside them for a margin
+        axes.set_xlim(first if first.year == MINYEAR else first - YEAR, last if last.year == MAXYEAR else last + YEAR)
     _write_numbers(axes.yaxis)
     axes.tick_params(axis="x", labelrotation=30)
     axes.set_ylabel(measured)
@@ -129,8 +156,11 @@ def _draw_over_time(axes: Any, panel: Panel, measured: str) -> None:
 
 def _draw_list(axes: Any, panel: Panel, measured: str) -> None:
     places = range(len(panel.values))
-    reach = _reach(panel.values, panel.low, panel.high)
-    axes.errorbar(panel.values, places, xerr=reach, fmt="o", markersize=4, capsize=2)
+    said = [place for place in places if panel.informative[place]]
+    values, low, high = ([column[i] for i in said] for column in (panel.values, panel.low, panel.high))
+    axes.errorbar(values, said, xerr=_reach(values, low, high), fmt="o", markersize=4, capsize=2)
+    unsaid, values, reach = _take_unsaid(places, panel)
+    axes.errorbar(values, unsaid, xerr=reach, capsize=2, **UNSAID)
     room = max(1, int(axes.get_position().height * axes.figure.get_figheight() / (ROW * 0.65)))
     shown, labels = places[:: -(-len(places) // room)], panel.labels
     axes.set_yticks(shown, [labels[i] for i in shown], fontsize="small")

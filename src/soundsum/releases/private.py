@@ -6,7 +6,8 @@ server that holds the object against analysts; code in the same process can reac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -18,19 +19,20 @@ from soundsum.data.boundary import ReadFailed
 from soundsum.data.periods import Period
 from soundsum.data.records import Missing
 from soundsum.data.relations import Relation
-from soundsum.data.schemas import require, require_name
-from soundsum.engines import open_engine
+from soundsum.data.rows import Rows
+from soundsum.data.schemas import require_name
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
+from soundsum.releases.mistakes import with_hints
 from soundsum.releases.outcome import Release
-from soundsum.releases.padding import InTime, padded, read_pad
-from soundsum.releases.pipeline import carry_out, make_charge, say_budget
+from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
+from soundsum.releases.pipeline import Adder, carry_out, hold_no_data, make_charge, say_budget
 from soundsum.releases.planning import Plan
-from soundsum.releases.schema import ColumnSchema, find_groups, require_schema
-from soundsum.releases.setting import WHAT_STATISTICS, Setting, name_statistics, open_within, prepare
+from soundsum.releases.schema import ColumnSchema, find_groups
+from soundsum.releases.setting import WHAT_STATISTICS, Setting, look, name_statistics, open_within, prepare
 from soundsum.releases.several import Releases, Several
 from soundsum.shown import shown
-from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Variance
+from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,13 +42,15 @@ TERMS = {"privacy_unit", "relation", "budget", "name", "schema", "table", "engin
 def _query(ask: F) -> F:
     """A query, which cannot change the owner's terms and is answered when the pad says."""
 
+    ask_or_hint = with_hints(ask)
+
     @wraps(ask)
     def ask_within(self: Private, *arguments: Any, **options: Any) -> Any:
         for name in TERMS.intersection(options):
             raise TypeError(f"{name}= is one of the owner's terms, which a query cannot change; leave {name} out")
-        return ask(self, *arguments, **options)
+        return ask_or_hint(self, *arguments, **options)
 
-    return padded(cast(F, ask_within))
+    return hold_no_data(padded(cast(F, ask_within)))  # in this order, as the other's frame has the table
 
 
 class Private:
@@ -66,7 +70,8 @@ class Private:
     table: if the data is a database, which of its tables.
     engine: what adds up Parquet files, as for `soundsum.sum`.
     pad: a time, such as "0.5s": every answer, refusals too, then takes exactly that long; one that would take longer
-        is ReadFailed.
+        is ReadFailed. The table is read in a child process, which opens paths and addresses itself and gets a copy of
+        a table in memory; an open connection or a Spark frame is refused.
 
     >>> visits = {"cost": [12.5, 80.0, 41.0], "ward": ["a", "b", "a"], "patient": [1, 1, 2]}
     >>> budget = Budget(epsilon=1, privacy_unit="patient", data="visits")
@@ -105,7 +110,7 @@ class Private:
         self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         types = {column: said.type for column, said in self._schema.items() if said.type is not None}
         caps = max_rows, max_groups
-        where_it_is = {"table": table, "engine": engine, "source": "a private table", "types": types}
+        where_it_is = {"table": table, "engine": engine, "source": name or "a private table", "types": types}
         self._setting = Setting(Relation.read(relation), None, None, None, privacy_unit, *caps, name, **where_it_is)
         self._setting.unit(None)  # refuses caps that are none
         self._binding = Binding(privacy_unit, Relation.read(relation), name)
@@ -115,8 +120,14 @@ class Private:
                 f"make the table's own: ss.Budget(epsilon=...{self._binding.options})"
             )
         self._budget = budget
-        self._pad = None if pad is None else read_pad(pad)
-        self._require_columns()
+        self._children: Children | None = None
+        if pad is None:
+            self._require_columns()
+        else:
+            self._children = Children(data, engine, read_pad(pad))
+            weakref.finalize(self, self._children.end)  # and at exit
+            with self._children.take_turn(is_timed=False):
+                self._require_columns()
         budget.bind(self._binding)
 
     @property
@@ -232,9 +243,9 @@ class Private:
         promised = guarantee(epsilon, delta, rho, noise)
         has_cells = any(statistic.cells is not None for statistic in typed)
         setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
-        engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget)
+        engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget, self._prepare)
         given = names if isinstance(statistics, Mapping) else None
-        made = carry_out(InTime(engine), tasks, rows, promised, self._budget, self._binding, given)
+        made = carry_out(engine, tasks, rows, promised, self._budget, self._binding, given)
         return Several(made, names)
 
     @_query
@@ -248,7 +259,7 @@ class Private:
         asked = self._complete(Sum(column, lower, upper, method=method))
         setting = self._ask(**options)
         try:
-            _, (task,), _ = prepare(self._data, [asked], setting)
+            _, (task,), _ = self._prepare(self._data, [asked], setting)
         except ReadFailed:
             make_charge(self._budget, None, "a table that could not be opened", self._binding).fail()
             raise
@@ -263,18 +274,32 @@ class Private:
 
     def _require_columns(self, *columns: str) -> None:
         """Refuses these columns, and terms that are not about the table: what is not there, or of another type."""
-        own = self._setting
+        turn, question = self._turn, (self._setting, self._schema, columns)
         try:
-            table = open_engine(self._data, {}, own.table, own.engine).schema
-            if own.privacy_unit is not None:
-                require(table.names, table, own.privacy_unit)
-            require_schema(table, self._schema, own.types)
-            require(table.names, table, *columns)
+            look(self._data, *question) if turn is None else turn.look(*question)
         except ReadFailed:
             make_charge(self._budget, None, "a table that could not be opened", self._binding).fail()
             raise
 
+    def _prepare(self, data: Any, *question: Any) -> tuple[Adder, list[Task], Rows]:
+        """The table opened and everything planned, in the process that reads it."""
+        turn = self._turn
+        return prepare(data, *question) if turn is None else turn.prepare(*question)
+
+    @property
+    def _turn(self) -> Turn | None:
+        """The query in progress, if answers are padded."""
+        turn = TURN.get()
+        return turn if turn is not None and turn.children is self._children else None
+
     def _one(self, statistic: Statistic, epsilon: Any, options: dict[str, Any]) -> Release | Releases:
+        unpaid = epsilon is None and options.get("rho") is None
+        if unpaid and isinstance(statistic, Bounded) and statistic.lower is not None and statistic.upper is None:
+            lower, call = shown(statistic.lower), f"{statistic.name}({shown(statistic.column)}"
+            raise TypeError(
+                f"{call}, {lower}): the number after the column is lower=, and there is no epsilon=; "
+                f"give {call}, epsilon={lower})"
+            )
         (made,) = self.release([statistic], epsilon, **options)
         return made
 
@@ -291,6 +316,8 @@ class Private:
         several = by if isinstance(by, list) else [by]
         if by is not None and not all(isinstance(one, str | Period) for one in several):
             raise TypeError("by= names a column of the private table, or a list of columns")
+        if isinstance(groups, Iterator | KeysView | ValuesView):
+            groups = list(groups)
         if by is not None and groups is None:
             by, groups = find_groups(by, self._schema)
         own = self._setting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from soundsum.data.boundary import SENTENCE, ReadFailed
 from soundsum.data.columns import say_column
 from soundsum.data.crossed import CrossedGroups
 from soundsum.data.filters import Filter
-from soundsum.data.keys import Groups, is_arrow
+from soundsum.data.keys import Groups, is_arrow, require_few
 from soundsum.data.paths import name_source
 from soundsum.data.period_groups import Periods
 from soundsum.data.periods import SPELLED, Period
@@ -28,14 +28,17 @@ from soundsum.data.schemas import Keyed, Schema, is_name, list_names, require, r
 from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
 from soundsum.planner import choose
+from soundsum.privacy.cost import is_long
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.units import Unit
 from soundsum.releases.outcome import Release
-from soundsum.releases.pipeline import carry_out, make_charge
+from soundsum.releases.pipeline import Adder, carry_out, make_charge
 from soundsum.releases.planning import make_claim
+from soundsum.releases.schema import ColumnSchema, require_schema
 from soundsum.releases.several import Releases
 from soundsum.shown import is_hashable, shown
 from soundsum.statistics import Statistic, Task
+from soundsum.statistics.histogram import Edges
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
@@ -46,6 +49,9 @@ WHAT_STATISTICS = (
     "statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram, or a dict of them by name"
 )
 
+
+MOST_STATISTICS = 1000
+"""In one release; each has at least a thousandth of its cost."""
 
 SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(\s*(.+?)\s*\)")
 
@@ -65,7 +71,7 @@ class Setting:
     where: Any = None
     table: Any = None  # of a database
     engine: str | None = None  # asked for by name
-    source: str | None = None  # what the data is called in the ledger, where it has no name and must not show itself
+    source: str | None = None  # what an owner's table is called in the ledger, where the data must not show itself
     types: Mapping[str, str] = field(default_factory=dict)  # of columns, as an owner says them
     binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
 
@@ -92,6 +98,15 @@ class Setting:
 
     def unit(self, groups: int | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
+
+
+def look(data: Any, setting: Setting, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
+    """Refuse an owner's terms, or these columns, where they are not about the table: not there, or of another type."""
+    table = open_engine(data, {}, setting.table, setting.engine).schema
+    if setting.privacy_unit is not None:
+        require(table.names, table, setting.privacy_unit)
+    require_schema(table, schema, setting.types)
+    require(table.names, table, *columns)
 
 
 def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tuple[Engine, list[Task], Rows]:
@@ -123,7 +138,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         raise TypeError(
             f"data is Runs; under {setting.relation} records are dropped one by one, so pass np.asarray(runs)"
         )
-    source = setting.name or setting.source or name_source(data, setting.table)
+    source = setting.source or name_source(data, setting.table)
     rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
     for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
         schema.expect_groups(one, part)
@@ -137,7 +152,10 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
         problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
         own = unit if statistic.cells is None else statistic.unit(unit)
         claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
-        tasks.append(Task(statistic, claim, missing, weight))
+        takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
+        is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
+        tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
+    require_few(sum(task.claim.plan.unit.groups or 1 for task in tasks), "the release")
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:
@@ -146,13 +164,18 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
 
 
 def open_within(
-    data: Any, statistics: Sequence[Statistic], setting: Setting, promised: Guarantee, budget: Budget | None
-) -> tuple[Engine, list[Task], Rows]:
+    data: Any,
+    statistics: Sequence[Statistic],
+    setting: Setting,
+    promised: Guarantee,
+    budget: Budget | None,
+    prepare: Callable[..., tuple[Adder, list[Task], Rows]] = prepare,
+) -> tuple[Adder, list[Task], Rows]:
     """The same; a table that could not even be opened is charged for and counted like any other failed read."""
     try:
         return prepare(data, statistics, setting)
     except ReadFailed:
-        pass
+        del data
     make_charge(budget, promised.cost, "a table that could not be opened", setting.binding).fail()
     raise ReadFailed(SENTENCE)
 
@@ -168,6 +191,10 @@ def release_one(
 
 def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
     """What is asked, and what each is called: the name given, or else what it is of what column, told apart."""
+    if isinstance(statistics, Mapping | list | tuple) and len(statistics) > MOST_STATISTICS:
+        raise ValueError(
+            f"there are {len(statistics):,} statistics, and one release has at most {MOST_STATISTICS:,}; ask in parts"
+        )
     if isinstance(statistics, Mapping):
         if not all(isinstance(name, str) for name in statistics):
             raise TypeError("names of statistics are strings, such as {'total': ss.Sum('pay', 0, 1000)}")
@@ -187,7 +214,7 @@ def _weight(statistic: Statistic) -> Fraction:
     if type(statistic.weight) is int and statistic.weight == 1:  # as most are
         return Fraction(1)
     weight = decimal(statistic.weight, "weight")
-    if is_special(weight) or weight <= 0:
+    if is_special(weight) or weight <= 0 or is_long(Fraction(weight)):
         raise ValueError(f"weight={shown(statistic.weight)}: a share of the cost is a number above 0, such as 2")
     return Fraction(weight)
 

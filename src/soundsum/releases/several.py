@@ -14,11 +14,11 @@ from soundsum.arithmetic.rationals import nearest_float
 from soundsum.arithmetic.words import edge
 from soundsum.data.periods import Period
 from soundsum.releases.frames import Framed, as_column
-from soundsum.releases.outcome import Facts, Release, show
+from soundsum.releases.outcome import SAYS_NOTHING, Facts, Release, show
 from soundsum.releases.plots import Panel
 from soundsum.shown import printed, shown
 
-PLURALS = {"category": "categories"}
+CELLS, PLURALS = ("cell", "category"), {"category": "categories"}
 MOST_LINES, MOST_ROWS = 12, 60
 """Groups that are written out, of a terminal's lines and a notebook's rows; of more, the first and the last."""
 
@@ -124,7 +124,10 @@ class Releases(Framed, Mapping[Any, Release]):
         }
 
     def to_arrow(self, confidence: float = 0.95) -> Any:
-        """A table of group, value and interval; cells of a histogram have two edges in place of the group."""
+        """A table of group, value, interval, and whether that is informative; cells of a histogram have two edges.
+
+        The column of groups is called as that of the data is, or "group" where it has no name.
+        """
         import pyarrow as pa
 
         columns: dict[str, Any] = {}
@@ -136,6 +139,7 @@ class Releases(Framed, Mapping[Any, Release]):
         values, low, high = self._facts.estimator.columns(self._noisy, confidence)
         whole = all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values)
         columns |= {"value": values if whole else [nearest_float(v) for v in values], "low": low, "high": high}
+        columns["informative"] = list(map(self._facts.is_informative, low, high))
         return pa.table({name: as_column(entries) for name, entries in columns.items()})
 
     def panels(self, confidence: float = 0.95) -> list[Panel]:
@@ -150,7 +154,8 @@ class Releases(Framed, Mapping[Any, Release]):
                 series = [", ".join(self.labels(group)[place] for place in others) for group in self]
         bars = cells if len(self._columns) == 1 else None
         facts, floats = self._facts, [nearest_float(x) for x in values]
-        return [Panel(facts.heading, facts.measured, names, floats, low, high, bars, moments, series)]
+        informative = list(map(facts.is_informative, low, high))
+        return [Panel(facts.heading, facts.measured, names, floats, low, high, informative, bars, moments, series)]
 
     def to_dict(self) -> dict[str, Any]:
         """The release of every group as plain data, exact numbers as strings; `soundsum check` reads it."""
@@ -183,7 +188,7 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def _title(self) -> str:
-        entry = next(iter(self._columns)) if len(self._columns) == 1 else "group"
+        entry = next((name for name in CELLS if list(self._columns) == [name]), "group")
         entries = f"{len(self):,} {entry if len(self) == 1 else PLURALS.get(entry, f'{entry}s')}"
         return f"{self._facts.title}, {entries}"
 
@@ -191,7 +196,13 @@ class Releases(Framed, Mapping[Any, Release]):
     def _facts_in_words(self) -> str:
         facts, first = self._facts, self[next(iter(self))]
         promise = f"{facts.guarantee} for {first.plan.unit.protected}"
-        return f"{promise}; intervals for {facts.covered}; {first.counted}"
+        dash = "" if all(map(facts.is_informative, *self._ends)) else f"; {SAYS_NOTHING}"
+        return f"{promise}; intervals for {facts.covered}; {first.counted}{dash}"
+
+    @cached_property
+    def _ends(self) -> tuple[list[float], list[float]]:
+        _, low, high = self._facts.estimator.columns(self._noisy, 0.95)
+        return low, high
 
 
 class Several(Framed, tuple[Release | Releases, ...]):
@@ -230,7 +241,7 @@ class Several(Framed, tuple[Release | Releases, ...]):
         tables = [table.drop_columns(["statistic", "column"]) if isinstance(outcome, Release) else table
                   for outcome, table in zip(self, tables, strict=True)]  # fmt: skip
         tables = [_beside_names(table) for table in tables]
-        numbers = ("value", "low", "high")
+        numbers = ("value", "low", "high", "informative")
         keys = dict.fromkeys(name for table in tables for name in table.column_names if name not in numbers)
         columns: dict[str, list[Any]] = {"name": []} | {key: [] for key in (*keys, *numbers)}
         for name, table in zip(self.names, tables, strict=True):
@@ -268,7 +279,8 @@ class Several(Framed, tuple[Release | Releases, ...]):
         groups = [(name, many) for name, many in zip(self.names, self, strict=True) if isinstance(many, Releases)]
         rows = [(printed(name), *one.shown(), one.facts.covered, one.guarantee, one.counted) for name, one in singles]
         head = ("", "value", "95% interval", "which is for", "promise", "what counted")
-        tables = [notebook.table(rows, head, to_the_right={1, 2})] if singles else []
+        dash = "" if all(one.informative for _, one in singles) else SAYS_NOTHING
+        tables = [notebook.table(rows, head, "", {1, 2}, dash)] if singles else []
         return "".join([*tables, *(many.html(name) for name, many in groups)])
 
 
@@ -287,7 +299,8 @@ def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
         is_said = first.title.startswith(f"Private {name}")
         return first if is_said else replace(first, title=f"{name}: {first.title}")
     names = [name if len(panel.values) == 1 else f"{name}, {entry}" for name, panel in several for entry in panel.names]
-    columns = ([x for _, panel in several for x in getattr(panel, which)] for which in ("values", "low", "high"))
+    which = ("values", "low", "high", "informative")
+    columns = ([x for _, panel in several for x in getattr(panel, one)] for one in which)
     title = f"Private {first.measured}: {', '.join(name for name, _ in several)}"
     return Panel(title, first.measured, names, *columns)
 

@@ -12,10 +12,11 @@ from soundsum.data.rows import Rows
 from soundsum.engines import open_engine
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
-from soundsum.releases.pipeline import make_charge
+from soundsum.releases.pipeline import hold_no_data, make_charge
 from soundsum.shown import shown
 
 
+@hold_no_data
 def private_max_size(
     data: Any,
     epsilon: Any,
@@ -34,7 +35,7 @@ def private_max_size(
         raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.999")
     engine, whom = open_engine(data, table=table), Binding(data=name)
     charge = make_charge(budget, promised.cost, "private limit on the size", whom)
-    _, size = read_within(lambda: engine.add_up([], Rows()), charge.fail)
-    charge.settle()
     noise = promised.noise_for(Norms(1, 1))
-    return max(1, size + noise.draw(1)[0] + noise.half_width(confidence))
+    noisy = read_within(lambda: noise.add_to([engine.add_up([], Rows())[1]]), charge.fail)
+    read_within(charge.settle)
+    return max(1, noisy[0] + noise.half_width(confidence))

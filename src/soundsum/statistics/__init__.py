@@ -6,7 +6,7 @@ from soundsum.statistics.histogram import Histogram
 from soundsum.statistics.mean import Mean
 from soundsum.statistics.statistic import STATISTICS, Bounded, Statistic
 from soundsum.statistics.sum import Sum
-from soundsum.statistics.task import Claim, Task, describe
+from soundsum.statistics.task import Claim, Task, make_query
 from soundsum.statistics.variance import Variance
 
 import_all(__name__, __path__)  # whatever else lies in this folder
@@ -22,5 +22,5 @@ __all__ = [
     "Sum",
     "Task",
     "Variance",
-    "describe",
+    "make_query",
 ]

@@ -23,15 +23,30 @@ class Additive:
     wraps: IntType | None = None
 
     def exact(self, noisy: tuple[int, ...]) -> int | Fraction:
-        total = noisy[0] if self.wraps is None else self.wraps.wrap(noisy[0])
-        value = total * self.step
+        value = noisy[0] * self.step
         if self.offset:
             value += self.offset
         return int(value) if self.is_whole else value
 
+    @property
+    def limits(self) -> tuple[Fraction, Fraction] | None:
+        """What the statistic always lies in; None where there is no limit."""
+        if self.wraps is None:
+            return None
+        return self.wraps.min * self.step + self.offset, self.wraps.max * self.step + self.offset
+
     def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
-        middle, width = self.exact(noisy), self.noise.half_width(confidence) * self.step
-        return middle - width, middle + width
+        return self.around(self.exact(noisy), confidence)
+
+    def around(self, exact: int | Fraction, confidence: float) -> tuple[Fraction, Fraction]:
+        """The interval of a released number; of a modular sum, whose ends may lie outside its type, modulo its modulus.
+
+        Where it would hold every number modulo that, it is all of the type.
+        """
+        width = self.noise.half_width(confidence)
+        if self.limits is not None and self.wraps is not None and 2 * width + 1 >= self.wraps.modulus:
+            return self.limits
+        return exact - width * self.step, exact + width * self.step
 
     def columns(
         self, noisy: Sequence[Sequence[int]], confidence: float
@@ -46,8 +61,8 @@ class Additive:
                     [(total + width) * scale for total in totals],
                 )
         values = [self.exact((total,)) for total in totals]
-        low, high = ([nearest_float(x + side * width * self.step) for x in values] for side in (-1, 1))
-        return [*values], low, high
+        ends = [self.around(x, confidence) for x in values]
+        return [*values], [nearest_float(low) for low, _ in ends], [nearest_float(high) for _, high in ends]
 
 
 def _is_power_of_two(x: Fraction) -> bool:

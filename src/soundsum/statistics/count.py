@@ -12,6 +12,7 @@ from soundsum.data.schemas import Schema, require
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.units import Unit
 from soundsum.problem import Problem
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
@@ -25,6 +26,10 @@ class Counted(Statistic):
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
         return f"rows with missing values {'left out' if missing == 'drop' else 'counted'}"
+
+    @classmethod
+    def say_persons(cls, unit: Unit, bounds: tuple[Fraction, Fraction]) -> str:
+        return unit.caps
 
     @classmethod
     def record_steps(cls, plan: Scheme) -> RecordSteps | None:

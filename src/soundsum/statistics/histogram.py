@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from soundsum.arithmetic.rationals import exact, is_special, nearest_float
-from soundsum.data.keys import MOST, Codes, Groups, cell_codes
+from soundsum.data.keys import Codes, Groups, cell_codes, require_few
 from soundsum.data.records import Column, Missing
 from soundsum.data.relations import Relation
 from soundsum.data.schemas import Batch, Schema
@@ -23,6 +23,9 @@ from soundsum.problem import Problem
 from soundsum.shown import shown
 from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import STATISTICS
+
+MOST_BINS = 100_000
+"""Cells that are made from their number, which a few letters ask for."""
 
 
 @STATISTICS.register
@@ -78,10 +81,8 @@ class Histogram(Counted):
         return problem, schema.type(self.column, dtype)[1]
 
     def unit(self, unit: Unit) -> Unit:
-        cells = len(self.cells.names)
-        entries = (unit.groups or 1) * cells
-        if entries > MOST:
-            raise ValueError(f"{unit.groups:,} groups of {cells:,} cells are too many; use fewer of either")
+        entries = (unit.groups or 1) * len(self.cells.names)
+        require_few(entries, "a histogram by groups")
         return replace(unit, groups=entries)
 
     @classmethod
@@ -132,9 +133,10 @@ class Edges:
 
 def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     """The edges of so many cells of one width, as NumPy has them: each the float nearest to where it belongs."""
-    if isinstance(bins, bool) or not hasattr(bins, "__index__") or not 1 <= int(bins) <= MOST:
+    if isinstance(bins, bool) or not hasattr(bins, "__index__") or not 1 <= int(bins) <= MOST_BINS:
         raise ValueError(
-            f"bins={shown(bins)}: give the number of cells, 1 or more; or edges, such as edges=[0, 10, 20]"
+            f"bins={shown(bins)}: give the number of cells, from 1 to {MOST_BINS:,}; or edges, such as "
+            "edges=[0, 10, 20]"
         )
     if lower is None or upper is None:
         raise ValueError(

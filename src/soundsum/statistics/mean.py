@@ -49,6 +49,10 @@ class Mean(Bounded):
 class MeanOfSums(Moments):
     """The middle of the bounds and the mean of c, in half steps, held within the bounds."""
 
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return self.records.bounds(self.worth)
+
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
         q, w = self.records, Fraction(self.records.width)
         low, high = (

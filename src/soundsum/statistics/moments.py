@@ -53,6 +53,11 @@ class Moments(ABC):
     n: int | None  # where it is public
     worth: Fraction  # of 1 in the records
 
+    @property
+    @abstractmethod
+    def limits(self) -> tuple[Fraction, Fraction]:
+        """What the statistic always lies in."""
+
     @abstractmethod
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
         """Bounds on the statistic, within those it always has, where each sum of powers of c is in an interval."""

@@ -15,7 +15,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol
 
-from soundsum.arithmetic.rationals import exact, is_special
+from soundsum.arithmetic.numbers import IntType
+from soundsum.arithmetic.rationals import exact, is_special, nearest_float
 from soundsum.arithmetic.words import number
 from soundsum.data.keys import Codes
 from soundsum.data.records import Missing
@@ -40,6 +41,7 @@ class Part:
 
     It is the sum of `weights` times the power sums. A record adds something in `range`, except to the sum of a method
     that has its own theorem. In the data's units, a step is `step` times the `power` of what 1 in the records is worth.
+    A modular sum `wraps` in its type, and so does its noise.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Part:
     weights: tuple[int, int, int]
     range: tuple[int, int] | None = None
     power: int = 1
+    wraps: IntType | None = None
 
 
 class Cells(Protocol):
@@ -66,6 +69,10 @@ class Cells(Protocol):
 class Estimator(Protocol):
     """Reads what was let out: the numbers people see, and how far noise may have moved them."""
 
+    @property
+    def limits(self) -> tuple[Fraction, Fraction] | None:
+        """What the statistic always lies in, whatever the data are; None where there is no limit."""
+
     def exact(self, noisy: tuple[int, ...]) -> int | Fraction:
         """The statistic, from every part's noisy sum."""
 
@@ -76,6 +83,15 @@ class Estimator(Protocol):
         self, noisy: Sequence[Sequence[int]], confidence: float
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         """Values of all entries and the ends of their intervals, from every part's vector of noisy sums."""
+
+
+def is_informative(estimator: Estimator, low: float, high: float) -> bool:
+    """Whether an interval says more than the limits in which the statistic always lies."""
+    limits = getattr(estimator, "limits", None)  # a statistic from elsewhere may know none
+    if limits is None:
+        return True
+    least, most = map(nearest_float, limits)
+    return not low <= least < most <= high
 
 
 class Statistic(ABC):
@@ -112,8 +128,14 @@ class Statistic(ABC):
 
     @classmethod
     def say_persons(cls, unit: Unit, bounds: tuple[Fraction, Fraction]) -> str:
-        """How much of a person counted, to read; empty where records are protected."""
-        return unit.caps
+        """How much of a person counted, to read; empty where records are protected.
+
+        This is true of every statistic, as each part of a person is clamped to what `max_rows` rows can add.
+        """
+        if unit.max_rows is None:
+            return ""
+        rows = f"{unit.max_rows:,} row{'s' * (unit.max_rows > 1)}"
+        return unit.say(f"each person adds at most as much as {rows} can{{}}")
 
     # What is claimed
 

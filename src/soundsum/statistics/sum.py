@@ -43,17 +43,22 @@ class Sum(Bounded):
     @classmethod
     def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
         reach = None if steps is None else (steps.low, steps.high)
-        return (Part("sum", plan.step, plan.step_norms, SUM, reach),)
+        return (Part("sum", plan.step, plan.step_norms, SUM, reach, wraps=_find_wrapping(plan)),)
 
     @classmethod
     def estimator(
         cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Additive:
-        kind, modulus = plan.problem.dtype, plan.modulus
         step, public = plan.step, ZERO
         if plan.unit.is_plain and n is not None:
             public = plan.adder.public_part(plan.problem, n)
         if worth != 1:  # of decimals
             step, public = step * worth, public * worth
-        wraps = None if modulus is None else IntType(modulus.bit_length() - 1, getattr(kind, "signed", True))
-        return Additive(noises[0], step, kind.is_integer and worth == 1, public, wraps)
+        is_whole = plan.problem.dtype.is_integer and worth == 1
+        return Additive(noises[0], step, is_whole, public, _find_wrapping(plan))
+
+
+def _find_wrapping(plan: Scheme) -> IntType | None:
+    """The type whose arithmetic a modular sum is in."""
+    signed = getattr(plan.problem.dtype, "signed", True)
+    return None if plan.modulus is None else IntType(plan.modulus.bit_length() - 1, signed)

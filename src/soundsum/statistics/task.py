@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.words import bound
+from soundsum.budget.binding import Binding
+from soundsum.budget.query import Asked, Listed, Query, as_plain
 from soundsum.data.records import Missing
 from soundsum.data.rows import Rows
+from soundsum.methods import parameters
 from soundsum.methods.steps import RecordSteps
 from soundsum.planner import Scheme
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.statistics.statistic import Bounded, Estimator, Part, Statistic
+from soundsum.statistics.statistic import Estimator, Part, Statistic
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Task:
     claim: Claim
     missing: Missing = "zero"  # what a record without a value counts as
     weight: Fraction = Fraction(1)  # of its share of the cost, among several
+    is_declared: bool = True  # whether the table, its owner or the query says what type the column has
 
     def require(self, rows: Rows) -> None:
         """What every proof rests on: the plan is for the very rows that are read."""
@@ -99,62 +102,57 @@ class Task:
         if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
             raise ValueError(f"the plan is for {unit}, and the rows are not; plan for them with unit=")
 
-    def describe(self, rows: Rows, share: Fraction | None = None, name: str | None = None) -> tuple[Any, ...]:
-        """What is asked, for `describe_task`."""
-        where = None if rows.where is None else str(rows.where)
-        by = tuple(rows.described_by) if isinstance(rows.described_by, list) else rows.described_by
-        return self.claim, self.statistic.column, rows.source, by, where, self.missing, share, name
+    @property
+    def needs_noise(self) -> bool:
+        return any(part.norms.l1 for part in self.claim.parts)
 
 
-def describe_task(
-    claim: Claim,
-    column: str | None,
-    source: str,
-    by: str | Sequence[str] | None,
-    where: str | None,
-    missing: Missing,
-    share: Fraction | None = None,
-    name: str | None = None,
-    unsized: bool = False,
-) -> str:
-    """One task, as a ledger says it to whoever audits it; it can be said again from what a release says of itself."""
-    kind, problem = claim.kind, claim.plan.problem
-    size, limit = (None if unsized else problem.size), problem.max_size
-    lower, upper = map(bound, claim.given_bounds)
-    columns = ", ".join(map(str, by)) if isinstance(by, list | tuple) else by
-    said = [
-        f"{kind.name}{'' if column is None else f' of {column}'} from {source}",
-        *([f"{problem.dtype.name} in [{lower}, {upper}]"] if issubclass(kind, Bounded) else []),
-        *([] if size is None else [f"{size:,} rows"]),
-        *([] if limit is None else [f"at most {limit:,} rows"]),
-        *([] if by is None else [f"by {columns}"]),
-        *([] if where is None else [f"where {where}"]),
-        kind.say_missing(missing, claim.shown_bounds),
-        f"protecting {claim.plan.unit}",
-        f"{problem.relation} neighbours",
-        *([] if share is None else [f"{share} of the cost"]),
-        *([] if name is None else [f"called {name}"]),
-    ]
-    return as_listed(", ".join(said))
-
-
-def as_listed(text: str) -> str:
-    """Without the semicolon, which parts what a ledger lists."""
-    return text.replace(";", "\\x3b")
-
-
-def describe(tasks: Sequence[Task], rows: Rows, names: Sequence[str] | None = None) -> tuple[tuple[Any, ...], ...]:
-    """Everything that is asked, checked to be planned for these rows; the shares of the cost where they differ.
-
-    `names` are those that somebody gave.
-    """
+def make_query(tasks: Sequence[Task], rows: Rows, whom: Binding, names: Sequence[str] | None = None) -> Query:
+    """Everything that is asked, checked to be planned for these rows; `names` are those that somebody gave."""
     for task in tasks:
         task.require(rows)
-    called = [None] * len(tasks) if names is None else names
-    needy = [any(part.norms.l1 for part in task.claim.parts) for task in tasks]
-    weights = [task.weight for task, needs in zip(tasks, needy, strict=True) if needs]
-    whole = sum(weights) if len(set(weights)) > 1 else None  # of one there is nothing to say
-    return tuple(
-        task.describe(rows, None if whole is None or not needs else task.weight / whole, name)
-        for task, needs, name in zip(tasks, needy, called, strict=True)
+    whole = sum([task.weight for task in tasks if task.needs_noise])
+    shares = [task.weight / whole if task.needs_noise else Fraction(0) for task in tasks]
+    called: Sequence[str | None] = [None] * len(tasks) if names is None else names
+    unit, by = tasks[0].claim.plan.unit, rows.described_by
+    of_persons = unit.max_rows is not None
+    return Query(
+        rows.source,
+        whom.data,
+        whom.privacy_unit,
+        tasks[0].claim.plan.problem.relation,
+        unit.max_rows,
+        unit.max_groups if of_persons else None,
+        () if by is None else tuple(map(as_plain, by if isinstance(by, list) else [by])),
+        None if rows.groups is None else Listed.of(rows.groups.names),
+        () if rows.where is None else tuple([(one.column, one.sign, one.spelled) for one in rows.where.conditions]),
+        tuple([_ask(task, share, name) for task, share, name in zip(tasks, shares, called, strict=True)]),
+    )
+
+
+def _ask(task: Task, share: Fraction, name: str | None) -> Asked:
+    cells = task.statistic.cells
+    listed = None if cells is None else Listed.of(cells.names)
+    return ask(task.claim, task.statistic.column, task.missing, share, name, listed)
+
+
+def ask(
+    claim: Claim, column: Any, missing: str, share: Fraction, name: str | None = None, cells: Listed | None = None
+) -> Asked:
+    """One statistic of a query; it follows from what a release says of itself, beside its share, name and cells."""
+    problem, plan = claim.plan.problem, claim.plan
+    return Asked(
+        claim.kind.name,
+        name,
+        as_plain(column),
+        problem.dtype.name,
+        *claim.given_bounds,
+        claim.worth,
+        problem.size,
+        problem.max_size,
+        missing,
+        plan.method,
+        parameters(plan.method, plan.adder),
+        cells,
+        share,
     )

@@ -60,6 +60,10 @@ class Variance(Bounded):
 class VarianceOfSums(Moments):
     """In quarters of squared steps, held between 0 and the square of the bounds' distance."""
 
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return Fraction(0), (self.records.width * self.records.step * self.worth) ** 2 / 4
+
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
         """The extremes of T/n - (S/n)^2 over the box, T/n at most w^2: concave in x = 1/n, for any S and T.
 

@@ -1,0 +1,312 @@
+"""A query: everything that one charge is for, as plain data in one canonical form.
+
+A ledger stores it, every release carries it, and `soundsum check` compares the two. Sentences about it are made from
+it, and nothing reads them. Exact numbers are written as strings, keys in their order.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from soundsum.arithmetic.numbers import number_type
+from soundsum.arithmetic.words import bound, number
+from soundsum.data.relations import Relation
+from soundsum.privacy.units import Unit
+from soundsum.shown import shown
+
+SHORT = 1000
+"""Characters of a list of groups or cells that a query spells out. It has the number and a digest of a longer one."""
+
+ONE_EACH = ("uint8", Fraction(1), Fraction(1))
+"""Type and bounds of records that are counted: each adds 1."""
+
+
+def as_plain(name: Any) -> Any:
+    """The name of a column, a group or a cell as JSON has it: text, a number, or a list of these."""
+    if isinstance(name, tuple | list):
+        return [as_plain(part) for part in name]
+    is_plain = isinstance(name, str | int | None) or (isinstance(name, float) and math.isfinite(name))
+    return name if is_plain else str(name)
+
+
+def canonical(plain: Any) -> str:
+    """Plain data as one text, the same for the same data."""
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A public list of groups, or of the cells of a histogram: the canonical text of each, or of many their digest."""
+
+    count: int
+    names: tuple[str, ...] | None = None
+    sha256: str | None = None
+
+    @classmethod
+    def of(cls, names: Sequence[Any]) -> Listed:
+        """The digest is of the canonical text of the whole list, in the order given."""
+        try:
+            text = json.dumps(names, separators=(",", ":"), default=str, allow_nan=False)  # as as_plain, but fast
+        except ValueError:
+            text = canonical(as_plain(names))
+        if len(text) <= SHORT:
+            return cls(len(names), tuple(map(canonical, json.loads(text))))
+        return cls(len(names), sha256=sha256(text.encode()).hexdigest())
+
+    def to_json(self) -> dict[str, Any]:
+        if self.names is None:
+            return {"count": self.count, "sha256": self.sha256}
+        return {"count": self.count, "names": [json.loads(name) for name in self.names]}
+
+    @classmethod
+    def from_json(cls, given: Any) -> Listed:
+        if set(given) == {"count", "sha256"}:
+            return cls(_whole(given["count"]), sha256=_a(str)(given["sha256"]))
+        found = cls.of(given["names"])
+        if not found.count or found.to_json() != given:
+            raise ValueError("a list of so many names is written otherwise")
+        return found
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One statistic of a query, with its share of the cost."""
+
+    statistic: str  # which kind it is
+    name: str | None  # that somebody gave it
+    column: Any  # a name, as plain data
+    dtype: str
+    lower: Fraction  # of records, in people's units
+    upper: Fraction
+    worth: Fraction  # of 1 in the records: a decimal's last digit, otherwise 1
+    size: int | None  # the number of records, where it is public and was known before the charge
+    max_size: int | None
+    missing: str
+    method: str
+    parameters: dict[str, Any]  # of the method, where it is not one that has a name
+    cells: Listed | None  # of a histogram
+    share: Fraction  # 0 where no noise is needed
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        exact = {name: str(x) for name, x in plain.items() if isinstance(x, Fraction)}
+        return plain | exact | {"cells": None if self.cells is None else self.cells.to_json()}
+
+    @classmethod
+    def from_json(cls, given: Any) -> Asked:
+        return cls(**_read(given, ASKED))
+
+    @property
+    def title(self) -> str:
+        """The statistic and its column, to read."""
+        return self.statistic if self.column is None else f"{self.statistic} of {self.column}"
+
+    @property
+    def counts_records(self) -> bool:
+        return (self.dtype, self.lower, self.upper) == ONE_EACH
+
+    @property
+    def said_missing(self) -> str:
+        """How records without a value counted, to read."""
+        if self.cells is not None:
+            return "rows outside the cells or without a value left out"
+        if self.counts_records:
+            return f"rows with missing values {'left out' if self.missing == 'drop' else 'counted'}"
+        if self.missing == "drop":
+            return "missing values left out"
+        lower, upper = self.lower, self.upper
+        if number_type(self.dtype).is_integer:
+            lower, upper = math.ceil(lower / self.worth) * self.worth, math.floor(upper / self.worth) * self.worth
+        return f"missing values as {number(max(lower, min(upper, Fraction(0))))}"
+
+
+@dataclass(frozen=True)
+class Query:
+    """Of which data, whom it protects, in which groups, of which rows, and every statistic with its share of the cost.
+
+    >>> wards, cost = Listed.of(["a", "b"]), {"lower": Fraction(0), "upper": Fraction(9), "worth": Fraction(1)}
+    >>> total = Asked("sum", "total", "pay", "float64", **cost, size=None, max_size=None, missing="zero", method="grid",
+    ...               parameters={}, cells=None, share=Fraction(1))
+    >>> query = Query("staff", None, None, Relation.SYMMETRIC, None, None, ("ward",), wards, (), (total,))
+    >>> print(query.brief(with_source=True))
+    total: sum of pay from staff by ward
+    >>> Query.from_json(query.to_json()) == query
+    True
+    """
+
+    source: str
+    data: str | None  # the name it was given
+    privacy_unit: str | None
+    relation: Relation
+    max_rows: int | None  # None for records
+    max_groups: int | None
+    by: tuple[Any, ...]  # columns, or periods of them
+    groups: Listed | None
+    where: tuple[tuple[str, str, str], ...]  # column, sign, value as Python writes it
+    statistics: tuple[Asked, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {
+            "relation": str(self.relation),
+            "by": list(self.by),
+            "groups": None if self.groups is None else self.groups.to_json(),
+            "where": [list(condition) for condition in self.where],
+            "statistics": [one.to_json() for one in self.statistics],
+        }
+
+    @classmethod
+    def from_json(cls, given: Any) -> Query:
+        """The query that `to_json` wrote; a ValueError if it is none."""
+        try:
+            query = cls(**_read(given, QUERY))
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise ValueError(f"a query cannot be read: {error or type(error).__name__}") from None
+        needy = [one.share for one in query.statistics if one.share]
+        if not query.statistics or (needy and sum(needy) != 1) or min(needy, default=1) < 0:
+            raise ValueError("a query cannot be read: the shares of its statistics are parts of one cost")
+        if bool(query.by) != (query.groups is not None) or (query.max_rows is None) != (query.max_groups is None):
+            raise ValueError("a query cannot be read: groups are by something, and persons have both limits")
+        return query
+
+    @cached_property
+    def text(self) -> str:
+        """The query in canonical form."""
+        return canonical(self.to_json())
+
+    def unit(self, asked: Asked) -> Unit:
+        """The unit of privacy of one of the statistics: for as many groups, or pairs of group and cell, as there are.
+
+        Rows that pass a filter are a group, and so are those with a value, if all rows are a public number.
+        """
+        is_part = self.where or (self.relation.sized and asked.missing == "drop")
+        entries = self.groups.count if self.groups is not None else 1 if is_part else None
+        if asked.cells is not None:
+            entries = (entries or 1) * asked.cells.count
+        return Unit(entries) if self.max_rows is None else Unit(entries, self.max_rows, self.max_groups or 1)
+
+    # To read
+
+    @property
+    def conditions(self) -> str | None:
+        return " and ".join(map(" ".join, self.where)) or None
+
+    @property
+    def sentences(self) -> list[str]:
+        """Everything that was asked, a sentence for each statistic."""
+        return [self._say(one) for one in self.statistics]
+
+    def brief(self, with_source: bool = False) -> str:
+        """The statistics by the names they were given, and of which rows."""
+        named = [one.title if one.name is None else f"{one.name}: {one.title}" for one in self.statistics]
+        by = [f"by {self._columns}"] if self.by else []
+        rows = ", ".join([*by, *([f"where {self.conditions}"] if self.where else [])])
+        common = (f" from {self.source}" if with_source else "") + (f" {rows}" if rows else "")
+        return f"{'; '.join(named)}{'; all' if common and len(named) > 1 else ''}{common}"
+
+    def __str__(self) -> str:
+        return "; ".join(self.sentences)
+
+    @property
+    def _columns(self) -> str:
+        return ", ".join(map(str, self.by))
+
+    def _say(self, one: Asked) -> str:
+        differ = len({other.share for other in self.statistics if other.share}) > 1
+        said = [
+            f"{one.title} from {self.source}",
+            *([] if one.counts_records else [f"{one.dtype} in [{bound(one.lower)}, {bound(one.upper)}]"]),
+            *([] if one.size is None else [f"{one.size:,} rows"]),
+            *([] if one.max_size is None else [f"at most {one.max_size:,} rows"]),
+            *([f"by {self._columns}"] if self.by else []),
+            *([f"where {self.conditions}"] if self.where else []),
+            one.said_missing,
+            f"protecting {self.unit(one)}",
+            f"{self.relation} neighbours",
+            *([f"{one.share} of the cost"] if differ and one.share else []),
+            *([] if one.name is None else [f"called {one.name}"]),
+        ]
+        return ", ".join(said)
+
+
+def _read(given: Any, readers: dict[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    """Every field, read; nothing may be missing and nothing be there besides."""
+    if not isinstance(given, dict) or set(given) != set(readers):
+        raise ValueError("it has other fields")
+    return {name: read(given[name]) for name, read in readers.items()}
+
+
+def _a(kind: type) -> Callable[[Any], Any]:
+    def read(given: Any) -> Any:
+        if type(given) is not kind:
+            raise TypeError(f"{shown(given)} is not of type {kind.__name__}")
+        return given
+
+    return read
+
+
+def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda given: None if given is None else read(given)
+
+
+def _whole(given: Any) -> int:
+    if type(given) is not int or given < 1:
+        raise ValueError(f"{shown(given)} is not a whole number, 1 or more")
+    return given
+
+
+def _dtype(given: Any) -> str:
+    return number_type(_a(str)(given)).name
+
+
+def _exact(given: Any) -> Fraction:
+    found = Fraction(_a(str)(given))
+    if str(found) != given:
+        raise ValueError(f"{shown(given)} is written as {found}")
+    return found
+
+
+def _list_of(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda given: tuple(read(one) for one in _a(list)(given))
+
+
+def _condition(given: Any) -> tuple[str, str, str]:
+    column, sign, value = _list_of(_a(str))(given)
+    return column, sign, value
+
+
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "statistic": _a(str),
+    "name": _or_none(_a(str)),
+    "column": as_plain,
+    "dtype": _dtype,
+    "lower": _exact,
+    "upper": _exact,
+    "worth": _exact,
+    "size": _or_none(_a(int)),
+    "max_size": _or_none(_a(int)),
+    "missing": _a(str),
+    "method": _a(str),
+    "parameters": _a(dict),
+    "cells": _or_none(Listed.from_json),
+    "share": _exact,
+}
+QUERY: dict[str, Callable[[Any], Any]] = {
+    "source": _a(str),
+    "data": _or_none(_a(str)),
+    "privacy_unit": _or_none(_a(str)),
+    "relation": Relation.read,
+    "max_rows": _or_none(_whole),
+    "max_groups": _or_none(_whole),
+    "by": _list_of(as_plain),
+    "groups": _or_none(Listed.from_json),
+    "where": _list_of(_condition),
+    "statistics": _list_of(Asked.from_json),
+}

@@ -1,0 +1,124 @@
+"""The program of the child process that reads a padded table (child.py).
+
+It opens and plans as an unpadded table would in the owner's own process, adds up and draws the noise. Only what is
+public and the noisy sums go back. It ends when its pipe closes, and in any case soon after nobody waits any more.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import logging
+import math
+import os
+import pickle
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from queue import SimpleQueue
+from typing import Any
+
+from soundsum.data.boundary import OPERATOR, ReadFailed, read_within
+from soundsum.data.rows import Rows
+from soundsum.engines import Engine, Totals
+from soundsum.privacy.noise import Noise
+from soundsum.releases.child import SIZE
+from soundsum.releases.schema import ColumnSchema
+from soundsum.releases.setting import Setting, look, prepare
+from soundsum.statistics import Statistic, Task
+
+LONGEST = 10_000
+"""Characters at the end of what went wrong, for the operator; a reader may quote a record of any length."""
+
+GRACE = 1.0
+"""Seconds after which a child that its parent did not kill ends itself."""
+
+UNKNOWN = (
+    "the process that reads a padded table cannot import what it was sent; define classes and functions in a module, "
+    "not in the script that runs"
+)
+
+
+class Reader:
+    """The table, and what was last opened of it."""
+
+    def __init__(self) -> None:
+        self._data: Any = None
+        self._opened: tuple[Engine, list[Task], Rows] | None = None
+        self.seconds = math.inf  # that are left for the request in hand
+
+    def start(self, modules: Sequence[str], data: Any) -> None:
+        """Take the data, and import beforehand what queries will need."""
+        for name in modules:
+            with suppress(ImportError):
+                import_module(name)
+        self._data = data
+
+    def look(self, setting: Setting, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
+        look(self._data, setting, schema, columns)
+
+    def prepare(self, statistics: Sequence[Statistic], setting: Setting) -> tuple[str, list[Task], Rows]:
+        self._opened = engine, tasks, rows = prepare(self._data, statistics, setting)
+        return engine.name, tasks, rows
+
+    def add_up(self, noises: Sequence[tuple[Noise, ...]]) -> tuple[list[Totals], int | None]:
+        assert self._opened is not None
+        (engine, tasks, rows), self._opened = self._opened, None
+        engine.limit(self.seconds)
+        return read_within(lambda: engine.add_up_with_noise(tasks, rows, noises))
+
+
+def serve(receiving: int, sending: int) -> None:
+    """Answer requests from one pipe through the other, until the first closes."""
+    requests: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_listen, args=(receiving, requests), daemon=True).start()
+    with open(os.devnull, "w") as nowhere, open(sending, "wb") as pipe:
+        reader, words = Reader(), io.StringIO()
+        OPERATOR.addHandler(logging.StreamHandler(words))
+        while True:
+            request = requests.get()
+            answer = _answer(reader, request, words, nowhere)
+            faulthandler.cancel_dump_traceback_later()
+            pipe.write(len(answer).to_bytes(SIZE) + answer)
+            pipe.flush()
+
+
+def _listen(receiving: int, requests: SimpleQueue[bytes]) -> None:
+    """Take requests in while others are worked on: so a closed pipe ends the process whatever it is doing."""
+    with open(receiving, "rb") as pipe:
+        while size := pipe.read(SIZE):
+            requests.put(pipe.read(int.from_bytes(size)))
+    os._exit(0)
+
+
+def _answer(reader: Reader, request: bytes, words: io.StringIO, nowhere: Any) -> bytes:
+    """The outcome of a request and its answer, pickled."""
+    words.seek(0)
+    words.truncate()
+    try:
+        name, arguments, reader.seconds = pickle.loads(request)
+    except Exception:
+        return _pickle("refused", TypeError(UNKNOWN))
+    if reader.seconds < math.inf:  # even if the parent is gone and a reader lets no other thread run
+        faulthandler.dump_traceback_later(reader.seconds + GRACE, exit=True, file=nowhere)
+    ask: Callable[..., Any] = getattr(reader, name)
+    try:
+        return _pickle("answered", ask(*arguments))
+    except ReadFailed:
+        pass
+    except Exception as error:  # refused before a value was looked at
+        return _pickle("refused", error)
+    except BaseException:
+        OPERATOR.exception("a read failed")
+    return _pickle("failed", words.getvalue()[-LONGEST:])
+
+
+def _pickle(outcome: str, said: Any) -> bytes:
+    try:
+        answer = pickle.dumps((outcome, said), pickle.HIGHEST_PROTOCOL)
+        pickle.loads(answer) if outcome == "refused" else None  # some errors cannot be made from their own arguments
+    except Exception:
+        error = ValueError(str(said)) if outcome == "refused" else TypeError(UNKNOWN)
+        return pickle.dumps(("refused", error), pickle.HIGHEST_PROTOCOL)
+    return answer
