@@ -8,7 +8,13 @@ import pytest
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, on being imported
     import opacus  # noqa: F401
-    import torch  # noqa: F401
+    import torch
+
+
+@pytest.fixture(autouse=True)
+def same_seed():
+    """What a test draws by torch does not depend on the tests before it. Noise is not drawn by torch."""
+    torch.manual_seed(0)
 
 
 @pytest.fixture

@@ -1,11 +1,17 @@
-"""A batch is added whole or not at all, wherever it lies."""
+"""A batch is added whole or not at all, wherever it lies and whatever becomes of it meanwhile."""
 
+import sys
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 from tests.gradients.test_sums import batch, flat
 
 from soundsum.gradients import processor
 from soundsum.gradients.sums import Sum
+
+ROOM = str(Path(processor.__file__).parent)
 
 
 def test_a_failure_between_two_tensors_leaves_the_sum_as_it_was(monkeypatch):
@@ -44,3 +50,35 @@ def test_a_view_that_negates_is_added_as_what_it_shows():
     s.add(torch._neg_view(batch()[1]))
     t.add(-batch()[1])
     assert torch.equal(flat(s.sum()), flat(t.sum()))
+
+
+def longest(add):
+    """The largest sum of squares of one gradient's integers, where it grows at any line while it is added."""
+    found, line, done = [], 0, False
+    while not done:
+        values = np.full((1, 4), 1e-3, np.float32)
+        s, left = Sum(1.0, 1.0), line
+
+        def grow(frame, event, _, values=values):
+            nonlocal left
+            if not frame.f_code.co_filename.startswith(ROOM):
+                return None
+            left -= event == "line"
+            if left < 0:
+                values[:] = 100
+            return grow
+
+        trace = sys.gettrace()
+        sys.settrace(grow)
+        try:
+            add(s, torch.from_numpy(values))
+        finally:
+            sys.settrace(trace)
+        found.append(sum(q * q for q in s.sum()[0].tolist()))
+        line, done = line + 1, left >= 0
+    return max(found)
+
+
+def test_a_gradient_that_changes_while_it_is_added_is_clipped():
+    assert longest(Sum.add) <= Sum(1.0, 1.0).grid.limit ** 2
+    assert longest(Sum.consume) > Sum(1.0, 1.0).grid.limit ** 2  # reads it twice, as its caller must know

@@ -98,7 +98,7 @@ def test_rounding_ties_are_decided_by_further_digits():
 
 
 @pytest.mark.parametrize("sigma", [1, 3])
-def test_the_distribution_by_chi_square(sigma):
+def test_the_distribution_by_chi_square(sigma, same_draws):
     n = 2_000_000
     total = torch.zeros(n, dtype=torch.int64)
     noise.add_noise([total], sigma, normal.fresh_key())

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import numpy as np
 import opacus
 import pytest
 import torch
 import torch.multiprocessing as processes
 from opacus.schedulers import ExponentialNoise, StepGradClip
 from opacus.utils.batch_memory_manager import BatchMemoryManager as TheirManager
+from scipy.stats import norm
 from tests.gradients.training import data, model, private, train
 from torch import nn
 from torch.utils.data import TensorDataset
@@ -33,6 +35,45 @@ def test_epsilon_is_opacuss_own_and_hooks_are_called(accountant):
         peer.step(noise_multiplier=1.0, sample_rate=1 / 8)
     assert engine.get_epsilon(1e-5) == pytest.approx(peer.get_epsilon(1e-5), rel=1e-6)
     assert engine.get_epsilon(1e-5) >= peer.get_epsilon(1e-5)  # what cut batches take is counted
+
+
+def at_least(sigma, q, delta):
+    """An epsilon that one step spends for certain: by telling results above a threshold with the record and without."""
+    above = 1 / sigma + np.linspace(-9, 9, 1801)  # in standard deviations
+    without = norm.logsf(above)
+    present = np.logaddexp(np.log(q) + norm.logsf(above - 1 / sigma), np.log1p(-min(q, 1 - 1e-16)) + without)
+    likely = present > np.log(delta)
+    return np.max((present + np.log1p(-delta / np.exp(present)) - without)[likely], initial=0)
+
+
+@pytest.mark.parametrize("accountant", ["prv", "rdp"])
+@pytest.mark.parametrize("q", [1.0, 1e-4])
+@pytest.mark.parametrize("sigma", [0.026, 0.03, 0.1, 1.0])
+def test_epsilon_is_never_below_what_is_spent_for_certain(sigma, q, accountant):
+    """Where prv would say less, as its floats end, it is refused."""
+    engine = ss.gradients.opacus.PrivacyEngine(accountant=accountant)
+    engine.accountant.history = [(sigma, q, 1)]
+    least = at_least(sigma, q, 1e-5)
+    if accountant == "prv" and least > 590:
+        with pytest.raises(ValueError, match="use more noise, or PrivacyEngine\\(accountant='rdp'\\)"):
+            engine.get_epsilon(1e-5)
+    else:
+        assert engine.get_epsilon(1e-5) >= least
+
+
+def test_prv_saturates_and_is_refused():
+    engine = ss.gradients.opacus.PrivacyEngine()
+    engine.accountant.history = [(0.01, 1 / 8, 1)]
+    assert engine.accountant.get_epsilon(1e-5) < 710 < 5300 < at_least(0.01, 1 / 8, 1e-5)
+    with pytest.raises(ValueError, match="may be far too little"):
+        engine.get_epsilon(1e-5)
+    with pytest.raises(ValueError, match="epsilon=1000"):
+        private(target_epsilon=1000.0, target_delta=1e-5, epochs=2)
+
+
+def test_nothing_is_spent_before_the_first_step():
+    engine, _, _, _ = private()
+    assert engine.get_epsilon(1e-5) == 0
 
 
 def test_an_accountant_whose_epsilon_is_no_bound_is_refused():
@@ -112,7 +153,7 @@ def test_an_empty_batch_is_a_step_of_noise_alone():
     _, net, optimizer, loader = private(slots=False, loss_reduction="sum", sample_rate="1/1000000")
     before = [p.clone() for p in net.parameters()]
     for x, y in loader:
-        assert len(x) == 0
+        assert optimizer.slots.waiting[-1].present == [False]
         optimizer.zero_grad()
         nn.functional.cross_entropy(net(x), y, reduction="sum").backward()
         optimizer.step()
@@ -244,7 +285,7 @@ def test_a_dummy_is_made_of_zeros_or_given():
 def test_whether_a_batch_is_empty_is_not_logged(caplog):
     _, _, _, loader = private(slots=False, loss_reduction="sum", sample_rate="1/1000000")
     x, y = next(iter(loader))
-    assert (x.shape, y.shape, y.dtype) == ((0, 6), (0,), torch.int64)
+    assert (x.tolist(), y.tolist(), y.dtype) == ([[0.0] * 6], [0], torch.int64)
     assert caplog.records == []
 
 

@@ -66,6 +66,7 @@ KEEP_EXAMPLES = [
     (lambda: nn.EmbeddingBag(3, 2, max_norm=1.0), "leave max_norm out"),
     (lambda: torch.ao.quantization.MinMaxObserver(), "after it is trained"),
     (lambda: torch.ao.quantization.FakeQuantize(), "after it is trained"),
+    (lambda: nn.utils.weight_norm(nn.Linear(2, 2)), "use that of torch.nn.utils.parametrizations"),
 ]
 
 

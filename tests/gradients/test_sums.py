@@ -412,6 +412,15 @@ def test_a_sum_that_would_leave_its_integers_is_refused():
         s.add([torch.ones(1, 3)])
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_limit_there_is_fits_the_kernels_integers(sign):
+    s = Sum([Fraction(math.isqrt(2**49), 2**24)] * 2, 1.0)
+    assert s.grid.limit == 2**25
+    whole = torch.tensor([[2**25, 0]]).expand(100, 2)  # all of it for the first tensor
+    s.add([torch.full((100, 1), sign * 2.0), torch.zeros(100, 1)], limits=whole)
+    assert s.sum()[0].tolist() == [sign * 100 * 2**25]
+
+
 def test_nothing_is_released_before_the_shapes_are_known():
     with pytest.raises(ValueError, match="add a batch first"):
         Sum(1.0, 1.0).release()

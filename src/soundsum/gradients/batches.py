@@ -10,7 +10,12 @@ from soundsum.gradients.needs import torch
 SUPPORTED = ("float32", "bfloat16", "float16", "float64")
 WHOLE = ("torch.int64", "torch.int32", "torch.int16", "torch.int8", "torch.uint8")
 MOST_EXAMPLES = 1 << 38
-"""Each adds less than 2^25 to a coordinate, in magnitude, and 63 bits hold the sum."""
+"""Each adds at most 2^25 to a coordinate, in magnitude. Of all sums up to 2^63 only 2^63 itself wraps around."""
+
+
+def copies_of(gradients: Any) -> list[Any]:
+    """The batch's tensors, checked, read once: nobody else can change them any more."""
+    return [g.clone(memory_format=torch.contiguous_format) for g in tensors_of(gradients)]
 
 
 def tensors_of(gradients: Any) -> list[Any]:

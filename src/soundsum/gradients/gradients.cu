@@ -16,7 +16,7 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 
 constexpr int THREADS = 256, FLUSH = 32, ROUNDS = 8;  // a thread sees FLUSH * ROUNDS elements of one row
-constexpr int ROWS = 32, ROWS_AT_ONCE = 8;            // |q| <= K < 2^26, so 32 fit 31 bits
+constexpr int ROWS = 32, ROWS_AT_ONCE = 8;            // |q| <= K <= 2^25 (model.py, BITS), so 32 are at most 2^30
 constexpr int PARTS = 120;                            // of 32 bytes: kernel parameters have 4096
 
 struct Part {
@@ -164,7 +164,7 @@ __device__ bool fits(u64 m, u64 n0, u64 n1, u64 K, int h) {
     u64 p0 = mm * n0, p1 = __umul64hi(mm, n0), p2 = __umul64hi(mm, n1);
     const u64 t = mm * n1;
     p1 += t; p2 += p1 < t;
-    const int s = 62 + 2 * h, w = s / 64, b = s % 64;  // K^2 < 2^52 and h < 64
+    const int s = 62 + 2 * h, w = s / 64, b = s % 64;  // K^2 <= 2^50 and h < 64
     u64 k[5] = {0, 0, 0, 0, 0};
     k[w] = K * K << b;
     if (b) k[w + 1] = K * K >> (64 - b);

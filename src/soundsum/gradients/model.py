@@ -16,7 +16,10 @@ from typing import Any
 from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 
 BITS = 24
-"""K is in [2^24, 2^25), with several norms at most 2^25: 2^38 clipped gradients fit 64 bits, and 32 of them 31 bits."""
+"""K is in [2^24, 2^25), as C / D is: D = 2^(floor(log2 C) - 24); for several norms it is rounded up to at most 2^25.
+
+So 2^38 clipped gradients add up to at most 2^63, and 32 of them to at most 2^30, which an int32 holds.
+"""
 
 ROOM = 29
 """A rounded coordinate is at most 2^29 steps; an example that has larger ones is rounded to coarser steps."""

@@ -16,7 +16,7 @@ from soundsum import randomness
 from soundsum.arithmetic.words import number
 from soundsum.gradients import group as groups
 from soundsum.gradients.adding import add_batch, work_out
-from soundsum.gradients.batches import limits_of, matrices, tensors_of
+from soundsum.gradients.batches import copies_of, limits_of, matrices, tensors_of
 from soundsum.gradients.files import new_file, read_once
 from soundsum.gradients.model import Grid
 from soundsum.gradients.needs import torch
@@ -90,14 +90,20 @@ class Sum(Turns):
 
         return THEOREM
 
-    @in_turn
     def add(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
         """Adds a batch, or a microbatch of one: for each parameter a tensor with one row for each example.
 
         limits: for each example and tensor, how many steps that part may have (an integer tensor; see `limits`), which
         must depend on that example alone. Without it the whole gradient is clipped, or each tensor to its norm.
         present: which rows hold an example (see `Slots`); the others hold a dummy and count as zero.
+
+        The tensors are copied first: a gradient that changed after it was measured would not be clipped.
         """
+        self.consume(copies_of(gradients), limits, present)
+
+    @in_turn
+    def consume(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
+        """The same without a copy, for tensors that nobody else changes meanwhile: they are read twice."""
         self._require_open()
         if self._reduced:
             raise ValueError("add(): after all_reduce what one rank adds would not be in the others' sums; add before")
@@ -110,6 +116,7 @@ class Sum(Turns):
         if self.layers is not None and len(self.layers) != len(tensors):
             raise ValueError(f"{len(tensors)} tensors and {len(self.layers)} norms: give one norm for each tensor")
         examples = len(tensors[0])
+        present = None if present is None else list(present)
         require_room(self.examples + examples)
         if present is not None and len(present) != examples:
             raise ValueError(f"present has {len(present)} entries for {examples} rows: give one for each row")
@@ -296,7 +303,7 @@ def clip(gradients: Any, max_norm: Any) -> Any:
     """
     from soundsum.gradients import plain
 
-    grid, tensors = Grid.of(max_norm), tensors_of(gradients)
+    grid, tensors = Grid.of(max_norm), copies_of(gradients)
     rows = matrices(tensors)
     used = [i for i, g in enumerate(rows) if g.numel()]
     if not used:

@@ -7,13 +7,22 @@ on a later one, which is accounted for as a step on that one alone. So it is for
 from __future__ import annotations
 
 import os
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, NoReturn
+from typing import Any
 
-from soundsum.gradients.needs import torch
+from soundsum.gradients.needs import need, torch
+
+EARLIER = (
+    "this backward pass goes through what the model computed for an earlier batch (or while it was not training), "
+    "which would get into the step on another; call the model anew on each batch that is fetched"
+)
+SECOND = (
+    "this is a second backward pass on one batch (a gradient penalty, retain_graph, a loss that was kept?), and each "
+    "example's gradients are known of the first alone; leave it out"
+)
 
 
 class Activations(list[Any]):
@@ -42,15 +51,23 @@ class Tickets:
         self.waiting: list[Ticket] = []  # of batches that were fetched and not trained on
         self._process = os.getpid()
         self._moment = 0  # how often it changed what is waiting
+        self._passes: dict[int, int] = {}  # since then, the backward pass that reached a layer last
+        self._rows = (-1, 0)  # the newest backward pass, and how many rows its layers were called on
 
     def __getstate__(self) -> dict[str, Any]:
         """A model that is saved has these in its hooks; which rows hold an example is not for a file."""
-        return {**self.__dict__, "waiting": []}
+        return {**self.__dict__, "waiting": [], "_passes": {}}
 
     def watch(self, model: Any) -> None:
         """From now on a backward pass through what the model computed before the newest batch is an error."""
         self.model = model
         forget(model)
+        ddp = need("torch.nn.parallel").DistributedDataParallel
+        modules = list(module_of(model).modules())
+        for module in modules:
+            module.register_forward_pre_hook(_refuse_packed, with_kwargs=True)
+            if not any(isinstance(m, ddp) for m in modules):
+                module.register_forward_pre_hook(_refuse_ddp)
         for layer in _layers(model):
             layer.register_forward_hook(self._remember)
             if hasattr(model, "hooks_enabled") and layer._backward_hooks:  # those whose gradients Opacus takes
@@ -58,8 +75,8 @@ class Tickets:
 
     def hand_out(self, ticket: Ticket) -> None:
         """A loader says what it gives next."""
+        self._forget()  # first: an interrupt would leave an earlier batch's gradients with this one's ticket
         self.waiting.append(ticket)
-        self._forget()
 
     def withdraw(self, batches: Set[int] | None = None) -> None:
         """The batches of these numbers, or all that were fetched, will not be trained on any more."""
@@ -97,6 +114,7 @@ class Tickets:
 
     def _forget(self) -> None:
         self._moment += 1
+        self._passes = {}
         if self.model is not None:
             forget(self.model)
 
@@ -115,19 +133,67 @@ class Tickets:
 
     def _require_newest(self, moment: int, gradient: Any) -> None:
         if moment != self._moment:
-            self._refuse()
+            raise self._refusal(EARLIER)
 
     def _require_activations(self, layer: Any, gradients: Any) -> None:
-        """Opacus pairs passes by their number alone: where there are too many, some were paired with another's."""
-        if self.model.hooks_enabled and not layer.activations:
-            self._refuse()
+        """Opacus pairs passes by their number alone: where there are too many, some were paired with another's.
 
-    def _refuse(self) -> NoReturn:
+        It also takes the rows that a layer was called on, however few, for the first ones of the batch.
+        """
+        if not self.model.hooks_enabled:
+            return
+        this = torch._C._current_graph_task_id()
+        if not layer.activations:
+            raise self._refusal(EARLIER if self._passes.get(id(layer), this) == this else SECOND)
+        self._passes[id(layer)] = this
+        seen = [inputs[-1].shape[self._axis(layer)] for inputs in layer.activations]
+        if self._rows[0] != this:
+            self._rows = this, seen[0]
+        if set(seen) != {self._rows[1]}:
+            numbers = " and ".join(map(str, sorted({*seen, self._rows[1]})))
+            raise self._refusal(
+                f"layers were called on {numbers} rows in one pass, and it is not known which examples they are; use a "
+                "model that keeps one row for each example in every layer"
+            )
+
+    def _axis(self, layer: Any) -> int:
+        """Where Opacus looks for the rows of what a layer was called on."""
+        return 0 if self.model.batch_first or type(layer) is need("opacus.layers.dp_rnn").RNNLinear else 1
+
+    def _refusal(self, reason: str) -> ValueError:
+        """Nothing is left to step on then."""
         self._forget()
+        return ValueError(reason)
+
+
+def _refuse_packed(layer: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Its rows are sorted by length, and Opacus takes them for the batch's, in their order."""
+    if _has_packed((inputs, named)) and _learns(layer):
         raise ValueError(
-            "this backward pass goes through what the model computed for an earlier batch (or while it was not "
-            "training), which would get into the step on another; call the model anew on each batch that is fetched"
+            f"a PackedSequence reaches a {type(layer).__name__}: its rows are sorted by their length, so one example's "
+            "gradient would be taken for another's; give the layer padded sequences of one public length"
         )
+
+
+def _has_packed(value: Any) -> bool:
+    if isinstance(value, need("torch.nn.utils.rnn").PackedSequence):
+        return True
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple | list) else ()
+    return any(map(_has_packed, parts))
+
+
+def _refuse_ddp(layer: Any, inputs: Any) -> None:
+    if need("torch.nn.parallel").DistributedDataParallel._active_ddp_module is not None and _learns(layer):
+        raise ValueError(
+            "the model is called within a DistributedDataParallel that was put around it after make_private, so each "
+            "rank would draw its own batches and noise; wrap the module before make_private, in "
+            "opacus.distributed.DifferentiallyPrivateDistributedDataParallel"
+        )
+
+
+def _learns(layer: Any) -> bool:
+    """Whether a call of it now is for gradients of its parameters."""
+    return bool(layer.training and torch.is_grad_enabled() and any(p.requires_grad for p in layer.parameters()))
 
 
 def module_of(model: Any) -> Any:

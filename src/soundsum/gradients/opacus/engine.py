@@ -6,9 +6,11 @@ Gaussian mechanism. Where batches can be cut to their slots, that probability is
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from fractions import Fraction
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -24,8 +26,10 @@ from soundsum.gradients.opacus.refusals import (
     keep_fixed,
     refuse_accountant,
     refuse_dataset,
+    refuse_epsilon,
     refuse_module,
     refuse_norms,
+    refuse_optimizer,
     refuse_parameters,
     refuse_sampler,
     refuse_settings,
@@ -103,6 +107,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             grad_sample_mode=grad_sample_mode,
             noise_generator=noise_generator,
         )
+        refuse_optimizer(optimizer)
         refuse_norms(clipping, max_grad_norm, _trained(optimizer))
         Sum(max_grad_norm, noise_multiplier)  # what is wrong with them is said before the module is wrapped
         refuse_module(module)
@@ -147,7 +152,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         )
         LIVE.add(private)
         private.steps_accounted = self._steps
-        private.attach_step_hook(self.accountant.get_optimizer_hook_fn(sample_rate=rate_from_above(q)))
+        private.attach_step_hook(partial(_count_step, self.accountant, rate_from_above(q)))
         self._promise = _promise(q, private.noise_multiplier, self.slots, self.overflow, self.assumptions)
         return prepared, private, loader
 
@@ -158,6 +163,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         if len(self.accountant):
             raise ValueError("this engine has spent some of its budget already; make a new one for a target epsilon")
         refuse_target(target_epsilon, target_delta, epochs)
+        refuse_epsilon(self.accountant.mechanism(), target_epsilon)
         q = rate(sample_rate)
         most = settings.get("max_size")
         slots = settings.get("slots")
@@ -178,13 +184,24 @@ class PrivacyEngine(opacus.PrivacyEngine):
 
     def get_epsilon(self, delta: float) -> float:
         """The epsilon spent so far at this delta, what cut batches take of it included."""
-        spent = float(self.accountant.get_epsilon(delta))
         steps = self._steps()
-        if not self.overflow or not steps:
+        if not steps:
+            return 0.0
+        spent = self._accounted(delta)
+        if not self.overflow:
             return spent
-        at_most = float(self.accountant.get_epsilon(delta / 2))  # whatever is left of delta, as long as it is half
+        at_most = self._accounted(delta / 2)  # whatever is left of delta, as long as it is half
         left = _without_cuts(delta, at_most, steps, self.overflow)
-        return max(spent, float(self.accountant.get_epsilon(left)))
+        return max(spent, self._accounted(left))
+
+    def _accounted(self, delta: float) -> float:
+        """What the accountant says, where it can be believed."""
+        try:
+            spent = float(self.accountant.get_epsilon(delta))
+        except RuntimeError:  # prv's, where its numbers do not fit together
+            spent = math.nan
+        refuse_epsilon(self.accountant.mechanism(), spent)
+        return spent
 
     def _steps(self) -> int:
         return sum(entry[-1] for entry in self.accountant.history)
@@ -210,6 +227,17 @@ class PrivacyEngine(opacus.PrivacyEngine):
     def explain(self) -> str:
         """What is promised, and on which conditions."""
         return self._promise
+
+
+def _count_step(accountant: Any, sample_rate: float, optimizer: DPOptimizer) -> None:
+    """Opacus's own hook, with the noise of the sum itself, and with a history that is replaced in one move.
+
+    Its accountants take the last steps out of their history while they count one more; an interrupt would lose them.
+    """
+    counting = copy.copy(accountant)
+    counting.history = list(accountant.history)
+    counting.step(noise_multiplier=float(optimizer.summed.noise_multiplier), sample_rate=sample_rate)
+    accountant.history = counting.history
 
 
 def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) -> float:
@@ -268,7 +296,8 @@ def _trained(optimizer: Any) -> int:
 
 
 def _world(module: Any) -> Any:
-    distributed = isinstance(module, DifferentiallyPrivateDistributedDataParallel | DistributedDataParallel)
+    kinds = DifferentiallyPrivateDistributedDataParallel | DistributedDataParallel
+    distributed = any(isinstance(m, kinds) for m in module.modules())  # also within one that was wrapped before
     return torch.distributed.group.WORLD if distributed else None
 
 

@@ -10,14 +10,13 @@ import copy
 from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from soundsum.gradients.opacus.blanks import dummy_like, emptied
+from soundsum.gradients.opacus.blanks import dummy_like
 from soundsum.gradients.opacus.forms import form, sent
 from soundsum.gradients.sampling import EMPTY, coins, place
 from soundsum.gradients.slots import Slots
@@ -34,11 +33,11 @@ class Padded(Dataset):
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
-        return self.dummy if index == EMPTY else self.dataset[index]
+        return copy.deepcopy(self.dummy) if index == EMPTY else self.dataset[index]  # may be changed in place
 
 
 class PoissonBatches(Sampler[list[int]]):
-    """Batches of indices: each record in each batch with probability q.
+    """Batches of indices: each record in each batch with probability q. One without any holds a dummy.
 
     `tickets` says what each batch is that the newest iterator drew; each iterator has its own.
     """
@@ -64,8 +63,8 @@ class PoissonBatches(Sampler[list[int]]):
 
     def _parts(self, tickets: deque[Ticket]) -> Iterator[list[int]]:
         for _ in range(self.steps):
-            members = self.draw().tolist()
-            tickets.append(Ticket(next(self.desk.numbers), 0, True, [True] * len(members)))
+            members = self.draw().tolist() or [EMPTY]  # of no rows many layers make no gradient, but an error
+            tickets.append(Ticket(next(self.desk.numbers), 0, True, [i != EMPTY for i in members]))
             yield members
 
 
@@ -164,7 +163,7 @@ class SlotLoader(TicketLoader):
 
     def dummies(self, rows: int) -> Any:
         """A batch of dummies alone."""
-        return self.collate_fn([self.dataset.dummy] * rows)
+        return self.collate_fn([self.dataset[EMPTY] for _ in range(rows)])
 
     def _expect(self, rows: int) -> Any:
         return form(sent(self.dummies(rows)) if self.num_workers else self.dummies(rows))
@@ -177,24 +176,19 @@ class SlotLoader(TicketLoader):
             )
 
 
-def collate_any(rows: list[Any], *, collate_fn: Any, empty: Any) -> Any:
-    return collate_fn(rows) if rows else copy.deepcopy(empty)  # as the one who trains may change it
-
-
-def poisson_loader(loader: Any, q: Fraction, desk: Tickets, dummy: Any = None) -> TicketLoader:
-    """Without slots: batches as large as they come, of no rows too."""
-    one, two = (
-        loader.collate_fn([loader.dataset[0] if dummy is None else dummy for _ in range(rows)]) for rows in (1, 2)
-    )
-    collate = partial(collate_any, collate_fn=loader.collate_fn, empty=emptied(one, two))
+def poisson_loader(loader: Any, q: Fraction, desk: Tickets, dummy: Any) -> TicketLoader:
+    """Without slots: batches as large as they come."""
     batches = PoissonBatches(len(loader.dataset), q, desk)
-    return TicketLoader(loader.dataset, batch_sampler=batches, collate_fn=collate, **settings(loader))
+    return TicketLoader(padded(loader, dummy), batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
+
+
+def padded(loader: Any, dummy: Any) -> Padded:
+    return Padded(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
 
 
 def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) -> SlotLoader:
-    padded = Padded(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
     batches = SlotBatches(len(loader.dataset), q, slots, world=world)
-    private = SlotLoader(padded, batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
+    private = SlotLoader(padded(loader, dummy), batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
     private.form = form(private.dummies(batches.rows))
     return private
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NoReturn
-from weakref import ReferenceType, WeakSet, ref
+from weakref import WeakSet
 
 import opacus.optimizers
 import torch
@@ -58,10 +57,18 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         self._terms: tuple[Any, ...] = ()
         self._ticket: Ticket | None = None  # of the part that was added last
         self.steps_accounted: Callable[[], int] | None = None
-        self._noised = False  # whether what the optimizer within would step on is the noisy sum
-        optimizer.register_step_pre_hook(partial(_require_noise, ref(self)))
+        optimizer.register_step_pre_hook(_require_noise)  # for as long as it exists, whatever becomes of this one
+
+    @property
+    def summed(self) -> Sum:
+        """The sum that is released next."""
+        if self._sum is None:
+            raise ValueError("there is nothing to release: clip_and_accumulate comes first")
+        return self._sum
 
     def clip_and_accumulate(self) -> None:
+        if torch.is_inference_mode_enabled():
+            raise ValueError("tensors made here cannot be marked as noised; call step() outside torch.inference_mode()")
         if self.slots is not None:
             self.slots.require_one()
             if self.slots.model is not None:
@@ -74,7 +81,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         if self._sum is None:
             self._sum, self._terms = Sum(self.max_grad_norm, self.noise_multiplier), self._now()
         self._require_terms()
-        self._sum.add(gradients, present=None if ticket is None else ticket.present)
+        self._sum.consume(gradients, present=None if ticket is None else ticket.present)
         self._ticket = ticket
         for p, total in zip(self.params, self._sum.running(), strict=True):
             p.summed_grad = total
@@ -84,37 +91,58 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
                 p.grad = None  # the plain gradient; one of a parameter that was frozen meanwhile would be stepped on
 
     def add_noise(self) -> None:
-        if self._sum is None:
-            raise ValueError("there is nothing to release: clip_and_accumulate comes first")
+        summed = self.summed
         self._require_terms()
         for p in self.params:
             _check_processed_flag(p.summed_grad)
-        noisy = self._sum.release(self._group())
+        self._account()  # first: whatever interrupts it, what is released counts
+        noisy = summed.release(self._group())
         self._sum = self._ticket = None
         made = {dtype: noisy.floats(dtype) for dtype in {p.dtype for p in self.params}}
         for i, p in enumerate(self.params):
-            p.grad = made[p.dtype][i].view_as(p)
+            gradient = made[p.dtype][i].view_as(p)
+            _mark_noised(gradient)
+            p.grad = gradient  # in one move: at any moment it is the raw gradient, none or the noised one
             _mark_as_processed(p.summed_grad)
-        self._noised = True
+
+    def scale_grad(self) -> None:
+        """Opacus's own, for noised gradients alone."""
+        if self.loss_reduction != "mean":
+            return
+        gradients = [p.grad for p in self.params]
+        if not all(map(_is_noised, gradients)):
+            raise ValueError("there is nothing to scale: add_noise comes first")
+        for gradient in gradients:
+            gradient /= self.expected_batch_size
+        for gradient in gradients:  # after all of them, as they are views of one tensor
+            _mark_noised(gradient)
 
     def pre_step(self, closure: Any = None) -> bool:
-        """Opacus's own, but the accountant's hook comes first: whatever interrupts a step, what is released counts.
+        """Opacus's own, but the accountant's hook comes before the noise.
 
         Nothing of the batch is left with the model then, which may be saved: not its examples' gradients, nor their sum
         without noise.
         """
         try:
-            self.clip_and_accumulate()
-            if self._check_skip_next_step():
-                self._is_last_step_skipped = True
-                return False
-            self._account()
-            self.add_noise()
-            self.scale_grad()
-            self._is_last_step_skipped = False
-            return True
-        finally:
-            self._forget()
+            try:
+                released = self._release()
+            finally:
+                self._forget()
+        except BaseException:
+            self._forget()  # again, as an interrupt may have come before the first was done
+            raise
+        return released
+
+    def _release(self) -> bool:
+        """Whether the batch is whole, and its noisy gradient is there to be stepped on."""
+        self.clip_and_accumulate()
+        if self._check_skip_next_step():
+            self._is_last_step_skipped = True
+            return False
+        self.add_noise()
+        self.scale_grad()
+        self._is_last_step_skipped = False
+        return True
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         super().zero_grad(set_to_none)
@@ -226,17 +254,23 @@ class DistributedDPOptimizer(DPOptimizer):
         return torch.distributed.group.WORLD
 
 
-def _require_noise(private: ReferenceType[DPOptimizer], within: Any, *_: Any) -> None:
-    """Called before the optimizer within makes a step: one for each release, as later gradients have no noise."""
-    outer = private()
-    if outer is None:
-        return
-    if not outer._noised:
+def _mark_noised(gradient: Any) -> None:
+    """The mark is on the tensor itself and holds until it changes: a backward pass adds to it, or makes another."""
+    gradient.noised_version = gradient._version
+
+
+def _is_noised(gradient: Any) -> bool:
+    return gradient is not None and getattr(gradient, "noised_version", None) == gradient._version
+
+
+def _require_noise(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Called before the optimizer that was given makes a step; a closure would compute other gradients after this."""
+    gradients = [p.grad for group in given.param_groups for p in group["params"] if p.grad is not None]
+    if not all(map(_is_noised, gradients)) or any(map(callable, (*arguments[1:], *named.values()))):
         raise ValueError(
-            f"this {type(within).__name__} would step on gradients without noise; call step() of the optimizer that "
-            "make_private gave, which uses this one"
+            f"this {type(given).__name__} would step on gradients without noise, or changed since; call step() of the "
+            "optimizer that make_private gave, which uses this one"
         )
-    outer._noised = False
 
 
 def refuse_second(module: Any) -> None:

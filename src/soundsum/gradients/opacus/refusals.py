@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
 from soundsum.gradients.needs import need
 
 MODES = ("hooks", "functorch")
+MOST_OF_PRV = 600
+"""The accountant prv computes exp(t) / q of a privacy loss t in floats, which end at exp(709.7).
+
+So it takes every loss of a step above 709.7 + log q for that one. All other losses together are below -50 with
+probability at most exp(-50), as the mean of exp(-loss) is 1. So a total with such a step stays above 659 + log q, and
+what is said up to 600 holds: q is above exp(-59), or such a step less likely than any delta that prv accepts.
+"""
 
 
 def refuse_accountant(accountant: str) -> None:
@@ -74,6 +82,15 @@ def refuse_target(epsilon: Any, delta: Any, epochs: Any) -> None:
         raise ValueError(f"epochs={epochs}: give how many epochs will be trained, a whole number, 1 or more")
 
 
+def refuse_epsilon(accountant: str, epsilon: float) -> None:
+    """One that is no number, or that floats cannot tell from a larger one."""
+    if math.isnan(epsilon) or (accountant == "prv" and epsilon > MOST_OF_PRV):
+        raise ValueError(
+            f"epsilon={epsilon:.4g}: the accountant prv computes with floats that end near exp(709), so what it says "
+            f"above {MOST_OF_PRV} may be far too little; use more noise, or PrivacyEngine(accountant='rdp')"
+        )
+
+
 def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
     """One norm for the whole gradient, or a list of one for each parameter that is trained."""
     several = isinstance(max_grad_norm, list | tuple)
@@ -82,6 +99,20 @@ def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
         raise ValueError(f"max_grad_norm={max_grad_norm}: clipping={clipping!r} takes {wanted}")
     if several and len(max_grad_norm) != parameters:
         raise ValueError(f"max_grad_norm has {len(max_grad_norm)} norms for {parameters} parameters: give one for each")
+
+
+def refuse_optimizer(optimizer: Any) -> None:
+    """One that cannot step on a noisy gradient: the error would come after the step was accounted for."""
+    name = type(optimizer).__name__
+    try:
+        inspect.signature(optimizer.step).bind()
+    except TypeError:
+        raise ValueError(
+            f"{name} computes the gradients several times in one step (step takes a closure), and each of them would "
+            "need noise of its own; use an optimizer that steps on one gradient, such as SGD or Adam"
+        ) from None
+    if isinstance(optimizer, need("torch.optim").SparseAdam):
+        raise ValueError(f"{name} takes sparse gradients, and noise makes all of them dense; use Adam")
 
 
 def refuse_parameters(module: Any, optimizer: Any) -> None:
@@ -123,11 +154,23 @@ def refuse_module(module: Any) -> None:
                 f"{name or 'the module'} is an {type(layer).__name__} with max_norm={layer.max_norm}, which rescales "
                 "the rows that examples look up, without noise; leave max_norm out"
             )
+        hooks = [hook for hook in layer._forward_pre_hooks.values() if _is_reparametrization(hook)]
+        if hooks and any(p.requires_grad for p in layer.parameters(recurse=False)):
+            raise ValueError(
+                f"{name or 'the module'} is a {type(layer).__name__} with the {type(hooks[0]).__name__} of "
+                "torch.nn.utils, whose parameters get no gradients of each example; use that of "
+                "torch.nn.utils.parametrizations"
+            )
         if any(kind.__module__.startswith("torch.ao.quantization") for kind in type(layer).__mro__):
             raise ValueError(
                 f"{name or 'the module'} is a {type(layer).__name__}, which remembers the range of the examples' "
                 "values, without noise; quantize the model after it is trained"
             )
+
+
+def _is_reparametrization(hook: Any) -> bool:
+    """Whether it computes a layer's weight from other parameters before each call."""
+    return type(hook).__module__.startswith("torch.nn.utils.")
 
 
 def is_fixed(layer: Any) -> bool:
