@@ -17,6 +17,8 @@ from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.microquery import STARTS
 from soundsum.attacks.delivery.tipping import tipping_bounds
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 BITS = [name for name in DELIVERIES if name != "top_salary"]
 
 

@@ -13,6 +13,8 @@ import soundsum as ss
 from soundsum.attacks import attack
 from soundsum.privacy.distributions import normal_delta
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 PAIR = attack("rounding", "float32", relation="hamming", j=5)
 PROMISE = {"dtype": "float32", "relation": "hamming", "epsilon": 1, "delta": "1e-5", "noise": "gaussian"}
 

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 PROJECT = """
 import pytest
 import numpy as np
@@ -115,6 +117,17 @@ def test_a_target_of_which_nothing_was_audited_fails_with_the_reason(tmp_path):
         assert ran.returncode == 1
         assert "mine: nothing was audited" in ran.stdout
         assert said in ran.stdout
+
+
+@pytest.mark.parametrize("given", ["total", "[total]", "3"])
+def test_a_function_without_a_promise_is_told_how_to_make_it_a_target(tmp_path, given):
+    (tmp_path / "test_mine.py").write_text(
+        f"def total(data, lower, upper):\n    return sum(data)\n\n\ndef test_it(dp_audit):\n    dp_audit({given})\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "does not say what it promises; give ss.Target(release=" in ran.stdout
 
 
 def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):

@@ -2,21 +2,38 @@
 
 import importlib.util
 import json
+import math
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from jsonschema.validators import validator_for
+from rich.console import Console
 from tests.auditor import mechanisms as m
 from typer.testing import CliRunner
 
 import soundsum as ss
+from soundsum.arithmetic.rationals import nearest_float
+from soundsum.auditor.finding import Bins
 from soundsum.cli.app import app
+from soundsum.cli.written import write_each
 from soundsum.data.runs import Runs
 from soundsum.report import audit_page, junit, sarif
+
+pytestmark = pytest.mark.usefixtures("same_draws")
+
+VALUES = st.one_of(
+    st.fractions(),
+    st.sampled_from([Fraction(10**400), Fraction(-1, 10**400), Fraction(2) ** 1023, math.inf, -math.inf, math.nan]),
+)
+"""What a sum can be: a rational, or a float that is none."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +43,7 @@ def done():
         name="<bad & sum>", claim_quote="U < L & more", source=f"{Path(m.__file__)}:12",
     )  # fmt: skip
     declined = ss.Target(noiseless=m.declines, claimed=1, dtype="float64", relation="hamming", refuses=(ValueError,))
-    return ss.audit([bad, declined], ["rounding", "special_values"], runs=300, seconds=10, memory=1 << 24)
+    return ss.audit([bad, declined], ["rounding", "special_values"], runs=300, seconds=60, memory=1 << 24)
 
 
 def test_json_is_exact_and_plain(done):
@@ -122,6 +139,43 @@ def test_the_command_writes_every_format_and_ends_with_1(tmp_path):
     assert "the sum moves by 32 times the sensitivity used" in ran.output
     assert "probability 1e-06 at most" in ran.output
     assert all((tmp_path / name).stat().st_size > 500 for name in names)
+
+
+@given(
+    st.lists(VALUES, min_size=2, max_size=5),
+    st.tuples(VALUES, VALUES),
+    st.one_of(st.none(), st.fractions(), st.sampled_from([Fraction(1, 10**400), Fraction(10**400)])),
+    VALUES,
+    st.integers(0, 10**400),
+)
+@example([-1.7e308, 1.7e308], (math.nan, math.inf), Fraction(1, 10**400), math.nan, 0)
+@example([1e300, 2e300, 3e300], (Fraction(0), Fraction(0)), Fraction(1, 10**400), Fraction(1, 3), 1)
+def test_every_report_is_made_whatever_the_values_are(done, edges, sums, claimed, measured, count):
+    finding = next(f for f in done.violations if f.sampled is not None)
+    bins = Bins(tuple(map(nearest_float, edges)), (count,) * (len(edges) - 1), (1,) * (len(edges) - 1))
+    extreme = replace(
+        finding, sums=sums, claimed=claimed, measured=measured, sampled=replace(finding.sampled, histogram=bins)
+    )
+    made = replace(done, findings=(extreme,))
+    assert "</html>" in audit_page.page(made)
+    ElementTree.fromstring(junit.document(made))
+    json.dumps([sarif.document(made), made.to_json()])
+
+
+def test_one_report_that_cannot_be_written_keeps_no_other_from_being_written(tmp_path):
+    asked = ("soundsum.wide", "--runs", "0", "--time", "1", "--memory", "1M")
+    ran = soundsum(*asked, "--json", "/dev/full", "--junit", str(tmp_path / "b.xml"))
+    assert isinstance(ran.exception, OSError)
+    assert "not written: /dev/full" in ran.output
+    assert (tmp_path / "b.xml").stat().st_size > 100
+
+
+def test_a_report_that_cannot_be_made_is_a_fault_and_the_others_are_written(tmp_path):
+    made = {tmp_path / "a": lambda: str(1 // 0), tmp_path / "b": lambda: "b"}
+    with pytest.raises(RuntimeError, match="could not be made; the others are written") as fault:  # exit code 3
+        write_each(Console(quiet=True), made)
+    assert isinstance(fault.value.__cause__, ZeroDivisionError)
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
 def test_the_command_prints_json_and_ends_with_0_if_nothing_is_found():

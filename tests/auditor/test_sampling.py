@@ -12,6 +12,8 @@ import soundsum as ss
 from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.worker import Worker
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 
 def box(release, **options):
     return ss.Target(release=release, **{"dtype": "float32", "relation": "change_one", **options})
@@ -22,7 +24,7 @@ def cli(*words):
 
 
 def sampled(target, attacks=("rounding",), **options):
-    return ss.audit(target, list(attacks), **{"runs": 1000, "seconds": 10, **options})
+    return ss.audit(target, list(attacks), **{"runs": 1000, "seconds": 60, **options})
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -9,8 +9,9 @@ from .browser import chromium
 
 
 @pytest.fixture(scope="session")
-def result():
-    return reproduce()
+def result(fix_draws):
+    with fix_draws("reproduction"):
+        return reproduce()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
-    done = ss.audit("numpy.sum[float32]", ["rounding", "path", "special_values"], runs=300, seconds=10, memory=1 << 24)
+    done = ss.audit("numpy.sum[float32]", ["rounding", "path", "special_values"], runs=300, seconds=60, memory=1 << 24)
     path = tmp_path_factory.mktemp("audit") / "audit.html"
     path.write_text(audit_page.page(done), encoding="utf-8")
     return done, path

@@ -1,15 +1,20 @@
 """What makes the page: the command, its refusals, and pictures of whatever points there are."""
 
+import math
+import re
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from xml.etree import ElementTree
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from soundsum.cli.app import app
 from soundsum.report import figures, page, write_page
-from soundsum.report.draw import Axis, Label, Look, line_plot, spread
+from soundsum.report.draw import Axis, Label, Look, histograms, line_plot, spread
 from soundsum.report.figures import apart
 from soundsum.report.svg import Scale, coordinate, markup
 from soundsum.report.tables import count_rows, describe_check
@@ -17,6 +22,8 @@ from soundsum.reproduce import Plot, Reproduction, reproduce
 from soundsum.reproduce.experiments import experiments
 from soundsum.reproduce.plots import Line
 from soundsum.reproduce.results import Check
+
+pytestmark = pytest.mark.usefixtures("same_draws")
 
 
 def soundsum(*arguments):
@@ -124,3 +131,34 @@ def test_a_count_outside_the_interval_differs_and_one_that_is_not_printed_has_no
 def test_a_statement_that_fails_is_told_from_one_that_holds():
     assert describe_check(Check(Fraction(5, 2), "<", 2)) == "2.5, not < 2"
     assert describe_check(Check(3, "=", 3)) == "3"
+
+
+VALUES = st.one_of(
+    st.floats(),
+    st.sampled_from([math.inf, -math.inf, math.nan, 1.7e308, -1.7e308, 1e308, 5e-324, -5e-324, 0.0, -0.0]),
+    st.integers(-(10**400), 10**400),
+)
+
+
+@given(st.lists(st.lists(st.tuples(VALUES, VALUES), max_size=5), max_size=3), st.sampled_from([None, 2, 10]))
+@example([[(0.0, 1.7e308), (1.0, -1.7e308)]], None)
+@example([[(5e-324, 1.0)]], 2)
+@example([], None)
+def test_lines_are_drawn_whatever_the_values_are(lines, base):
+    named = tuple(Line(f"{i}", tuple(x for x, _ in own), tuple(y for _, y in own)) for i, own in enumerate(lines))
+    for y in (Axis(base), Axis(10, low=0.6, high=1e6)):
+        look = Look(Axis(base), y, 100, {}, rule=(1.0, "one"))
+        svg = markup(line_plot(Plot("p", "A title", "x", "y", named), look, "what is seen"))
+        assert ElementTree.fromstring(svg).tag == "svg"
+        assert "nan" not in re.sub("<title>.*?</title>", "", svg)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES, VALUES), max_size=5))
+@example([(-1.7e308, 1, 10**400), (1.7e308, 2, 3)])
+@example([(1.0, 0, 0), (1.0, 0, 0)])
+@example([])
+def test_histograms_are_drawn_whatever_the_values_are(bars):
+    xs = tuple(x for x, _, _ in bars)
+    pair = Line("left", xs, tuple(y for _, y, _ in bars)), Line("right", xs, tuple(y for _, _, y in bars))
+    svg = markup(histograms("h", "Outputs", "what is seen", Plot("h", "Outputs", "x", "y", pair), pair))
+    assert ElementTree.fromstring(svg).tag == "svg"

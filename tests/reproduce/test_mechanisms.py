@@ -17,6 +17,8 @@ from soundsum.reproduce.mechanisms import (
 )
 from soundsum.reproduce.results import privacy_loss
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 ULP = Fraction(1, 2**48)
 HALF = Fraction(1, 2)
 

@@ -11,6 +11,8 @@ from soundsum.reproduce import ours
 from soundsum.reproduce.mechanisms import laplace_at_least
 from soundsum.reproduce.results import privacy_loss
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 
 @pytest.mark.parametrize("pair", ours.pairs(), ids=lambda pair: pair.name)
 def test_the_ordinary_mechanism_is_told_apart_and_ours_is_not(pair):

@@ -7,6 +7,8 @@ import pytest
 from soundsum.attacks import attack
 from soundsum.reproduce import series
 
+pytestmark = pytest.mark.usefixtures("same_draws")
+
 PLOTS = {plot.name: plot for plot in series.plots()}
 
 

@@ -1,4 +1,4 @@
-"""Verification can fail: six bounds or sums, each weakened a little, and the smallest datasets that show it."""
+"""Verification can fail: seven bounds or sums, each weakened a little, and the smallest datasets that show it."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -286,3 +286,18 @@ def test_halves_need_the_errors_of_both_sums():
     difference, error = add(records) - add([0, *records[:3]]), method.error(4, upper, kind)
     assert difference - upper == 10 * kind.unit_roundoff
     assert upper + error < difference <= upper + 2 * error == method.sensitivity(problem)
+
+
+# 7. A claim below the bound that stands in for an enumeration
+
+
+def test_what_is_bounded_and_not_enumerated_is_held_to_the_bound():
+    """Among four records within these bounds one that changes moves the sum by at most 373/16, as the closure shows."""
+    honest, bound = subject(Iterated(accumulator=FloatType(3, 4))), Fraction(373, 16)
+
+    def claiming(claim):
+        weak = replace(honest, claim=lambda problem: claim, accuracy=lambda problem: None, entries=1 << 18)
+        return by_relation(check(weak, tiny, [(Fraction(-14), Fraction(5, 16))], [4]))[Relation.CHANGE_ONE]
+
+    assert (claiming(bound).certified, claiming(bound).violations) == (1, 0)
+    assert claiming(bound - Fraction(1, 16)).violations == 1

@@ -89,7 +89,17 @@ def audit(
 def _targets(target: Target | str | Iterable[Target], install: bool, spec: str | None, limits: Limits) -> list[Target]:
     if isinstance(target, str):
         return open_targets(target, install, spec, limits)
-    return [target] if isinstance(target, Target) else _named_apart(list(target))
+    if isinstance(target, Target):
+        return [target]
+    several = list(target) if isinstance(target, Iterable) else [target]
+    for one in several:
+        if not isinstance(one, Target):
+            name = getattr(one, "__name__", "f") if callable(one) else "f"
+            raise TypeError(
+                f"target={shown(one)} does not say what it promises; give ss.Target(release={name}, "
+                "dtype='float64', relation='change_one', epsilon=1), with the type, relation and epsilon it claims"
+            )
+    return _named_apart(several)
 
 
 def _named_apart(targets: list[Target]) -> list[Target]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +18,8 @@ from soundsum.auditor.hints import rule_for
 from soundsum.auditor.summary import Audit
 from soundsum.report import TEMPLATES, template
 from soundsum.reproduce.plots import Line, Plot
+
+ZERO, ONE = Fraction(0), Fraction(1)
 
 CLASSES = {
     Verdict.VIOLATION_CERTIFIED: "differs",
@@ -107,6 +111,7 @@ def _details(finding: Finding, name: str) -> dict[str, Any]:
         "likelihood": "" if finding.sampled is None else show_p_value(finding.sampled.likelihood),
         "epsilon_lower": finding.epsilon_lower,
         "picture": _picture(finding, f"{name}-outputs"),
+        "undrawn": _undrawn(finding),
         "hint": finding.hint,
         "repro": finding.repro,
     }
@@ -117,24 +122,39 @@ def _parts(parts: Iterable[list[Any]]) -> str:
 
 
 def _picture(finding: Finding, name: str) -> Any:
-    """Outputs on both sides, counted from the sum of the right in units of the sensitivity used."""
+    """Outputs on both sides, counted from the sum of the right in units of the sensitivity used, where floats reach."""
     bins = None if finding.sampled is None else finding.sampled.histogram
-    if bins is None:
+    if bins is None or not all(map(math.isfinite, bins.edges)):
         return ""
     from soundsum.report.draw import histograms
     from soundsum.report.svg import markup
 
-    known = finding.sums is not None and not any(is_special(x) for x in finding.sums) and finding.claimed
-    origin = nearest_float(finding.sums[1]) if known and finding.sums else bins.edges[0]
-    unit = nearest_float(finding.claimed or 1) if known else 1.0
-    centres = tuple(((low + high) / 2 - origin) / unit for low, high in pairwise(bins.edges))
+    where, centres = "output", _middles(bins.edges)
+    if finding.sums is not None and finding.claimed and not any(is_special(x) for x in finding.sums):
+        counted = _middles(bins.edges, Fraction(finding.sums[1]), Fraction(finding.claimed))
+        if all(map(math.isfinite, counted)):
+            where, centres = "output less the right sum, in sensitivities used", counted
     pair = Line("left", centres, bins.left), Line("right", centres, bins.right)
-    where = "output less the right sum, in sensitivities used" if known else "output less the smallest"
     plot = Plot(name, "Outputs", where, "runs", pair)
     said = (
         f"Two histograms of outputs, {sum(bins.left):,} runs on the left dataset and {sum(bins.right):,} on the right."
     )
     return markup(histograms(name, "Outputs on left and right", said, plot, pair))
+
+
+def _undrawn(finding: Finding) -> tuple[str, str]:
+    """How many outputs on either side the picture leaves out, in words: infinite ones, NaNs and errors."""
+    sampled = finding.sampled
+    if sampled is None or sampled.histogram is None:
+        return "", ""
+    missing = [sampled.pairs - sum(side) for side in (sampled.histogram.left, sampled.histogram.right)]
+    left, right = (f" ({n:,} of {sampled.pairs:,} not finite, not drawn)" if n else "" for n in missing)
+    return left, right
+
+
+def _middles(edges: Sequence[float], origin: Fraction = ZERO, unit: Fraction = ONE) -> tuple[float, ...]:
+    middles = ((Fraction(low) + Fraction(high)) / 2 for low, high in pairwise(edges))
+    return tuple(nearest_float((middle - origin) / unit) for middle in middles)
 
 
 def _identifier(name: str) -> str:

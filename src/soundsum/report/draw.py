@@ -6,10 +6,13 @@ the dark theme, and because a phone needs type that stays readable when the pict
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
+from soundsum.arithmetic.rationals import nearest_float
 from soundsum.report.svg import CHARACTER, Scale, add, coordinate, picture
 from soundsum.reproduce.plots import Line, Plot
 
@@ -31,8 +34,8 @@ class Axis:
     high: float | None = None
 
     def scale(self, values: list[float], start: float, end: float) -> Scale:
-        low, high = min(values), max(values)
-        room = 0.0 if self.base else 0.08 * (high - low)
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        room = 0.0 if self.base else 0.08 * high - 0.08 * low
         low = low - room if self.low is None else self.low
         high = high + room if self.high is None else self.high
         return Scale(low, high, start, end, self.base)
@@ -66,6 +69,7 @@ class Label:
 
 def line_plot(plot: Plot, look: Look, description: str) -> Element:
     svg = picture(plot.name, WIDTH, HEIGHT, plot.title, description)
+    plot = replace(plot, lines=tuple(finite(line) for line in plot.lines))
     xs = look.x.scale([x for line in plot.lines for x in line.x], LEFT, WIDTH - look.right)
     ys = look.y.scale([y for line in plot.lines for y in line.y], HEIGHT - BOTTOM, TOP)
     _axes(svg, plot, xs, ys)
@@ -88,6 +92,17 @@ def line_plot(plot: Plot, look: Look, description: str) -> Element:
     return svg
 
 
+def finite(line: Line) -> Line:
+    """The line through the points that have a place: neither infinite nor not a number.
+
+    >>> finite(Line("", (1.0, 2.0, 10**400), (1.0, float("nan"), 3.0)))
+    Line(name='', x=(1.0,), y=(1.0,))
+    """
+    points = [(nearest_float(x), nearest_float(y)) for x, y in zip(line.x, line.y, strict=True)]
+    kept = [point for point in points if all(map(math.isfinite, point))]
+    return replace(line, x=tuple(x for x, _ in kept), y=tuple(y for _, y in kept))
+
+
 def visible(line: Line, high: float) -> list[tuple[float, float]]:
     """The points of a rising line up to `high`, and the place between two points where it leaves the plot.
 
@@ -99,7 +114,8 @@ def visible(line: Line, high: float) -> list[tuple[float, float]]:
         if y > high:
             if points:
                 before, under = points[-1]
-                points.append((before + (x - before) * (high - under) / (y - under), high))
+                share = float(Fraction(high - under) / (Fraction(y) - Fraction(under)))
+                points.append((before + x * share - before * share, high))
             break
         points.append((x, y))
     return points
@@ -111,11 +127,15 @@ def histograms(name: str, title: str, description: str, plot: Plot, pair: tuple[
     hatch = add(svg, "pattern", id=f"{name}-hatch", width=5, height=5, patternUnits="userSpaceOnUse")
     hatch.set("patternTransform", "rotate(45)")
     add(hatch, "path", class_="hatch", d="M0 0V5")
-    half = (pair[0].x[1] - pair[0].x[0]) / 2
-    xs = Scale(pair[0].x[0] - half, pair[0].x[-1] + half, LEFT, WIDTH - 16)
-    ys = Scale(0, 1.06 * max(max(line.y) for line in pair) or 1, HEIGHT - BOTTOM, TOP)
+    bars = [finite(line) for line in pair]
+    places = [x for line in bars for x in line.x]
+    half = min((after / 2 - before / 2 for line in bars for before, after in pairwise(line.x)), default=0.5)
+    xs = Scale(min(places, default=0) - half, max(places, default=0) + half, LEFT, WIDTH - 16)
+    ys = Scale(0, 1.06 * max((y for line in bars for y in line.y), default=0) or 1, HEIGHT - BOTTOM, TOP)
     _axes(svg, plot, xs, ys)
-    for line, style in zip(pair, ("first", "second"), strict=True):
+    for line, style in zip(bars, ("first", "second"), strict=True):
+        if not line.x:
+            continue
         outline = [(xs(line.x[0] - half), ys(0))]
         for x, count in zip(line.x, line.y, strict=True):
             outline += [(xs(x - half), ys(count)), (xs(x + half), ys(count))]
@@ -125,7 +145,7 @@ def histograms(name: str, title: str, description: str, plot: Plot, pair: tuple[
         for x, count in zip(line.x, line.y, strict=True):
             if count:
                 spot = add(svg, "rect", class_="spot", x=xs(x - half), y=ys(count))
-                spot.set("width", coordinate(xs(half) - xs(-half)))
+                spot.set("width", coordinate(xs(x + half) - xs(x - half)))
                 spot.set("height", coordinate(ys(0) - ys(count)))
                 add(spot, "title", f"{line.name}: {count:,.0f} runs at {x:,.6g}")
     return svg

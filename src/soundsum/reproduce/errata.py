@@ -159,7 +159,7 @@ def _ratios() -> Iterator[Erratum]:
         "iterated sums of doubles below 67 million records",
         "sec:roadmap",
         "at most 1.5 U",
-        "at most 2 U",
+        "the theorem gives at most 2 U",
         _as_printed(cell),
         Check(cell.found, cell.sign, cell.corrected),
         label="roadmap",
