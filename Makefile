@@ -6,8 +6,8 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build arm64 audit-all bench browser clean compare coq databases demo dist docs docs-tools engines format fuzz gradients lint \
-  mutants portable prove test torch wheels
+.PHONY: build arm64 audit-all bench browser clean compare coq databases demo dist docs docs-tools engines explore format fuzz gradients \
+  lint mutants mutants-kernels neighbours portable prove test torch wheels
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -35,6 +35,11 @@ test: build
 	@$(MAKE) --no-print-directory browser || true
 	@echo "Running the tests: about a quarter of an hour on two cores. Coq and torch have theirs: make prove, make gradients."
 	@$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet $(ARGS)
+
+# `make test` tries the same examples every time; this runs the property tests with fresh ones, round after round. Longer than
+# ten minutes is `make explore ARGS="--minutes 60"`.
+explore: build
+	@$(BIN)/python -m tests.explore $(ARGS)
 
 CMAKE_KERNELS = $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
   -DPython_EXECUTABLE=$(abspath $(BIN))/python -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
@@ -65,9 +70,18 @@ coq:
 	  echo "Coq 8.16 and Flocq 4.1 are needed: install coq, libcoq-flocq and libzarith-ocaml-dev." >&2; exit 1; }
 
 # The code changed in one place at a time, each change to be noticed by a test or by `soundsum verify --quick`. Long: one
-# room or module alone is `make mutants ARGS="--only methods/grid"`. An interrupted run goes on where it was.
-mutants: build
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ARGS)
+# room or module alone is `make mutants ARGS="--only methods/grid"`, and some of every room are `make mutants
+# ARGS="--sample 100"`. An interrupted run goes on where it was. The C++ is changed by `make mutants-kernels`.
+mutants: build databases torch
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ARGS)
+
+mutants-kernels: build torch
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants.cpp $(ARGS)
+
+# Neighbouring tables of every kind, and whether releases of them differ by more than was claimed. The same draws on every
+# machine; new ones, for as long as you like: make neighbours ARGS="--minutes 60".
+neighbours: build
+	@$(BIN)/python -m tests.neighbours $(if $(ARGS),$(ARGS),--seed ci --draws 16000)
 
 # Sums in PostgreSQL and Spark, which are installed for it; both are started by the tests and stopped.
 engines: build databases

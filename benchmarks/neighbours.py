@@ -2,7 +2,9 @@
 
 Both tables of a pair are summed in turn, in random order. A rank test (the sign test: how often one takes longer than
 the other) tells them apart at 1% after about (2.58 / (2 p - 1))^2 pairs, where p is that share. If all pairs together
-do not tell them apart, that is said by the number that was timed. The first row is a table against itself.
+do not tell them apart, that is said by the number that was timed. Where a table lies in memory makes a difference, too,
+so each table is made twice: half of the pairs are of tables of which the plain one was made first, half of tables of
+which it was made last. The first row, the control, is two identical copies, made and timed like all others.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ import os
 import statistics
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,97 +33,119 @@ WHERE = ROWS_EACH // 3
 """The record in which they differ."""
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """Two calls on tables that differ in one record."""
-
-    left: Callable[[], Any]
-    right: Callable[[], Any]
-    kept: Any = None
-    """What must live as long as they do."""
+Call = Callable[[], Any]
+Make = Callable[[bool], Call]
+"""Makes a table anew, plain or with one record changed, and gives the call that is timed."""
 
 
-def _floats(value: float) -> Neighbours:
-    left = np.random.default_rng(1).random(ROWS_EACH)
-    right = left.copy()
-    right[WHERE] = value
-    return Neighbours(lambda: ss.sum(left, 0, 1, 1), lambda: ss.sum(right, 0, 1, 1))
+def _floats(value: float) -> Make:
+    def make(changed: bool) -> Call:
+        values = np.random.default_rng(1).random(ROWS_EACH)
+        values[WHERE] = value if changed else 0.5
+        return lambda: ss.sum(values, 0, 1, 1)
+
+    return make
 
 
-def _null() -> Neighbours:
+def _column(changed: bool, other: int | None = None) -> Any:
+    """Integers from 0 to 99, one of which is another or null; Arrow has a bitmap only if one is null."""
     values, mask = np.random.default_rng(1).integers(0, 100, ROWS_EACH), np.zeros(ROWS_EACH, bool)
-    left = pa.array(values)
+    values[WHERE] = other if changed and other is not None else 5
     mask[WHERE] = True
-    right = pa.array(values, mask=mask)
-    return Neighbours(lambda: ss.sum(left, 0, 100, 1), lambda: ss.sum(right, 0, 100, 1))
+    return pa.array(values, mask=mask if changed and other is None else None)
 
 
-def _keys(other: int | None) -> Neighbours:
-    keys = np.random.default_rng(1).integers(0, 100, ROWS_EACH)
-    changed, mask = keys.copy(), np.zeros(ROWS_EACH, bool)
-    changed[WHERE], mask[WHERE] = (0, True) if other is None else (other, False)
-    left, right = pa.table({"k": keys}), pa.table({"k": pa.array(changed, mask=mask)})
-    return Neighbours(*(_count_by_key(table) for table in (left, right)))
+def _null(changed: bool) -> Call:
+    column = _column(changed)
+    return lambda: ss.sum(column, 0, 100, 1)
 
 
-def _count_by_key(table: pa.Table) -> Callable[[], Any]:
-    return lambda: ss.count(table, 1, by="k", groups=range(100))
+def _null_in_histogram(changed: bool) -> Call:
+    column = _column(changed)
+    return lambda: ss.histogram(column, range(0, 101, 10), 1)
 
 
-def _persons() -> Neighbours:
+def _null_in_condition(changed: bool) -> Call:
+    table = pa.table({"k": _column(changed)})
+    return lambda: ss.count(table, 1, where=("k", ">", 50))
+
+
+def _null_in_text(changed: bool) -> Call:
+    table = pa.table({"k": _column(changed).cast(pa.string())})
+    return lambda: ss.count(table, 1, where=("k", ">", "50"))
+
+
+def _keys(other: int | None) -> Make:
+    def make(changed: bool) -> Call:
+        table = pa.table({"k": _column(changed, other)})
+        return lambda: ss.count(table, 1, by="k", groups=range(100))
+
+    return make
+
+
+def _persons(changed: bool) -> Call:
     ids = np.random.default_rng(1).integers(0, 10_000, ROWS_EACH)
-    changed = ids.copy()
-    changed[WHERE] = 10**9
-    left, right = (pa.table({"id": column, "x": np.ones(ROWS_EACH)}) for column in (ids, changed))
-    return Neighbours(*(_sum_by_person(table) for table in (left, right)))
-
-
-def _sum_by_person(table: pa.Table) -> Callable[[], Any]:
+    ids[WHERE] = 10**9 if changed else 5
+    table = pa.table({"id": ids, "x": np.ones(ROWS_EACH)})
     return lambda: ss.sum(table, 0, 1, 1, column="x", privacy_unit="id", max_rows=10)
 
 
-def _csv(broken: bytes) -> Neighbours:
-    folder, paths = tempfile.TemporaryDirectory(), []
-    lines = [b"%s,%d" % (b"ab"[i % 2 : i % 2 + 1], i % 100) for i in range(LINES)]
-    for name, cell in (("left", b"a,5"), ("right", broken)):
-        lines[LINES // 3] = cell
-        paths.append(Path(folder.name) / f"{name}.csv")
-        paths[-1].write_bytes(b"k,x\n" + b"\n".join(lines) + b"\n")
-    return Neighbours(*(_sum_of_csv(str(path)) for path in paths), folder)
+def _csv(broken: bytes, plans: bool = False) -> Make:
+    def make(changed: bool) -> Call:
+        folder = tempfile.TemporaryDirectory()
+        lines = [b"%s,%d" % (b"ab"[i % 2 : i % 2 + 1], i % 100) for i in range(LINES)]
+        lines[LINES // 3] = broken if changed else b"a,5"
+        path = Path(folder.name) / "rows.csv"
+        path.write_bytes(b"k,x\n" + b"\n".join(lines) + b"\n")
+        owner = ss.Private(path, budget=ss.Budget(epsilon=1), schema={"x": "float64"})
+
+        def call(kept: Any = folder) -> Any:  # the folder lives as long as this
+            if plans:
+                return owner.plan("x", 0, 100, by="k", groups=["a", "b"])
+            return ss.sum(path, 0, 100, 1, column="x", dtype="float64", by="k", groups=["a", "b"])
+
+        return call
+
+    return make
 
 
-def _sum_of_csv(path: str) -> Callable[[], Any]:
-    return lambda: ss.sum(path, 0, 100, 1, column="x", dtype="float64", by="k", groups=["a", "b"])
-
-
-CASES: dict[str, Callable[[], Neighbours]] = {
-    "nothing": lambda: _floats(0.5),
+CASES: dict[str, Make] = {
+    "nothing": _floats(0.5),
     "a null (int64)": _null,
-    "a NaN": lambda: _floats(math.nan),
-    "an infinity": lambda: _floats(math.inf),
-    "1e300": lambda: _floats(1e300),
-    "-0.0": lambda: _floats(-0.0),
-    "a new key": lambda: _keys(10**9),
-    "a key that is null": lambda: _keys(None),
-    "a broken byte in CSV": lambda: _csv(b"\xff,5"),
-    "a cell that is no number in CSV": lambda: _csv(b"a,?"),
+    "a null in a histogram": _null_in_histogram,
+    "a null in a condition": _null_in_condition,
+    "a null in a condition on text": _null_in_text,
+    "a NaN": _floats(math.nan),
+    "an infinity": _floats(math.inf),
+    "1e300": _floats(1e300),
+    "-0.0": _floats(-0.0),
+    "a new key": _keys(10**9),
+    "a key that is null": _keys(None),
+    "a broken byte in CSV": _csv(b"\xff,5"),
+    "a cell that is no number in CSV": _csv(b"a,?"),
+    "a broken byte in CSV, planned only": _csv(b"\xff,5", plans=True),
+    "an emoji in CSV, planned only": _csv("\U0001f600,5".encode(), plans=True),
     "another person": _persons,
 }
 
 
 def tell_apart(name: str, tick: Callable[[float], None]) -> Result:
-    pair = CASES[name]()
-    left, right = pair.left, pair.left if name == "nothing" else pair.right
-    left(), right()
+    make = CASES[name]
     times: list[tuple[float, float]] = []
-    for done in range(PAIRS):
-        if os.urandom(1)[0] % 2:
-            first = seconds(left)
-            times.append((first, seconds(right)))
-        else:
-            second = seconds(right)
-            times.append((seconds(left), second))
-        tick((done + 1) / PAIRS)
+    for first in (False, True):
+        made = {first: make(first)}
+        made[not first] = make(not first)
+        left, right = made[False], made[True]
+        left(), right()
+        for _ in range(PAIRS // 2):
+            if os.urandom(1)[0] % 2:
+                left_took = seconds(left)
+                times.append((left_took, seconds(right)))
+            else:
+                right_took = seconds(right)
+                times.append((seconds(left), right_took))
+            tick(len(times) / PAIRS)
+        del made, left, right
     longer = np.array([right_took > left_took for left_took, right_took in times], float)
     rng = np.random.default_rng()
     shares = [float(rng.choice(longer, PAIRS).mean()) for _ in range(RESAMPLED)]

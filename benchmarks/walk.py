@@ -19,7 +19,7 @@ import soundsum as ss
 
 HELPERS = {
     *("arithmetic/rationals", "arithmetic/numbers", "arithmetic/words", "shown"),
-    *("data/paths", "data/relations", "randomness", "registry"),
+    *("data/identities", "data/paths", "data/relations", "randomness", "registry"),
 }
 ROOT = f"{Path(ss.__file__).parent}/"
 

@@ -1,22 +1,66 @@
-"""What several tests look at is computed once."""
+"""Settings that every test shares, and results that several of them use, computed once."""
 
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
-# How long a machine takes is no fact about the code.
-settings.register_profile("soundsum", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples everywhere and every time: `make test` judges the code, `make explore` looks for new examples. How
+# long a machine takes says nothing about the code.
+STEADY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
+settings.register_profile("soundsum", derandomize=True, **STEADY)
+settings.register_profile("explore", **STEADY, print_blob=False)
 settings.load_profile("soundsum")
+
+# Hypothesis also tries constants that it finds in whatever modules are imported by then: in a worker of pytest-xdist,
+# that depends on which tests the worker was given before. Without them, a test's examples depend on the test alone.
+providers._get_local_constants = lambda: providers._local_constants
+
+
+@contextmanager
+def _fix_draws(name: str) -> Iterator[None]:
+    """Random bytes of the operating system, and generators without a seed, come from a stream that the name fixes."""
+    stream, make = random.Random(name), np.random.default_rng
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", stream.randbytes)
+        patch.setattr(
+            np.random, "default_rng", lambda seed=None: make(stream.getrandbits(128) if seed is None else seed)
+        )
+        yield
+
+
+@pytest.fixture(scope="session")
+def fix_draws():
+    """For what is drawn once for several tests: `with fix_draws(name)`."""
+    return _fix_draws
+
+
+@pytest.fixture
+def same_draws(request):
+    """For tests that hold draws to their distribution, which would fail by chance now and then: the same every time.
+
+    Processes that a test starts draw afresh.
+    """
+    with _fix_draws(request.node.name):
+        yield
 
 
 @pytest.fixture(scope="session")
 def all_errata():
     from soundsum.reproduce.errata_elsewhere import errata
 
-    return list(errata())
+    with _fix_draws("errata"):
+        return list(errata())
 
 
 @pytest.fixture(scope="session")
 def all_experiments():
     from soundsum.reproduce.experiments import experiments
 
-    return experiments()
+    with _fix_draws("experiments"):
+        return experiments()

@@ -11,7 +11,7 @@ EXAMPLES = [
     for path in sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
     if path.stem != "private_training"  # which needs torch: tests/gradients runs it
 ]
-SAYS = {"private_table": "2 releases, epsilon = 0 left", "is_my_sum_sound": "np.sum: moves by up to 65,536 times"}
+SAYS = {"private_table": "2 charges, epsilon = 0 left", "is_my_sum_sound": "np.sum: moves by up to 65,536 times"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

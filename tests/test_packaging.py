@@ -9,6 +9,7 @@ import soundsum
 ROOT = Path(__file__).parent.parent
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 WORKFLOW = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+EXPLORE = (ROOT / ".github" / "workflows" / "explore.yml").read_text()
 
 
 def test_one_wheel_serves_3_12_and_later_and_3_11_has_its_own():
@@ -22,6 +23,16 @@ def test_every_system_has_a_machine_that_builds_for_it():
     for system in ("ubuntu-24.04,", "ubuntu-24.04-arm", "macos-14", "macos-15-intel", "windows-2022"):
         assert system in f"{machines},"
     assert {"linux", "macos", "windows"} <= SETTINGS["tool"]["cibuildwheel"].keys()
+
+
+def test_nothing_is_published_unless_exploring_found_nothing():
+    """In the commit that is published, and in the last run on main, which the schedule starts."""
+    needed = re.search(r"\n  publish:\n    needs: \[(.*)\]\n", WORKFLOW)[1].split(", ")
+    assert {"explore", "explored"} <= set(needed)
+    assert "\n  explore:\n    uses: ./.github/workflows/explore.yml\n" in WORKFLOW
+    assert "--workflow explore.yml --branch main" in WORKFLOW
+    assert re.search(r'\n  schedule:\n    - cron: "[0-9* ]+"\n', EXPLORE)
+    assert 'run: make explore ARGS="--minutes ' in EXPLORE
 
 
 def test_the_version_has_its_changes():

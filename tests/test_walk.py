@@ -1,4 +1,4 @@
-"""One call goes one way: what a release by group and person needs is computed once, and rooms are entered in order."""
+"""What a release by group and person needs is computed once; `python -m benchmarks.walk` counts the modules entered."""
 
 from benchmarks import walk
 
@@ -29,12 +29,3 @@ def test_the_grid_the_parts_and_the_sensitivities_are_computed_once(monkeypatch)
     count(Sum, "parts")
     walk.ask(ss.Budget(epsilon=1))
     assert sorted(calls) == ["grid", "norms", "norms", "parts"]  # norms of the integers, and of the reals for the ratio
-
-
-def test_a_call_does_not_wander():
-    """Before the rooms were cut, this call changed modules 182 times by the same count, 53 of them there and back."""
-    walk.ask(ss.Budget(epsilon=1))
-    budget = ss.Budget(epsilon=1)
-    entered = walk.walk(lambda: walk.ask(budget))
-    assert len(entered) - 1 <= 90
-    assert len(walk.packages(entered)) - 1 <= 60

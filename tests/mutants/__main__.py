@@ -1,13 +1,15 @@
-"""`python -m tests.mutants [--only methods/grid ...]`: exit code 1 where a change is noticed by nothing.
+"""`python -m tests.mutants [--only methods/grid ...] [--sample 50]`: exit code 1 where a change is noticed by nothing.
 
-What was found is kept in build/mutants, so that an interrupted run goes on where it was, and a later one tries again
-only what lived or what has changed. A mutant that runs out of time is counted apart: it should be an endless loop.
+A sample is chosen by the mutants' names, so it is the same everywhere. What was found is kept in build/mutants, so that
+an interrupted run goes on where it was, and a later one tries again only what lived or what has changed. A mutant that
+runs out of time is counted apart: it should be an endless loop.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import multiprocessing
 import os
 import sys
@@ -41,14 +43,35 @@ ROOMS: dict[str, list[str]] = {
     ],
     "budget": ["tests/budget"],
     "statistics": ["tests/statistics", "tests/engines", "tests/releases", "tests/test_extending.py"],
+    "releases": ["tests/releases", "tests/budget", "tests/statistics", "tests/cli/test_requesting.py"],
+    "engines": ["tests/engines", "tests/engines/databases", "tests/releases", "tests/statistics"],
+    "data": ["tests/data", "tests/engines", "tests/releases", "tests/statistics"],
+    "kernels": ["tests/kernels", "tests/engines", "tests/data", "tests/methods", "tests/releases"],
+    "verify": ["tests/verify"],
+    "auditor": ["tests/auditor", "tests/attacks"],
+    "gradients": ["tests/gradients"],
 }
 """The tests of each room."""
+
+VERIFIED = ("methods", "verify")
+"""Rooms that the parts of `soundsum verify --quick` test, too."""
+
+SPARK, POSTGRES = "tests/engines/databases/test_spark.py", "tests/engines/databases/"
+STARTING = {SPARK: 200.0, POSTGRES: 20.0}
+"""Seconds of computing that the start of a server takes at most; not counted among a test's."""
+
+NO_ROOM_FOR = ("auditor/adapters/", "auditor/corpus", "auditor/environments", "auditor/teaching", "gradients/cuda")
+"""Modules that are not changed: they need libraries in environments of their own or a GPU, or only show things."""
 
 LEFT_OUT = {
     *("tests/verify/test_run.py", "tests/verify/test_page.py", "tests/methods/test_pages.py"),
     *("tests/budget/test_crashes.py", "tests/budget/test_page.py", "tests/releases/test_memory.py"),
     *("tests/budget/test_ledger.py::test_threads", "tests/budget/test_ledger.py::test_of_many_that_start"),
     "tests/budget/test_ledger.py::test_a_read_only_ledger",
+    *("tests/engines/databases/test_lost.py", "tests/engines/databases/test_pages.py"),
+    *(f"{POSTGRES}test_postgres.py::test_a_million_rows", f"{SPARK}::test_a_million_rows"),
+    *("tests/auditor/test_pages.py", "tests/gradients/test_page.py", "tests/kernels/test_interrupts.py"),
+    "tests/gradients/test_interrupts.py",
 }
 """Tests that work in processes of their own, where a change is not seen, that look at pages, or that may fail by the
 clock where the machine has other work."""
@@ -64,7 +87,8 @@ QUICK = 0.2
 
 def modules_of(room: str) -> list[str]:
     inside = sorted((SOURCE / room).rglob("*.py")) if (SOURCE / room).is_dir() else [SOURCE / f"{room}.py"]
-    return [str(path.relative_to(SOURCE).with_suffix("")) for path in inside]
+    modules = [str(path.relative_to(SOURCE).with_suffix("")) for path in inside]
+    return [module for module in modules if not module.startswith(NO_ROOM_FOR)]
 
 
 def find_reached(room: str, jobs: int) -> Reached:
@@ -76,7 +100,7 @@ def find_reached(room: str, jobs: int) -> Reached:
     globs = [given if given.endswith(".py") else f"{given}/test_*.py" for given in ROOMS[room]]
     paths = [path for pattern in globs for path in sorted(ROOT.glob(pattern))]
     names = [str(path.relative_to(ROOT)) for path in dict.fromkeys(paths)]
-    wanted = [*(name for name in names if name not in LEFT_OUT), *(["verify"] if room == "methods" else [])]
+    wanted = [*(name for name in names if name not in LEFT_OUT), *(["verify"] if room in VERIFIED else [])]
     tests = {name: digest([ROOT / name]) if name != "verify" else "" for name in wanted}
 
     def stale(name: str) -> bool:
@@ -103,13 +127,15 @@ def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[
     Quick ones come first.
     """
     own = ROOMS[mutant.module.split("/")[0]][0]
+    reached = {test: told for test, told in reached.items() if _suits(test, mutant.module)}
 
     def reaching(lines: set[int]) -> list[str]:
         return [test for test, told in reached.items() if lines & set(told["lines"].get(mutant.module, []))]
 
-    def late(test: str) -> tuple[bool, bool, bool, bool, float]:
+    def late(test: str) -> tuple[bool, bool, bool, bool, bool, float]:
         seconds = reached[test]["seconds"]
-        return test not in found, test.startswith("verify::"), seconds > 1, not test.startswith(own), seconds
+        is_served, is_verify = test.startswith(POSTGRES), test.startswith("verify::")
+        return test not in found, is_verify, is_served, seconds > 1, not test.startswith(own), seconds
 
     inside = _function_lines(mutant)
     found = set(reaching({mutant.line}) or reaching(inside)) if inside else set()
@@ -122,6 +148,24 @@ def choose_tests(mutant: Mutant, reached: Reached, most_seconds: float) -> list[
             break
         chosen.append(test)
     return chosen
+
+
+def _suits(test: str, module: str) -> bool:
+    """Spark takes long to start, so only what is Spark's own is tested with it."""
+    is_sparks = module.startswith("engines/spark")
+    return is_sparks if test.startswith(SPARK) else not (is_sparks and test.startswith(POSTGRES))
+
+
+def _limit(tests: list[str], reached: Reached) -> float:
+    started = sum(seconds for place, seconds in STARTING.items() if any(test.startswith(place) for test in tests))
+    return 4 + started + 2 * sum(reached[test]["seconds"] for test in tests)
+
+
+def choose_sample(mutants: list[Mutant], size: int | None) -> list[Mutant]:
+    """As many as there are to be, spread over all by a hash of their names."""
+    if size is None:
+        return mutants
+    return sorted(mutants, key=lambda mutant: hashlib.sha256(mutant.name.encode()).digest())[:size]
 
 
 def _function_lines(mutant: Mutant) -> set[int]:
@@ -159,6 +203,7 @@ class Result:
     """What became of the mutants of a room."""
 
     room: str
+    every: int
     outcomes: Counter[str]
     live: list[Mutant]
     endless: list[Mutant]
@@ -167,7 +212,7 @@ class Result:
     def __str__(self) -> str:
         counts = self.outcomes
         return (
-            f"{self.room}: {sum(counts.values()):,} mutants, {counts[run.FAILED]:,} killed by a test, "
+            f"{self.room}: {sum(counts.values()):,} of {self.every:,} mutants, {counts[run.FAILED]:,} killed by tests, "
             f"{counts[run.TIME]:,} by time alone, {counts[ARGUED]:,} argued equivalent, {len(self.live):,} live"
         )
 
@@ -176,9 +221,10 @@ ARGUED, REFUTED = "argued", "refuted"
 """Of those with a reason why nothing notices them: nothing does, or a test does all the same."""
 
 
-def check_room(room: str, only: set[str], jobs: int, most_seconds: float, arguments: dict[str, str]) -> Result:
+def check_room(room: str, only: set[str], given: argparse.Namespace, arguments: dict[str, str]) -> Result:
     modules = [module for module in modules_of(room) if not only or module in only or room in only]
-    mutants = [mutant for module in modules for mutant in find_mutants(module)]
+    every = [mutant for module in modules for mutant in find_mutants(module)]
+    mutants, jobs = choose_sample(every, given.sample), given.jobs
     outcomes_at = FOLDER / f"{room}.outcomes.json"
     outcomes = load(outcomes_at)
     reached, sources = find_reached(room, jobs), _digests(modules)
@@ -189,10 +235,10 @@ def check_room(room: str, only: set[str], jobs: int, most_seconds: float, argume
         if is_known and (known["outcome"] != run.LIVED or mutant.name in arguments):
             found[mutant] = known["outcome"]
         else:
-            tests = choose_tests(mutant, reached, most_seconds)
-            todo.append((mutant, tests, 4 + 2 * sum(reached[test]["seconds"] for test in tests)))
+            tests = choose_tests(mutant, reached, given.seconds)
+            todo.append((mutant, tests, _limit(tests, reached)))
     _require_control(room, todo, reached, jobs)
-    print(f"{room}: {len(mutants)} mutants, {len(todo)} to try", flush=True)
+    print(f"{room}: {len(mutants)} mutants of {len(every)}, {len(todo)} to try", flush=True)
     start = time.monotonic()
     for done, (mutant, outcome) in enumerate(run.run_all(todo, jobs), 1):
         outcomes[mutant.name] = {"source": sources[mutant.module], "outcome": outcome}
@@ -207,13 +253,14 @@ def check_room(room: str, only: set[str], jobs: int, most_seconds: float, argume
         if mutant.name in arguments:
             found[mutant] = ARGUED if found[mutant] == run.LIVED else REFUTED
     live, endless, refuted = ([m for m in mutants if found[m] == kind] for kind in (run.LIVED, run.TIME, REFUTED))
-    return Result(room, Counter(found.values()), live, endless, refuted)
+    return Result(room, len(every), Counter(found.values()), live, endless, refuted)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], help="rooms or modules, such as methods or methods/grid")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--sample", type=int, help="how many mutants of each room to try; all if not given")
     parser.add_argument("--seconds", type=float, default=MOST_SECONDS, help="of tests for one mutant")
     given = parser.parse_args()
     arguments: dict[str, Any] = tomllib.loads(EQUIVALENT.read_text())
@@ -222,9 +269,9 @@ def main() -> int:
     if only and not rooms:
         parser.error(f"{', '.join(only)}: no such room or module; the rooms are {', '.join(ROOMS)}")
     every = {mutant.name for room in ROOMS for module in modules_of(room) for mutant in find_mutants(module)}
-    stale = [name for name in arguments if name not in every]
+    stale = [name for name in arguments if name not in every and not name.startswith("src/kernels/")]
     run.preload()
-    results = [check_room(room, only, given.jobs, given.seconds, arguments) for room in rooms]
+    results = [check_room(room, only, given, arguments) for room in rooms]
     for result in results:
         print(result)
         for mutant in result.endless:

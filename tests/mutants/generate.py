@@ -1,8 +1,8 @@
 """Every mutant of a module: one comparison, constant, rounding, sign or step changed, as a syntax tree.
 
-Left alone: messages (f-strings, what is raised or asserted), functions that only put into words what is known (WORDED),
-annotations with their imports, what is inside of cast(), field(), getattr() and hasattr(), docstrings, decorators and
-names that are only text.
+Strings are changed where they are SQL (`sql`). Left alone: messages (other f-strings, what is raised or asserted),
+functions that only put into words what is known (WORDED), annotations with their imports, what is inside of cast(),
+field(), getattr() and hasattr(), docstrings, decorators and names that are only text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.mutants import sql
 
 SOURCE = Path(__file__).parents[2] / "src" / "soundsum"
 
@@ -92,7 +94,7 @@ def find_mutants(module: str) -> list[Mutant]:
     """All mutants of a module such as "methods/grid"."""
     seen: Counter[tuple[str, str]] = Counter()
     found = []
-    for number, (node, place, change, _) in enumerate(_edits(_parse(module))):
+    for number, (node, place, change, _) in enumerate(_edits(_parse(module), module in sql.MODULES)):
         seen[place, change] += 1
         found.append(Mutant(module, place, change, seen[place, change], node.lineno, number))  # type: ignore[attr-defined]
     return found
@@ -107,7 +109,7 @@ def mutated_tree(module: str, number: int) -> ast.Module:
     tree = _parse(module)
     if number == UNCHANGED:
         return tree
-    for i, (node, _, _, edit) in enumerate(_edits(tree)):
+    for i, (node, _, _, edit) in enumerate(_edits(tree, module in sql.MODULES)):
         if i == number:
             changed = edit(copy.deepcopy(node))
             return ast.fix_missing_locations(_Replace(node, changed).visit(tree))
@@ -129,13 +131,16 @@ class _Replace(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
-def _edits(tree: ast.Module) -> Iterator[tuple[ast.AST, str, str, Edit]]:
-    for node, place in _nodes(tree, ""):
+def _edits(tree: ast.Module, has_sql: bool) -> Iterator[tuple[ast.AST, str, str, Edit]]:
+    for node, place in _nodes(tree, "", has_sql):
         for change, edit in _changes(node):
             yield node, place or "(module)", change, edit
+        if has_sql and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for change, text in sql.change_sql(node.value):
+                yield node, place or "(module)", change, lambda n, text=text: _with(n, value=text)
 
 
-def _nodes(node: ast.AST, place: str) -> Iterator[tuple[ast.AST, str]]:
+def _nodes(node: ast.AST, place: str, has_sql: bool) -> Iterator[tuple[ast.AST, str]]:
     """Every node that may be changed, with the function or class it is in."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list", "type_params", "bases", "keywords") and not isinstance(
@@ -143,16 +148,18 @@ def _nodes(node: ast.AST, place: str) -> Iterator[tuple[ast.AST, str]]:
         ):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or _is_text(child):
+            if not isinstance(child, ast.AST) or _is_text(child, has_sql):
                 continue
             inner = f"{place}.{child.name}".strip(".") if hasattr(child, "name") and hasattr(child, "body") else place
             yield child, inner if isinstance(child, ast.expr) else place
-            yield from _nodes(child, inner)
+            yield from _nodes(child, inner, has_sql)
 
 
-def _is_text(node: ast.AST) -> bool:
-    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert):
+def _is_text(node: ast.AST, has_sql: bool) -> bool:
+    if isinstance(node, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert):
         return True
+    if isinstance(node, ast.JoinedStr):
+        return not has_sql
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True  # a docstring
     if isinstance(node, ast.FunctionDef) and node.name in WORDED:
@@ -177,6 +184,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     elif isinstance(node, ast.BoolOp):
         other_bool = ast.Or if isinstance(node.op, ast.And) else ast.And
         yield f"{_short(node)}: and/or", lambda n: _with(n, op=other_bool())
+        for i, value in enumerate(node.values):
+            yield f"{_short(node)}: without {_short(value)}", lambda n, i=i: _without(n, i)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
         if not isinstance(node.operand, ast.Constant):
             yield f"{_short(node)}: without {type(node.op).__name__}", lambda n: n.operand  # type: ignore[attr-defined]
@@ -203,6 +212,11 @@ def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, Edit]]:
         for other in COMPARISONS[type(op)]:
             change = f"{_short(node)}: {type(op).__name__} to {other.__name__}"
             yield change, lambda n, i=i, other=other: _with(n, ops=[*n.ops[:i], other(), *n.ops[i + 1 :]])
+
+    last = node.comparators[-1]
+    if isinstance(node.ops[-1], ast.Lt | ast.LtE | ast.Gt | ast.GtE) and not isinstance(last, ast.Constant):
+        doubled = ast.BinOp(ast.Constant(2), ast.Mult(), last)
+        yield f"{_short(node)}: 2 * {_short(last)}", lambda n: _with(n, comparators=[*n.comparators[:-1], doubled])
 
 
 def _of_constant(node: ast.Constant) -> Iterator[tuple[str, Edit]]:
@@ -239,6 +253,11 @@ def _rewrites(node: ast.Assign) -> bool:
 def _short(node: ast.AST) -> str:
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 70 else f"{text[:34]}..{text[-34:]}"
+
+
+def _without(node: ast.BoolOp, i: int) -> ast.expr:
+    left = [*node.values[:i], *node.values[i + 1 :]]
+    return left[0] if len(left) == 1 else ast.BoolOp(node.op, left)
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:

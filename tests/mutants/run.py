@@ -11,13 +11,16 @@ import io
 import math
 import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
 from types import CodeType, ModuleType
 
 import pytest
@@ -84,18 +87,22 @@ Todo = tuple[Mutant, list[str], float]
 """A mutant, its tests, and the seconds it may compute."""
 
 
-def start(todo: Todo, functions: Functions | None) -> int:
-    """The id of a process that ends with 1 where a test fails, and that is ended when it has computed for too long."""
+def start(todo: Todo, functions: Functions | None, folder: str) -> int:
+    """The id of a process that ends with 1 where a test fails, and that is ended when it has computed for too long.
+
+    Its temporary files are in the folder.
+    """
     mutant, tests, seconds = todo
     pid = os.fork()
     if pid:
         return pid
     os.setpgid(0, 0)
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
     status = 1
     try:
         cpu = math.ceil(seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))  # of each process that a test starts, too
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))  # not of addresses, which Java reserves
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if functions is None:
             sys.meta_path.insert(0, _Finder(mutant))
@@ -170,15 +177,17 @@ def _run(todo: Sequence[Todo], jobs: int, loaded: Loaded | None) -> Iterator[tup
 
     The machine may have other work, so the limit is on time spent computing. The one by the clock is for deadlocks.
     """
-    waiting, running = list(reversed(list(enumerate(todo)))), dict[int, tuple[int, float]]()
+    waiting, running = list(reversed(list(enumerate(todo)))), dict[int, tuple[int, float, str]]()
     while waiting or running:
         while waiting and len(running) < jobs:
             i, given = waiting.pop()
             functions = None if loaded is None else loaded.find(given[0])
             if loaded is None or functions is not None:
-                running[start(given, functions)] = i, time.monotonic() + 60 + 5 * given[2]
+                folder = tempfile.mkdtemp(prefix="mutant-")
+                os.chmod(folder, 0o755)  # PostgreSQL runs as somebody else
+                running[start(given, functions, folder)] = i, time.monotonic() + 60 + 5 * given[2], folder
         time.sleep(0.01)
-        for pid, (i, deadline) in list(running.items()):
+        for pid, (i, deadline, folder) in list(running.items()):
             late = time.monotonic() > deadline
             if late:
                 os.kill(pid, signal.SIGXCPU)
@@ -187,7 +196,17 @@ def _run(todo: Sequence[Todo], jobs: int, loaded: Loaded | None) -> Iterator[tup
                 del running[pid]
                 with suppress(ProcessLookupError):
                     os.killpg(pid, signal.SIGKILL)  # what the tests have started and left
+                _clean_up(folder)
                 yield i, _outcome(status)
+
+
+def _clean_up(folder: str) -> None:
+    """A PostgreSQL that was not stopped is in a group of processes of its own, and known by its file."""
+    for file in Path(folder).glob("*/data/postmaster.pid"):
+        with suppress(OSError, ValueError, IndexError):
+            os.kill(int(file.read_text().split()[0]), signal.SIGQUIT)
+            time.sleep(1)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _outcome(status: int) -> str:
