@@ -14,7 +14,8 @@ from hypothesis.internal.conjecture import providers
 # long a machine takes says nothing about the code.
 STEADY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
 settings.register_profile("soundsum", derandomize=True, **STEADY)
-settings.register_profile("explore", **STEADY, print_blob=False)
+# Explicit, since Hypothesis derandomises its own default profile where it sees a CI.
+settings.register_profile("explore", derandomize=False, **STEADY, print_blob=False)
 settings.load_profile("soundsum")
 
 # Hypothesis also tries constants that it finds in whatever modules are imported by then: in a worker of pytest-xdist,

@@ -50,7 +50,10 @@ def test_examples_depend_on_the_test_alone(probe):
     assert len(drawn[0]) >= 400
 
 
-def test_a_seed_has_its_own_examples(probe):
+@pytest.mark.parametrize("ci", ["", "true"])
+def test_a_seed_has_its_own_examples(probe, monkeypatch, ci):
+    """In CI too, where Hypothesis would fix the examples by itself and nothing new would ever be explored."""
+    monkeypatch.setenv("CI", ci) if ci else monkeypatch.delenv("CI", raising=False)
     first, again, other = (probe("tests.explore", "--processes", "0", "--seed", seed)[1] for seed in "112")
     assert first == again != other
     assert len(first) >= 400
