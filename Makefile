@@ -149,7 +149,7 @@ PORT := build/kernels-$(notdir $(CXX))-$(PORTABLE)
 portable: build
 	@$(CMAKE_KERNELS) -S . -B $(PORT) -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=$(CXX) -DSOUNDSUM_PORTABLE=$(PORTABLE) >/dev/null
 	@$(BIN)/cmake --build $(PORT) >/dev/null
-	@$(BIN)/python -m tests.with_kernels $(PORT) --quiet --numprocesses 2 tests/kernels tests/data/test_cells.py \
+	@$(BIN)/python -m tests.with_kernels $(PORT) --quiet --numprocesses 2 tests/kernels tests/tables/test_cells.py \
 	  --ignore tests/kernels/test_interrupts.py $(ARGS)
 
 # The same on arm64, which QEMU emulates: for root on Debian 12, about 20 minutes.

@@ -16,8 +16,8 @@ import soundsum as ss
 from benchmarks.measure import Group, Row
 from benchmarks.plain import bare_read, plain_loop
 from soundsum import kernels
-from soundsum.arithmetic.grids import Grid, power_of_two_grid
-from soundsum.arithmetic.numbers import FloatType, number_type
+from soundsum.numbers.grids import Grid, power_of_two_grid
+from soundsum.numbers.types import FloatType, number_type
 
 Array = NDArray[Any]
 LOWER, UPPER = 100, 1000

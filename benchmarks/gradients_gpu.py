@@ -17,10 +17,10 @@ from typing import Any
 import torch
 
 from soundsum.gradients import adding, cuda, plain
-from soundsum.gradients.model import Grid
 from soundsum.gradients.noise import add_noise
 from soundsum.gradients.normal import draw
 from soundsum.gradients.sums import Sum
+from soundsum.numbers.clipping import Grid
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 VIT = [768 * 768 * 3] + [768, 768, 768 * 2304, 2304, 768 * 768, 768, 768, 768, 768 * 3072, 3072, 3072 * 768, 768] * 12

@@ -1,7 +1,7 @@
 (** gradients (docs/theorems/gradients.md): the whole clip, from the bits of a gradient to its integers, executable.
 
     Gradients.v clips integers. Here is how doubles become them (the step, the rounding, the factor and its shift), as
-    gradients/model.py has it, so that the kernel can be run against it. Whatever the bits are, NaN and infinities
+    numbers/clipping.py has it, so that the kernel can be run against it. Whatever the bits are, NaN and infinities
     included, the result is no longer than K; and the integers are the coordinates in steps, rounded half to even. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool.

@@ -259,7 +259,7 @@ Qed.
 
 End Kernel.
 
-(** `power_of_two_grid` and `as_doubles` (src/soundsum/arithmetic/grids.py): the steps and offsets they choose. *)
+(** `power_of_two_grid` and `as_doubles` (src/soundsum/numbers/grids.py): the steps and offsets they choose. *)
 
 Section OurGrid.
 Variables p emin : Z.

@@ -37,5 +37,5 @@ echo "Building the kernels for arm64..."
 
 cd "$here"
 PYTHONPATH=$work/site:$here/src:$here qemu-aarch64-static -L "$root" "$root/usr/bin/$python" -B -m tests.with_kernels \
-  "$work/kernels" --quiet -p no:cacheprovider -o addopts= tests/kernels tests/data/test_cells.py \
+  "$work/kernels" --quiet -p no:cacheprovider -o addopts= tests/kernels tests/tables/test_cells.py \
   --ignore tests/kernels/test_interrupts.py "$@"

@@ -53,7 +53,7 @@ def same_draws(request):
 
 @pytest.fixture(scope="session")
 def all_errata():
-    from soundsum.reproduce.errata_elsewhere import errata
+    from soundsum.paper.reproduce.errata_elsewhere import errata
 
     with _fix_draws("errata"):
         return list(errata())
@@ -61,7 +61,7 @@ def all_errata():
 
 @pytest.fixture(scope="session")
 def all_experiments():
-    from soundsum.reproduce.experiments import experiments
+    from soundsum.paper.reproduce.experiments import experiments
 
     with _fix_draws("experiments"):
         return experiments()

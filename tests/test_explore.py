@@ -42,7 +42,7 @@ def probe(tmp_path, monkeypatch):
 def test_examples_depend_on_the_test_alone(probe):
     """Not on the run, and not on what other tests have imported, where Hypothesis would find constants to try."""
     drawn = []
-    for imports in ("", "", "import odd, soundsum.planner"):
+    for imports in ("", "", "import odd, soundsum.privacy.planner"):
         result, examples = probe("pytest", "-p", "no:cacheprovider", imports=imports)
         assert result.returncode == 0, result.stdout
         drawn.append(examples)

@@ -20,8 +20,6 @@ from typer.testing import CliRunner
 import soundsum as ss
 from soundsum import engines, methods, statistics
 from soundsum import registry as registries
-from soundsum.arithmetic.models import clean, wide
-from soundsum.arithmetic.numbers import IntType, float64, int64
 from soundsum.attacks import FAMILIES, families
 from soundsum.attacks.families import rounding
 from soundsum.cli import app
@@ -29,12 +27,14 @@ from soundsum.engines import ENGINES, Engine
 from soundsum.kernels import wide_sum
 from soundsum.methods import METHODS, Method, Theorem
 from soundsum.methods.steps import inward
+from soundsum.numbers.models import clean, wide
+from soundsum.numbers.types import IntType, float64, int64
+from soundsum.paper.verify import verify
 from soundsum.privacy import noises
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.statistics import STATISTICS
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import SUM, Bounded, Part
-from soundsum.verify import verify
 
 
 @pytest.fixture

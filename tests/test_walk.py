@@ -3,8 +3,8 @@
 from benchmarks import walk
 
 import soundsum as ss
-from soundsum.arithmetic import grids
 from soundsum.methods import grid
+from soundsum.numbers import grids
 from soundsum.privacy.units import Unit
 from soundsum.releases.planning import make_claim
 from soundsum.statistics import Sum

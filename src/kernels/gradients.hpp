@@ -1,4 +1,4 @@
-// Clipped sums of per-example gradients (docs/theorems/gradients.md). gradients/model.py holds the same in Python integers.
+// Clipped sums of per-example gradients (docs/theorems/gradients.md). numbers/clipping.py holds the same in Python integers.
 #pragma once
 
 #include <cstddef>

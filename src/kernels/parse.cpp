@@ -1,5 +1,5 @@
 // Numbers as they are spelled in CSV: [+-] digits [. digits] [e [+-] digits], inf, infinity, nan, in any case; integers are
-// [+-] and up to 37 digits. Whatever else there is makes a cell missing and nothing more. Model: tests/data/test_cells.py. Dates and
+// [+-] and up to 37 digits. Whatever else there is makes a cell missing and nothing more. Model: tests/tables/test_cells.py. Dates and
 // times are as ISO 8601 has them.
 #include "parse.hpp"
 
@@ -185,7 +185,7 @@ std::int64_t days_to(std::int64_t year, std::int64_t month, std::int64_t day) {
     return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
 }
 
-// The grammar is TEXT in soundsum/data/moments.py, and second_of there the model.
+// The grammar is TEXT in soundsum/tables/timestamps.py, and second_of there the model.
 bool parse_moment(std::string_view cell, bool instants, bool times, std::int64_t& out) {
     std::string_view text = trim(cell);
     bool fits = true;

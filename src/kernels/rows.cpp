@@ -1,4 +1,4 @@
-// Rows of CSV as Python's csv.reader has them, which is the model (tests/data/test_csv.py): cells are parted by commas, rows by
+// Rows of CSV as Python's csv.reader has them, which is the model (tests/tables/test_csv.py): cells are parted by commas, rows by
 // a line feed, a carriage return or both; a quote at a cell's beginning makes commas and line ends part of it up to the next
 // quote that is not doubled; a quote elsewhere is a character like any other.
 #include "rows.hpp"

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from soundsum._version import __version__
 
 if TYPE_CHECKING:
-    from soundsum.arithmetic.numbers import FloatType, IntType
-    from soundsum.arithmetic.rationals import Rounding
     from soundsum.attacks.attack import Attack
     from soundsum.attacks.choose import attack
     from soundsum.auditor.auditing import audit
@@ -19,12 +17,10 @@ if TYPE_CHECKING:
     from soundsum.auditor.summary import Audit
     from soundsum.auditor.target import Target
     from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
-    from soundsum.data.boundary import ReadFailed
-    from soundsum.data.periods import day, hour, month, week, year
-    from soundsum.data.relations import Relation
-    from soundsum.data.runs import Runs
+    from soundsum.methods.problem import Problem
+    from soundsum.numbers.rationals import Rounding
+    from soundsum.numbers.types import FloatType, IntType
     from soundsum.privacy.units import Unit
-    from soundsum.problem import Problem
     from soundsum.releases.calls import mean, release, sum, variance
     from soundsum.releases.certificates import check
     from soundsum.releases.counting import count, histogram
@@ -34,22 +30,26 @@ if TYPE_CHECKING:
     from soundsum.releases.several import Releases, Several
     from soundsum.releases.sizes import private_max_size
     from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
+    from soundsum.tables.periods import day, hour, month, week, year
+    from soundsum.tables.read_guard import ReadFailed
+    from soundsum.tables.relations import Relation
+    from soundsum.tables.runs import Runs
 
 _HOMES = {
-    "soundsum.arithmetic.numbers": ("FloatType", "IntType"),
-    "soundsum.arithmetic.rationals": ("Rounding",),
+    "soundsum.numbers.types": ("FloatType", "IntType"),
+    "soundsum.numbers.rationals": ("Rounding",),
     "soundsum.attacks": ("Attack", "attack"),
     "soundsum.auditor.auditing": ("audit",),
     "soundsum.auditor.finding": ("Finding",),
     "soundsum.auditor.summary": ("Audit",),
     "soundsum.auditor.target": ("Target",),
     "soundsum.budget": ("Budget", "BudgetExceeded", "BudgetMismatch", "Cost"),
-    "soundsum.data.boundary": ("ReadFailed",),
-    "soundsum.data.periods": ("day", "hour", "month", "week", "year"),
-    "soundsum.data.relations": ("Relation",),
-    "soundsum.data.runs": ("Runs",),
+    "soundsum.tables.read_guard": ("ReadFailed",),
+    "soundsum.tables.periods": ("day", "hour", "month", "week", "year"),
+    "soundsum.tables.relations": ("Relation",),
+    "soundsum.tables.runs": ("Runs",),
     "soundsum.privacy.units": ("Unit",),
-    "soundsum.problem": ("Problem",),
+    "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.calls": ("mean", "release", "sum", "variance"),
     "soundsum.releases.certificates": ("check",),
     "soundsum.releases.counting": ("count", "histogram"),

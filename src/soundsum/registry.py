@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TypeVar
 
-from soundsum.shown import shown
+from soundsum.numbers.quoting import quote
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -64,7 +64,7 @@ class Registry(Mapping[str, T]):
     def find(self, name: object) -> T:
         """The thing of this name, or a ValueError with the names there are."""
         if not isinstance(name, str) or name not in self._things:
-            raise ValueError(f"{self.what}={shown(name)} is not one of {', '.join(self._things)}")
+            raise ValueError(f"{self.what}={quote(name)} is not one of {', '.join(self._things)}")
         return self._things[name]
 
     def __getitem__(self, name: str) -> T:

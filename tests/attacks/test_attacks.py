@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import soundsum as ss
-from soundsum.arithmetic.numbers import NAMED
 from soundsum.attacks import FAMILIES, Event, examples, families_for, mironov
 from soundsum.attacks.attack import difference
 from soundsum.kernels import float_sum
+from soundsum.numbers.types import NAMED
 
 TYPES = [*NAMED.values(), ss.FloatType(4, 4), ss.FloatType(8, 4), ss.IntType(5), ss.IntType(9, signed=False)]
 MOST_SUMMED = 2**25

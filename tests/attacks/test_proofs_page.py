@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from soundsum.arithmetic.models import iterated, kahan
-from soundsum.arithmetic.numbers import FloatType
 from soundsum.attacks import FAMILIES, attack
+from soundsum.numbers.models import iterated, kahan
+from soundsum.numbers.types import FloatType
 
 PAGE = (Path(__file__).parents[2] / "docs" / "attack_proofs.md").read_text()
 PROVED = dict(re.findall(r"^## (\w+)\n\n[^`]*\(`([\w:-]+)`\)", PAGE, re.MULTILINE))

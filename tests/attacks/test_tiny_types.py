@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import soundsum as ss
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import FloatType, IntType, power_of_two
-from soundsum.data.relations import Relation
+from soundsum.numbers import models
+from soundsum.numbers.types import FloatType, IntType, power_of_two
+from soundsum.tables.relations import Relation
 
 INTEGERS = [IntType(bits, signed) for bits in (3, 4, 5, 6) for signed in (True, False)]
 FLOATS = [FloatType(*widths) for widths in product((2, 3, 4, 5), (3, 4, 5))]

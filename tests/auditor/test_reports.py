@@ -20,12 +20,12 @@ from tests.auditor import mechanisms as m
 from typer.testing import CliRunner
 
 import soundsum as ss
-from soundsum.arithmetic.rationals import nearest_float
+from soundsum.auditor import audit_page, junit, sarif
 from soundsum.auditor.finding import Bins
 from soundsum.cli.app import app
 from soundsum.cli.written import write_each
-from soundsum.data.runs import Runs
-from soundsum.report import audit_page, junit, sarif
+from soundsum.numbers.rationals import nearest_float
+from soundsum.tables.runs import Runs
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import soundsum as ss
-from soundsum.auditor.counts import (
+from soundsum.auditor.evidence import Evidence, average, detectable, e_holm, log_factors, project
+from soundsum.numbers.event_counts import (
     Promise,
     Table,
     epsilon_at_least,
@@ -20,8 +21,7 @@ from soundsum.auditor.counts import (
     log_likelihood,
     p_value,
 )
-from soundsum.auditor.evidence import Evidence, average, detectable, e_holm, log_factors, project
-from soundsum.reproduce.counts import likelihood
+from soundsum.paper.reproduce.counts import likelihood
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

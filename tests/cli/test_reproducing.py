@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli.app import app
-from soundsum.reproduce import SECTIONS, Cell, Draft, Section, reproduce
+from soundsum.paper.reproduce import SECTIONS, Cell, Draft, Section, reproduce
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 
@@ -31,7 +31,7 @@ def quick_sections(monkeypatch, all_errata):
     right = Section("roadmap", "The roadmap", cells=(Cell("the limit", "sec:roadmap", 67, 67),))
     made = {"roadmap": right, "errata": Section("errata", "Errata", errata=tuple(all_errata))}
     drafts = {name: Draft(one.title, lambda full, one=one: one) for name, one in made.items()}
-    monkeypatch.setattr("soundsum.reproduce.SECTIONS", drafts)
+    monkeypatch.setattr("soundsum.paper.reproduce.SECTIONS", drafts)
     return drafts
 
 

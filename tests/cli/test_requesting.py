@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import soundsum as ss
-from soundsum.cli import app, requesting
+from soundsum.cli import app
+from soundsum.cli.commands import requesting
 
 COUNT = b"\n[statistics.n]\nstatistic = 'count'"
 REQUEST = """

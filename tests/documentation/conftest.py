@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.report.browser import chromium
+from tests.pages.browser import chromium
 from website.__main__ import SITE
 from website.pages import ROOT
 

@@ -7,8 +7,8 @@ import struct
 from collections import defaultdict
 from decimal import Decimal
 
-from soundsum.data.records import Column
 from soundsum.methods.steps import RecordSteps
+from soundsum.tables.records import Column
 
 
 def person_of(x):

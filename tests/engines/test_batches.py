@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.data.cells import LONGEST
+from soundsum.tables.cells import LONGEST
 
 from .conformance import answers
 

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 import soundsum as ss
 from soundsum import native
-from soundsum.data.columns import as_keys, plain_keys
-from soundsum.data.records import Column, records
 from soundsum.engines.ids import PersonWords
 from soundsum.engines.persons import PersonSums
 from soundsum.kernels.persons import BoundedPart, PairSums, TextWords
+from soundsum.methods.problem import Problem
 from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Count, Mean, Sum, Variance
+from soundsum.tables.columns import as_keys, plain_keys
+from soundsum.tables.records import Column, records
 
 from .model import lot, person_totals, rows_of
 

@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from soundsum.data.keys import Groups
-from soundsum.data.records import records
-from soundsum.data.relations import Relation
 from soundsum.engines.accumulators import GroupSums
 from soundsum.engines.ids import PersonWords
 from soundsum.engines.persons import PersonSums
+from soundsum.methods.problem import Problem
 from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Sum, Variance
+from soundsum.tables.keys import Groups
+from soundsum.tables.records import records
+from soundsum.tables.relations import Relation
 
 from .model import lot
 

@@ -8,8 +8,8 @@ import torch
 from tests.gradients.rows import DTYPES, NORMS, adversarial
 
 from soundsum.gradients import adding, model, plain, processor
-from soundsum.gradients.model import Grid
 from soundsum.gradients.sums import Sum, clip
+from soundsum.numbers.clipping import Grid
 
 KERNELS = [plain, processor]
 

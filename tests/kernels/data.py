@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import Grid, power_of_two_grid, stepped_grid
-from soundsum.arithmetic.numbers import NAMED, FloatType, float64
-from soundsum.arithmetic.rationals import is_special
-from soundsum.data.records import Column
-from soundsum.data.runs import Runs
+from soundsum.numbers import models
+from soundsum.numbers.grids import Grid, power_of_two_grid, stepped_grid
+from soundsum.numbers.rationals import is_special
+from soundsum.numbers.types import NAMED, FloatType, float64
+from soundsum.tables.records import Column
+from soundsum.tables.runs import Runs
 
 INTEGERS = [kind for kind in NAMED.values() if kind.is_integer]
 FLOATS = [kind for kind in NAMED.values() if not kind.is_integer]

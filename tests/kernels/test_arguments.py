@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from soundsum import kernels
-from soundsum.arithmetic.numbers import FloatType
-from soundsum.data.runs import Runs
+from soundsum.numbers.types import FloatType
+from soundsum.tables.runs import Runs
 
 from .data import NOTABLE_GRIDS
 

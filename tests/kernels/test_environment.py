@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from soundsum import kernels
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import power_of_two_grid
-from soundsum.arithmetic.numbers import bfloat16, float16, float32, float64
-from soundsum.data.records import Column
-from soundsum.data.runs import Runs
 from soundsum.kernels.sums import QUAD
+from soundsum.numbers import models
+from soundsum.numbers.grids import power_of_two_grid
+from soundsum.numbers.types import bfloat16, float16, float32, float64
+from soundsum.tables.records import Column
+from soundsum.tables.runs import Runs
 
 on_x86_linux = pytest.mark.skipif(
     (platform.machine(), platform.system()) != ("x86_64", "Linux"),

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soundsum import kernels, native
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import FloatType, bfloat16, float16, float32, float64
-from soundsum.arithmetic.rationals import is_special
-from soundsum.data.records import Column
-from soundsum.data.runs import Runs
 from soundsum.kernels.arguments import raw_records
 from soundsum.kernels.sums import QUAD
+from soundsum.numbers import models
+from soundsum.numbers.rationals import is_special
+from soundsum.numbers.types import FloatType, bfloat16, float16, float32, float64
+from soundsum.tables.records import Column
+from soundsum.tables.runs import Runs
 
 from .data import FLOATS, MISSING, bounds, cleaned, datasets, gapped, with_bitmap
 

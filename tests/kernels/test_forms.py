@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from soundsum import kernels
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import FloatType, IntType, bfloat16, float64
-from soundsum.data.records import Column
-from soundsum.data.runs import Runs
+from soundsum.numbers import models
+from soundsum.numbers.types import FloatType, IntType, bfloat16, float64
+from soundsum.tables.records import Column
+from soundsum.tables.runs import Runs
 
 from .data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, gapped
 

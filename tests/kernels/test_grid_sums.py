@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soundsum import kernels
-from soundsum.arithmetic.grids import as_doubles
-from soundsum.arithmetic.numbers import float64
-from soundsum.data.records import Column
+from soundsum.numbers.grids import as_doubles
+from soundsum.numbers.types import float64
+from soundsum.tables.records import Column
 
 from .data import (
     FLOATS,

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soundsum import kernels
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import IntType, int64, uint64
-from soundsum.data.records import Column
-from soundsum.data.runs import Runs
+from soundsum.numbers import models
+from soundsum.numbers.types import IntType, int64, uint64
+from soundsum.tables.records import Column
+from soundsum.tables.runs import Runs
 
 from .data import (
     INTEGERS,

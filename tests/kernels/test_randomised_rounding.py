@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import soundsum as ss
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import as_doubles, power_of_two_grid, stepped_grid
-from soundsum.arithmetic.numbers import IntType, float64
-from soundsum.arithmetic.rationals import power_of_two
-from soundsum.data.records import records
 from soundsum.kernels import preparation
 from soundsum.methods import OnGrid
+from soundsum.numbers import models
+from soundsum.numbers.grids import as_doubles, power_of_two_grid, stepped_grid
+from soundsum.numbers.rationals import power_of_two
+from soundsum.numbers.types import IntType, float64
+from soundsum.tables.records import records
 
 PARTS = [0, Fraction(1, 2), Fraction(1, 3), 1 - Fraction(1, 2**30), 1 - Fraction(1, 2**53), Fraction(7, 2**60)]
 TINIEST = [float64.smallest_subnormal * i for i in (1, 3)] + [float64.smallest_normal, Fraction(1e-300)]

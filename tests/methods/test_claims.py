@@ -10,13 +10,13 @@ from itertools import accumulate
 import pytest
 
 import soundsum as ss
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import FloatType, IntType, float64
 from soundsum.methods import METHODS, Checked, Kahan, Modular, OnGrid, Pairwise, Saturating, Split
 from soundsum.methods.numpy_pairwise import height, safe_height
 from soundsum.methods.pairwise import height as pairwise_height
 from soundsum.methods.stability import MOST_PERMUTED
 from soundsum.methods.steps import RecordSteps, steps_from_near, steps_from_zero
+from soundsum.numbers import models
+from soundsum.numbers.types import FloatType, IntType, float64
 
 BOUNDS = [(0, 1), (-1, 0), (-1, 2), (-3, 1), (1, 3), (-3, -2), (2, 2), (0, 0), (-2, 2)]
 SMALL_BOUNDS = [(Fraction(1, 8), Fraction(1, 4)), (Fraction(-1, 4), Fraction(-1, 8)), (Fraction(-1, 8), Fraction(1, 4))]

@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 
 import soundsum as ss
-from soundsum.arithmetic.grids import power_of_two_grid, stepped_grid
-from soundsum.arithmetic.numbers import FloatType, float64
-from soundsum.data.records import records
 from soundsum.methods import (
     METHODS,
     Iterated,
@@ -25,6 +22,9 @@ from soundsum.methods import (
 )
 from soundsum.methods.method import bounds_of_type
 from soundsum.methods.steps import RecordSteps, inward, steps_from_near, steps_from_zero
+from soundsum.numbers.grids import power_of_two_grid, stepped_grid
+from soundsum.numbers.types import FloatType, float64
+from soundsum.tables.records import records
 
 
 def test_steps_on_a_grid_and_of_integers():

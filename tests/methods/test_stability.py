@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.data.records import present, records
 from soundsum.methods import stability
 from soundsum.methods.stability import MOST_PERMUTED, by_sign, permute, truncate
+from soundsum.tables.records import present, records
 
 COLUMNS = {
     "array": records(np.array([3.0, -1.0, math.nan, 0.0, -math.inf, 2.0, -0.0])),

@@ -10,8 +10,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import soundsum as ss
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import FloatType
 from soundsum.methods import (
     METHODS,
     Checked,
@@ -25,6 +23,8 @@ from soundsum.methods import (
     Split,
     TowardZero,
 )
+from soundsum.numbers import models
+from soundsum.numbers.types import FloatType
 
 MADE_BY_HAND = [
     Iterated(accumulator="float64"),

@@ -28,16 +28,15 @@ from tests.mutants.generate import SOURCE, UNCHANGED, Mutant, find_mutants
 ROOMS: dict[str, list[str]] = {
     "methods": [
         "tests/methods",
-        "tests/verify",
-        "tests/test_planner.py",
+        "tests/paper/verify",
+        "tests/privacy/test_planner.py",
         "tests/test_extending.py",
         "tests/kernels/test_randomised_rounding.py",
     ],
-    "planner": ["tests/test_planner.py", "tests/methods", "tests/releases"],
     "privacy": [
         "tests/privacy",
         "tests/budget/test_limits.py",
-        "tests/test_planner.py",
+        "tests/privacy/test_planner.py",
         "tests/releases",
         "tests/test_extending.py",
     ],
@@ -45,26 +44,34 @@ ROOMS: dict[str, list[str]] = {
     "statistics": ["tests/statistics", "tests/engines", "tests/releases", "tests/test_extending.py"],
     "releases": ["tests/releases", "tests/budget", "tests/statistics", "tests/cli/test_requesting.py"],
     "engines": ["tests/engines", "tests/engines/databases", "tests/releases", "tests/statistics"],
-    "data": ["tests/data", "tests/engines", "tests/releases", "tests/statistics"],
-    "kernels": ["tests/kernels", "tests/engines", "tests/data", "tests/methods", "tests/releases"],
-    "verify": ["tests/verify"],
+    "tables": ["tests/tables", "tests/engines", "tests/releases", "tests/statistics"],
+    "kernels": ["tests/kernels", "tests/engines", "tests/tables", "tests/methods", "tests/releases"],
+    "paper": ["tests/paper/verify"],
     "auditor": ["tests/auditor", "tests/attacks"],
     "gradients": ["tests/gradients"],
 }
 """The tests of each room."""
 
-VERIFIED = ("methods", "verify")
+VERIFIED = ("methods", "paper")
 """Rooms that the parts of `soundsum verify --quick` test, too."""
 
 SPARK, POSTGRES = "tests/engines/databases/test_spark.py", "tests/engines/databases/"
 STARTING = {SPARK: 200.0, POSTGRES: 20.0}
 """Seconds of computing that the start of a server takes at most; not counted among a test's."""
 
-NO_ROOM_FOR = ("auditor/adapters/", "auditor/corpus", "auditor/environments", "auditor/teaching", "gradients/cuda")
+NO_ROOM_FOR = (
+    "paper/page",
+    "paper/reproduce",
+    "auditor/adapters/",
+    "auditor/corpus",
+    "auditor/environments",
+    "auditor/teaching",
+    "gradients/cuda",
+)
 """Modules that are not changed: they need libraries in environments of their own or a GPU, or only show things."""
 
 LEFT_OUT = {
-    *("tests/verify/test_run.py", "tests/verify/test_page.py", "tests/methods/test_pages.py"),
+    *("tests/paper/verify/test_run.py", "tests/paper/verify/test_page.py", "tests/methods/test_pages.py"),
     *("tests/budget/test_crashes.py", "tests/budget/test_page.py", "tests/releases/test_memory.py"),
     *("tests/budget/test_ledger.py::test_threads", "tests/budget/test_ledger.py::test_of_many_that_start"),
     "tests/budget/test_ledger.py::test_a_read_only_ledger",

@@ -99,7 +99,7 @@ def _trace_tests(path: str, modules: list[str]) -> Reached:
 
 def _trace_verify(modules: list[str]) -> Reached:
     from soundsum.methods import METHODS
-    from soundsum.verify import verify
+    from soundsum.paper.verify import verify
 
     tracer, reached = Tracer(modules), Reached()
     for label in METHODS:

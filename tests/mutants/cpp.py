@@ -62,8 +62,8 @@ TESTS = {
     "gradients": ["tests/gradients/test_kernels.py"],
     "normal": ["tests/gradients/test_noise.py"],
     "noise": ["tests/privacy/test_many.py"],
-    "parse": ["tests/data/test_cells.py", "tests/data/test_csv.py"],
-    "rows": ["tests/data/test_cells.py", "tests/data/test_csv.py", "tests/releases/test_groups.py"],
+    "parse": ["tests/tables/test_cells.py", "tests/tables/test_csv.py"],
+    "rows": ["tests/tables/test_cells.py", "tests/tables/test_csv.py", "tests/releases/test_groups.py"],
     **{start: ["tests/engines/test_persons.py"] for start in ("persons", "lots", "texts", "hashing", "shards")},
     **{start: ["tests/kernels", "tests/releases/test_groups.py"] for start in ("keys", "masks", "prepare")},
 }

@@ -36,9 +36,9 @@ class Loaded:
             with redirect_stdout(io.StringIO()):
                 code = pytest.main([*options, "--collect-only", *(name for name in files if name != "verify")])
             if "verify" in files:
-                import soundsum.verify
+                import soundsum.paper.verify
 
-                assert soundsum.verify
+                assert soundsum.paper.verify
         finally:
             sys.setprofile(None)
         if code:

@@ -126,7 +126,7 @@ def _passes(tests: Sequence[str]) -> bool:
             return False
     labels = [test.removeprefix("verify::") for test in tests if test.startswith("verify::")]
     if labels:
-        from soundsum.verify import verify
+        from soundsum.paper.verify import verify
 
         return all(verify(quick=True, only=[label], processes=1).violations == 0 for label in labels)
     return True

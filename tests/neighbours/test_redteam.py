@@ -16,12 +16,12 @@ from tests.neighbours.running import as_code
 
 import soundsum as ss
 from soundsum import native
-from soundsum.data import columns
-from soundsum.data.filters import Condition
 from soundsum.engines import ids, persons
 from soundsum.engines.memory import Memory
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.releases import pipeline
+from soundsum.tables import columns
+from soundsum.tables.filters import Condition
 
 APART = "neighbours are further apart than claimed"
 OTHER = "the same table gives other numbers"

@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from soundsum.data.relations import Relation
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.distributions import gaussian_sigma2
 from soundsum.privacy.guarantee import Guarantee, guarantee
@@ -13,6 +12,7 @@ from soundsum.privacy.noise import NoNoise
 from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.units import RECORD, Norms, Unit
 from soundsum.privacy.zcdp import zcdp_rho
+from soundsum.tables.relations import Relation
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from soundsum.arithmetic.numbers import IntType
+from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import NOISES, Noise, NoNoise
 
 A = Fraction(1, 2)

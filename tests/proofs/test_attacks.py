@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 import soundsum as ss
-from soundsum.arithmetic.numbers import FloatType, bfloat16, float16, float32, float64
-from soundsum.arithmetic.rationals import power_of_two
+from soundsum.numbers.rationals import power_of_two
+from soundsum.numbers.types import FloatType, bfloat16, float16, float32, float64
 
 from .oracle import ask, words
 from .test_kernels import bits, double

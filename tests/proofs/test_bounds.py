@@ -6,15 +6,15 @@ from fractions import Fraction
 
 import pytest
 
-from soundsum.arithmetic.grids import power_of_two_grid
-from soundsum.arithmetic.numbers import FloatType, IntType, bfloat16, float16, float32, float64
-from soundsum.data.relations import Relation
 from soundsum.methods import METHODS, Checked, Modular, Saturating, Split
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
 from soundsum.methods.kahan import Kahan
 from soundsum.methods.pairwise import Pairwise
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers.grids import power_of_two_grid
+from soundsum.numbers.types import FloatType, IntType, bfloat16, float16, float32, float64
+from soundsum.tables.relations import Relation
 
 from .oracle import ask, words
 

@@ -12,17 +12,17 @@ from fractions import Fraction
 
 import pytest
 
-from soundsum.arithmetic.numbers import FloatType, IntType, bfloat16, float16, float32, float64
-from soundsum.data.relations import Relation
 from soundsum.methods import METHODS, Checked, Modular, Saturating, Split, Wide
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
 from soundsum.methods.kahan import Kahan
 from soundsum.methods.pairwise import Pairwise
+from soundsum.methods.problem import Problem
 from soundsum.methods.shifted import Shifted
 from soundsum.methods.stability import MOST_PERMUTED
 from soundsum.methods.toward_zero import TowardZero
-from soundsum.problem import Problem
+from soundsum.numbers.types import FloatType, IntType, bfloat16, float16, float32, float64
+from soundsum.tables.relations import Relation
 
 from .oracle import ask, words
 from .test_bounds import FLOAT_TYPES, INTEGER_TYPES, bound_of

@@ -6,10 +6,10 @@ proofs/Allowed.v proves that with them the C++ expression computes the grid's in
 import random
 from fractions import Fraction
 
-from soundsum.arithmetic.grids import as_doubles, power_of_two_grid
-from soundsum.arithmetic.numbers import FloatType, float64
-from soundsum.arithmetic.rationals import floor_log2, power_of_two
 from soundsum.methods.grid import OnGrid
+from soundsum.numbers.grids import as_doubles, power_of_two_grid
+from soundsum.numbers.rationals import floor_log2, power_of_two
+from soundsum.numbers.types import FloatType, float64
 
 from .oracle import ask, words
 from .test_conditions import FLOATS, PLACES, place

@@ -11,7 +11,7 @@ import pytest
 from soundsum import native
 from soundsum.gradients import adding, model
 from soundsum.gradients.factors import Measured
-from soundsum.gradients.model import Grid
+from soundsum.numbers.clipping import Grid
 
 from .oracle import ask, words
 from .test_kernels import bits

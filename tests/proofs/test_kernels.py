@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from soundsum import native
-from soundsum.arithmetic.grids import as_doubles, power_of_two_grid
-from soundsum.arithmetic.models import numpy_pairwise
-from soundsum.arithmetic.numbers import IntType, float32, float64
-from soundsum.data.records import records
 from soundsum.kernels import float_sum, modular_sum, saturating_sum, split_saturating_sum, wide_sum
 from soundsum.kernels.arguments import raw_records
 from soundsum.kernels.preparation import shift_records
+from soundsum.numbers.grids import as_doubles, power_of_two_grid
+from soundsum.numbers.models import numpy_pairwise
+from soundsum.numbers.types import IntType, float32, float64
+from soundsum.tables.records import records
 
 from .oracle import ask, words
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import as_doubles, stepped_grid
-from soundsum.arithmetic.numbers import IntType, float64
-from soundsum.data.records import records
 from soundsum.kernels import preparation
+from soundsum.numbers import models
+from soundsum.numbers.grids import as_doubles, stepped_grid
+from soundsum.numbers.types import IntType, float64
 from soundsum.randomness import Stream
+from soundsum.tables.records import records
 
 from .oracle import ask, words
 from .test_kernels import bits, grids, records_on, some_double

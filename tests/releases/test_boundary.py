@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
-from soundsum.data.boundary import OPERATOR, SENTENCE
+from soundsum.tables.read_guard import OPERATOR, SENTENCE
 
 SECRET = "Jane Doe, HIV positive"
 SCHEMA = pa.schema({"x": pa.float64(), "k": pa.string(), "id": pa.int64()})

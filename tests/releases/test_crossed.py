@@ -11,7 +11,7 @@ import pytest
 from tests.engines.model import lot
 
 import soundsum as ss
-from soundsum.data.crossed import CrossedGroups
+from soundsum.tables.crossed import CrossedGroups
 
 RNG = np.random.default_rng(5)
 ROWS = 500

@@ -16,11 +16,11 @@ import pytest
 
 import soundsum as ss
 from soundsum.budget.ledger import read
-from soundsum.data.rows import Rows
 from soundsum.engines import Memory
 from soundsum.methods import Kahan, Modular, OnGrid
 from soundsum.releases.certificates import Unreadable, compare_release, compare_with_ledger
 from soundsum.statistics import Claim, Task
+from soundsum.tables.rows import Rows
 
 MANY = 300_000  # rows, over a megabyte of CSV, so that the types are guessed from others than the last
 

@@ -16,8 +16,8 @@ import pytest
 
 import soundsum as ss
 from soundsum.cli.spelled import read_condition
-from soundsum.data.filters import COMPARE, Filter
-from soundsum.data.relations import Relation
+from soundsum.tables.filters import COMPARE, Filter
+from soundsum.tables.relations import Relation
 
 DAY, MOMENT = datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 12)
 COLUMNS = {

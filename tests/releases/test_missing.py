@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.data.relations import Relation
 from soundsum.engines import Memory
 from soundsum.releases.certificates import compare_release
 from soundsum.releases.setting import Setting, prepare
 from soundsum.statistics import Count, Mean, Sum, Variance
+from soundsum.tables.relations import Relation
 
 AGES = pa.table({"age": [30.0, None, 50.0, None], "ward": ["a", "a", "b", "b"], "id": [1, 2, 3, 4]})
 

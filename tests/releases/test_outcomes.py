@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import soundsum as ss
-from soundsum.arithmetic.words import estimate, estimates, interval
+from soundsum.numbers.formatting import estimate, estimates, interval
 from soundsum.releases.certificates import compare_release, compare_with_ledger
 
 TABLE = {"pay": [1.5, 2.25, 4.0], "dept": ["a", "b", "a"], "age": [30, 40, 50]}

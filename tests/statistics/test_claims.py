@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import soundsum as ss
-from soundsum.arithmetic.numbers import IntType
 from soundsum.budget import Binding
-from soundsum.data.rows import Rows
 from soundsum.methods import Iterated
-from soundsum.planner import Scheme
+from soundsum.methods.problem import Problem
+from soundsum.numbers.types import IntType
 from soundsum.privacy.guarantee import guarantee
-from soundsum.problem import Problem
+from soundsum.privacy.planner import Scheme
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Sum
 from soundsum.statistics.statistic import Statistic
 from soundsum.statistics.task import Task, make_query
+from soundsum.tables.rows import Rows
 
 WORTH = Fraction(1, 100)
 

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import soundsum as ss
-from soundsum.arithmetic.rationals import nearest_float
-from soundsum.data.relations import Relation
+from soundsum.methods.problem import Problem
+from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Variance
 from soundsum.statistics.additive import Additive
+from soundsum.tables.relations import Relation
 
 INTEGERS = st.integers(-5, 5) | st.integers(-(2**70), 2**70) | st.integers(-(10**6), 10**6)
 PROBLEMS = [

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.data.keys import MOST
 from soundsum.privacy.units import Unit
 from soundsum.statistics import Count, Histogram, histogram
+from soundsum.tables.keys import MOST
 
 TABLE = {"x": [1.0, float("nan")]}
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import soundsum as ss
+from soundsum.methods.problem import Problem
 from soundsum.methods.steps import steps_from_near
 from soundsum.privacy.noises.laplace import Laplace
-from soundsum.problem import Problem
 from soundsum.statistics.mean import MeanOfSums
 from soundsum.statistics.variance import VarianceOfSums
 

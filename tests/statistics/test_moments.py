@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from soundsum.methods.problem import Problem
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Sum, Variance
 

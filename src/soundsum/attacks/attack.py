@@ -15,14 +15,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from soundsum import notebook
-from soundsum.arithmetic.rationals import Value, exact, is_special
-from soundsum.arithmetic.words import binary, layout, times
 from soundsum.attacks.ordinary import our_sum, total_by_name
 from soundsum.attacks.words import dataset
-from soundsum.data.runs import Runs
-from soundsum.paper import place
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers import text_tables
+from soundsum.numbers.formatting import binary, layout, times
+from soundsum.numbers.rationals import Value, exact, is_special
+from soundsum.references import place
+from soundsum.tables.runs import Runs
 
 Total: TypeAlias = str | Callable[[Any], Any]
 """A noiseless sum: the name of one of ours, or anything that takes the data."""
@@ -215,7 +215,7 @@ class Attack:
         return f"<{self._title}, {self.distance} apart under {self.problem.relation}: {self.aimed_at} {moved}>"
 
     def _repr_html_(self) -> str:
-        return notebook.table(self._facts(), caption=self._title)
+        return text_tables.table(self._facts(), caption=self._title)
 
     @property
     def _title(self) -> str:

@@ -7,16 +7,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.numbers import NumberType, number_type
-from soundsum.arithmetic.rationals import exact, is_special
-from soundsum.arithmetic.words import number
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.families import FAMILIES, path
 from soundsum.attacks.family import Family, Situation, Unmet, Wish, index, show_parameter
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
-from soundsum.problem import Problem
-from soundsum.shown import shown
+from soundsum.methods.problem import Problem
+from soundsum.numbers.formatting import number
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import exact, is_special
+from soundsum.numbers.types import NumberType, number_type
+from soundsum.tables.relations import Relation
+from soundsum.tables.runs import Runs
 
 USUAL_RECORDS = 1 << 30
 """Where bounds are given and nothing else, the strongest attack within this size is taken, or else the smallest."""
@@ -226,7 +226,7 @@ def _negative(runs: Runs) -> Runs:
 
 def _family(name: str) -> Family:
     if name not in FAMILIES:
-        raise ValueError(f"name={shown(name)} is not an attack; use one of {', '.join(FAMILIES)}")
+        raise ValueError(f"name={quote(name)} is not an attack; use one of {', '.join(FAMILIES)}")
     return FAMILIES[name]
 
 
@@ -239,7 +239,7 @@ def _check(family: Family, situation: Situation, parameters: dict[str, Any]) -> 
     for name in parameters:
         if name not in family.parameters:
             raise ValueError(
-                f"{name}={shown(parameters[name])}: {family.name} takes {', '.join(family.parameters)}, and not {name}"
+                f"{name}={quote(parameters[name])}: {family.name} takes {', '.join(family.parameters)}, and not {name}"
             )
     if situation.target is not None and not family.asks_target:
         raise ValueError(f"target: {family.name} does not ask the sum it attacks; leave target out, or use path")
@@ -270,7 +270,7 @@ def _bounds(bounds: tuple[Any, Any] | None) -> tuple[Fraction, Fraction] | None:
     if bounds is None:
         return None
     if not isinstance(bounds, Sequence) or len(bounds) != 2:
-        raise ValueError(f"bounds={shown(bounds)}: give two numbers, the least and the largest a record may be")
+        raise ValueError(f"bounds={quote(bounds)}: give two numbers, the least and the largest a record may be")
     lower, upper = (exact(bound, "bounds") for bound in bounds)
     if is_special(lower) or is_special(upper) or lower > upper:
         raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give the lower one first")
@@ -282,7 +282,7 @@ def _ratio(ratio: Any) -> Fraction | None:
     if wanted is None:
         return None
     if is_special(wanted) or wanted <= 0:
-        raise ValueError(f"ratio={shown(ratio)}: how many times the ideal is a finite number above 0")
+        raise ValueError(f"ratio={quote(ratio)}: how many times the ideal is a finite number above 0")
     return Fraction(wanted)
 
 
@@ -291,5 +291,5 @@ def _size(max_records: int | None) -> int | None:
         return None
     size = index("max_records", max_records)
     if size < 1:
-        raise ValueError(f"max_records={shown(size)}: a number of records is a whole number, 1 or more")
+        raise ValueError(f"max_records={quote(size)}: a number of records is a whole number, 1 or more")
     return size

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.rationals import power_of_two
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.choose import attack
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
+from soundsum.numbers.rationals import power_of_two
+from soundsum.tables.relations import Relation
+from soundsum.tables.runs import Runs
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from soundsum.arithmetic import words
-from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
-from soundsum.arithmetic.rationals import floor_log2, power_of_two
 from soundsum.attacks.attack import Attack
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers import formatting
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import floor_log2, power_of_two
+from soundsum.numbers.types import FloatType, IntType, NumberType
 from soundsum.registry import Registry
-from soundsum.shown import shown
+from soundsum.tables.relations import Relation
+from soundsum.tables.runs import Runs
 
 ORDERED_SIZED = (Relation.HAMMING, Relation.CHANGE_ONE)
 UNORDERED = (Relation.SYMMETRIC, Relation.CHANGE_ONE)
@@ -121,7 +121,7 @@ class Unmet(ValueError):
 
 def show_parameter(x: int | Fraction) -> str:
     """A parameter as it can be given again, but for large powers of two, which are written as such."""
-    return shown(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else words.binary(x)
+    return quote(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else formatting.binary(x)
 
 
 def index(name: str, given: Any) -> int:
@@ -131,7 +131,7 @@ def index(name: str, given: Any) -> int:
             raise TypeError
         return operator.index(given)
     except TypeError:
-        raise ValueError(f"{name}={shown(given)} is not a whole number; give one") from None
+        raise ValueError(f"{name}={quote(given)} is not a whole number; give one") from None
 
 
 def whole(name: str, given: Any, low: int, high: int, condition: str) -> int:
@@ -165,7 +165,9 @@ def exponent(
     most = floor_log2(kind.max / total)
     if least > most:
         sizes, used, fewest = size
-        raise Unmet(sizes, used, fewest, used - 1, f"that the sums fit {kind}, which ends at {words.binary(kind.max)}")
+        raise Unmet(
+            sizes, used, fewest, used - 1, f"that the sums fit {kind}, which ends at {formatting.binary(kind.max)}"
+        )
     lower, upper = situation.bounds or (None, None)
     if given is not None:
         e = index(name, given)

@@ -11,20 +11,20 @@ from fractions import Fraction
 from typing import cast
 
 from soundsum import kernels
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import power_of_two_grid
-from soundsum.arithmetic.numbers import FloatType, IntType
-from soundsum.arithmetic.rationals import Value, is_special
-from soundsum.data.runs import Runs
-from soundsum.problem import Problem
-from soundsum.shown import shown
+from soundsum.methods.problem import Problem
+from soundsum.numbers import models
+from soundsum.numbers.grids import power_of_two_grid
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import Value, is_special
+from soundsum.numbers.types import FloatType, IntType
+from soundsum.tables.runs import Runs
 
 
 def total_by_name(name: str, data: Runs, problem: Problem) -> Value:
     """The sum of `data` by one of the ways to add listed in `INTEGER_SUMS` or `FLOAT_SUMS`."""
     ways = INTEGER_SUMS if isinstance(problem.dtype, IntType) else FLOAT_SUMS
     if name not in ways:
-        raise ValueError(f"total={shown(name)} is not a way to add {problem.dtype}; use one of {', '.join(ways)}")
+        raise ValueError(f"total={quote(name)} is not a way to add {problem.dtype}; use one of {', '.join(ways)}")
     return ways[name](data, problem)
 
 

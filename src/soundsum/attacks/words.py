@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from soundsum.arithmetic.words import binary
-from soundsum.data.runs import Runs
+from soundsum.numbers.formatting import binary
+from soundsum.tables.runs import Runs
 
 
 def dataset(runs: Runs) -> str:

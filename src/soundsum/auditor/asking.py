@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from soundsum.arithmetic.rationals import Value
 from soundsum.auditor.target import Raised, Refused, Target, Unsupported
+from soundsum.numbers.rationals import Value
 
 MOST_TEXT = 300
 

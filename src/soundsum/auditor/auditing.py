@@ -20,7 +20,7 @@ from soundsum.auditor.opening import open_targets
 from soundsum.auditor.process import Limits
 from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
-from soundsum.shown import shown
+from soundsum.numbers.quoting import quote
 
 RUNS, ALPHA, SECONDS, MEMORY = 10_000, 1e-6, 60.0, 8 << 30
 
@@ -96,7 +96,7 @@ def _targets(target: Target | str | Iterable[Target], install: bool, spec: str |
         if not isinstance(one, Target):
             name = getattr(one, "__name__", "f") if callable(one) else "f"
             raise TypeError(
-                f"target={shown(one)} does not say what it promises; give ss.Target(release={name}, "
+                f"target={quote(one)} does not say what it promises; give ss.Target(release={name}, "
                 "dtype='float64', relation='change_one', epsilon=1), with the type, relation and epsilon it claims"
             )
     return _named_apart(several)
@@ -125,8 +125,8 @@ def _wanted(attacks: str | Sequence[str | Attack]) -> tuple[list[str] | None, li
 
 def _check(runs: int, alpha: float, seconds: float, memory: int) -> None:
     if runs < 0:
-        raise ValueError(f"runs={shown(runs)}: give a number of pairs of runs, 0 or more")
+        raise ValueError(f"runs={quote(runs)}: give a number of pairs of runs, 0 or more")
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha={shown(alpha)}: the rate of false alarms lies between 0 and 1; give one such as 1e-6")
+        raise ValueError(f"alpha={quote(alpha)}: the rate of false alarms lies between 0 and 1; give one such as 1e-6")
     if seconds <= 0 or memory <= 0:
         raise ValueError(f"seconds={seconds}, memory={memory}: limits are above 0")

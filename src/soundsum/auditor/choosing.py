@@ -15,15 +15,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from soundsum.arithmetic.numbers import NumberType
-from soundsum.arithmetic.rationals import is_special
-from soundsum.arithmetic.words import size as records_in_words
 from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.attacks.families.path import steepest
 from soundsum.attacks.families.special_values import FORMS
 from soundsum.auditor.target import Target, Unsupported
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
+from soundsum.numbers.formatting import size as records_in_words
+from soundsum.numbers.rationals import is_special
+from soundsum.numbers.types import NumberType
+from soundsum.tables.relations import Relation
+from soundsum.tables.runs import Runs
 
 SIZES = tuple(2**p + 2 for p in (5, 8, 12, 16, 20, 24, 28, 30))
 """The most records of a family's attacks, one after another."""

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from soundsum.arithmetic.rationals import Value
 from soundsum.auditor.asking import Failure, ask
 from soundsum.auditor.measuring import Measurement, sum_of
 from soundsum.auditor.process import with_threads
 from soundsum.auditor.target import Target, Unsupported, as_number
-from soundsum.data.runs import Runs
+from soundsum.numbers.rationals import Value
+from soundsum.tables.runs import Runs
 
 THREADS = (1, 2, 1)
 """The threads of each fresh process."""

@@ -15,13 +15,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from soundsum.arithmetic.numbers import number_type
-from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.auditor.finding import hexadecimal
 from soundsum.auditor.hints import rule_for, rule_of
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
+from soundsum.numbers.rationals import Value, is_special
+from soundsum.numbers.types import number_type
+from soundsum.tables.relations import Relation
+from soundsum.tables.runs import Runs
 
 VERSION = 1
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int8", "uint8")

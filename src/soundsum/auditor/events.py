@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.arithmetic.rationals import Value, is_special, nearest_float, power_of_two
 from soundsum.attacks import Event
-from soundsum.auditor.counts import Promise
 from soundsum.auditor.evidence import Bools, Floats, growth
 from soundsum.auditor.target import as_number
+from soundsum.numbers.event_counts import Promise
+from soundsum.numbers.rationals import Value, is_special, nearest_float, power_of_two
 
 QUANTILES = 48
 """Thresholds are looked for between so many quantiles of what was seen."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.auditor.counts import Promise
+from soundsum.numbers.event_counts import Promise
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from soundsum.arithmetic.rationals import is_special
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.asking import Failure
 from soundsum.auditor.choosing import Allowance, attacks_on
@@ -23,6 +22,7 @@ from soundsum.auditor.repros import repro
 from soundsum.auditor.sampling import sample
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Target
+from soundsum.numbers.rationals import is_special
 
 MOST_SAMPLED = 1 << 16
 """Releases are run on attacks of up to so many records, unless one was certified at a larger size."""

@@ -12,11 +12,11 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.rationals import Value, is_special
-from soundsum.arithmetic.words import binary, number, times
 from soundsum.attacks import Attack, Event
-from soundsum.auditor.counts import Table
 from soundsum.auditor.target import Target
+from soundsum.numbers.event_counts import Table
+from soundsum.numbers.formatting import binary, number, times
+from soundsum.numbers.rationals import Value, is_special
 from soundsum.privacy.distributions import normal_delta
 
 DOWN = Context(prec=2, rounding=ROUND_FLOOR)

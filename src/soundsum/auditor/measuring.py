@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.attacks import Attack
 from soundsum.attacks.attack import difference
 from soundsum.auditor.asking import Answer, Failure, ask
 from soundsum.auditor.choosing import Allowance, attacks_on, own_step, times_asked
 from soundsum.auditor.target import Target
-from soundsum.data.runs import Runs
+from soundsum.numbers.rationals import Value, is_special
+from soundsum.tables.runs import Runs
 
 SLIGHT = Fraction(1, 100)
 """What is over the claim by less than this part of it is noted and no error."""

@@ -18,7 +18,7 @@ from typing import Any
 from soundsum.auditor import adapters, own_methods, teaching
 from soundsum.auditor.process import Limits
 from soundsum.auditor.target import Target
-from soundsum.shown import shown
+from soundsum.numbers.quoting import quote
 
 GROUP = "soundsum.adapters"
 
@@ -39,7 +39,7 @@ def open_targets(
     ['soundsum.modular[int64, change_one]']
     """
     if ":" in name:
-        raise ValueError(f"target={shown(name)}: a function of your own needs its promise; give --dtype and --relation")
+        raise ValueError(f"target={quote(name)}: a function of your own needs its promise; give --dtype and --relation")
     limits = limits or Limits()
     if adapters.split_name(name) is not None:
         return adapters.open_adapter(name, install, spec, limits=limits)
@@ -73,7 +73,7 @@ def _unknown(name: str, names: list[str]) -> str:
     names = list(dict.fromkeys(names))
     near = difflib.get_close_matches(name, names, 3, 0.5)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"target={shown(name)} is not known; {meant}the names are {', '.join(names)}, or pkg.mod:function"
+    return f"target={quote(name)} is not known; {meant}the names are {', '.join(names)}, or pkg.mod:function"
 
 
 def own_target(name: str, *, noiseless: str | None = None, claimed: str | None = None, **promise: Any) -> Target:
@@ -100,16 +100,16 @@ def imported(name: str) -> Any:
     try:
         module = importlib.import_module(place)
     except ImportError as error:
-        raise ValueError(f"target={shown(name)}: {place} cannot be imported ({error}); give pkg.mod:function") from None
+        raise ValueError(f"target={quote(name)}: {place} cannot be imported ({error}); give pkg.mod:function") from None
     found: Any = module
     for part in function.split("."):
         if not hasattr(found, part):
             near = difflib.get_close_matches(part, dir(found), 3)
             meant = f"; did you mean {' or '.join(near)}?" if near else "; name a function of that module"
-            raise ValueError(f"target={shown(name)}: {place} has no {function}{meant}")
+            raise ValueError(f"target={quote(name)}: {place} has no {function}{meant}")
         found = getattr(found, part)
     if not isinstance(found, Target) and not callable(found):
-        raise ValueError(f"target={shown(name)}: {function} is {type(found).__name__}, not a function; name one")
+        raise ValueError(f"target={quote(name)}: {function} is {type(found).__name__}, not a function; name one")
     return found
 
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from soundsum._version import __version__
-from soundsum.arithmetic.numbers import NumberType, number_type
 from soundsum.auditor.target import Target
-from soundsum.data.relations import Relation
 from soundsum.methods import METHODS
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers.types import NumberType, number_type
 from soundsum.releases.planning import Plan, plan
+from soundsum.tables.relations import Relation
 
 MAX_SIZE = 1 << 20
 """Where methods that need a limit truncate, if the number of records is private."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from soundsum.auditor.target import Raised, Refused, Unsupported
-from soundsum.data.runs import Runs
+from soundsum.tables.runs import Runs
 
 WORKER = Path(__file__).with_name("worker.py")
 

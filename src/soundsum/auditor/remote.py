@@ -11,7 +11,7 @@ from typing import Any
 
 from soundsum.auditor.process import Limits, Process, number_as_text, number_from_text, runs_as_text
 from soundsum.auditor.target import PASSED, Fresh, Target
-from soundsum.data.runs import Runs
+from soundsum.tables.runs import Runs
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ import inspect
 import math
 import re
 
-from soundsum.arithmetic.numbers import FloatType
-from soundsum.arithmetic.rationals import Value, is_special
 from soundsum.attacks import Event
-from soundsum.auditor.counts import LARGEST
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.target import PASSED, Target
-from soundsum.data.runs import Runs
+from soundsum.numbers.event_counts import LARGEST
+from soundsum.numbers.rationals import Value, is_special
+from soundsum.numbers.types import FloatType
+from soundsum.tables.runs import Runs
 
 MOST_LINES = 20
 RUNS, MOST_RUNS = 1000, 20_000

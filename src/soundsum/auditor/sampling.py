@@ -19,13 +19,13 @@ import numpy as np
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.asking import Failure, ask
 from soundsum.auditor.choosing import Allowance
-from soundsum.auditor.counts import DIGITS, Promise, Table, epsilon_at_least, log_likelihood, p_value
 from soundsum.auditor.drawing import SURE, Drawing
 from soundsum.auditor.events import Outputs, learn, rate
 from soundsum.auditor.evidence import Evidence, average, detectable, e_holm
 from soundsum.auditor.finding import Bins, Sampled
 from soundsum.auditor.measuring import Progress
 from soundsum.auditor.target import Target
+from soundsum.numbers.event_counts import DIGITS, Promise, Table, epsilon_at_least, log_likelihood, p_value
 
 FIXED = 1000
 """The fixed sample: so many pairs, or as many as there is time for."""

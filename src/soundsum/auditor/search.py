@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
-from soundsum.arithmetic.rationals import is_special, power_of_two
 from soundsum.attacks import Attack
 from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.measuring import Measurement, measure
 from soundsum.auditor.target import Target
-from soundsum.data.runs import Runs
+from soundsum.numbers.rationals import is_special, power_of_two
+from soundsum.numbers.types import FloatType, IntType, NumberType
+from soundsum.tables.runs import Runs
 
 Number: TypeAlias = int | Fraction
 Parts: TypeAlias = tuple[tuple[Number, int], ...]

@@ -17,12 +17,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from soundsum.arithmetic import words
-from soundsum.arithmetic.numbers import NumberType, double, float64, number_type
-from soundsum.arithmetic.rationals import Value, decimal, exact, is_special
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers import formatting
+from soundsum.numbers.rationals import Value, decimal, exact, is_special
+from soundsum.numbers.types import NumberType, double, float64, number_type
+from soundsum.tables.relations import Relation
+from soundsum.tables.runs import Runs
 
 Noise: TypeAlias = Literal["laplace", "gaussian", "discrete_laplace"]
 
@@ -136,7 +136,7 @@ class Target:
         """What tells apart two targets of one function that were given no names."""
         parts = [self.dtype.name, str(self.relation)]
         if self.bounds is not None:
-            parts.append(" to ".join(words.binary(bound) for bound in self.bounds))
+            parts.append(" to ".join(formatting.binary(bound) for bound in self.bounds))
         defaults = {"epsilon": Fraction(1), "delta": Fraction(0), "statistic": "sum", "modulus": None}
         parts += [f"{name}={getattr(self, name)}" for name, usual in defaults.items() if getattr(self, name) != usual]
         return ", ".join(parts)

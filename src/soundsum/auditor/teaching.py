@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from soundsum.auditor.target import Target, Unsupported
-from soundsum.data.relations import Relation
+from soundsum.tables.relations import Relation
 
 CLAIM = "U - L, the sensitivity of a bounded sum over the real numbers when one record changes"
 RELATION = "one record changes, the order of records does not matter"

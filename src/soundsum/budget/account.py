@@ -17,10 +17,10 @@ from soundsum.budget.binding import Binding, BudgetMismatch
 from soundsum.budget.book import CannotFollow
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
-from soundsum.data.paths import expand
-from soundsum.data.relations import Relation
+from soundsum.numbers.quoting import printed, quote
 from soundsum.privacy.cost import Cost
-from soundsum.shown import printed, shown
+from soundsum.tables.paths import expand
+from soundsum.tables.relations import Relation
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.book import Entry, Kind
@@ -91,7 +91,7 @@ class Budget:
         binding = Binding(privacy_unit, Relation.SYMMETRIC if relation is None else Relation.read(relation), data)
         said = None if privacy_unit is None and relation is None and data is None else binding
         if max_failures is not None and (type(max_failures) is not int or max_failures < 1):
-            raise ValueError(f"max_failures={shown(max_failures)}: give a whole number, 1 or more")
+            raise ValueError(f"max_failures={quote(max_failures)}: give a whole number, 1 or more")
         no_total = epsilon is None and rho is None and not delta
         limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
         self._store: Store
@@ -126,9 +126,9 @@ class Budget:
         about whatever the budget is bound to.
         """
         if not isinstance(cost, Cost):
-            raise TypeError(f"cost={shown(cost)} is not a cost; give one such as ss.Cost(epsilon=1)")
+            raise TypeError(f"cost={quote(cost)} is not a cost; give one such as ss.Cost(epsilon=1)")
         if not isinstance(what, Query | str):
-            raise TypeError(f"what={shown(what)}: say what the charge is for, in a text")
+            raise TypeError(f"what={quote(what)}: say what the charge is for, in a text")
         self._catch_up()
         return self._store.charge(cost, what, binding or self._store.binding or Binding())
 
@@ -223,7 +223,7 @@ class Budget:
         return self._describe(self.entries())
 
     def _repr_html_(self) -> str:
-        from soundsum import notebook
+        from soundsum.numbers import text_tables
 
         entries, with_source = self.entries(), self.binding is None or self.binding.data is None
         rows = [
@@ -235,7 +235,7 @@ class Budget:
             )
             for entry in entries
         ]
-        return notebook.table(rows, ("when (UTC)", "what", "cost", ""), below=self._describe(entries))
+        return text_tables.table(rows, ("when (UTC)", "what", "cost", ""), below=self._describe(entries))
 
     def _describe(self, entries: list[Entry]) -> str:
         at = "" if self.path is None else f" in {_shorten_path(self.path)}"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from soundsum.data.relations import Relation
-from soundsum.shown import shown
+from soundsum.numbers.quoting import quote
+from soundsum.tables.relations import Relation
 
 VALUES = "(ids given as values)"
 """Stands for a column of ids that has no name, which no ledger in a file can know again."""
@@ -48,7 +48,7 @@ class Binding:
         for name in ("privacy_unit", "data"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
-                raise TypeError(f"{name}={shown(value)} is not a name; give a string, or leave it out")
+                raise TypeError(f"{name}={quote(value)} is not a name; give a string, or leave it out")
         if self.privacy_unit is not None and self.relation != Relation.SYMMETRIC:
             raise ValueError(
                 f"persons come or go, so privacy_unit= needs symmetric, not {self.relation}; leave relation out"

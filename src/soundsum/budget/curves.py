@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from soundsum.arithmetic import words
+from soundsum.numbers import formatting
 from soundsum.privacy.cost import Cost, parse_amount
 
 MARGIN = Fraction(1, 1000)  # the delta asked for is this part smaller, the epsilon given this part larger
@@ -30,14 +30,16 @@ def together(costs: Iterable[Cost], delta: Any) -> Cost:
     """
     d, planned = parse_amount("delta", delta), Counter(costs)
     if not FAINTEST <= d < 1:
-        raise ValueError(f"delta={delta}: give one from {words.amount(FAINTEST)}, which floats still see, to below 1")
+        raise ValueError(
+            f"delta={delta}: give one from {formatting.amount(FAINTEST)}, which floats still see, to below 1"
+        )
     counted = [(cost.epsilon, cost.delta, times) for cost, times in planned.items() if cost.epsilon]
     if not counted or len(counted) < len(planned):
         raise ValueError("every cost needs an epsilon above 0; those with a rho alone add up to Cost(rho=their sum)")
     simple = Cost(epsilon := sum(e * times for e, _, times in counted), sum(own * times for _, own, times in counted))
     if simple.delta >= d:
         raise ValueError(
-            f"delta={delta}: the costs' own deltas add up to {words.amount(simple.delta)}; give a larger one"
+            f"delta={delta}: the costs' own deltas add up to {formatting.amount(simple.delta)}; give a larger one"
         )
     try:
         tight = Fraction(_epsilon(counted, float(d * (1 - MARGIN)))) * (1 + MARGIN)

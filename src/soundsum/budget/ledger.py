@@ -23,14 +23,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soundsum.arithmetic.rationals import as_printed
 from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
 from soundsum.budget.book import OUTCOMES, Book, Entry, Kind, State, Tally, change_state, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
-from soundsum.data.paths import expand
+from soundsum.numbers.rationals import as_printed
 from soundsum.privacy.cost import Cost, exact_text
 from soundsum.randomness import random_bytes
+from soundsum.tables.paths import expand
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
 APPLICATION = int.from_bytes(b"ssum")  # marks the file's header as a ledger

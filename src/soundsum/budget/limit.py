@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic import words
+from soundsum.numbers import formatting
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.cost import LONGEST, Cost, exact_text, is_long, parse_amount
 from soundsum.privacy.zcdp import zcdp_rho
-from soundsum.shown import shown
 
 
 class BudgetExceeded(ValueError):
@@ -42,7 +42,7 @@ class Limit:
         """The limit a person writes down, checked."""
         if epsilon is not None and rho is not None:
             raise ValueError(
-                f"epsilon={shown(epsilon)} and rho={shown(rho)} are both given, and a budget counts in one of them; "
+                f"epsilon={quote(epsilon)} and rho={quote(rho)} are both given, and a budget counts in one of them; "
                 "give epsilon=, with or without a delta=, or rho= alone"
             )
         if epsilon is None and rho is None:
@@ -54,7 +54,7 @@ class Limit:
             raise ValueError("a rho needs no delta; leave delta out, or give epsilon= and delta=")
         if limit.delta >= 1:
             raise ValueError(
-                f"delta={shown(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
+                f"delta={quote(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
             )
         return limit
 
@@ -137,8 +137,8 @@ class Limit:
     def _refusal(self, spent: Cost, cost: Cost, what: object, over: Fraction, limit: Fraction) -> BudgetExceeded:
         left = self.left(spent)
         converted = left.epsilon is None and cost.rho is None
-        asked = f"{cost} (rho = {words.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
-        close = f", over by {words.amount(over)}"
+        asked = f"{cost} (rho = {formatting.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
+        close = f", over by {formatting.amount(over)}"
         remedy = "ask for less" if left.epsilon or left.rho else "no other release fits it"
         return BudgetExceeded(
             f"the budget is exceeded: asked for {asked}, but {left} is left of {self}"

@@ -15,11 +15,11 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-from soundsum.arithmetic.numbers import number_type
-from soundsum.arithmetic.words import bound, number
-from soundsum.data.relations import Relation
+from soundsum.numbers.formatting import bound, number
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.types import number_type
 from soundsum.privacy.units import Unit
-from soundsum.shown import shown
+from soundsum.tables.relations import Relation
 
 SHORT = 1000
 """Characters of a list of groups or cells that a query spells out. It has the number and a digest of a longer one."""
@@ -246,7 +246,7 @@ def _read(given: Any, readers: dict[str, Callable[[Any], Any]]) -> dict[str, Any
 def _a(kind: type) -> Callable[[Any], Any]:
     def read(given: Any) -> Any:
         if type(given) is not kind:
-            raise TypeError(f"{shown(given)} is not of type {kind.__name__}")
+            raise TypeError(f"{quote(given)} is not of type {kind.__name__}")
         return given
 
     return read
@@ -258,7 +258,7 @@ def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _whole(given: Any) -> int:
     if type(given) is not int or given < 1:
-        raise ValueError(f"{shown(given)} is not a whole number, 1 or more")
+        raise ValueError(f"{quote(given)} is not a whole number, 1 or more")
     return given
 
 
@@ -269,7 +269,7 @@ def _dtype(given: Any) -> str:
 def _exact(given: Any) -> Fraction:
     found = Fraction(_a(str)(given))
     if str(found) != given:
-        raise ValueError(f"{shown(given)} is written as {found}")
+        raise ValueError(f"{quote(given)} is written as {found}")
     return found
 
 

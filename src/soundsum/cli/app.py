@@ -11,9 +11,9 @@ from rich.markup import escape
 from typer.main import get_command
 
 from soundsum import ReadFailed, __version__
-from soundsum.cli import attacking, auditing, ledgers, planning, releasing, reproducing, requesting, verifying
-from soundsum.cli.labels import label
+from soundsum.cli.commands import attacking, auditing, ledgers, planning, releasing, reproducing, requesting, verifying
 from soundsum.cli.refusals import WrongUsage, find_options, read_bounds, say, say_os_error, say_usage
+from soundsum.cli.views.labels import label
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -36,7 +36,7 @@ def _options(
 @app.command()
 def demo() -> None:
     """Show in a few seconds what goes wrong with ordinary sums, and what soundsum does instead."""
-    from soundsum.cli.demo import run
+    from soundsum.cli.commands.demo import run
 
     run(Console())
 

@@ -13,8 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from soundsum.data import files
-from soundsum.data.paths import Watched, is_address
+from soundsum.tables import files
+from soundsum.tables.paths import Watched, is_address
 
 
 @contextmanager

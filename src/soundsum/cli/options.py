@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from soundsum.arithmetic.rationals import decimal, is_special
+from soundsum.numbers.rationals import decimal, is_special
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 AsCsv = Annotated[

@@ -9,15 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from soundsum.data.keys import is_missing
-from soundsum.data.kinds import say_kind
-from soundsum.data.paths import expand, is_address, is_table
-from soundsum.data.periods import Period
-from soundsum.data.scanned import Scanned
-from soundsum.data.schemas import require
 from soundsum.engines import open_engine
+from soundsum.numbers.quoting import quote
 from soundsum.releases.setting import WHY_GROUPS
-from soundsum.shown import shown
+from soundsum.tables.keys import is_missing
+from soundsum.tables.paths import expand, is_address, is_table
+from soundsum.tables.periods import Period
+from soundsum.tables.schemas import require
+from soundsum.tables.stream import StreamTable
+from soundsum.tables.type_names import say_kind
 
 CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
 LISTED = re.compile(r"\s*(.+?)\s+in\s+(.*?)\s*", re.DOTALL)
@@ -118,7 +118,7 @@ def _line(line: str, place: str) -> str:
         return _unquoted(line, place)
     found = IN_QUOTES.fullmatch(line)
     if found is None:
-        raise ValueError(f'{place}: a quote of {shown(line)} is not closed; write "a, b", with "" for a quote in it')
+        raise ValueError(f'{place}: a quote of {quote(line)} is not closed; write "a, b", with "" for a quote in it')
     return found[1].replace('""', '"')
 
 
@@ -279,7 +279,7 @@ def _is_date(text: str) -> bool:
 
 def _schema(file: str, within: str | None) -> Any:
     """The table's schema; of a database, that of the table within it."""
-    return open_engine(file, table=within).schema if is_address(file) else Scanned(file)
+    return open_engine(file, table=within).schema if is_address(file) else StreamTable(file)
 
 
 def _open(file: str, column: str, within: str | None) -> Any:

@@ -7,10 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soundsum.arithmetic.numbers import int64
-from soundsum.data.keys import Codes
-from soundsum.data.records import Column, Missing, Records, join, stretch
-from soundsum.data.runs import Runs
 from soundsum.kernels import (
     add_floats_by_group,
     add_integers_by_group,
@@ -23,9 +19,13 @@ from soundsum.kernels import (
 )
 from soundsum.kernels.preparation import find_present, grid_integers
 from soundsum.methods import Method
+from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
-from soundsum.problem import Problem
+from soundsum.numbers.types import int64
 from soundsum.statistics.statistic import Part
+from soundsum.tables.keys import Codes
+from soundsum.tables.records import Column, Missing, Records, join, stretch
+from soundsum.tables.runs import Runs
 
 STRETCH = 1 << 26
 """Rows that are added without a pause, in a few tenths of a second: Ctrl-C is heard between."""

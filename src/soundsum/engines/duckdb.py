@@ -10,13 +10,13 @@ import glob
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from soundsum.data.boundary import read_within
-from soundsum.data.paths import Watched
-from soundsum.data.scanned import Scanned
 from soundsum.engines.engine import ENGINES, import_extra
 from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy
-from soundsum.shown import shown
+from soundsum.numbers.quoting import quote
+from soundsum.tables.paths import Watched
+from soundsum.tables.read_guard import read_within
+from soundsum.tables.stream import StreamTable
 
 TABLES = """
 SELECT 1 FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables()
@@ -40,14 +40,14 @@ class DuckDB(Memory):
             self.schema = RelationTable(_find(inside, table))
         elif type(inside).__name__ == "DuckDBPyRelation":
             if table is not None:
-                raise ValueError(f"table={shown(table)} goes with a connection; a relation is a table itself")
+                raise ValueError(f"table={quote(table)} goes with a connection; a relation is a table itself")
             self.schema = RelationTable(inside)
         else:
             import_extra("duckdb", "duckdb")
             self.schema = FilesReadBy(data, _read_files)
 
 
-class RelationTable(Scanned):
+class RelationTable(StreamTable):
     """A relation, of which only the columns asked for are computed."""
 
     def rows(self) -> int:
@@ -56,7 +56,7 @@ class RelationTable(Scanned):
     def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
         import pyarrow as pa
 
-        columns = ", ".join(quote(name) for name in wanted or self.names[:1])
+        columns = ", ".join(quote_name(name) for name in wanted or self.names[:1])
         yield from pa.RecordBatchReader.from_stream(self._data.project(columns))
 
 
@@ -69,22 +69,22 @@ def _find(connection: Any, table: Any) -> Any:
 
     known = connection.execute(TABLES, [*parts[::-1], None, None][:3]).fetchall()
     if not known or len(parts) > 3:  # a file of that name must not be read in its place
-        raise ValueError(f"there is no table {shown(table)} in the connection; check table=")
+        raise ValueError(f"there is no table {quote(table)} in the connection; check table=")
     try:
-        return connection.sql(f"SELECT * FROM {'.'.join(map(quote, parts))}")
+        return connection.sql(f"SELECT * FROM {'.'.join(map(quote_name, parts))}")
     except duckdb.Error:
-        raise ValueError(f"table={shown(table)} cannot be read in this connection; check it there") from None
+        raise ValueError(f"table={quote(table)} cannot be read in this connection; check it there") from None
 
 
 def _read_files(files: list[str], wanted: list[str]) -> Iterator[Any]:
     import duckdb
     import pyarrow as pa
 
-    asked = f"SELECT {', '.join(map(quote, wanted))} FROM read_parquet($files, hive_partitioning = false)"
+    asked = f"SELECT {', '.join(map(quote_name, wanted))} FROM read_parquet($files, hive_partitioning = false)"
     with duckdb.connect(":memory:") as connection:
         names = [glob.escape(file) for file in files]  # which DuckDB would read as patterns
         yield from pa.RecordBatchReader.from_stream(connection.sql(asked, params={"files": names}))
 
 
-def quote(name: str) -> str:
+def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

@@ -16,15 +16,15 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, TypeAlias
 
-from soundsum.arithmetic.grids import as_doubles
-from soundsum.arithmetic.numbers import float64
-from soundsum.data.paths import Watched, is_address, is_path
-from soundsum.data.rows import Rows
-from soundsum.data.schemas import Schema
+from soundsum.numbers.grids import as_doubles
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.types import float64
 from soundsum.privacy.noise import Noise
 from soundsum.registry import Registry
-from soundsum.shown import shown
 from soundsum.statistics import Task
+from soundsum.tables.paths import Watched, is_address, is_path
+from soundsum.tables.rows import Rows
+from soundsum.tables.schemas import Schema
 
 Totals: TypeAlias = list[list[int]]
 """For every part of a task, its sum for each entry: each group, or each pair of a group and a cell."""
@@ -101,7 +101,7 @@ def open_engine(
     """The engine that holds the data, or one asked for by name to read files."""
     kind = find_engine(data, engine)
     if table is not None and not kind.has_tables:
-        raise ValueError(f"table={shown(table)} is for databases, and this data is a table itself; leave it out")
+        raise ValueError(f"table={quote(table)} is for databases, and this data is a table itself; leave it out")
     return kind(data, beside or {}) if table is None else kind(data, beside or {}, table)
 
 
@@ -119,7 +119,7 @@ def _named(name: str, holder: type[Engine], data: Any) -> type[Engine]:
     """The engine of this name, where the data is its own or files that it can read."""
     asked = ENGINES.find(name)
     if asked is not holder and not (is_path(data) and holder.name == "memory" and asked.reads_files):
-        raise ValueError(f"engine={shown(name)} cannot add up this data, which is for {holder.name}; leave engine out")
+        raise ValueError(f"engine={quote(name)} cannot add up this data, which is for {holder.name}; leave engine out")
     return asked
 
 

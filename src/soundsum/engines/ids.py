@@ -2,8 +2,8 @@
 
 Integers, and whatever is stored as one (dates, times), are their own words; floats too, where 0.0 and -0.0 are one
 person. Texts, decimals and intervals are looked up by their bytes, Python objects by what they identify
-(data/identities.py). The type of the column alone decides which of these happens, and how ids are spelled for lots, and
-it does so before the first row is read: what a batch leaves behind for the next tells persons apart and nothing else.
+(tables/identities.py). The type of the column alone decides which of these happens and how ids are spelled for lots,
+before the first row is read: what a batch leaves behind for the next tells persons apart and nothing else.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.data.cells import LONGEST
-from soundsum.data.identities import identify, spell
-from soundsum.data.keys import as_int64, bits_of, stored_numbers
 from soundsum.kernels.persons import TextWords
+from soundsum.tables.cells import LONGEST
+from soundsum.tables.identities import identify, spell
+from soundsum.tables.keys import as_int64, bits_of, stored_numbers
 
 MICROSECONDS = {"s": 10**6, "ms": 1000}
 """In a unit of timestamps: what databases read from files that have them in it."""

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.data.keys import cross_codes
-from soundsum.data.rows import Rows
-from soundsum.data.schemas import Table
-from soundsum.data.tables import open_table
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
 from soundsum.engines.ids import PersonWords
 from soundsum.engines.persons import PersonSums
 from soundsum.statistics import Task
+from soundsum.tables.keys import cross_codes
+from soundsum.tables.memory import open_table
+from soundsum.tables.rows import Rows
+from soundsum.tables.schemas import Table
 
 
 @ENGINES.register

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soundsum.data.keys import Codes
-from soundsum.data.records import Column, Missing, Records, stretch
 from soundsum.engines.ids import Ids, PersonWords
 from soundsum.kernels.persons import BoundedPart, PairSums
 from soundsum.kernels.preparation import find_present
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.units import Unit
 from soundsum.statistics.statistic import Part
+from soundsum.tables.keys import Codes
+from soundsum.tables.records import Column, Missing, Records, stretch
 
 STRETCH = 1 << 18
 """Rows that are made integers and added at a time."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from soundsum.data.paths import Watched, is_path
 from soundsum.engines.engine import ENGINES, import_extra
 from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy
+from soundsum.tables.paths import Watched, is_path
 
 
 @ENGINES.register

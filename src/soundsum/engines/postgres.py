@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
-from soundsum.data.boundary import read_within
-from soundsum.data.filters import Condition
-from soundsum.data.rows import Rows
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
 from soundsum.engines.query import Catalog, Query
 from soundsum.engines.select import Selection
 from soundsum.statistics import Task
+from soundsum.tables.filters import Condition
+from soundsum.tables.read_guard import read_within
+from soundsum.tables.rows import Rows
 
 COLUMNS = """
 WITH RECURSIVE columns AS (

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from soundsum.arithmetic.grids import as_doubles
-from soundsum.arithmetic.numbers import NumberType, double, float64, number_type
-from soundsum.data.columns import arrow_type
-from soundsum.data.crossed import CrossedGroups
-from soundsum.data.filters import Condition
-from soundsum.data.keys import Groups, plain_keys, require_ids
-from soundsum.data.rows import Rows
 from soundsum.engines.accumulators import needs_power
 from soundsum.engines.engine import Totals
 from soundsum.methods.steps import RecordSteps
+from soundsum.numbers.grids import as_doubles
+from soundsum.numbers.types import NumberType, double, float64, number_type
 from soundsum.statistics import Task
 from soundsum.statistics.statistic import Cells
+from soundsum.tables.columns import arrow_type
+from soundsum.tables.crossed import CrossedGroups
+from soundsum.tables.filters import Condition
+from soundsum.tables.keys import Groups, plain_keys, require_ids
+from soundsum.tables.rows import Rows
 
 LIMB = 17
 """Bits of a limb: what 2^46 rows add up to is then within 64."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from soundsum.data import files
-from soundsum.data.paths import Files, Watched, find_files
-from soundsum.data.scanned import Scanned
+from soundsum.tables import files
+from soundsum.tables.paths import Files, Watched, find_files
+from soundsum.tables.stream import StreamTable
 
 Reader = Callable[[list[str], list[str]], Iterator[Any]]
 """Gives record batches of some columns of files."""
@@ -18,7 +18,7 @@ PLAIN = re.compile(r"[\w/.,=%@+~ -]*")
 """Names that no reader takes for a pattern or an address, or cannot spell."""
 
 
-class FilesReadBy(Scanned):
+class FilesReadBy(StreamTable):
     """Parquet files. CSV is parsed by our own reader alone: what a row is must not depend on what is installed."""
 
     def __init__(self, data: Any, read: Reader) -> None:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from soundsum.data.cells import LONGEST
-from soundsum.data.filters import Condition, as_value
-from soundsum.data.period_groups import Periods
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
 from soundsum.engines.persons import bound_part
 from soundsum.engines.query import FloatSteps, Integer, Query, Term, first_places, float_steps, list_keys
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
+from soundsum.tables.cells import LONGEST
+from soundsum.tables.filters import Condition, as_value
+from soundsum.tables.period_groups import Periods
 
 SIGNS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 

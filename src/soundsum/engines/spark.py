@@ -8,19 +8,19 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from soundsum.arithmetic.numbers import NumberType, number_type
-from soundsum.data.boundary import read_within
-from soundsum.data.files import number_type_of
-from soundsum.data.kinds import say_kind, say_two_kinds
-from soundsum.data.paths import Watched, is_path
-from soundsum.data.rows import Rows
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
 from soundsum.engines.persons import bound_part
 from soundsum.engines.query import Catalog, Query
 from soundsum.engines.select import Selection
 from soundsum.engines.spark_dialect import SparkDialect
 from soundsum.engines.spark_files import SparkFiles
+from soundsum.numbers.types import NumberType, number_type
 from soundsum.statistics import Task
+from soundsum.tables.files import number_type_of
+from soundsum.tables.paths import Watched, is_path
+from soundsum.tables.read_guard import read_within
+from soundsum.tables.rows import Rows
+from soundsum.tables.type_names import say_kind, say_two_kinds
 
 MOST_PERSONS = 1 << 46
 MOST_DIGITS = 10**38

@@ -15,10 +15,10 @@ from typing import Any
 from urllib.parse import unquote
 from weakref import finalize
 
-from soundsum.data import files
-from soundsum.data.paths import NO_VALUE, find_files
 from soundsum.engines.engine import import_extra
 from soundsum.engines.reading import split_by_name
+from soundsum.tables import files
+from soundsum.tables.paths import NO_VALUE, find_files
 
 PLAIN = re.compile(r"(?:[A-Za-z0-9_/.,=@+~ -]|%[0-9A-Fa-f]{2})*")
 """Names that Spark opens and reads as they are meant, but for bytes that it takes for characters."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from soundsum.gradients import opacus
     from soundsum.gradients.attacking import Attack, attack
-    from soundsum.gradients.model import Grid
     from soundsum.gradients.slots import Slots
     from soundsum.gradients.sums import Noisy, Sum, clip
+    from soundsum.numbers.clipping import Grid
 
 _HOMES = {
     "attacking": ("Attack", "attack"),

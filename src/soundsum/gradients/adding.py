@@ -13,8 +13,8 @@ from typing import Any
 
 from soundsum.gradients import cuda, plain, processor
 from soundsum.gradients.factors import Factors, Measured, factors, scales
-from soundsum.gradients.model import Grid, coarsening
 from soundsum.gradients.needs import torch
+from soundsum.numbers.clipping import Grid, coarsening
 
 Limits = Sequence[Sequence[int]]
 """For each block, each example's limit in steps."""

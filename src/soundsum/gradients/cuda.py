@@ -19,8 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soundsum.gradients.model import Grid
 from soundsum.gradients.needs import torch
+from soundsum.numbers.clipping import Grid
 
 SOURCE = Path(__file__).with_name("gradients.cu")
 OPTIONS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC")

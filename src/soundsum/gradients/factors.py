@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soundsum.gradients.model import Grid, coarsening, factor
+from soundsum.numbers.clipping import Grid, coarsening, factor
 
 MOST_SHIFT = 63
 """Products are below 2^60 in magnitude, so that a larger shift than this gives the same."""

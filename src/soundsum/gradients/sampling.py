@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.randomness import bernoulli, random_permutation, random_words
 
 EULER = Fraction(2_718_281_828_459_045_236, 10**18)

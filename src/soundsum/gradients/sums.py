@@ -13,18 +13,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from soundsum import randomness
-from soundsum.arithmetic.words import number
 from soundsum.gradients import group as groups
 from soundsum.gradients.adding import add_batch, work_out
 from soundsum.gradients.batches import copies_of, limits_of, matrices, tensors_of
 from soundsum.gradients.files import new_file, read_once
-from soundsum.gradients.model import Grid
 from soundsum.gradients.needs import torch
 from soundsum.gradients.noise import MOST_SIGMA, add_noise
 from soundsum.gradients.normal import fresh_key
 from soundsum.gradients.terms import exact_multiplier, layered, require_room
 from soundsum.gradients.totals import Shape, Totals
 from soundsum.gradients.turns import Turns, in_turn
+from soundsum.numbers.clipping import Grid
+from soundsum.numbers.formatting import number
 
 if TYPE_CHECKING:
     from soundsum.methods.method import Theorem

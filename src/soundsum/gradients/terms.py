@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.gradients.batches import MOST_EXAMPLES
-from soundsum.gradients.model import BITS, Grid
+from soundsum.numbers.clipping import BITS, Grid
+from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
 
 
 def require_room(examples: int) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from soundsum import native
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import FloatType, IntType, NumberType
-from soundsum.arithmetic.rationals import Value, exact, is_special
-from soundsum.data.records import Column, Missing, Records, records
-from soundsum.data.runs import Runs
-from soundsum.shown import shown
+from soundsum.numbers import models
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import Value, exact, is_special
+from soundsum.numbers.types import FloatType, IntType, NumberType
+from soundsum.tables.records import Column, Missing, Records, records
+from soundsum.tables.runs import Runs
 
 RECORDS_PER_THREAD = 1 << 18
 """Below this many records a thread costs more than it saves."""
@@ -74,7 +74,7 @@ def bounds_of(lower: Any, upper: Any, kind: NumberType) -> tuple[Value, Value]:
 
 def drops_missing(missing: Missing) -> bool:
     if missing not in ("zero", "drop"):
-        raise ValueError(f'missing={shown(missing)} is neither "zero" nor "drop"; give one of these')
+        raise ValueError(f'missing={quote(missing)} is neither "zero" nor "drop"; give one of these')
     return missing == "drop"
 
 
@@ -83,7 +83,7 @@ def threads_for(threads: int | None, size: int) -> int:
         wanted = size // RECORDS_PER_THREAD
         return min(len(os.sched_getaffinity(0)), wanted) if wanted > 1 else 1
     if not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads={shown(threads)}: at least 1 thread is needed, or None to choose")
+        raise ValueError(f"threads={quote(threads)}: at least 1 thread is needed, or None to choose")
     return min(threads, max(1, size))
 
 

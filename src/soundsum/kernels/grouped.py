@@ -8,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import Grid, as_doubles
-from soundsum.data.records import Missing
 from soundsum.kernels.arguments import (
     array_only,
     drops_missing,
@@ -20,7 +17,10 @@ from soundsum.kernels.arguments import (
     integer_arguments,
     raw_records,
 )
-from soundsum.shown import shown
+from soundsum.numbers import models
+from soundsum.numbers.grids import Grid, as_doubles
+from soundsum.numbers.quoting import quote
+from soundsum.tables.records import Missing
 
 Sums: TypeAlias = NDArray[np.uint64]
 """One sum of 128 bits for each group, as rows of two words."""
@@ -98,7 +98,7 @@ def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: Grid, **options: 
 def no_sums(groups: int) -> Sums:
     """Sums of zero for so many groups, to be added to."""
     if not isinstance(groups, int) or groups < 0:
-        raise ValueError(f"groups={shown(groups)}: the number of groups is a whole number, 0 or more")
+        raise ValueError(f"groups={quote(groups)}: the number of groups is a whole number, 0 or more")
     return np.zeros((groups, 2), np.uint64)
 
 

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import Doubles, Grid, as_doubles
-from soundsum.arithmetic.numbers import FloatType, IntType, double, from_double
-from soundsum.arithmetic.rationals import Value
-from soundsum.data.records import Column, Missing, Records, present
-from soundsum.data.runs import Runs
 from soundsum.kernels.arguments import raw_records, threads_for
+from soundsum.numbers import models
+from soundsum.numbers.grids import Doubles, Grid, as_doubles
+from soundsum.numbers.rationals import Value
+from soundsum.numbers.types import FloatType, IntType, double, from_double
 from soundsum.randomness import bernoulli, random_words
+from soundsum.tables.records import Column, Missing, Records, present
+from soundsum.tables.runs import Runs
 
 
 def clean_array(data: Records, lower: Fraction, upper: Fraction, *, missing: Missing = "zero") -> NDArray[Any]:

@@ -11,12 +11,6 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from soundsum import native
-from soundsum.arithmetic import models
-from soundsum.arithmetic.grids import Grid, as_doubles
-from soundsum.arithmetic.numbers import NAMED, FloatType, IntType, double, from_double, number_type
-from soundsum.arithmetic.rationals import is_special
-from soundsum.data.records import Missing, records
-from soundsum.data.runs import Runs
 from soundsum.kernels.arguments import (
     bounds_of,
     clean_records,
@@ -26,6 +20,12 @@ from soundsum.kernels.arguments import (
     raw_records,
     threads_for,
 )
+from soundsum.numbers import models
+from soundsum.numbers.grids import Grid, as_doubles
+from soundsum.numbers.rationals import is_special
+from soundsum.numbers.types import NAMED, FloatType, IntType, double, from_double, number_type
+from soundsum.tables.records import Missing, records
+from soundsum.tables.runs import Runs
 
 FloatSum: TypeAlias = Literal["iterated", "pairwise", "kahan", "toward_zero"]
 
@@ -137,7 +137,7 @@ def grid_sum(
 ) -> int:
     """The exact sum of the records' integers on a grid.
 
-    >>> from soundsum.arithmetic.grids import power_of_two_grid
+    >>> from soundsum.numbers.grids import power_of_two_grid
     >>> import numpy as np
     >>> grid = power_of_two_grid(number_type("float64"), Fraction(0), Fraction(1), sized=False)
     >>> grid.value(grid_sum(np.full(10, 0.1), grid)), 10 * Fraction(0.1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, cast
 
-from soundsum.arithmetic.numbers import number_type
 from soundsum.methods.checked import Checked
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
@@ -19,6 +18,7 @@ from soundsum.methods.shifted import Shifted
 from soundsum.methods.split import Split
 from soundsum.methods.toward_zero import TowardZero
 from soundsum.methods.wide import Wide
+from soundsum.numbers.types import number_type
 from soundsum.registry import import_all
 
 import_all(__name__, __path__)  # whatever else lies in this folder

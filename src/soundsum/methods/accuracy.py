@@ -13,11 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from soundsum.arithmetic.models import FLOAT_SUMS, Fold, Tree
-from soundsum.arithmetic.numbers import FloatType, number_type
-from soundsum.arithmetic.words import number
-from soundsum.data.records import Missing, Records
-from soundsum.data.relations import Relation
 from soundsum.kernels import FloatSum, float_sum
 from soundsum.methods.method import (
     Method,
@@ -26,8 +21,13 @@ from soundsum.methods.method import (
     limit_known,
     permutable,
 )
+from soundsum.methods.problem import Problem
 from soundsum.methods.stability import by_sign, truncation_bound
-from soundsum.problem import Problem
+from soundsum.numbers.formatting import number
+from soundsum.numbers.models import FLOAT_SUMS, Fold, Tree
+from soundsum.numbers.types import FloatType, number_type
+from soundsum.tables.records import Missing, Records
+from soundsum.tables.relations import Relation
 
 
 @dataclass(frozen=True)

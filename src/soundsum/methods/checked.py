@@ -10,10 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from soundsum.arithmetic.models import Fold, modular
-from soundsum.arithmetic.numbers import IntType
-from soundsum.data.records import Missing, Records
-from soundsum.data.relations import Relation
 from soundsum.kernels import wide_sum
 from soundsum.methods.method import (
     METHODS,
@@ -24,8 +20,12 @@ from soundsum.methods.method import (
     limit_known,
     permutable,
 )
+from soundsum.methods.problem import Problem
 from soundsum.methods.stability import truncation_bound
-from soundsum.problem import Problem
+from soundsum.numbers.models import Fold, modular
+from soundsum.numbers.types import IntType
+from soundsum.tables.records import Missing, Records
+from soundsum.tables.relations import Relation
 
 
 @dataclass(frozen=True)

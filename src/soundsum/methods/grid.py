@@ -14,16 +14,16 @@ from fractions import Fraction
 from functools import cache
 from typing import Literal, cast
 
-from soundsum.arithmetic.grids import Grid, power_of_two_grid, stepped_grid
-from soundsum.arithmetic.models import Fold, wide
-from soundsum.arithmetic.numbers import FloatType, IntType
-from soundsum.arithmetic.rationals import exact
-from soundsum.data.records import Missing, Records
 from soundsum.kernels import grid_sum, wide_sum
 from soundsum.kernels.preparation import grid_integers
 from soundsum.methods.method import METHODS, Method, Theorem, floats_only, limit_known
+from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
-from soundsum.problem import Problem
+from soundsum.numbers.grids import Grid, power_of_two_grid, stepped_grid
+from soundsum.numbers.models import Fold, wide
+from soundsum.numbers.rationals import exact
+from soundsum.numbers.types import FloatType, IntType
+from soundsum.tables.records import Missing, Records
 
 
 @dataclass(frozen=True)

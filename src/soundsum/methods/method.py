@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from soundsum.arithmetic.models import Fold, Tree
-from soundsum.arithmetic.numbers import FloatType, IntType
-from soundsum.arithmetic.rationals import floor_log2, power_of_two
-from soundsum.data.records import Missing, Records, present, records
+from soundsum.methods.problem import Problem
 from soundsum.methods.stability import MOST_PERMUTED, permute, truncate
 from soundsum.methods.steps import RecordSteps
-from soundsum.problem import Problem
+from soundsum.numbers.models import Fold, Tree
+from soundsum.numbers.rationals import floor_log2, power_of_two
+from soundsum.numbers.types import FloatType, IntType
 from soundsum.registry import Registry
+from soundsum.tables.records import Missing, Records, present, records
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from fractions import Fraction
 from functools import cache
 from typing import cast
 
-from soundsum.arithmetic.models import Tree, numpy_pairwise
-from soundsum.arithmetic.numbers import FloatType, float32, float64
-from soundsum.data.records import Missing, Records
 from soundsum.kernels.preparation import clean_array, numpy_sum
 from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.method import METHODS, Theorem
 from soundsum.methods.pairwise import too_high, tree_error
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers.models import Tree, numpy_pairwise
+from soundsum.numbers.types import FloatType, float32, float64
+from soundsum.tables.records import Missing, Records
 
 
 @cache

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.numbers import FloatType
 from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.method import METHODS, Theorem
+from soundsum.numbers.types import FloatType
 
 
 def height(n: int) -> int:

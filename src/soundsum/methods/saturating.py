@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.models import Fold, saturating
-from soundsum.arithmetic.numbers import IntType
-from soundsum.data.records import Missing, Records
 from soundsum.kernels import saturating_sum
 from soundsum.methods.method import METHODS, Method, Theorem, bounds_of_type, integers_only, permutable
 from soundsum.methods.modular import exact_if_it_fits
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers.models import Fold, saturating
+from soundsum.numbers.types import IntType
+from soundsum.tables.records import Missing, Records
 
 
 @dataclass(frozen=True)

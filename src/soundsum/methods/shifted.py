@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
 
-from soundsum.arithmetic.models import Fold, Tree
-from soundsum.arithmetic.numbers import FloatType
-from soundsum.data.records import Missing, Records
 from soundsum.kernels.preparation import shift_records
 from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.iterated import Iterated
@@ -20,8 +17,11 @@ from soundsum.methods.kahan import Kahan
 from soundsum.methods.method import METHODS, Method, Theorem, bounds_of_type, floats_only, limit_known
 from soundsum.methods.numpy_pairwise import NumpyPairwise
 from soundsum.methods.pairwise import Pairwise
+from soundsum.methods.problem import Problem
 from soundsum.methods.toward_zero import TowardZero
-from soundsum.problem import Problem
+from soundsum.numbers.models import Fold, Tree
+from soundsum.numbers.types import FloatType
+from soundsum.tables.records import Missing, Records
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from soundsum.arithmetic.models import Fold, modular, split_saturating
-from soundsum.arithmetic.numbers import IntType
-from soundsum.data.records import Missing, Records
-from soundsum.data.relations import Relation
 from soundsum.kernels import modular_sum, split_saturating_sum, wide_sum
 from soundsum.methods.checked import fits
 from soundsum.methods.method import (
@@ -27,8 +23,12 @@ from soundsum.methods.method import (
     permutable,
 )
 from soundsum.methods.modular import Modular, exact_if_it_fits
+from soundsum.methods.problem import Problem
 from soundsum.methods.stability import by_sign
-from soundsum.problem import Problem
+from soundsum.numbers.models import Fold, modular, split_saturating
+from soundsum.numbers.types import IntType
+from soundsum.tables.records import Missing, Records
+from soundsum.tables.relations import Relation
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from soundsum.data.records import Column, Records, keep, keep_values, stretch
-from soundsum.data.runs import Runs
 from soundsum.randomness import random_permutation
+from soundsum.tables.records import Column, Records, keep, keep_values, stretch
+from soundsum.tables.runs import Runs
 
 MOST_PERMUTED = 1 << 28
 """Records that may be brought into memory to permute them."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.arithmetic.grids import BITS, Grid, as_doubles, power_of_two_grid
-from soundsum.arithmetic.numbers import FloatType
-from soundsum.data.records import Column
 from soundsum.kernels.preparation import clamped_integers, grid_array
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers.grids import BITS, Grid, as_doubles, power_of_two_grid
+from soundsum.numbers.types import FloatType
+from soundsum.tables.records import Column
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from soundsum.arithmetic.models import Fold, toward_zero
-from soundsum.arithmetic.numbers import FloatType
-from soundsum.arithmetic.rationals import floor_log2, power_of_two
-from soundsum.data.records import Missing, Records
 from soundsum.kernels import float_sum
 from soundsum.methods.method import METHODS, Method, Theorem, bounds_of_type, floats_only, limit_known, permutable
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.numbers.models import Fold, toward_zero
+from soundsum.numbers.rationals import floor_log2, power_of_two
+from soundsum.numbers.types import FloatType
+from soundsum.tables.records import Missing, Records
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.models import Fold, wide
-from soundsum.arithmetic.numbers import IntType
-from soundsum.arithmetic.words import bound
-from soundsum.data.records import Missing, Records
 from soundsum.kernels import wide_sum
 from soundsum.methods.method import METHODS, Method, Theorem, integers_only
+from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps, inward, steps_from_zero
-from soundsum.problem import Problem
+from soundsum.numbers.formatting import bound
+from soundsum.numbers.models import Fold, wide
+from soundsum.numbers.types import IntType
+from soundsum.tables.records import Missing, Records
 
 
 @dataclass(frozen=True)

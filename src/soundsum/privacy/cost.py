@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic import words
-from soundsum.arithmetic.rationals import decimal, is_special
-from soundsum.shown import shown
+from soundsum.numbers import formatting
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import decimal, is_special
 
 LARGEST = 10**30  # beyond this an epsilon, a delta or a rho is a mistake
 LONGEST = 1024  # bits of a numerator or denominator; longer costs are rounded up to a multiple of 2^-1024
@@ -38,7 +38,9 @@ class Cost:
         object.__setattr__(self, "delta", _short(parse_amount("delta", delta)))
         object.__setattr__(self, "rho", None if rho is None else _short(parse_amount("rho", rho)))
         if self.delta and epsilon is None:
-            raise ValueError(f"delta={words.amount(self.delta)} without an epsilon; give epsilon= too, or rho= alone")
+            raise ValueError(
+                f"delta={formatting.amount(self.delta)} without an epsilon; give epsilon= too, or rho= alone"
+            )
 
     @property
     def zcdp(self) -> Fraction | None:
@@ -50,7 +52,7 @@ class Cost:
 
     def __str__(self) -> str:
         given = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
-        return ", ".join(f"{name} = {words.amount(x)}" for name, x in given.items() if x is not None)
+        return ", ".join(f"{name} = {formatting.amount(x)}" for name, x in given.items() if x is not None)
 
     def to_json(self) -> dict[str, str | None]:
         """Exact numbers as strings."""
@@ -61,9 +63,9 @@ def parse_amount(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and not negative."""
     x = decimal(value, name)
     if not is_special(x) and x > LARGEST:
-        raise ValueError(f"{name}={words.shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
+        raise ValueError(f"{name}={formatting.shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(x) or x < 0:
-        raise ValueError(f"{name}={shown(value)}: it is a number, 0 or more; give one such as 1 or 1/3")
+        raise ValueError(f"{name}={quote(value)}: it is a number, 0 or more; give one such as 1 or 1/3")
     return Fraction(x)
 
 

@@ -13,9 +13,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.privacy.zcdp import zcdp_rho
-from soundsum.shown import shown
 
 DIGITS = 60
 PI = Decimal("3.141592653589793238462643383279502884197169399375105820974944592307816")
@@ -292,14 +292,14 @@ def _probability(bound: Decimal) -> Fraction:
 def _above_zero(name: str, value: object) -> Fraction:
     number = exact(value, name)
     if is_special(number) or number <= 0:
-        raise ValueError(f"{name}={shown(value)}: give a finite number above 0")
+        raise ValueError(f"{name}={quote(value)}: give a finite number above 0")
     return Fraction(number)
 
 
 def _between_0_and_1(name: str, value: object) -> Fraction:
     number = exact(value, name)
     if is_special(number) or not 0 < number < 1:
-        raise ValueError(f"{name}={shown(value)}: give a number between 0 and 1, such as 0.95")
+        raise ValueError(f"{name}={quote(value)}: give a number between 0 and 1, such as 0.95")
     return Fraction(number)
 
 

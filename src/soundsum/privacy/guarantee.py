@@ -11,12 +11,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from soundsum.arithmetic import words
+from soundsum.numbers import formatting
+from soundsum.numbers.quoting import is_hashable
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.noises import NOISES
 from soundsum.privacy.units import Norms
-from soundsum.shown import is_hashable
 
 LARGE, SMALL = 1000, Fraction(1, 10**12)
 """Epsilons from which on a single record shows for certain, and below which a million million of them do not."""
@@ -72,7 +72,7 @@ class Guarantee:
         return fitted
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name}={words.amount(Fraction(x))}" for name, x in self._given().items())
+        said = ", ".join(f"{name}={formatting.amount(Fraction(x))}" for name, x in self._given().items())
         return f"{said}{self._remark()}"
 
     def to_json(self) -> dict[str, str]:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from soundsum.arithmetic.numbers import IntType
-from soundsum.arithmetic.rationals import decimal, is_special
-from soundsum.arithmetic.words import shorten
+from soundsum.numbers.formatting import shorten
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import decimal, is_special
+from soundsum.numbers.types import IntType
 from soundsum.privacy.cost import LARGEST, is_long
 from soundsum.privacy.units import Norms
 from soundsum.registry import Registry
-from soundsum.shown import shown
 
 MOST_BITS = 4100
 """Of a privacy parameter's numerator or denominator; noise for a longer one would take minutes to draw."""
@@ -102,7 +102,7 @@ def positive(name: str, value: Any) -> Fraction:
     if not is_special(number) and number > LARGEST:
         raise ValueError(f"{name}={shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
     if is_special(number) or number <= 0:
-        raise ValueError(f"{name}={shown(value)}: a privacy parameter is a finite number above 0, such as {example}")
+        raise ValueError(f"{name}={quote(value)}: a privacy parameter is a finite number above 0, such as {example}")
     if is_long(Fraction(number), MOST_BITS):
         raise ValueError(
             f"{name}={shorten(value)} has more than {MOST_BITS:,} bits; give fewer digits, such as {example}"

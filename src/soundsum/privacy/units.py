@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from soundsum.data.relations import Relation
-from soundsum.shown import shown
+from soundsum.numbers.quoting import quote
+from soundsum.tables.relations import Relation
 
 N = TypeVar("N", int, Fraction)  # in steps, or in the data's units
 
@@ -50,7 +50,7 @@ class Unit:
         for name in ("groups", "max_rows", "max_groups"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
-                raise ValueError(f"{name}={shown(value)}: give a whole number, 1 or more")
+                raise ValueError(f"{name}={quote(value)}: give a whole number, 1 or more")
             object.__setattr__(self, name, None if value is None else int(value))
         object.__setattr__(self, "is_plain", self.groups is None and self.max_rows is None)
 

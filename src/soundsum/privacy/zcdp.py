@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
-from soundsum.arithmetic.rationals import floor_log2, power_of_two
+from soundsum.numbers.rationals import floor_log2, power_of_two
 
 TERMS = 40  # of the series of atanh, for arguments up to 1/3: the rest is below 3^-81 < 2^-128
 BITS = 128  # arguments of the series are rounded to this many

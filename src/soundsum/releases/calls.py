@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 from soundsum.budget import Budget
-from soundsum.data.records import Missing
-from soundsum.data.relations import Relation
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.mistakes import with_hints
@@ -16,6 +14,8 @@ from soundsum.releases.pipeline import carry_out, hold_no_data
 from soundsum.releases.setting import Setting, name_statistics, open_within, release_one
 from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Mean, Statistic, Sum, Variance
+from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
 
 
 @hold_no_data

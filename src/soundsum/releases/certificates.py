@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soundsum._version import __version__
-from soundsum.arithmetic.rationals import nearest_float
 from soundsum.budget.binding import Binding
 from soundsum.budget.query import Asked, Listed, Query, as_plain, canonical
 from soundsum.methods import make_method, parameters
-from soundsum.planner import Scheme, choose
+from soundsum.methods.problem import Problem
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.noise import Noise, NoNoise
+from soundsum.privacy.planner import Scheme, choose
 from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
-from soundsum.shown import shown
 from soundsum.statistics import STATISTICS, Claim
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import Estimator, is_informative
@@ -113,13 +113,13 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
         try:
             plain = json.loads(plain)
         except (ValueError, RecursionError):
-            raise ValueError(f"{shown(given)} is not JSON; {WHAT_IS_CHECKED}") from None
+            raise ValueError(f"{quote(given)} is not JSON; {WHAT_IS_CHECKED}") from None
     if isinstance(plain, dict) and "certificate" not in plain and isinstance(plain.get("releases"), list):
         plain = plain["releases"]
     listed = plain if isinstance(plain, list | tuple) else [plain]
     outcomes = [one.to_dict() if hasattr(one, "to_dict") else one for one in listed]
     if not outcomes or not all(isinstance(one, dict) for one in outcomes):
-        raise TypeError(f"{shown(given)} is no release and no certificate; {WHAT_IS_CHECKED}")
+        raise TypeError(f"{quote(given)} is no release and no certificate; {WHAT_IS_CHECKED}")
     return outcomes
 
 
@@ -157,7 +157,7 @@ def _differ(
 
 
 def _said(value: Any) -> str:
-    return "nothing" if value is None else shown(value)
+    return "nothing" if value is None else quote(value)
 
 
 def _text(value: Any) -> str:
@@ -301,7 +301,7 @@ def _read_query(release: dict[str, Any]) -> tuple[Query, int, Cost | None]:
             raise ValueError("it has an entry, a query, a statistic and a cost")
         query, place, cost = Query.from_json(said["query"]), said["statistic"], said["cost"]
         if type(place) is not int or not 0 <= place < len(query.statistics):
-            raise ValueError(f"statistic {shown(place)} is none of the query's")
+            raise ValueError(f"statistic {quote(place)} is none of the query's")
         if said["entry"] is not None and type(said["entry"]) is not int:
             raise ValueError("its entry is the number of a line")
         return query, place, None if cost is None else Cost(**cost)

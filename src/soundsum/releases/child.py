@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from soundsum.data.boundary import OPERATOR, SENTENCE, ReadFailed
-from soundsum.shown import say_type
+from soundsum.numbers.quoting import say_type
+from soundsum.tables.read_guard import OPERATOR, SENTENCE, ReadFailed
 
 CHUNK = 1 << 20
 SIZE = 8

@@ -19,14 +19,14 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import Any
 
-from soundsum.data.boundary import OPERATOR, ReadFailed, read_within
-from soundsum.data.rows import Rows
 from soundsum.engines import Engine, Totals
 from soundsum.privacy.noise import Noise
 from soundsum.releases.child import SIZE
 from soundsum.releases.schema import ColumnSchema
 from soundsum.releases.setting import Setting, look, prepare
 from soundsum.statistics import Statistic, Task
+from soundsum.tables.read_guard import OPERATOR, ReadFailed, read_within
+from soundsum.tables.rows import Rows
 
 LONGEST = 10_000
 """Characters at the end of what went wrong, for the operator; a reader may quote a record of any length."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Unpack, overload
 
 from soundsum.budget import Budget
-from soundsum.data.records import Missing
-from soundsum.data.relations import Relation
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.calls import CommonOptions
 from soundsum.releases.mistakes import with_hints
@@ -16,6 +14,8 @@ from soundsum.releases.pipeline import hold_no_data
 from soundsum.releases.setting import Setting, release_one
 from soundsum.releases.several import Releases
 from soundsum.statistics import Count, Histogram
+from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
 
 
 @overload

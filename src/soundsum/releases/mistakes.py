@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from soundsum.shown import shown
+from soundsum.numbers.quoting import quote
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,4 +48,4 @@ def _find_hint(arguments: Sequence[Any], options: Mapping[str, Any]) -> str | No
     if hints := [hint for name, hint in MEANT.items() if name in options]:
         return "; ".join(hints)
     column = next((one for one in arguments[1:] if isinstance(one, str)), None)  # after the data
-    return None if column is None else f"if {shown(column)} is a column, give column={shown(column)}"
+    return None if column is None else f"if {quote(column)} is a column, give column={quote(column)}"

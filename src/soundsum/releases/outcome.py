@@ -12,23 +12,22 @@ from functools import cached_property
 from numbers import Real
 from typing import Any
 
-from soundsum import notebook
-from soundsum.arithmetic import words
-from soundsum.arithmetic.rationals import nearest_float
-from soundsum.arithmetic.words import number
 from soundsum.budget.query import Query, as_plain
-from soundsum.data.keys import is_missing
-from soundsum.data.records import Missing
-from soundsum.planner import Scheme
+from soundsum.numbers import formatting, text_tables
+from soundsum.numbers.formatting import number
+from soundsum.numbers.quoting import printed, quote
+from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
-from soundsum.shown import printed, shown
 from soundsum.statistics import Claim
 from soundsum.statistics.statistic import Bounded, Estimator, is_informative
+from soundsum.tables.keys import is_missing
+from soundsum.tables.records import Missing
 
 UNDECLARED = "the column's type is not declared, and cells that are not numbers count as missing"
 
@@ -119,14 +118,14 @@ class Facts:
     def covered(self) -> str:
         """What an interval is for, to read: the statistic without noise, of the values and in the way it adds."""
         kind, plan = self.claim.kind, self.claim.plan
-        lower, upper = map(words.bound, self.claim.shown_bounds)
+        lower, upper = map(formatting.bound, self.claim.shown_bounds)
         values = f"values clamped to [{lower}, {upper}]"
         covered = f"the {self._entry} of {values}" if issubclass(kind, Bounded) else f"the {self._entry}"
         if kind.is_the_sum:
             covered = plan.adder.say_sum(plan.problem, values)
         if kind.is_the_sum and plan.modulus is not None:
             step = plan.step * self.claim.worth  # of decimals, the last digit
-            covered += f", modulo {words.binary(plan.modulus)}{'' if step == 1 else f' times {number(step)}'}"
+            covered += f", modulo {formatting.binary(plan.modulus)}{'' if step == 1 else f' times {number(step)}'}"
         return f"{covered}{', within the limits for each person' if plan.unit.caps else ''}"
 
     def is_informative(self, low: float, high: float) -> bool:
@@ -337,7 +336,7 @@ class Release(Framed):
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
         }
-        return notebook.table(rows.items(), caption=f"Private {self.facts.title}")
+        return text_tables.table(rows.items(), caption=f"Private {self.facts.title}")
 
     @property
     def _is_noisy(self) -> bool:
@@ -346,13 +345,13 @@ class Release(Framed):
     def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
         """The interval as exact numbers, of which `interval` gives the nearest floats."""
         if not isinstance(confidence, Real | Decimal) or is_missing(confidence) or not 0 < confidence < 1:
-            raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
+            raise ValueError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.95")
         return self.estimator.interval(self.noisy, confidence)
 
 
 def show(releases: Sequence[Release]) -> list[tuple[str, str]]:
     """Values and their 95% intervals, in words, as the rows of one table; a dash for a value that says nothing."""
-    rows = words.estimates([(one.exact, *one.exact_interval()) for one in releases])
+    rows = formatting.estimates([(one.exact, *one.exact_interval()) for one in releases])
     return [
         (DASH, f"{interval}, the whole range")
         if not one.informative

@@ -21,12 +21,12 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, Protocol, TypeVar, cast
 
-from soundsum.data.rows import Rows
 from soundsum.engines import Totals, find_engine
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.noise import Noise
 from soundsum.releases.child import REMEDY, Child, sleep_until
-from soundsum.shown import shown
 from soundsum.statistics import Statistic, Task
+from soundsum.tables.rows import Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -175,5 +175,5 @@ def read_pad(pad: str) -> float:
     """Seconds."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", pad) if isinstance(pad, str) else None
     if found is None or not Fraction(found[1]):
-        raise ValueError(f"pad={shown(pad)} is not a time; give one such as '0.5s' or '200ms'")
+        raise ValueError(f"pad={quote(pad)} is not a time; give one such as '0.5s' or '200ms'")
     return float(Fraction(found[1]) / (1000 if found[2] == "ms" else 1))

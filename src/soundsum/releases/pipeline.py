@@ -14,17 +14,17 @@ from functools import partial, wraps
 from typing import Any, Protocol, TypeVar, cast
 
 from soundsum.budget import Binding, Budget, BudgetExceeded, BudgetMismatch, Cost, Query
-from soundsum.data.boundary import ReadFailed, read_within
-from soundsum.data.period_groups import Periods
-from soundsum.data.rows import Rows
 from soundsum.engines import Totals
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.outcome import UNNAMED, Facts, Origin, Release
 from soundsum.releases.padding import require_time
 from soundsum.releases.several import Releases
-from soundsum.shown import shown
 from soundsum.statistics import Task, make_query
+from soundsum.tables.period_groups import Periods
+from soundsum.tables.read_guard import ReadFailed, read_within
+from soundsum.tables.rows import Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,7 +76,7 @@ def carry_out(
     `names` are what somebody calls them, for the ledger.
     """
     if budget is not None and not isinstance(budget, Budget):
-        raise TypeError(f"budget={shown(budget)} is not a budget; give {say_budget(budget)}")
+        raise TypeError(f"budget={quote(budget)} is not a budget; give {say_budget(budget)}")
     query = make_query(tasks, rows, whom, names)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
@@ -182,5 +182,5 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
 def say_budget(given: Any) -> str:
     """How a budget is made, of a path the one in that ledger."""
     if isinstance(given, str | os.PathLike):
-        return f"ss.Budget(path={shown(os.fspath(given))}), or with epsilon= too to make it"
+        return f"ss.Budget(path={quote(os.fspath(given))}), or with epsilon= too to make it"
     return "ss.Budget(epsilon=...), or with path= one in a file"

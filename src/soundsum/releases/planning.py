@@ -7,24 +7,24 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from soundsum import notebook
-from soundsum.arithmetic.words import number, ratio
 from soundsum.budget import Binding, Budget
-from soundsum.data.paths import name_source
-from soundsum.data.records import Missing
-from soundsum.data.rows import Rows
-from soundsum.data.schemas import require
 from soundsum.engines import open_engine
 from soundsum.methods import Method
-from soundsum.planner import Scheme, choose, rank
+from soundsum.methods.problem import Problem
+from soundsum.numbers import text_tables
+from soundsum.numbers.formatting import number, ratio
 from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.planner import Scheme, choose, rank
 from soundsum.privacy.units import RECORD, Unit
-from soundsum.problem import Problem
 from soundsum.releases.frames import require_module
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, hold_no_data
 from soundsum.releases.plots import draw_ratios
 from soundsum.statistics import Claim, Statistic, Sum, Task
+from soundsum.tables.paths import name_source
+from soundsum.tables.records import Missing
+from soundsum.tables.rows import Rows
+from soundsum.tables.schemas import require
 
 HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 
@@ -74,7 +74,9 @@ class Plan(Scheme):
 
     def _repr_html_(self) -> str:
         if self.unmet:
-            return notebook.table([("does not apply", "; ".join(self.unmet))], caption=f"{self.method}: {self.problem}")
+            return text_tables.table(
+                [("does not apply", "; ".join(self.unmet))], caption=f"{self.method}: {self.problem}"
+            )
         rows = {
             "method": f"{self.method}: {' -> '.join(self.steps)}",
             "sensitivity": number(self.sensitivity),
@@ -82,18 +84,18 @@ class Plan(Scheme):
             "protects": self.unit,
             "theorem": self.theorem.statement,
         }
-        return notebook.table(rows.items(), caption=str(self.problem))
+        return text_tables.table(rows.items(), caption=str(self.problem))
 
 
 class Plans(list[Plan]):
     """A plan for every method; a table in a notebook, and a picture of what they cost by the number of records."""
 
     def __repr__(self) -> str:
-        lines = notebook.lines([HEAD, *self._rows()], {1, 2})
+        lines = text_tables.lines([HEAD, *self._rows()], {1, 2})
         return "\n".join([f"<plans for {self[0].problem}", *(f"  {line}" for line in lines)]) + ">"
 
     def _repr_html_(self) -> str:
-        return notebook.table(self._rows(), HEAD, str(self[0].problem), {1, 2})
+        return text_tables.table(self._rows(), HEAD, str(self[0].problem), {1, 2})
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         return [

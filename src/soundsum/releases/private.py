@@ -12,16 +12,11 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from soundsum import notebook
-from soundsum.arithmetic.numbers import number_type
 from soundsum.budget import Binding, Budget, BudgetMismatch
-from soundsum.data.boundary import ReadFailed
-from soundsum.data.periods import Period
-from soundsum.data.records import Missing
-from soundsum.data.relations import Relation
-from soundsum.data.rows import Rows
-from soundsum.data.schemas import require_name
 from soundsum.methods import Method
+from soundsum.numbers import text_tables
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
 from soundsum.releases.mistakes import with_hints
 from soundsum.releases.outcome import Release
@@ -31,8 +26,13 @@ from soundsum.releases.planning import Plan
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.setting import WHAT_STATISTICS, Setting, look, name_statistics, open_within, prepare
 from soundsum.releases.several import Releases, Several
-from soundsum.shown import shown
 from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
+from soundsum.tables.periods import Period
+from soundsum.tables.read_guard import ReadFailed
+from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
+from soundsum.tables.rows import Rows
+from soundsum.tables.schemas import require_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,13 +99,13 @@ class Private:
         engine: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
-            raise TypeError(f"budget={shown(budget)}: a private table has a budget; give {say_budget(budget)}")
+            raise TypeError(f"budget={quote(budget)}: a private table has a budget; give {say_budget(budget)}")
         if privacy_unit is not None and not isinstance(privacy_unit, str):
             raise TypeError("privacy_unit= names the column of ids; an owner's table has one for every query")
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
             raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
         if schema is not None and not isinstance(schema, Mapping):
-            raise TypeError(f"schema={shown(schema)} is not a dict; give one by column, such as {{'age': 'int64'}}")
+            raise TypeError(f"schema={quote(schema)} is not a dict; give one by column, such as {{'age': 'int64'}}")
         self._data = data
         self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         types = {column: said.type for column, said in self._schema.items() if said.type is not None}
@@ -140,11 +140,11 @@ class Private:
         return dict(self._schema)
 
     def __repr__(self) -> str:
-        lines = notebook.lines([(f"{heading}:", said) for heading, said in self._facts()], ())
+        lines = text_tables.lines([(f"{heading}:", said) for heading, said in self._facts()], ())
         return "\n".join([f"<private table about {self._binding}", *(f"  {line}" for line in lines)]) + ">"
 
     def _repr_html_(self) -> str:
-        return notebook.table(self._facts(), caption=f"Private table about {self._binding}")
+        return text_tables.table(self._facts(), caption=f"Private table about {self._binding}")
 
     def _facts(self) -> list[tuple[str, str]]:
         """What analysts may know: the schema, how much of a person counts by default, and what is left to spend."""
@@ -295,7 +295,7 @@ class Private:
     def _one(self, statistic: Statistic, epsilon: Any, options: dict[str, Any]) -> Release | Releases:
         unpaid = epsilon is None and options.get("rho") is None
         if unpaid and isinstance(statistic, Bounded) and statistic.lower is not None and statistic.upper is None:
-            lower, call = shown(statistic.lower), f"{statistic.name}({shown(statistic.column)}"
+            lower, call = quote(statistic.lower), f"{statistic.name}({quote(statistic.column)}"
             raise TypeError(
                 f"{call}, {lower}): the number after the column is lower=, and there is no epsilon=; "
                 f"give {call}, epsilon={lower})"

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.arithmetic.numbers import NumberType, number_type
-from soundsum.data.keys import Groups
-from soundsum.data.moments import second_of
-from soundsum.data.period_groups import Periods
-from soundsum.data.periods import ANY, Period, is_aware, year
-from soundsum.data.schemas import Keyed, Schema, require
-from soundsum.problem import read_bound, say_swapped
-from soundsum.shown import shown
+from soundsum.methods.problem import read_bound, say_swapped
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.types import NumberType, number_type
+from soundsum.tables.keys import Groups
+from soundsum.tables.period_groups import Periods
+from soundsum.tables.periods import ANY, Period, is_aware, year
+from soundsum.tables.schemas import Keyed, Schema, require
+from soundsum.tables.timestamps import second_of
 
 By = str | Period
 
@@ -44,7 +44,7 @@ class ColumnSchema:
             made = cls._read(said)
             made._require_bounds()
         except (TypeError, ValueError) as error:
-            raise type(error)(f"schema: column {shown(column)}: {error}") from None
+            raise type(error)(f"schema: column {quote(column)}: {error}") from None
         return made
 
     @classmethod
@@ -56,20 +56,20 @@ class ColumnSchema:
         elif not isinstance(said, Mapping):
             said = {"type": said}
         if isinstance(said.get("type"), tuple) and len(said["type"]) == 2:
-            low, high = map(shown, said["type"])
+            low, high = map(quote, said["type"])
             by_name = f"{{'lower': {low}, 'upper': {high}}}"
             if any(isinstance(bound, str | date) for bound in said["type"]):
-                raise TypeError(f"{shown(said['type'])} is not a type; give bounds by name, {by_name}")
+                raise TypeError(f"{quote(said['type'])} is not a type; give bounds by name, {by_name}")
             raise TypeError(
-                f"{shown(said['type'])} is not a type; give bounds with one, ('float64', {low}, {high}), or by name, "
+                f"{quote(said['type'])} is not a type; give bounds with one, ('float64', {low}, {high}), or by name, "
                 f"{by_name}"
             )
         for name in said:
             if name not in ("type", "categories", "lower", "upper"):
-                raise ValueError(f"{shown(name)} is not known; give type, categories, lower and upper")
+                raise ValueError(f"{quote(name)} is not known; give type, categories, lower and upper")
         made = cls(said.get("type"), said.get("categories"), said.get("lower"), said.get("upper"))
         if not isinstance(made.type, str | NumberType | np.dtype | type | None):  # such as a column, which has a type
-            raise TypeError(f"type={shown(made.type)}: give the name of a type, such as 'float64'")
+            raise TypeError(f"type={quote(made.type)}: give the name of a type, such as 'float64'")
         if made.type is not None:
             number_type(made.type)  # refuses what is none
         if made.categories is None:
@@ -83,16 +83,16 @@ class ColumnSchema:
         given = [bound for bound in (self.lower, self.upper) if bound is not None]
         seconds = [second for bound in given if (second := second_of(bound, ANY)) is not None]
         if seconds and self.type is not None:
-            raise ValueError(f"bounds that are dates go without a type, and type={shown(self.type)}; leave it out")
+            raise ValueError(f"bounds that are dates go without a type, and type={quote(self.type)}; leave it out")
         if 0 < len(seconds) < len(given):
-            raise ValueError(f"of lower={shown(self.lower)} and upper={shown(self.upper)} one is a date; {WHAT_BOUNDS}")
+            raise ValueError(f"of lower={quote(self.lower)} and upper={quote(self.upper)} one is a date; {WHAT_BOUNDS}")
         if len(seconds) < len(given):
             named = {"lower": self.lower, "upper": self.upper}
             low, *high = [_read_bound(name, bound) for name, bound in named.items() if bound is not None]
             if high and low > high[0]:
                 raise ValueError(say_swapped(low, high[0]))
         elif seconds and seconds[0] > seconds[-1] and is_aware(given[0]) == is_aware(given[-1]):
-            raise ValueError(f"lower={shown(self.lower)} is after upper={shown(self.upper)}; swap them")
+            raise ValueError(f"lower={quote(self.lower)} is after upper={quote(self.upper)}; swap them")
 
     @property
     def has_dates(self) -> bool:
@@ -140,7 +140,7 @@ def _read_bound(name: str, bound: Any) -> Fraction:
     except TypeError:
         if not isinstance(bound, str | date):
             raise
-    raise TypeError(f"{name}={shown(bound)} is neither a number nor a date; {WHAT_BOUNDS}")
+    raise TypeError(f"{name}={quote(bound)} is neither a number nor a date; {WHAT_BOUNDS}")
 
 
 def find_groups(by: By | list[By], schema: Mapping[str, ColumnSchema]) -> tuple[By | list[By], Any]:

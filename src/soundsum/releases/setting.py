@@ -8,37 +8,37 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.numbers import number_type
-from soundsum.arithmetic.rationals import decimal, is_special
 from soundsum.budget import Binding, Budget
 from soundsum.budget.binding import VALUES, Same
-from soundsum.data.boundary import SENTENCE, ReadFailed
-from soundsum.data.columns import say_column
-from soundsum.data.crossed import CrossedGroups
-from soundsum.data.filters import Filter
-from soundsum.data.keys import Groups, is_arrow, require_few
-from soundsum.data.paths import name_source
-from soundsum.data.period_groups import Periods
-from soundsum.data.periods import SPELLED, Period
-from soundsum.data.records import Missing
-from soundsum.data.relations import Relation
-from soundsum.data.rows import Rows
-from soundsum.data.runs import Runs
-from soundsum.data.schemas import Keyed, Schema, is_name, list_names, require, require_name
-from soundsum.data.tables import is_column
 from soundsum.engines import Engine, open_engine
-from soundsum.planner import choose
+from soundsum.numbers.quoting import is_hashable, quote
+from soundsum.numbers.rationals import decimal, is_special
+from soundsum.numbers.types import number_type
 from soundsum.privacy.cost import is_long
 from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.planner import choose
 from soundsum.privacy.units import Unit
 from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import Adder, carry_out, make_charge
 from soundsum.releases.planning import make_claim
 from soundsum.releases.schema import ColumnSchema, require_schema
 from soundsum.releases.several import Releases
-from soundsum.shown import is_hashable, shown
 from soundsum.statistics import Statistic, Task
 from soundsum.statistics.histogram import Edges
+from soundsum.tables.columns import say_column
+from soundsum.tables.crossed import CrossedGroups
+from soundsum.tables.filters import Filter
+from soundsum.tables.keys import Groups, is_arrow, require_few
+from soundsum.tables.memory import is_column
+from soundsum.tables.paths import name_source
+from soundsum.tables.period_groups import Periods
+from soundsum.tables.periods import SPELLED, Period
+from soundsum.tables.read_guard import SENTENCE, ReadFailed
+from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
+from soundsum.tables.rows import Rows
+from soundsum.tables.runs import Runs
+from soundsum.tables.schemas import Keyed, Schema, is_name, list_names, require, require_name
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
@@ -77,18 +77,18 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
-            raise ValueError(f'missing={shown(self.missing)} is neither "zero" nor "drop"; give one of these')
+            raise ValueError(f'missing={quote(self.missing)} is neither "zero" nor "drop"; give one of these')
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(_say_why_groups(self.by))
         if self.name is not None and not isinstance(self.name, str):
-            raise TypeError(f"name={shown(self.name)}: give what the data is called, a string, or leave it out")
+            raise TypeError(f"name={quote(self.name)}: give what the data is called, a string, or leave it out")
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in; give both")
         if self.max_rows is None or self.max_groups is None:
             raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
         for name in ("max_rows", "max_groups"):
             if not hasattr(getattr(self, name), "__index__") or not is_hashable(getattr(self, name)):
-                raise ValueError(f"{name}={shown(getattr(self, name))}: give a whole number, 1 or more")
+                raise ValueError(f"{name}={quote(getattr(self, name))}: give a whole number, 1 or more")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
         column, ids = self.privacy_unit, None
@@ -215,7 +215,7 @@ def _weight(statistic: Statistic) -> Fraction:
         return Fraction(1)
     weight = decimal(statistic.weight, "weight")
     if is_special(weight) or weight <= 0 or is_long(Fraction(weight)):
-        raise ValueError(f"weight={shown(statistic.weight)}: a share of the cost is a number above 0, such as 2")
+        raise ValueError(f"weight={quote(statistic.weight)}: a share of the cost is a number above 0, such as 2")
     return Fraction(weight)
 
 
@@ -229,7 +229,7 @@ def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> No
     if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):
         raise ValueError("size= is the number of all rows; how many pass where= is private, so leave size out")
     if setting.by is None and setting.max_groups != 1 and all(one.cells is None for one in statistics):
-        raise ValueError(f"max_groups={shown(setting.max_groups)} is about groups; give by=, the column they are in")
+        raise ValueError(f"max_groups={quote(setting.max_groups)} is about groups; give by=, the column they are in")
 
 
 def _say_why_groups(by: Any) -> str:
@@ -253,14 +253,14 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
         elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
             if len(set(key)) < len(key):
                 raise ValueError(
-                    f"by= names columns of the table, each once, and {shown(str(_repeated(key)))} is there twice; "
+                    f"by= names columns of the table, each once, and {quote(str(_repeated(key)))} is there twice; "
                     "values go with data that is one column"
                 )
             names[name] = key if len(key) > 1 else key[0]
         elif not is_name(key):
             example = "ward" if name == "by" else "person"
             raise TypeError(
-                f"{name}={shown(key)}: give the name of a column of the table, such as {name}={example!r}; values go "
+                f"{name}={quote(key)}: give the name of a column of the table, such as {name}={example!r}; values go "
                 "with data that is one column"
             )
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
@@ -272,12 +272,12 @@ def _require_columns(by: Sequence[Any], schema: Schema) -> None:
     """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
     names = schema.names
     if isinstance(by, tuple) and by not in names:
-        raise ValueError(f"by={shown(by)} is a tuple; give several columns as a list, such as by={shown(list(by))}")
+        raise ValueError(f"by={quote(by)} is a tuple; give several columns as a list, such as by={quote(list(by))}")
     columns = [one.column if isinstance(one, Period) else one for one in by]
     absent = [one for one in columns if one not in names] if isinstance(by, list) else []
     if absent:
         raise ValueError(
-            f"by= names columns of the table, and {shown(absent[0])} is none of them; "
+            f"by= names columns of the table, and {quote(absent[0])} is none of them; "
             f"{list_names(schema, names, absent[0])} (values go with data that is one column)"
         )
 
@@ -298,7 +298,7 @@ def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:
         if found is not None:
             kind, column = found[1], found[2].strip("'\"")
             raise ValueError(
-                f"no column is called {shown(name)}; give {kind}s as by=ss.{kind}({column!r}, first, last), "
+                f"no column is called {quote(name)}; give {kind}s as by=ss.{kind}({column!r}, first, last), "
                 f"each such as {SPELLED[kind]!r}"
             )
 
@@ -327,5 +327,5 @@ def _as_column(name: str, values: Any) -> Any:
     if is_arrow(values) or hasattr(values, "__len__"):
         return values
     if not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}={shown(values)} is neither the name of a column nor its values; give one of these")
+        raise TypeError(f"{name}={quote(values)} is neither the name of a column nor its values; give one of these")
     return list(values)

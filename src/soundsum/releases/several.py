@@ -9,14 +9,14 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, overload
 
-from soundsum import notebook
-from soundsum.arithmetic.rationals import nearest_float
-from soundsum.arithmetic.words import edge
-from soundsum.data.periods import Period
+from soundsum.numbers import text_tables
+from soundsum.numbers.formatting import edge
+from soundsum.numbers.quoting import printed, quote
+from soundsum.numbers.rationals import nearest_float
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.outcome import SAYS_NOTHING, Facts, Release, show
 from soundsum.releases.plots import Panel
-from soundsum.shown import printed, shown
+from soundsum.tables.periods import Period
 
 CELLS, PLURALS = ("cell", "category"), {"category": "categories"}
 MOST_LINES, MOST_ROWS = 12, 60
@@ -52,7 +52,7 @@ class Releases(Framed, Mapping[Any, Release]):
         place = self._places.get(name)
         if place is None:
             few = "; ".join(map(self.label, islice(self, 5)))
-            raise KeyError(f"there is no group {shown(group)}; there are {few}{'; ...' if len(self) > 5 else ''}")
+            raise KeyError(f"there is no group {quote(group)}; there are {few}{'; ...' if len(self) > 5 else ''}")
         return Release(tuple(sums[place] for sums in self._noisy), self._facts, name)
 
     def __iter__(self) -> Iterator[Any]:
@@ -166,7 +166,7 @@ class Releases(Framed, Mapping[Any, Release]):
         many = len(groups) > MOST_LINES
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         names = len(self.headings)
-        lines = notebook.lines([[*self.headings, "value", "95% interval"], *rows], {names, names + 1})
+        lines = text_tables.lines([[*self.headings, "value", "95% interval"], *rows], {names, names + 1})
         if many:
             lines.insert(1 + half, f"... {len(groups) - 2 * half:,} more")
         facts = textwrap.wrap(self._facts_in_words, 78, break_on_hyphens=False)
@@ -184,7 +184,7 @@ class Releases(Framed, Mapping[Any, Release]):
             rows.insert(half, [f"... {len(groups) - MOST_ROWS:,} more", *[""] * (len(rows[0]) - 1)])
         head = (*self.headings, "value", "95% interval")
         caption = f"{f'{printed(name)}: ' if name else ''}Private {self._title}"
-        return notebook.table(rows, head, caption, {names, names + 1}, self._facts_in_words)
+        return text_tables.table(rows, head, caption, {names, names + 1}, self._facts_in_words)
 
     @property
     def _title(self) -> str:
@@ -280,7 +280,7 @@ class Several(Framed, tuple[Release | Releases, ...]):
         rows = [(printed(name), *one.shown(), one.facts.covered, one.guarantee, one.counted) for name, one in singles]
         head = ("", "value", "95% interval", "which is for", "promise", "what counted")
         dash = "" if all(one.informative for _, one in singles) else SAYS_NOTHING
-        tables = [notebook.table(rows, head, "", {1, 2}, dash)] if singles else []
+        tables = [text_tables.table(rows, head, "", {1, 2}, dash)] if singles else []
         return "".join([*tables, *(many.html(name) for name, many in groups)])
 
 

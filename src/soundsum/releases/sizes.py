@@ -7,13 +7,13 @@ from numbers import Real
 from typing import Any
 
 from soundsum.budget import Binding, Budget
-from soundsum.data.boundary import read_within
-from soundsum.data.rows import Rows
 from soundsum.engines import open_engine
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
 from soundsum.releases.pipeline import hold_no_data, make_charge
-from soundsum.shown import shown
+from soundsum.tables.read_guard import read_within
+from soundsum.tables.rows import Rows
 
 
 @hold_no_data
@@ -32,7 +32,7 @@ def private_max_size(
     """
     promised = guarantee(epsilon)
     if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
-        raise ValueError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.999")
+        raise ValueError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.999")
     engine, whom = open_engine(data, table=table), Binding(data=name)
     charge = make_charge(budget, promised.cost, "private limit on the size", whom)
     noise = promised.noise_for(Norms(1, 1))

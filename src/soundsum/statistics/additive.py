@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.numbers import IntType
-from soundsum.arithmetic.rationals import floor_log2, nearest_float, power_of_two
+from soundsum.numbers.rationals import floor_log2, nearest_float, power_of_two
+from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import Noise
 
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from soundsum.data.records import Missing
-from soundsum.data.relations import Relation
-from soundsum.data.schemas import Schema, require
+from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
-from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
+from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
+from soundsum.tables.schemas import Schema, require
 
 
 class Counted(Statistic):

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.arithmetic.rationals import exact, is_special, nearest_float
-from soundsum.data.keys import Codes, Groups, cell_codes, require_few
-from soundsum.data.records import Column, Missing
-from soundsum.data.relations import Relation
-from soundsum.data.schemas import Batch, Schema
 from soundsum.kernels.preparation import as_doubles_array
-from soundsum.planner import Scheme
+from soundsum.methods.problem import Problem
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import exact, is_special, nearest_float
+from soundsum.privacy.planner import Scheme
 from soundsum.privacy.units import Unit
-from soundsum.problem import Problem
-from soundsum.shown import shown
 from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import STATISTICS
+from soundsum.tables.keys import Codes, Groups, cell_codes, require_few
+from soundsum.tables.records import Column, Missing
+from soundsum.tables.relations import Relation
+from soundsum.tables.schemas import Batch, Schema
 
 MOST_BINS = 100_000
 """Cells that are made from their number, which a few letters ask for."""
@@ -135,17 +135,17 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     """The edges of so many cells of one width, as NumPy has them: each the float nearest to where it belongs."""
     if isinstance(bins, bool) or not hasattr(bins, "__index__") or not 1 <= int(bins) <= MOST_BINS:
         raise ValueError(
-            f"bins={shown(bins)}: give the number of cells, from 1 to {MOST_BINS:,}; or edges, such as "
+            f"bins={quote(bins)}: give the number of cells, from 1 to {MOST_BINS:,}; or edges, such as "
             "edges=[0, 10, 20]"
         )
     if lower is None or upper is None:
         raise ValueError(
-            f"bins={shown(bins)} needs lower= and upper=, where the cells begin and end, from public knowledge"
+            f"bins={quote(bins)} needs lower= and upper=, where the cells begin and end, from public knowledge"
         )
     low, high = exact(lower, "lower"), exact(upper, "upper")
     if is_special(low) or is_special(high) or not low < high:
         raise ValueError(
-            f"lower={shown(lower)}, upper={shown(upper)}: give finite bounds of the cells, the lower below the upper"
+            f"lower={quote(lower)}, upper={quote(upper)}: give finite bounds of the cells, the lower below the upper"
         )
     points = [Fraction(low) + Fraction(high - low) * i / int(bins) for i in range(int(bins) + 1)]
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
@@ -154,11 +154,11 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
 def _say_meant(edges: Any) -> str:
     """What to give in place of edges that are none, by what they are."""
     if isinstance(edges, str):
-        return f"give numbers going up, such as [0, 10, 20], or if it is a column, column={shown(edges)}"
+        return f"give numbers going up, such as [0, 10, 20], or if it is a column, column={quote(edges)}"
     if type(edges) is int:
         return f"for cells of equal width give bins={edges}, with lower= and upper="
     if isinstance(edges, list | tuple) and all(isinstance(edge, str) for edge in edges):
-        return f"give categories={shown(edges)}, or numbers going up, such as [0, 10, 20]"
+        return f"give categories={quote(edges)}, or numbers going up, such as [0, 10, 20]"
     return "give them going up, such as [0, 10, 20]"
 
 
@@ -166,9 +166,9 @@ def _check_edges(edges: Sequence[Any]) -> list[int | float]:
     try:
         points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"edges={shown(edges)} are not a list of numbers; {_say_meant(edges)}") from None
+        raise ValueError(f"edges={quote(edges)} are not a list of numbers; {_say_meant(edges)}") from None
     if any(not a < b for a, b in pairwise(points)):
-        raise ValueError(f"edges={shown(edges)}: edges go up, without repeats; give them so, such as [0, 10, 20]")
+        raise ValueError(f"edges={quote(edges)}: edges go up, without repeats; give them so, such as [0, 10, 20]")
     if len(points) < 2:
         raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
     return points

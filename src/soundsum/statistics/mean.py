@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.rationals import nearest_float
 from soundsum.methods.steps import RecordSteps, steps_from_near
-from soundsum.planner import Scheme
+from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.privacy.units import Unit
 from soundsum.statistics.moments import Moments, first_power, quotients, row_count, say_average_rows
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.rationals import nearest_float
 from soundsum.methods.steps import RecordSteps
-from soundsum.planner import Scheme
+from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.privacy.units import Unit
 from soundsum.statistics.statistic import COUNT, Part
 

@@ -15,21 +15,21 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol
 
-from soundsum.arithmetic.numbers import IntType
-from soundsum.arithmetic.rationals import exact, is_special, nearest_float
-from soundsum.arithmetic.words import number
-from soundsum.data.keys import Codes
-from soundsum.data.records import Missing
-from soundsum.data.relations import Relation
-from soundsum.data.schemas import Batch, Schema
 from soundsum.methods import Method
+from soundsum.methods.problem import Problem, say_swapped
 from soundsum.methods.steps import RecordSteps, steps_from_zero
-from soundsum.planner import Scheme
+from soundsum.numbers.formatting import number
+from soundsum.numbers.quoting import is_hashable, quote
+from soundsum.numbers.rationals import exact, is_special, nearest_float
+from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.privacy.units import Norms, Unit
-from soundsum.problem import Problem, say_swapped
 from soundsum.registry import Registry
-from soundsum.shown import is_hashable, shown
+from soundsum.tables.keys import Codes
+from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
+from soundsum.tables.schemas import Batch, Schema
 
 COUNT, SUM = (1, 0, 0), (0, 1, 0)
 """Weights of the power sums: the number of records, the sum of their integers, and the sum of the squares of these."""
@@ -192,11 +192,11 @@ class Bounded(Statistic):
         if relation.sized and size is None and self.method != "auto":  # which may depend on it
             size = schema.rows()
         if size is not None and not is_hashable(size):
-            raise ValueError(f"size={shown(size)}: a number of records is a whole number, 0 or more")
+            raise ValueError(f"size={quote(size)}: a number of records is a whole number, 0 or more")
         return make_problem(kind, lower, upper, relation, size, getattr(self, "max_size", None)), worth
 
     def _say_no_bounds(self) -> str:
         absent = " and ".join(f"{name}=" for name in ("lower", "upper") if getattr(self, name) is None)
-        what = f"the {self.name}" if self.column is None else f"the {self.name} of {shown(self.column)}"
+        what = f"the {self.name}" if self.column is None else f"the {self.name} of {quote(self.column)}"
         verb = "are" if " and " in absent else "is"
         return f"{absent} {verb} missing for {what}; give both bounds from public knowledge, such as lower=0, upper=100"

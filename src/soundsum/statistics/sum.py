@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from soundsum.arithmetic.numbers import IntType
-from soundsum.arithmetic.words import bound
 from soundsum.methods import Method
 from soundsum.methods.steps import RecordSteps
-from soundsum.planner import Scheme
+from soundsum.numbers.formatting import bound
+from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.privacy.units import Unit
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import STATISTICS, SUM, Bounded, Part

@@ -10,14 +10,14 @@ from typing import Any
 
 from soundsum.budget.binding import Binding
 from soundsum.budget.query import Asked, Listed, Query, as_plain
-from soundsum.data.records import Missing
-from soundsum.data.rows import Rows
 from soundsum.methods import parameters
 from soundsum.methods.steps import RecordSteps
-from soundsum.planner import Scheme
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.statistics.statistic import Estimator, Part, Statistic
+from soundsum.tables.records import Missing
+from soundsum.tables.rows import Rows
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from soundsum.methods.steps import RecordSteps, inward, steps_from_near
-from soundsum.planner import Scheme
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.planner import Scheme
 from soundsum.privacy.units import Unit
 from soundsum.statistics.moments import Moments, first_power, row_count, say_average_rows, second_power
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part

@@ -25,9 +25,9 @@ from soundsum.attacks.delivery.outcome import (
     secret_bits,
 )
 from soundsum.attacks.delivery.tipping import tipping_bounds
-from soundsum.data.relations import Relation
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
 from soundsum.randomness import random_bytes
+from soundsum.tables.relations import Relation
 
 Clamp: TypeAlias = tuple[Problem, Fraction]
 """A problem, which is all an analyst chooses, and the output above which the highest salary is."""

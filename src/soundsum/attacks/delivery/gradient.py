@@ -11,13 +11,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.rationals import Value
 from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.outcome import Delivery, at_least_one, ordinary_gaussian, positive, secret_bits
-from soundsum.data.runs import Runs
 from soundsum.kernels import float_sum
+from soundsum.numbers.rationals import Value
 from soundsum.releases.calls import sum as private_sum
+from soundsum.tables.runs import Runs
 
 QUERY = "theta -= rate * (sum(clip(gradient(loss(theta, record)), C) for record in data) + C * noise_multiplier * Z)"
 

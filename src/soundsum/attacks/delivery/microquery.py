@@ -26,10 +26,10 @@ from soundsum.attacks.delivery.outcome import (
     secret_bits,
 )
 from soundsum.attacks.delivery.tipping import tipping_bounds
-from soundsum.data.relations import Relation
-from soundsum.data.runs import Runs
 from soundsum.kernels import float_sum
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.tables.relations import Relation
+from soundsum.tables.runs import Runs
 
 ROWS = 1 << 17
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.rationals import exact
+from soundsum.methods.problem import Problem
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import exact
 from soundsum.privacy.samplers import discrete_gaussian, discrete_laplace
-from soundsum.problem import Problem
 from soundsum.randomness import random_bytes
 from soundsum.releases.calls import sum as private_sum
-from soundsum.shown import shown
 
 FINENESS = 1 << 20
 """The noise of the ordinary mechanism lives on steps of the ideal sensitivity over this."""
@@ -128,5 +128,5 @@ def positive(name: str, value: Any) -> Fraction:
 
 def at_least_one(name: str, value: int, most: int) -> int:
     if not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{name}={shown(value)}: give a whole number from 1 to {most:,}")
+        raise ValueError(f"{name}={quote(value)}: give a whole number from 1 to {most:,}")
     return value

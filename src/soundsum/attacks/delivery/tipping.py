@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.data.relations import Relation
-from soundsum.problem import Problem
+from soundsum.methods.problem import Problem
+from soundsum.tables.relations import Relation
 
 TRIED = 8192
 """Candidates for L at a time: neighbouring floats."""

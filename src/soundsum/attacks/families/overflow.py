@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, TypeAlias
 
-from soundsum.arithmetic.numbers import IntType, uint64
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Situation, Wish, whole
+from soundsum.numbers.types import IntType, uint64
 
 Parts: TypeAlias = list[tuple[int, int]]
 

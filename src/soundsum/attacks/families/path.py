@@ -13,13 +13,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic import words
-from soundsum.arithmetic.numbers import float64
-from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.attacks.attack import Attack, as_data
 from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Unmet, Wish, exponent, index, whole
 from soundsum.attacks.ordinary import total_by_name
-from soundsum.data.runs import Runs
+from soundsum.numbers import formatting
+from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.numbers.types import float64
+from soundsum.tables.runs import Runs
 
 MOST_RECORDS = 1 << 40
 
@@ -38,7 +38,7 @@ def build(situation: Situation, n: int | None = None, m: int | None = None) -> A
             raise ValueError(f"m={m}: with bounds= the records are the bounds; leave m out")
         if n * max(abs(L), abs(U)) > kind.max:
             raise Unmet(
-                "n", n, 2, _most(situation), f"that the sums fit {kind}, which ends at {words.binary(kind.max)}"
+                "n", n, 2, _most(situation), f"that the sums fit {kind}, which ends at {formatting.binary(kind.max)}"
             )
     else:
         lower, upper = Fraction(1), 1 + power_of_two(-kind.k)

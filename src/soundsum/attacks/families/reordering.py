@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.numbers import float64
-from soundsum.arithmetic.rationals import power_of_two
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Situation, Wish, exponent, index, whole
+from soundsum.numbers.rationals import power_of_two
+from soundsum.numbers.types import float64
 
 
 def build(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from soundsum.arithmetic.numbers import float16
-from soundsum.arithmetic.rationals import power_of_two
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import ANY_UNSIZED_FIRST, FAMILIES, Family, Situation, Wish, exponent, whole
+from soundsum.numbers.rationals import power_of_two
+from soundsum.numbers.types import float16
 
 
 def build(situation: Situation, j: int | None = None, m: int | None = None) -> Attack:

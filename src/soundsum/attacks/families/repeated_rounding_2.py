@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.numbers import float64
-from soundsum.arithmetic.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import (
     ANY_UNSIZED_FIRST,
@@ -24,6 +22,8 @@ from soundsum.attacks.family import (
     show_parameter,
     whole,
 )
+from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.numbers.types import float64
 
 
 def build(situation: Situation, j: int | None = None, upper: Any = None) -> Attack:

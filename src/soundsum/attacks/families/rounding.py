@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.numbers import float64
-from soundsum.arithmetic.rationals import power_of_two, round_half_even
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Wish, exponent, whole
+from soundsum.numbers.rationals import power_of_two, round_half_even
+from soundsum.numbers.types import float64
 
 
 def build(situation: Situation, j: int | None = None, m: int | None = None) -> Attack:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from soundsum.arithmetic.numbers import int32
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.families.overflow import default_upper
 from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Situation, Wish, index, whole
+from soundsum.numbers.types import int32
 
 
 def build(situation: Situation, lower: int | None = None, upper: int | None = None) -> Attack:

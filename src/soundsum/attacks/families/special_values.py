@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic import models
-from soundsum.arithmetic.numbers import float64
-from soundsum.arithmetic.rationals import Value
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Situation, Wish
-from soundsum.shown import shown
+from soundsum.numbers import models
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import Value
+from soundsum.numbers.types import float64
 
 FORMS = {
     "nan": "One NaN makes the sum NaN, through a clamp that compares.",
@@ -28,7 +28,7 @@ FORMS = {
 
 def build(situation: Situation, form: str = "nan") -> Attack:
     if form not in FORMS:
-        raise ValueError(f"form={shown(form)} is not one of {', '.join(FORMS)}")
+        raise ValueError(f"form={quote(form)} is not one of {', '.join(FORMS)}")
     kind = situation.floats
     lower, upper = situation.bounds or (Fraction(0), kind.max if form == "overflow" else Fraction(1))
     plain = max(lower, min(Fraction(0), upper))

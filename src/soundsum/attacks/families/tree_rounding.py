@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from soundsum.arithmetic.numbers import float64
-from soundsum.arithmetic.rationals import floor_log2, power_of_two
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Wish, exponent, index, whole
+from soundsum.numbers.rationals import floor_log2, power_of_two
+from soundsum.numbers.types import float64
 
 MOST_LEVELS = 60
 """Records are counted in 64 bits."""

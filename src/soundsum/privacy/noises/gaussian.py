@@ -11,12 +11,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from soundsum.numbers.quoting import quote
 from soundsum.privacy import samplers
 from soundsum.privacy.distributions import gaussian_half_width, gaussian_sigma2
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.privacy.units import Norms
 from soundsum.privacy.zcdp import zcdp_rho
-from soundsum.shown import shown
 
 
 @NOISES.register
@@ -34,7 +34,7 @@ class Gaussian(Noise):
         checked = positive("delta", delta)
         if checked >= 1:
             raise ValueError(
-                f"delta={shown(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
+                f"delta={quote(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
             )
         return positive("epsilon", epsilon), checked, None
 

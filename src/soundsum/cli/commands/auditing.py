@@ -1,0 +1,170 @@
+"""The command that audits. Exit code 1 if a violation was found, 2 if nothing could be audited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from soundsum.cli.written import require_writable, write_each
+from soundsum.tables.relations import Relation
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def audit(
+    target: Annotated[
+        str | None, typer.Argument(help="A library (numpy, diffprivlib), library.function, or pkg.mod:function.")
+    ] = None,
+    dtype: Annotated[str | None, typer.Option(help="Of pkg.mod:function: the records' type.")] = None,
+    relation: Annotated[str | None, typer.Option(help=f"Of pkg.mod:function: {', '.join(Relation)}.")] = None,
+    epsilon: Annotated[str, typer.Option(help="Of pkg.mod:function: what is promised.")] = "1",
+    delta: Annotated[str, typer.Option(help="Of pkg.mod:function: what is promised.")] = "0",
+    bounds: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Of pkg.mod:function: where it takes no lower and upper.", metavar="L U"),
+    ] = None,
+    noiseless: Annotated[
+        str | None, typer.Option(help="pkg.mod:function that gives the sum before noise.", metavar="NAME")
+    ] = None,
+    claimed: Annotated[
+        str | None, typer.Option(help="The sensitivity used: a number, or pkg.mod:function.", metavar="S")
+    ] = None,
+    no_specials: Annotated[
+        bool, typer.Option("--no-specials", help="Of pkg.mod:function: no NaN or infinities.")
+    ] = False,
+    attacks: Annotated[
+        list[str] | None, typer.Option("--attack", help="Only this family; may be repeated.", metavar="NAME")
+    ] = None,
+    time: Annotated[float, typer.Option(help="Seconds for each target, and for each call in a worker.")] = 60.0,
+    memory: Annotated[str, typer.Option(help="The most memory that a target's datasets may take, such as 8G.")] = "8G",
+    runs: Annotated[int, typer.Option(help="Pairs of runs of a release for each attack; 0 for none.")] = 10_000,
+    alpha: Annotated[float, typer.Option(help="The rate of false alarms of statistical verdicts.")] = 1e-6,
+    search: Annotated[bool, typer.Option("--search", help="Also search for neighbours that no family has.")] = False,
+    install: Annotated[bool, typer.Option("--install", help="Audit in an environment made for the library.")] = False,
+    install_spec: Annotated[
+        str | None, typer.Option(help="The same with another version: diffprivlib==0.6.5.", metavar="SPEC")
+    ] = None,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove all environments made by --install.")] = False,
+    to_json: Annotated[str | None, typer.Option("--json", help="Write JSON, - for the screen.", metavar="FILE")] = None,
+    to_html: Annotated[Path | None, typer.Option("--html", help="Write one HTML page.", metavar="FILE")] = None,
+    to_junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML.", metavar="FILE")] = None,
+    to_sarif: Annotated[Path | None, typer.Option("--sarif", help="Write SARIF 2.1.0.", metavar="FILE")] = None,
+) -> None:
+    """Try every attack on a library's sums, or on your own function, and say whether they keep their promise.
+
+    Examples:
+
+        soundsum audit numpy.sum
+
+        soundsum audit diffprivlib --install --html audit.html
+
+        soundsum audit mypkg.mod:my_sum --dtype float64 --relation change_one --epsilon 1
+
+        soundsum audit soundsum --runs 0
+    """
+    if clean:
+        _clean(Console())
+        return
+    if target is None:
+        raise ValueError("give a target: a library's name, library.function, or pkg.mod:function")
+    for path in (to_html, to_junit, to_sarif, None if to_json in (None, "-") else Path(str(to_json))):
+        require_writable(path)
+    if to_html is not None:  # what would fail in the end fails now
+        from soundsum.pages import template
+
+        template("audit.html")
+    from soundsum.auditor.auditing import audit as run
+    from soundsum.cli.views import audited
+
+    promise = {"dtype": dtype, "relation": relation, "epsilon": epsilon, "delta": delta, "bounds": bounds}
+    whom = _target(target, promise | {"specials": not no_specials}, noiseless, claimed)
+    options: dict[str, Any] = {"runs": runs, "alpha": alpha, "seconds": time, "memory": _bytes(memory)}
+    options |= {"search": search, "install": install, "spec": install_spec}
+    console = Console(stderr=to_json == "-")
+    if to_json == "-":
+        done = run(whom, attacks or "all", **options)
+        typer.echo(json.dumps(done.to_json(), indent=2))
+    else:
+        done = audited.watch(console, whom, attacks or "all", options)
+        audited.show(console, done)
+    if install or install_spec:
+        _tell_environment(console, target, install_spec)
+    _write(console, done, None if to_json == "-" else to_json, to_html, to_junit, to_sarif)
+    raise typer.Exit(done.exit_code)
+
+
+def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed: str | None) -> Any:
+    if ":" not in target:
+        given = [f"--{name}" for name in ("dtype", "relation", "bounds") if promise[name] is not None]
+        given += [] if promise["specials"] else ["--no-specials"]
+        if given:
+            raise ValueError(f"{given[0]}: {target} brings its own promise; it is for pkg.mod:function")
+        return target
+    from soundsum.auditor.opening import imported, own_target
+    from soundsum.auditor.target import Target
+
+    found = imported(target)
+    if isinstance(found, Target):
+        return found
+    for name in ("dtype", "relation"):
+        if promise[name] is None:
+            raise ValueError(f"--{name} is missing: say what {target} promises, such as --{name} " + (
+                "float64" if name == "dtype" else "change_one"))  # fmt: skip
+    return own_target(target, noiseless=noiseless, claimed=claimed, **promise)
+
+
+def _write(
+    console: Console, done: Any, to_json: str | None, to_html: Path | None, to_junit: Path | None, to_sarif: Path | None
+) -> None:
+    from soundsum.auditor import audit_page, junit, sarif
+
+    makers: list[tuple[Path | None, Callable[[], str]]] = [
+        (None if to_json is None else Path(to_json), lambda: json.dumps(done.to_json(), indent=2) + "\n"),
+        (to_html, lambda: audit_page.page(done)),
+        (to_junit, lambda: junit.document(done)),
+        (to_sarif, lambda: json.dumps(sarif.document(done), indent=2) + "\n"),
+    ]
+    write_each(console, {path: make for path, make in makers if path is not None})
+
+
+def _tell_environment(console: Console, target: str, spec: str | None) -> None:
+    """Where the library was installed, and how much that takes."""
+    from soundsum.auditor.adapters import environment_of
+
+    made = environment_of(target, spec)
+    if made is not None and made.ready:
+        console.print(f"environment: {made.path} ({made.size / 2**20:,.0f} MB; --clean removes it)", highlight=False)
+
+
+def _clean(console: Console) -> None:
+    removed = import_module("soundsum.auditor.environments").clean()
+    for place, size in removed:
+        console.print(f"removed {place} ({size / 2**20:,.0f} MB)", highlight=False)
+    if not removed:
+        console.print("there are no environments", highlight=False)
+
+
+def _bytes(text: str) -> int:
+    """A size such as 8G.
+
+    >>> _bytes("8G"), _bytes("512M"), _bytes("1000")
+    (8589934592, 536870912, 1000)
+    """
+    number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
+    if number and number[-1] in UNITS:
+        number, unit = number[:-1], number[-1]
+    try:
+        size = int(float(number) * UNITS[unit])
+    except ValueError:
+        raise ValueError(f"--memory {text} is not a size; give one such as 8G or 512M") from None
+    return size
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(audit)

@@ -1,0 +1,145 @@
+"""The commands about budgets: a ledger made, shown to people and to programs, and what its owner may do to it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from soundsum import Budget, Relation
+from soundsum.budget.ledger import read
+from soundsum.cli.options import AsJson
+from soundsum.numbers.quoting import printed
+from soundsum.tables.paths import expand
+
+budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: the budget, and what has been spent of it.")
+
+LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger.")]
+Unit = Annotated[
+    str | None, typer.Option(help="The column of persons' ids, if persons are protected instead of records.")
+]
+Neighbours = Annotated[Relation, typer.Option(help="When two tables are neighbours.")]
+Data = Annotated[str | None, typer.Option(help="What the data is called; releases then say it too.")]
+Failures = Annotated[int, typer.Option(help="After this many failed reads the ledger is closed until it is reopened.")]
+
+
+@budget_app.command("create")
+def create_budget(
+    ledger: Annotated[str, typer.Argument(help="The file to create.")],
+    epsilon: Annotated[str | None, typer.Option(help="The limit on the total cost, such as 3 or 1/3.")] = None,
+    delta: Annotated[str, typer.Option(help="With --epsilon.")] = "0",
+    rho: Annotated[str | None, typer.Option(help="Instead of --epsilon: the limit as zCDP.")] = None,
+    privacy_unit: Unit = None,
+    relation: Neighbours = Relation.SYMMETRIC,
+    data: Data = None,
+    max_failures: Failures = 1,
+) -> None:
+    """Create a ledger with a limit on the total cost, bound to one unit of privacy, one relation and one name of data.
+
+    Example: soundsum budget create ledger.db --epsilon 3 --privacy-unit patient --data visits
+    """
+    if epsilon is None and rho is None and os.path.lexists(expand(ledger)):
+        raise ValueError(
+            f"there is a file already at {ledger}; soundsum budget show shows a ledger, and another path makes a new "
+            "one"
+        )
+    whom: dict[str, Any] = {"privacy_unit": privacy_unit, "relation": relation, "data": data}
+    typer.echo(repr(Budget(epsilon, delta, rho, path=ledger, max_failures=max_failures, **whom)))
+
+
+@budget_app.command("show")
+def show_budget(
+    ledger: LedgerFile,
+    every: Annotated[bool, typer.Option("--all", help="Print every detail of what was asked.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """What has been spent, on what, and what is left."""
+    if as_json:
+        typer.echo(json.dumps(ledger_to_json(ledger), indent=2))
+    else:
+        Console().print(ledger_table(ledger, every))
+
+
+@budget_app.command("check")
+def check_budget(ledger: LedgerFile) -> None:
+    """Go through a ledger from its first line to its last, and check that every line follows from those before it."""
+    found = read(ledger)
+    count, left = len(found.entries), found.terms.limit.left(found.spent)
+    Console().print(f"[green]adds up[/green]: {count:,} charge{'s' * (count != 1)}, {left} left", highlight=False)
+
+
+@budget_app.command("refund")
+def refund_charge(
+    ledger: LedgerFile,
+    number: Annotated[int, typer.Argument(help="The line of the charge, as show lists it.")],
+) -> None:
+    """Refund a charge whose read failed, so that nothing was released for it. For the owner of the data."""
+    budget = Budget(path=ledger)
+    budget.refund(number)
+    typer.echo(repr(budget))
+
+
+@budget_app.command("reopen")
+def reopen_budget(ledger: LedgerFile) -> None:
+    """Open a ledger that failed reads have closed. For the owner of the data, who has looked into why they failed."""
+    budget = Budget(path=ledger)
+    budget.reopen()
+    typer.echo(repr(budget))
+
+
+def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
+    """Every charge, with the limit, whom it protects and what is left above them; with every detail if wanted."""
+    found = read(path)
+    limit = found.terms.limit
+    closed = "; closed after failed reads" if found.failures >= found.terms.max_failures else ""
+    title = f"{limit.left(found.spent)} left of {limit}{closed}\nfor {escape(printed(str(found.terms.binding)))}"
+    more = "" if every else " --all prints every detail."
+    caption = f"Lines between these say what became of a charge.{more}" if found.entries else None
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD)
+    table.add_column("line", justify="right", no_wrap=True)
+    table.add_column("when (UTC)", no_wrap=True)
+    table.add_column("what")
+    table.add_column("cost", justify="right")
+    for entry in found.entries:
+        cost = str(entry.cost) if entry.state == "released" else f"{entry.cost} ({entry.state})"
+        full = [entry.what] if entry.query is None else entry.query.sentences
+        said = full if every else [entry.brief(found.terms.binding.data is None)]
+        said = [printed(one) for one in said]  # with names that an analyst chose
+        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M}", escape(";\n".join(said)), cost)
+    return table
+
+
+def ledger_to_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The same as a plain dict, exact numbers as strings."""
+    found = read(path)
+    limit = found.terms.limit
+    return {
+        "path": os.path.abspath(path),
+        "promised": limit.to_json(),
+        "bound": found.terms.binding.to_json(),
+        "max_failures": found.terms.max_failures,
+        "failures": found.failures,
+        "spent": found.spent.to_json(),
+        "left": limit.left(found.spent).to_json(),
+        "charges": [
+            {
+                "number": entry.number,
+                "at": entry.at.isoformat(),
+                "what": entry.what,
+                "query": None if entry.query is None else entry.query.to_json(),
+                "cost": entry.cost.to_json(),
+                "state": entry.state,
+            }
+            for entry in found.entries
+        ],
+    }
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(budget_app, name="budget")

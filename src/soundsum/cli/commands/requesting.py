@@ -1,0 +1,212 @@
+"""The command that releases several statistics at once, by their names, from a small TOML file.
+
+epsilon = 1
+by = "dept"
+groups = ["sales", "care"]
+
+[statistics.total]
+statistic = "sum"
+column = "pay"
+bounds = [0, 200000]
+weight = 2
+
+[statistics.staff]
+statistic = "count"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+
+import soundsum as ss
+from soundsum.cli.opened import on_disk, watch
+from soundsum.cli.options import AsCsv, AsJson, Data, Engine, Epsilon, File, Ledger, Table
+from soundsum.cli.refusals import say_in_request
+from soundsum.cli.spelled import read_condition, read_file, read_periods
+from soundsum.cli.views.released import choose_form, show
+from soundsum.methods.problem import read_bound, say_swapped
+from soundsum.statistics import STATISTICS, Statistic
+
+SETTINGS = (
+    *(
+        "epsilon",
+        "delta",
+        "rho",
+        "noise",
+        "relation",
+        "by",
+        "groups",
+        "where",
+        "privacy_unit",
+        "max_rows",
+        "max_groups",
+    ),
+    *("missing", "table", "engine"),
+)
+
+
+def release_several(
+    file: File,
+    request: Annotated[str, typer.Argument(help="What to release, as TOML; see the example.")],
+    epsilon: Epsilon = None,
+    table: Table = None,
+    engine: Engine = None,
+    budget: Ledger = None,
+    data: Data = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Release several statistics for one charge, as a small TOML file asks for them by name.
+
+    Example: soundsum release pay.parquet request.toml --budget ledger.db
+
+    with request.toml:
+
+        epsilon = 1
+
+        \\[statistics.total]
+
+        statistic = "sum"
+
+        column = "pay"
+
+        bounds = [0, 200000]
+
+        weight = 2  # twice the share of epsilon that staff gets
+
+        \\[statistics.staff]
+
+        statistic = "count"
+    """
+    form = choose_form(as_json, as_csv)
+    settings, statistics = read_request(request)
+    given = {"epsilon": epsilon, "table": table, "engine": engine}
+    options = {name: value for name, value in given.items() if value is not None}
+    for name, value in options.items():
+        if name in settings:
+            raise ValueError(f"{name} is given in {request} and as --{name} {value}; give it once")
+    if budget is not None:
+        _refuse_sources(settings, request)
+    ledger = None if budget is None else ss.Budget(path=budget)
+    with on_disk(file) as path, _naming(request, path, {*options, "name", "budget"}), watch(path) as opened:
+        settings = _read_spelled(settings | options, path)
+        outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
+    show(outcome, form)
+
+
+def _refuse_sources(settings: dict[str, Any], request: str) -> None:
+    """Whoever holds the ledger says which table it is charged for; a request may come from somebody else."""
+    for name in ("table", "engine"):
+        if name in settings:
+            raise ValueError(
+                f"{request} sets {name}, which only the command may with --budget: the ledger is for one table; "
+                f"leave it out of the request and give --{name}"
+            )
+
+
+def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:
+    """The settings, with conditions, and periods and their groups, read as on the command line."""
+    within = settings.get("table")
+    by, groups = read_periods(settings.get("by"), settings.get("groups"), file, within)
+    where = [read_condition(text, file, within) for text in settings.get("where", ())]
+    return settings | {"by": by, "groups": groups, "where": where or None}
+
+
+@contextmanager
+def _naming(request: str, file: str, on_the_command_line: set[str]) -> Iterator[None]:
+    """What is refused of a request is said with the name of its file, and as the file spells it."""
+    try:
+        yield
+    except ss.BudgetExceeded:
+        raise
+    except (ValueError, TypeError) as error:
+        said = say_in_request(str(error), on_the_command_line)
+        is_its_own = file not in said and not any(f"{name}=" in said for name in on_the_command_line)
+        raise ValueError(f"{request}: {said}" if is_its_own else said) from None
+
+
+def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
+    """What the file asks for: settings, and statistics by name; anything else is refused with the file's name."""
+    text = read_file(path, "a TOML file")
+    try:
+        written = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply; soundsum release --help shows an example") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not TOML: {error}; soundsum release --help shows an example") from None
+    except ValueError:
+        raise ValueError(f"{path} has a number of too many digits; give one such as 1 or 0.5") from None
+    asked = written.pop("statistics", None)
+    for name in written:
+        if name not in SETTINGS:
+            raise ValueError(f"{path}: {_say_unknown(name, written[name])}")
+    if not isinstance(asked, dict) or not asked or not all(isinstance(one, dict) for one in asked.values()):
+        if isinstance(asked, dict) and asked:
+            raise ValueError(f"{path}: [statistics] needs a name for each, such as [statistics.total]")
+        raise ValueError(f"{path} asks for nothing; add [statistics.total] with statistic, column and bounds")
+    where = written.get("where", [])
+    if not isinstance(where, list) or not all(isinstance(one, str) for one in where):
+        raise ValueError(f'{path}: where is a list of conditions, such as where = ["age >= 18"]')
+    return written, {name: _statistic(f"{path}, [statistics.{name}]", one) for name, one in asked.items()}
+
+
+def _say_unknown(name: str, value: Any) -> str:
+    """What is wrong with a name at the top of the file, and the one that may have been meant."""
+    if isinstance(value, dict):
+        below = next((inner for inner, one in value.items() if isinstance(one, dict)), None)
+        table = name if below is None else f"{name}.{below}"
+        return f"[{table}] is not known; statistics are tables such as [statistics.{below or 'total'}]"
+    near = get_close_matches(name, SETTINGS, 1)
+    if near:
+        return f"{name!r} is not a setting; did you mean {near[0]}?"
+    return f"{name!r} is not a setting; there are {', '.join(SETTINGS)}, and [statistics.NAME]"
+
+
+def _statistic(place: str, given: dict[str, Any]) -> Statistic:
+    if "statistic" not in given:
+        raise ValueError(f"{place}: statistic is missing; give one of {', '.join(STATISTICS)}")
+    wanted = dict(given)
+    try:
+        kind = STATISTICS.find(wanted.pop("statistic"))
+        allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+        if "bounds" in wanted and "lower" in allowed:
+            if "lower" in wanted or "upper" in wanted:
+                raise ValueError("bounds are given, and lower or upper too; give bounds alone")
+            wanted["lower"], wanted["upper"] = _pair(wanted.pop("bounds"))
+        elif "lower" in wanted or "upper" in wanted:
+            raise ValueError("in a request both bounds stand together; give them as bounds = [0, 100]")
+        named = ["bounds" if name == "lower" else name for name in allowed if name != "upper"]
+        for name in wanted:
+            if name in SETTINGS and name not in allowed:
+                raise ValueError(f"{name!r} is about the whole request; move it to the top, above the first [table]")
+            if name not in allowed:
+                raise ValueError(f"{name!r} does not belong to a {kind.name}; it takes {', '.join(named)}")
+        if kind.needs_column and "column" not in wanted:
+            raise ValueError("column is missing; name the column to read")
+        if "lower" in allowed and "bins" not in allowed and "lower" not in wanted:
+            raise ValueError("bounds are missing, from public knowledge, such as bounds = [0, 100]")
+        made = kind(**wanted)
+        _ = made.cells  # refuses a histogram without any
+        return made
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{place}: {say_in_request(str(error))}") from None
+
+
+def _pair(bounds: Any) -> tuple[Any, Any]:
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise ValueError(f"bounds = {bounds}: give two numbers, such as bounds = [0, 100]")
+    lower, upper = read_bound("lower", bounds[0]), read_bound("upper", bounds[1])
+    if lower > upper:
+        raise ValueError(say_swapped(lower, upper))
+    return bounds[0], bounds[1]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("release")(release_several)

@@ -1,0 +1,147 @@
+"""An audit for the terminal: the verdict of each target first, then what was found, then what it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from soundsum.attacks.words import dataset
+from soundsum.auditor.auditing import audit
+from soundsum.auditor.finding import Finding, Verdict
+from soundsum.auditor.summary import Audit
+from soundsum.auditor.target import Target
+from soundsum.numbers.event_counts import show_p_value
+from soundsum.numbers.formatting import binary, layout, number
+from soundsum.numbers.rationals import is_special
+
+STYLE = {
+    Verdict.VIOLATION_CERTIFIED: "bold red",
+    Verdict.VIOLATION_STATISTICAL: "red",
+    Verdict.NOT_REFUTED: "green",
+    Verdict.REFUSED: "yellow",
+    Verdict.UNSUPPORTED: "yellow",
+}
+
+
+def watch(console: Console, target: Any, attacks: Any, options: dict[str, Any]) -> Audit:
+    """The audit, with a bar that says which attack is under way."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        return audit(
+            target,
+            attacks,
+            **options,
+            watch=lambda name, done, total, doing: bar.update(
+                task, description=f"{name}: {doing}", completed=done, total=total
+            ),
+        )
+
+
+def show(console: Console, done: Audit) -> None:
+    console.print(_headline(done))
+    for target in done.targets:
+        _show_target(console, done, target)
+    console.print(_footer(done), highlight=False)
+
+
+def _headline(done: Audit) -> Text:
+    found = len(done.violations)
+    where = sum(done.verdict_of(target).violation for target in done.targets)
+    of = f"{len(done.targets):,} target{'s' * (len(done.targets) != 1)}"
+    unasked, line = len(done.unasked), Text()
+    if found:
+        line.append(f"{found:,} violation{'s' * (found != 1)}", "bold red").append(f" in {where:,} of {of}")
+    elif unasked == len(done.targets):
+        return line.append("nothing could be audited", "yellow").append(f" of {of}, {done.seconds:,.1f} s")
+    else:
+        line.append("no violation found", "green").append(f" in {of}")
+    if unasked:
+        line.append(f"; {unasked:,} could not be audited", "yellow")
+    return line.append(f", {done.seconds:,.1f} s")
+
+
+def _show_target(console: Console, done: Audit, target: Target) -> None:
+    findings, verdict = done.of(target), done.verdict_of(target)
+    title = Text.assemble("\n", (target.name, "bold"), "  ", (str(verdict), STYLE[verdict]))
+    about = " ".join(filter(None, (target.library, target.version)))
+    promise = f"epsilon = {number(target.epsilon)}"
+    if target.delta:
+        promise += f", delta = {number(target.delta)}"
+    title.append(f"\n{about + ': ' if about else ''}{target.dtype.name}, {target.neighbours}, {promise}", "dim")
+    console.print(title, highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("attack", no_wrap=True)
+    table.add_column("what was seen", overflow="fold")
+    for finding in sorted(findings, key=lambda f: list(Verdict).index(f.verdict)):
+        table.add_row(Text(str(finding.verdict), STYLE[finding.verdict]), finding.rule, Text(finding.headline))
+    console.print(table)
+    violations = [f for f in findings if f.verdict.violation]
+    if violations:
+        _show_finding(console, min(violations, key=_telling))
+    left_out = done.left_out.get(target.name, ())
+    if left_out:
+        counted = Counter(text.partition(" with ")[0] for text in left_out)
+        names = ", ".join(counted)
+        console.print(f"[dim]larger attacks left out by --time or --memory: {names}[/dim]", highlight=False)
+
+
+def _telling(finding: Finding) -> tuple[bool, ...]:
+    """What is shown in full comes first: certified, a number of times the claim, with a program."""
+    certified = finding.verdict is Verdict.VIOLATION_CERTIFIED
+    return not certified, finding.ratio is None or is_special(finding.ratio), not finding.repro
+
+
+def _show_finding(console: Console, finding: Finding) -> None:
+    """The first violation in full: the others are in the reports."""
+    made, t = finding.attack, finding.target
+    if made is None:
+        return
+    problem = made.problem
+    rows = [
+        ("left", dataset(made.left)),
+        ("right", dataset(made.right)),
+        ("bounds", f"[{binary(problem.lower)}, {binary(problem.upper)}]"),
+    ]
+    if finding.sums is not None:
+        rows.append(("sums", f"{binary(finding.sums[0])} and {binary(finding.sums[1])}"))
+    if finding.claimed is not None:
+        moved = (
+            ""
+            if finding.measured is None or is_special(finding.measured)
+            else f"; the sums are {binary(finding.measured)} apart"
+        )
+        rows.append(("claimed", f"{binary(finding.claimed)}{moved}"))
+    quotes = [("says", t.claim_quote), ("neighbours", t.relation_quote), ("confirmed", finding.confirmed)]
+    rows += [(heading, text) for heading, text in quotes if text]
+    if finding.sampled is not None:
+        s, c = finding.sampled, finding.sampled.table
+        rows.append(
+            (
+                "runs",
+                f"{s.event.description} in {c.left:,} of {c.left_runs:,} runs on the left and {c.right:,} of "
+                f"{c.right_runs:,} on the right (p-value {show_p_value(s.p_value)}); epsilon is at least "
+                f"{finding.epsilon_lower or 0:.2f}; decided after {s.pairs_used:,} pairs",
+            )
+        )
+    rows.append(("mend", finding.hint))
+    console.print(layout(f"{finding.rule} in detail", rows), highlight=False, markup=False, soft_wrap=True)
+    if finding.repro:
+        console.print("  to see it alone, run this (exit code 1 while it is there):\n", highlight=False)
+        code = Syntax("", "python", theme="ansi_dark", background_color="default").highlight(finding.repro.rstrip())
+        console.print(code, soft_wrap=True)  # as it is, to be copied
+
+
+def _footer(done: Audit) -> str:
+    return (
+        f"\nA statistical verdict against a target that keeps its promise has probability {done.alpha:g} at most; "
+        "certified ones rest on exact arithmetic. NOT_REFUTED is not a proof of privacy."
+    )

@@ -1,0 +1,84 @@
+"""Releases on the screen: a table of values with their intervals, and what was promised below it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from enum import Enum, auto
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from soundsum.numbers.quoting import printed
+from soundsum.releases.outcome import DASH, SAYS_NOTHING, Release
+from soundsum.releases.several import Releases, Several
+
+
+class Form(Enum):
+    """What releases are printed as."""
+
+    TABLE = auto()
+    JSON = auto()
+    CSV = auto()
+
+
+def choose_form(as_json: bool, as_csv: bool) -> Form:
+    """What was asked for; to be known before anything is charged."""
+    if as_json and as_csv:
+        raise ValueError("--json and --csv are both given; give one, as only one of them can be printed")
+    return Form.JSON if as_json else Form.CSV if as_csv else Form.TABLE
+
+
+def show(outcome: Release | Releases | Several, form: Form) -> None:
+    if form is Form.JSON:
+        plain = [one.to_dict() for one in outcome.values()] if isinstance(outcome, Releases) else outcome.to_dict()
+        typer.echo(json.dumps(plain, indent=2, allow_nan=False))
+    elif form is Form.CSV:
+        columns = outcome.to_arrow().to_pydict()
+        written = csv.writer(_Lines(), lineterminator="\r\n")
+        written.writerow(columns)
+        written.writerows([*map(_cell, row)] for row in zip(*columns.values(), strict=True))
+    elif isinstance(outcome, Several):
+        for name, one in zip(outcome.names, outcome, strict=True):
+            _show_one(one, name)
+    else:
+        _show_one(outcome)
+
+
+class _Lines:
+    """Standard output, for lines that csv ended with both characters that it is to quote elsewhere."""
+
+    def write(self, line: str) -> int:
+        return sys.stdout.write(line.removesuffix("\r\n") + "\n")
+
+
+def _cell(value: Any) -> Any:
+    """Whole numbers without a decimal point: a count is one, also beside means; and true or false."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
+    first = next(iter(outcome.values())) if isinstance(outcome, Releases) else outcome
+    headings = outcome.headings if isinstance(outcome, Releases) else []
+    rows = outcome.rows(outcome) if isinstance(outcome, Releases) else [[*outcome.shown()]]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(escape(heading))
+    for heading in (f"private {first.statistic}" if name is None else printed(name), "95% interval"):
+        table.add_column(escape(heading), justify="right")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console = Console()
+    console.print(table)
+    console.print(f"[dim]the interval is for {escape(first.facts.covered)}[/dim]", highlight=False)
+    if any(DASH in row for row in rows):
+        console.print(f"[dim]{SAYS_NOTHING}[/dim]", highlight=False)
+    facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
+    where = "" if first.origin.where is None else f"where {escape(printed(first.origin.where))}; "
+    console.print(f"[dim]{facts}; {where}{first.counted}[/dim]", highlight=False)

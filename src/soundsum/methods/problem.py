@@ -1,0 +1,135 @@
+"""A Problem is what is promised about the data, and nothing else: type, bounds, relation, and size where it is public.
+
+Frozen, checked once, and exact: bounds are Fractions whatever they came as.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from soundsum.numbers.formatting import bound
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import exact, is_special
+from soundsum.numbers.types import NumberType, number_type
+from soundsum.tables.relations import Relation
+
+LONGEST = 13_000
+"""Bits of a bound's numerator or denominator: Python writes no integer of over 4,300 digits."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sum records of `dtype`, each clamped to [lower, upper], for neighbours under `relation`.
+
+    `size` is the public number of records (sized relations only); `max_size` is where a method that needs a limit may
+    truncate (unsized relations only).
+
+    >>> Problem("float64", 0, 1000).ideal, Problem("int32", -5, "7.5", relation="change_one", size=10).ideal
+    (Fraction(1000, 1), Fraction(25, 2))
+    """
+
+    dtype: NumberType
+    lower: Fraction
+    upper: Fraction
+    relation: Relation = Relation.SYMMETRIC
+    size: int | None = None
+    max_size: int | None = None
+    limit: int | None = field(init=False, repr=False, compare=False)  # of records to add, where one is known
+
+    def __init__(
+        self,
+        dtype: object,
+        lower: Any,
+        upper: Any,
+        relation: Relation | str = Relation.SYMMETRIC,
+        size: int | None = None,
+        max_size: int | None = None,
+    ) -> None:
+        fields = {
+            "dtype": number_type(dtype),
+            "lower": read_bound("lower", lower),
+            "upper": read_bound("upper", upper),
+            "relation": Relation.read(relation),
+            "size": _count("size", size),
+            "max_size": _count("max_size", max_size),
+        }
+        fields["limit"] = fields["size"] if Relation.read(relation).sized else fields["max_size"]
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        if self.lower > self.upper:
+            raise ValueError(say_swapped(self.lower, self.upper))
+        if self.size is not None and not self.relation.sized:
+            raise ValueError(
+                f"size={quote(self.size)}: under {self.relation} the number of records is private; leave size out, "
+                "or give relation='change_one' if it is public"
+            )
+        if self.max_size is not None and self.relation.sized:
+            raise ValueError(
+                f"max_size={quote(self.max_size)}: under {self.relation} the number of records is public; "
+                "give it as size="
+            )
+
+    @property
+    def type(self) -> NumberType:
+        return self.dtype
+
+    @property
+    def magnitude(self) -> Fraction:
+        """M, the largest absolute value within the bounds."""
+        return max(abs(self.lower), abs(self.upper))
+
+    @property
+    def spread(self) -> Fraction:
+        """U - L."""
+        return self.upper - self.lower
+
+    @property
+    def ideal(self) -> Fraction:
+        """The sensitivity of the sum over the real numbers: U - L for public sizes, otherwise M."""
+        return self.spread if self.relation.sized else self.magnitude
+
+    @property
+    def one_sign(self) -> bool:
+        """Whether no two records can have opposite signs."""
+        return self.lower >= 0 or self.upper <= 0
+
+    def with_size(self, n: int) -> Problem:
+        """The same problem for data of n records: a sized relation's size is public, and a given one must be right."""
+        if not self.relation.sized or self.size == n:
+            return self
+        if self.size is not None:
+            raise ValueError(f"size={self.size:,} but the data has {n:,} records; under {self.relation} leave size out")
+        return Problem(self.dtype, self.lower, self.upper, self.relation, n)
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else f", n = {self.size:,}"
+        limit = "" if self.max_size is None else f", n up to {self.max_size:,}"
+        bounds = f"[{bound(self.lower)}, {bound(self.upper)}]"
+        return f"{self.dtype} records in {bounds}, {self.relation} neighbours{size}{limit}"
+
+
+def say_swapped(lower: Fraction, upper: Fraction) -> str:
+    """That the lower bound is above the upper one, each as somebody may have written it."""
+    low, high = (bound(x).replace(",", "") for x in (lower, upper))
+    return f"lower={low} is above upper={high}; swap them"
+
+
+def read_bound(name: str, value: Any) -> Fraction:
+    """A bound of records, exactly; refuses what is none."""
+    given = exact(value, name)
+    if is_special(given):
+        raise ValueError(f"{name}={given}: bounds are finite numbers; give the range the records may lie in")
+    number = Fraction(given)
+    if max(abs(number.numerator), number.denominator).bit_length() > LONGEST:
+        raise ValueError(f"{name} has more than {LONGEST:,} bits; give a bound that fits the records' type")
+    return number
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value < 1 << 1024:
+        raise ValueError(f"{name}={quote(value)}: a number of records is a whole number, 0 or more")
+    return int(value)

@@ -1,0 +1,85 @@
+"""What somebody gave, said back in an error: in one short line, and never a table's data."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from unicodedata import bidirectional, category
+
+import numpy as np
+
+LONGEST = 60
+"""Characters of what somebody gave that an error says back."""
+
+TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+"""Characters that change the order in which others are read."""
+
+PLAIN = int | float | Decimal | Fraction | datetime.date | datetime.time | datetime.timedelta | type | np.dtype
+"""What is said back as it is: a single value or a type, and never a table."""
+
+
+def quote(given: object, depth: int = 3) -> str:
+    """What somebody gave, in one short line for an error; of what may hold data only the type.
+
+    >>> quote("a"), quote([("age", ">", np.arange(3))]), quote({"age": [41]}), quote(np.float32(0.5))
+    ("'a'", "[('age', '>', a numpy ndarray)]", 'a dict', '0.5')
+    >>> quote(Fraction(1, 3)), quote(10**5000)
+    ('1/3', 'a number of thousands of digits')
+    >>> quote(list(range(100)))
+    '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16...'
+    """
+    if isinstance(given, np.bool_ | np.integer | np.floating):
+        given = given.item()
+    if type(given) in (list, tuple) and depth:
+        several: Any = given
+        inner = ", ".join(quote(one, depth - 1) for one in several[:LONGEST])
+        whole = f"[{inner}]" if isinstance(given, list) else f"({inner},)" if len(several) == 1 else f"({inner})"
+    elif isinstance(given, str | bytes):
+        whole = repr(given[: 2 * LONGEST])
+    elif given is None or isinstance(given, PLAIN):
+        try:
+            whole = " ".join((str(given) if isinstance(given, Fraction) else repr(given)).split())
+        except ValueError:  # of more digits than Python writes
+            whole = "a number of thousands of digits"
+    else:
+        whole = say_type(given)
+    return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 3]}..."
+
+
+def printed(name: str) -> str:
+    """A name as a table or a picture has it: in one line, with what a terminal would obey written out.
+
+    >>> print(printed("two" + chr(10) + "lines"), printed(chr(27) + "[31m"))
+    two\\nlines \\x1b[31m
+    """
+    if name.isprintable():
+        return name
+    return "".join(repr(one)[1:-1] if _is_obeyed(one) else one for one in name)
+
+
+def _is_obeyed(one: str) -> bool:
+    """Whether a character ends a line, moves the cursor, turns the order of others around, or is half of one."""
+    return category(one) in ("Cc", "Cs", "Zl", "Zp") or bidirectional(one) in TURNING
+
+
+def is_hashable(given: object) -> bool:
+    """Whether what somebody gave can be looked up; an expression of Polars, which says that it can, cannot."""
+    try:
+        hash(given)
+    except TypeError:
+        return False
+    return True
+
+
+def say_type(given: object) -> str:
+    """What kind of thing it is, and whose.
+
+    >>> say_type(np.arange(3)), say_type([1]), say_type(1)
+    ('a numpy ndarray', 'a list', 'an int')
+    """
+    kind = type(given)
+    package = kind.__module__.partition(".")[0]
+    named = kind.__name__ if package in ("builtins", "__main__") else f"{package} {kind.__name__}"
+    return f"{'an' if named[0] in 'aeiouAEIO' else 'a'} {named}"

@@ -1,0 +1,173 @@
+"""The pictures of the page: how each plot of a reproduction is drawn, and the sentences that say what to see in it.
+
+Figures in the captions are computed from the plotted points, so a caption cannot say what its plot does not show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from soundsum.attacks import FAMILIES
+from soundsum.pages.draw import Axis, Look, histograms, line_plot
+from soundsum.pages.plots import Line
+from soundsum.pages.svg import markup
+from soundsum.paper.page.stages import pipeline
+from soundsum.paper.reproduce import Plot, Reproduction
+
+POWERS_OF_TWO = Axis(2)
+RATIOS = Axis(10, low=0.6, high=1e6)
+"""Of a ratio, the part from 1 on up to where an attack is beyond doubt; steeper lines leave at the top."""
+METHODS = {
+    "grid": "c0 bold",
+    "iterated": "c1",
+    "pairwise": "c2",
+    "numpy_pairwise": "c3 dashed",
+    "kahan": "c4",
+    "toward_zero": "c5 dashed",
+    "repeated rounding 2": "c6 dotted",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing, with what stands over and under it."""
+
+    drawing: Markup
+    heading: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One or more pictures with a heading and a caption; `legend` has a class and a name for each kind of mark."""
+
+    name: str
+    title: str
+    pictures: tuple[Picture, ...]
+    caption: str
+    legend: tuple[tuple[str, str], ...] = ()
+    explained: tuple[tuple[str, str], ...] = ()
+    """Names in the picture, and what each is."""
+
+
+def figures(result: Reproduction) -> list[Figure]:
+    """The pipeline, and a picture of each plot that was computed."""
+    plots = {plot.name: plot for section in result.sections for plot in section.plots}
+    strikes = tuple((family.name.replace("_", " "), family.goes_wrong) for family in FAMILIES.values())
+    made = [
+        Figure(
+            "pipeline",
+            "What happens to a number, and where each attack strikes",
+            (Picture(markup(pipeline())),),
+            "Noise is made for the sensitivity a sum has in theory. Nearly every attack strikes where the sum is "
+            "computed, before the noise; soundsum rounds each record alone and from there on computes in integers.",
+            explained=strikes,
+        )
+    ]
+    if "spacing" in plots:
+        made.append(_spacing(plots["spacing"]))
+    if "drift" in plots:
+        made.append(_drift(plots["drift"]))
+    if "outputs" in plots:
+        made.append(_outputs(plots["outputs"]))
+    ratios = [plots[name] for name in ("ratio_public", "ratio_private") if name in plots]
+    if ratios:
+        made.append(_ratios(ratios))
+    return made
+
+
+def _spacing(plot: Plot) -> Figure:
+    look = Look(
+        POWERS_OF_TWO,
+        POWERS_OF_TWO,
+        98,
+        {"bfloat16": "c1", "float32": "c2 dashed", "float64": "c0 bold"},
+        rule=(1.0, "distance 1"),
+    )
+    beyond = {line.name: next(x for x, y in zip(line.x, line.y, strict=True) if y > 1) for line in plot.lines}
+    words = ", ".join(f"2^{x.hex().partition('p')[2].lstrip('+')} in {name}" for name, x in beyond.items())
+    caption = (
+        "Above the dashed level the next float is more than 1 away, so adding a record of 1 is rounded: "
+        f"from {words} on. What is rounded off depends on the running sum, and so on everyone's records."
+    )
+    return Figure(plot.name, plot.title, (Picture(markup(line_plot(plot, look, caption))),), caption)
+
+
+def _drift(plot: Plot) -> Figure:
+    look = Look(
+        Axis(),
+        Axis(),
+        138,
+        {
+            "left, computed": "c1 bold",
+            "left, exact": "c5 dashed",
+            "right, computed": "c0 bold",
+            "right, exact": "c5 dashed",
+        },
+    )
+    short = {"as computed": "computed", "exactly": "exact"}
+    named = ((line.name.split(", "), line) for line in plot.lines)
+    plot = replace(plot, lines=tuple(replace(line, name=f"{side}, {short[how]}") for (side, how), line in named))
+    ends = {line.name: line.y[-1] for line in plot.lines}
+    exact, computed = (abs(ends[f"left, {how}"] - ends[f"right, {how}"]) for how in ("exact", "computed"))
+    caption = (
+        f"Two datasets that differ in one record: their real sums end {exact:,.3g} apart, the sums of floats "
+        f"{computed:,.6g}. The left sum is just where floats begin to lie twice as far apart, and each small record "
+        "added to it is rounded up; the right sum is one lower and hardly rounded."
+    )
+    return Figure(plot.name, plot.title, (Picture(markup(line_plot(plot, look, caption))),), caption)
+
+
+def _outputs(plot: Plot) -> Figure:
+    lines = {line.name: line for line in plot.lines}
+    pictures, shared = [], {}
+    for name, who in (("naive", "the naive mechanism"), ("ss.sum", "ss.sum")):
+        pair = lines[f"{name}, left"], lines[f"{name}, right"]
+        runs = sum(pair[0].y)
+        shared[name] = sum(map(min, *(line.y for line in pair))) / runs
+        title = f"Outputs of {who}"
+        said = f"{title} in {runs:,.0f} runs on each of two neighbours; the two histograms share {shared[name]:.0%}."
+        drawing = histograms(f"outputs-{name.replace('.', '-')}", title, said, plot, pair)
+        pictures.append(Picture(markup(drawing), title))
+    caption = (
+        f"The same two neighbours, {runs:,.0f} runs each, noise of the same scale. The naive mechanism's outputs lie "
+        f"on one float or the other: the two histograms share {shared['naive']:.0%}, and one look tells which dataset "
+        f"it was. Ours share {shared['ss.sum']:.0%}."
+    )
+    legend = (("first", "outputs on the left dataset"), ("second", "outputs on the right dataset"))
+    return Figure(plot.name, "Outputs on the same neighbours, side by side", tuple(pictures), caption, legend)
+
+
+def _ratios(plots: list[Plot]) -> Figure:
+    pictures = []
+    for plot in plots:
+        kept, same = apart(plot)
+        look = Look(POWERS_OF_TWO, RATIOS, 138, METHODS)
+        said = f"{plot.title}, on logarithmic axes. " + " ".join(
+            f"{line.name}: {line.y[0]:.3g} at {line.x[0]:.0f} records, {line.y[-1]:.3g} at {line.x[-1]:.0f}."
+            for line in kept.lines
+        )
+        alike = "; ".join(f"{name} = {' = '.join(others)}" for name, others in same.items())
+        note = f"One line where they are equal: {alike}." if alike else ""
+        pictures.append(Picture(markup(line_plot(kept, look, said)), plot.title.rpartition(", ")[2], note))
+    caption = (
+        "The shape of Table 2, for float32 in [0, 1]: sums in order cost noise that grows with n², sums in pairs with "
+        "n log n, the grid none at any n. The dotted line is what an attack, repeated rounding 2, reaches: no bound on "
+        "sums in order can go below it."
+    )
+    return Figure("ratios", "What each way to add costs", tuple(pictures), caption)
+
+
+def apart(plot: Plot) -> tuple[Plot, dict[str, list[str]]]:
+    """The plot with one line for each set of equal ones, under its first name; the other names."""
+    kept: dict[tuple[tuple[float, ...], tuple[float, ...]], Line] = {}
+    same: dict[str, list[str]] = {}
+    for line in plot.lines:
+        points = line.x, line.y
+        if points in kept:
+            same.setdefault(kept[points].name, []).append(line.name)
+        else:
+            kept[points] = replace(line, name=line.name.removesuffix(" reaches"))
+    return replace(plot, lines=tuple(kept.values())), same

@@ -1,0 +1,179 @@
+"""The libraries the paper attacks, as models: how each added, which sensitivity it took, and how it drew its noise.
+
+Each names the files it was made from, at the commits the paper links to (`sec:ideal-sens-libraries`); of Chorus and
+PINQ it is their papers. They stand for the mechanisms as they were when the paper was written, not for today's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from soundsum.kernels import float_sum
+from soundsum.methods.problem import Problem
+from soundsum.numbers.types import FloatType, from_double, int64
+from soundsum.paper.reproduce.mechanisms import FloatLaplace, GoogleMean, GridLaplace, IntegerLaplace, Mechanism
+from soundsum.tables.runs import Runs
+
+
+def in_order(data: Runs, problem: Problem) -> Fraction:
+    """One addition after another, in the records' own type."""
+    return Fraction(float_sum("iterated", data, problem.lower, problem.upper))
+
+
+def numpy_sum(data: Runs, problem: Problem) -> Fraction:
+    """np.sum of the written-out array: blocks and pairs, not one after another."""
+    clamped = data.clamp(problem.lower, problem.upper)
+    return Fraction(from_double(float(np.sum(np.asarray(clamped)))))
+
+
+def numpy_int32_sum(data: Runs, problem: Problem) -> Fraction:
+    """np.sum with dtype=np.int32, which wraps; without the dtype NumPy adds 32-bit integers in 64 bits.
+
+    diffprivlib passes its own dtype on, and takes geometric noise only where that is an integer type.
+    """
+    return Fraction(int(np.sum(np.asarray(data.clamp(problem.lower, problem.upper)), dtype=np.int32)))
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """How a library added, and the idealised sensitivity it scaled its noise to."""
+
+    name: str
+    adds: str
+    noise: str
+    sized: bool | None  # None: it has a sum for either, and takes the relation's
+    total: Callable[[Runs, Problem], Fraction]
+    source: str
+
+    def sensitivity(self, problem: Problem) -> Fraction:
+        """The idealised one the library scaled its noise to."""
+        if self.sized is None:
+            return problem.ideal
+        return problem.spread if self.sized else problem.magnitude
+
+
+@dataclass(frozen=True)
+class Library(Scaled):
+    """A library whose attack is carried out: `mechanism` takes the problem, n and epsilon."""
+
+    mechanism: Callable[[Problem, int, Fraction], Mechanism]
+
+
+def _diffprivlib(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
+    kind = _float(problem)
+    least, most = (Fraction(kind.round(bound * n)) for bound in (problem.lower, problem.upper))
+    return FloatLaplace(problem.spread / epsilon, kind, least, most, four_uniforms=True)
+
+
+def _google(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
+    return GridLaplace(problem.magnitude, epsilon)
+
+
+def google_mean(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
+    return GoogleMean(problem.lower, problem.upper, n, epsilon)
+
+
+def _opendp(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
+    return FloatLaplace(problem.ideal / epsilon, _float(problem))
+
+
+def _chorus(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
+    return FloatLaplace(problem.spread / epsilon)
+
+
+def _pinq(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
+    """PINQ clamps to [-1, 1] whatever the analyst knows, so its noise is for 1."""
+    return FloatLaplace(1 / epsilon)
+
+
+def _float(problem: Problem) -> FloatType:
+    assert isinstance(problem.dtype, FloatType)
+    return problem.dtype
+
+
+_CC = "google/differential-privacy, cc/algorithms"
+
+GOOGLE = Library(
+    name="Google DP",
+    adds="in order, doubles",
+    noise="geometric on a power-of-two grid",
+    sized=False,
+    total=in_order,
+    mechanism=_google,
+    source=f"{_CC}/bounded-sum.h at f3e565a, numerical-mechanisms.h and distributions.cc",
+)
+GOOGLE_MEAN = Library(
+    name="Google DP, mean",
+    adds="in order, doubles",
+    noise="grid noise on sum and count",
+    sized=True,
+    total=in_order,
+    mechanism=google_mean,
+    source=f"{_CC}/bounded-mean.h at 4c867aa, numerical-mechanisms.h and distributions.cc",
+)
+DIFFPRIVLIB = Library(
+    name="IBM diffprivlib",
+    adds="np.sum",
+    noise="Laplace of four uniforms, cut off at n L and n U",
+    sized=True,
+    total=numpy_sum,
+    mechanism=_diffprivlib,
+    source="IBM/differential-privacy-library, diffprivlib/tools/utils.py at 90b319a (0.5), mechanisms/laplace.py",
+)
+OPENDP = Library(
+    name="OpenDP / SmartNoise",
+    adds="in order, own type",
+    noise="Laplace in the records' type",
+    sized=None,
+    total=in_order,
+    mechanism=_opendp,
+    source="opendp/opendp, rust/opendp/src/trans/sum/mod.rs at 92b82ba, meas/laplace and samplers.rs",
+)
+CHORUS = Library(
+    name="Chorus",
+    adds="in order, by the database",
+    noise="Laplace by inversion",
+    sized=True,
+    total=in_order,
+    mechanism=_chorus,
+    source="its paper (Johnson, Near, Hellerstein, Song 2020, section 3)",
+)
+PINQ = Library(
+    name="PINQ",
+    adds="in order, doubles",
+    noise="Laplace by inversion, records in [-1, 1]",
+    sized=False,
+    total=in_order,
+    mechanism=_pinq,
+    source="its paper (McSherry 2009), NoisySum",
+)
+OPACUS = Scaled(
+    name="Opacus",
+    adds="taken as in order, in the gradients' own type",
+    noise="Gaussian, for the clipping bound C",
+    sized=False,
+    total=in_order,
+    source="pytorch/opacus, opacus/optimizers/optimizer.py at 6a3e9bd",
+)
+AIRAVAT = Scaled(
+    name="Airavat",
+    adds="in order, doubles, by the reducer",
+    noise="Laplace, for the declared range",
+    sized=False,
+    total=in_order,
+    source="its paper (Roy, Setty, Kilzer, Shmatikov, Witchel 2010, section 4.1)",
+)
+
+
+def diffprivlib_integers(lower: int, upper: int, n: int, epsilon: Fraction) -> IntegerLaplace:
+    """The sum wraps in NumPy; the noise does not, and the result is cut off at n L and n U."""
+    return IntegerLaplace(Fraction(upper - lower) / epsilon, n * lower, n * upper)
+
+
+def google_integers(upper: int, epsilon: Fraction) -> IntegerLaplace:
+    """Sum and noise are both 64-bit integers that wrap."""
+    return IntegerLaplace(Fraction(upper) / epsilon, modulo=int64)

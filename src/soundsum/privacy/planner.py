@@ -1,0 +1,268 @@
+"""The paper's roadmap as code: for a problem, every way to add with what it costs, and the best one.
+
+`choose` picks a method by name or by rule; a `Scheme` joins it to a problem and a unit of privacy, with the sensitivity
+that is proved for the three; `rank` lists a scheme for every method, the cheapest first.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
+from typing import Any, Self, TypeVar
+
+from soundsum.methods import METHODS, Method, OnGrid, Theorem, Wide
+from soundsum.methods.problem import Problem
+from soundsum.methods.steps import RecordSteps, steps_from_zero
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import exact
+from soundsum.numbers.types import IntType
+from soundsum.privacy.explain import explain
+from soundsum.privacy.guarantee import Guarantee, guarantee
+from soundsum.privacy.units import RECORD, Norms, Unit
+from soundsum.tables.records import Missing, records
+from soundsum.tables.relations import Relation
+
+WIDE, GRID = Wide(), OnGrid()
+BY_GROUP = (WIDE, GRID)
+"""The defaults for integers and for floats, which alone add by group and by person."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A problem, a way to add and a unit of privacy, with the sensitivity that is proved for the three.
+
+    Everything is computed once, when it is made. Where the method does not apply, `unmet` says why, each reason with
+    what to do, and whoever asks for what would be proved is told so.
+    """
+
+    problem: Problem
+    adder: Method
+    unit: Unit = RECORD
+    method: str = field(init=False, repr=False, compare=False)
+    unmet: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    ideal: Fraction = field(
+        init=False, repr=False, compare=False
+    )  # the sensitivity of the same sums over the real numbers
+    steps: tuple[str, ...] = field(init=False, repr=False, compare=False)  # what is done to the records, in order
+    modulus: int | None = field(init=False, repr=False, compare=False)  # 2^w where the sum is only known modulo it
+    randomised: bool = field(init=False, repr=False, compare=False)  # whether two sums of the same data may differ
+    record_steps: RecordSteps | None = field(
+        init=False, repr=False, compare=False
+    )  # each record as an integer; None for a sum that is more than these
+    step: Fraction = field(init=False, repr=False, compare=False)  # what the sum is counted in, and its noise too
+    step_norms: Norms[int] = field(
+        init=False, repr=False, compare=False
+    )  # how far one unit can move the sum, or the sums of all groups, in steps
+    norms: Norms[Fraction] = field(init=False, repr=False, compare=False)  # the same in the data's units
+
+    def __post_init__(self) -> None:
+        problem, adder, unit = self.problem, self.adder, self.unit
+        facts: dict[str, Any] = {"unmet": _find_unmet(problem, adder, unit), "method": adder.label}
+        if not facts["unmet"]:
+            # By group steps are counted from 0, as the sizes of groups are private; of a private size they always are.
+            from_zero = problem.relation.sized and not unit.is_plain
+            facts |= {"steps": adder.steps(problem), "modulus": adder.modulus(problem)}
+            facts["randomised"] = adder.is_randomised(problem)
+            steps = steps_from_zero(problem) if from_zero else adder.record_steps(problem)
+            step = adder.noise_step(problem) if steps is None else steps.step
+            facts |= {"record_steps": steps, "step": step}
+            if unit.is_plain or steps is None:  # by whatever method: what its theorem says
+                sensitivity = adder.sensitivity(problem)
+                most = math.ceil(sensitivity / step)
+                facts |= {"step_norms": Norms(most, most**2), "norms": Norms(sensitivity, sensitivity**2)}
+            else:
+                norms = unit.norms(steps.low, steps.high, problem.relation)
+                facts |= {"step_norms": norms, "norms": norms.times(step)}
+        facts["ideal"] = unit.norms(problem.lower, problem.upper, problem.relation).l1
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:  # asked for what is not there
+        if name in PROVED:
+            self.require()
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def theorem(self) -> Theorem:
+        return self.adder.theorem
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How far one unit (a record or a person) can move the sum, or the sums of all groups together (L1).
+
+        In the data's units; modulo `modulus` if there is one.
+        """
+        return self.norms.l1
+
+    @property
+    def ratio(self) -> Fraction:
+        """The sensitivity over the ideal one; 1 where both are zero."""
+        return self.sensitivity / self.ideal if self.ideal else Fraction(1)
+
+    @property
+    def accuracy(self) -> Fraction | None:
+        """A bound on |sum computed - sum of the clamped records kept|, where one is proved."""
+        self.require()
+        return self.adder.accuracy(self.problem)
+
+    def sum(self, data: Any, missing: Missing = "zero") -> int | Fraction:
+        """The method's own sum, exactly what was computed, without noise: int for integers, otherwise a Fraction."""
+        self.require()
+        total = self.adder.sum(self.problem, records(data, self.problem.dtype), missing)
+        return int(total) if isinstance(self.problem.dtype, IntType) else total
+
+    def error(
+        self,
+        epsilon: Any = None,
+        confidence: float = 0.95,
+        *,
+        noise: str = "laplace",
+        delta: Any = None,
+        rho: Any = None,
+    ) -> float:
+        """How far the noise may move the sum, with this confidence: half the width of a release's interval.
+
+        >>> round(Scheme(Problem("float64", 0, 1000), OnGrid()).error(epsilon=1, confidence=0.95), 6)
+        2995.732274
+        """
+        return float(self._error(guarantee(epsilon, delta, rho, noise), confidence))
+
+    def epsilon_for(self, error: Any, confidence: float = 0.95) -> Fraction:
+        """The least epsilon, to one part in a million, whose Laplace noise stays within this error so often.
+
+        >>> Scheme(Problem("float64", 0, 1000), OnGrid()).epsilon_for(error=3000)
+        Fraction(2094169, 2097152)
+        """
+        allowed = exact(error, "error")
+        if isinstance(allowed, float) or allowed <= 0:
+            raise ValueError(f"error={quote(error)}: give how far the noise may move the sum, a number above 0")
+        if not self.sensitivity:
+            return Fraction(0)
+
+        def enough(epsilon: Fraction) -> bool:
+            return self._error(guarantee(epsilon), confidence) <= allowed
+
+        high = Fraction(1)
+        while not enough(high):
+            high *= 2
+        while enough(high / 2):
+            high /= 2
+        low = high / 2
+        for _ in range(20):
+            middle = (low + high) / 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    def _error(self, promised: Guarantee, confidence: float) -> Fraction:
+        if not isinstance(confidence, Real | Decimal | str):
+            raise TypeError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.95")
+        return promised.noise_for(self.step_norms).half_width(confidence) * self.step
+
+    def of_size(self, n: int) -> Self:
+        """The same for data of n records, where their number is public."""
+        return type(self)(self.problem.with_size(n), self.adder, self.unit)
+
+    def explain(self) -> str:
+        """What is promised and why, for a person."""
+        return explain(self, [] if self.unmet or not self.unit.is_plain else rank(self.problem, Scheme))
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dict, exact numbers as strings."""
+        problem = self.problem
+        described: dict[str, Any] = {
+            "method": self.method,
+            "applies": not self.unmet,
+            "unmet": list(self.unmet),
+            "theorem": {"name": self.adder.theorem.name, "reference": self.adder.theorem.reference},
+            "problem": {
+                "dtype": problem.dtype.name,
+                "lower": str(problem.lower),
+                "upper": str(problem.upper),
+                "relation": str(problem.relation),
+                "size": problem.size,
+                "max_size": problem.max_size,
+            },
+            "unit": {name: getattr(self.unit, name) for name in ("groups", "max_rows", "max_groups")},
+            "ideal": str(self.ideal),
+        }
+        if not self.unmet:
+            described |= {
+                "sensitivity": str(self.norms.l1),
+                "sensitivity_l2_squared": str(self.norms.l2_squared),
+                "ratio": str(self.ratio),
+                "steps": list(self.steps),
+                "modulus": self.modulus,
+                "randomised": self.randomised,
+            }
+        return described
+
+    def require(self) -> None:
+        """Refuses a problem the method's theorem is not about."""
+        if self.unmet:
+            raise ValueError(f"{self.method} does not apply: {'; '.join(self.unmet)}")
+
+
+PROVED = ("steps", "modulus", "randomised", "record_steps", "step", "step_norms", "norms")
+"""What is not there where a method does not apply."""
+
+S = TypeVar("S", bound=Scheme)
+
+
+def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
+    reasons = adder.unmet(problem)
+    if not unit.is_plain and adder not in BY_GROUP:
+        reasons = [
+            *reasons,
+            "sums by group, by person or of some rows are added by wide or grid; leave method out",
+        ]
+    if unit.max_rows is not None and problem.relation != Relation.SYMMETRIC:
+        reasons = [
+            *reasons,
+            f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}; leave relation out",
+        ]
+    return tuple(reasons)
+
+
+def choose(problem: Problem, method: str | Method = "auto") -> Method:
+    """A method: "auto", "float" (the best that adds floats as floats), a name, or a method made by hand."""
+    require_problem(problem)
+    if isinstance(method, Method):
+        return method
+    if not isinstance(method, str):
+        raise ValueError(f"method={quote(method)} is not one of auto, float, {', '.join(METHODS)}")
+    if method == "auto":
+        return WIDE if isinstance(problem.dtype, IntType) else GRID
+    if method == "float":
+        adding = [scheme for scheme in rank(problem, Scheme) if scheme.adder.adds_floats]
+        if not adding[0].unmet:
+            return adding[0].adder
+        reasons = "; ".join(f"{scheme.method}: {scheme.unmet[0]}" for scheme in adding)
+        raise ValueError(f"no method that adds floats as floats applies: {reasons}")
+    if method not in METHODS:
+        raise ValueError(f"method={quote(method)} is not one of auto, float, {', '.join(METHODS)}")
+    return METHODS[method]
+
+
+def require_problem(problem: Any) -> None:
+    """Refuses the data itself, on which a plan must not depend."""
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            f"{quote(problem)} is not a problem; a plan is made before any data: give ss.Problem('float64', 0, 1000), "
+            "with the type and the bounds of records"
+        )
+
+
+def rank(problem: Problem, kind: type[S]) -> list[S]:
+    """A scheme for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
+    require_problem(problem)
+    every = [kind(problem, method) for method in METHODS.values()]
+    applicable = sorted((scheme for scheme in every if not scheme.unmet), key=_preference)
+    return applicable + [scheme for scheme in every if scheme.unmet]
+
+
+def _preference(scheme: Scheme) -> tuple[Fraction, bool, bool, int]:
+    """Smallest sensitivity; then plain results before modular ones, deterministic before randomised, fewer steps."""
+    return scheme.sensitivity, scheme.modulus is not None, scheme.randomised, len(scheme.steps)

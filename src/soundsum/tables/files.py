@@ -1,0 +1,221 @@
+"""Parquet, CSV and Arrow IPC files, read a batch at a time in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import numpy as np
+
+from soundsum.numbers.types import NumberType, int64
+from soundsum.tables.cells import Cells, parse_cells
+from soundsum.tables.csv_files import SPARE, CsvFiles, HasLongHeader, IsBinary, IsUtf16
+from soundsum.tables.paths import Files, RawPath, find_files
+from soundsum.tables.prefetch import read_ahead
+from soundsum.tables.type_names import say_kind
+
+BATCH = 1 << 18
+"""Rows read at a time."""
+
+BUFFERED = {"buffer_size": 1 << 20, "pre_buffer": False}
+SMALL_GROUP_ROWS, SMALL_GROUP_BYTES = 1 << 21, 1 << 26
+AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
+
+
+def dataset(path: Any) -> Any:
+    """The files that a path or a list of them means, as one Arrow dataset, or as CSV files."""
+    return open_files(find_files(path))
+
+
+def open_files(found: Files) -> Any:
+    """Files as one Arrow dataset, or as CSV files."""
+    import pyarrow as pa
+
+    opened: Any = None
+    twice: list[str] = []
+    with suppress(pa.ArrowException, OSError, EOFError, StopIteration, csv.Error):
+        if found.format == "csv":
+            opened = _open_csv(found)
+        else:
+            files = _open_fragments(found)
+            schemas = [fragment.physical_schema for fragment in files.get_fragments()]  # all of them, now
+            twice = [key for key in found.keys if any(key in schema.names for schema in schemas)]
+            opened = files
+    if twice:
+        raise ValueError(
+            f"{found.given}: its files have a column {twice[0]!r}, and its folders are named by it too, perhaps by "
+            "other values; list the files to read their own column, or take it out of them"
+        )
+    if opened is None:  # raised here, so that nothing of the reader comes along
+        words = f"{found.given} cannot be read as {found.format}"
+        raise ValueError(f"{words}; it is empty or broken, or its suffix is wrong")
+    return opened
+
+
+def _open_fragments(found: Files) -> Any:
+    """A dataset in which the keys of folders have the values that we read: Arrow's own reading of them can fail."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    kind, system = (ds.ParquetFileFormat if found.format == "parquet" else ds.IpcFileFormat)(), LocalFileSystem()
+    everything = ds.scalar(True)
+    fragments = []
+    for file in found.files:
+        named = zip(found.keys, found.values(file), strict=True)
+        known = [ds.field(key).is_null() if value is None else ds.field(key) == value for key, value in named]
+        fragments.append(kind.make_fragment(RawPath(file), system, reduce(and_, known, everything)))
+    schema = fragments[0].physical_schema
+    for key in found.keys:
+        schema = schema.append(pa.field(key, pa.string()))
+    return ds.FileSystemDataset(fragments, schema, kind, system)
+
+
+def _open_csv(found: Files) -> CsvFiles:
+    try:
+        return CsvFiles(found.files)
+    except IsUtf16:
+        raise ValueError(f"{found.given} begins as text in UTF-16 does; save it as UTF-8") from None
+    except HasLongHeader:
+        raise ValueError(
+            f"{found.given}: its first line, which has the names of columns, is over 4 MiB; check its quotes and line "
+            "ends"
+        ) from None
+    except IsBinary as other:
+        kind, suffix = other.args
+        raise ValueError(f"{found.given} begins as {kind} file does; rename it to end with {suffix}") from None
+
+
+def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
+    if isinstance(opened, CsvFiles):
+        return opened.batches(kinds)
+    keys = {key: opened.schema.field(key).type for key in key_names(opened)}
+    typed = {key: kinds[key] for key, own in keys.items() if kinds.get(key, own) != own}
+    read = (_parquet if _is_parquet(opened) else _plain)(opened, {**kinds, **{key: keys[key] for key in typed}})
+    return (_parse_keys(batch, typed) for batch in read) if typed else read
+
+
+def key_names(opened: Any) -> list[str]:
+    """The keys that folders of an Arrow dataset are named by."""
+    from pyarrow.dataset import get_partition_keys
+
+    first = None if isinstance(opened, CsvFiles) else next(iter(opened.get_fragments()), None)
+    keys = {} if first is None else get_partition_keys(first.partition_expression)
+    return [name for name in opened.schema.names if name in keys]
+
+
+def _parse_keys(batch: Any, kinds: Mapping[str, Any]) -> Any:
+    for name, kind in kinds.items():
+        encoded = batch.column(name).dictionary_encode()  # there are few
+        numbers = parse_texts(encoded.dictionary.to_pylist(), kind)
+        batch = batch.set_column(batch.schema.get_field_index(name), name, numbers.take(encoded.indices))
+    return batch
+
+
+def parse_texts(texts: list[str], kind: Any) -> Any:
+    """Texts as numbers, just as cells of CSV are read; what is no number is missing."""
+    spelled = [text.encode() for text in texts]
+    lengths = np.array([len(text) for text in spelled], np.uint32)
+    begins = np.cumsum(lengths, dtype=np.uint32) - lengths
+    block = np.frombuffer(b"".join(spelled) + bytes(SPARE), np.uint8)
+    return parse_cells(Cells(block, np.stack([begins, lengths], axis=1)), kind)
+
+
+def _is_parquet(opened: Any) -> bool:
+    return getattr(getattr(opened, "format", None), "default_extname", "") == "parquet"
+
+
+def rows(path: Any) -> int | None:
+    """How many rows there are, where that is known without reading them."""
+    opened = dataset(path)
+    return int(opened.count_rows()) if _is_parquet(opened) else None
+
+
+def number_type_of(wanted: NumberType | None) -> Any:
+    """The Arrow type in which numbers are read from CSV."""
+    import pyarrow as pa
+
+    return pa.int64() if wanted == int64 else pa.float64()
+
+
+def require_whole(opened: Any) -> Any:
+    """Refuses a dataset with a filter of its own, whose files cannot be looked at one by one."""
+    whole = True
+    try:
+        opened.get_fragments()
+    except ValueError:
+        whole = False
+    if not whole:
+        raise ValueError("a dataset with a filter is not supported; give the whole one, and conditions with where=")
+    return opened
+
+
+def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
+    """Files of a glob may have narrower types than the first, and no others: a cast must not depend on a value."""
+    import pyarrow as pa
+    from pyarrow.dataset import get_partition_keys
+
+    if isinstance(opened, CsvFiles):
+        for name in kinds:
+            opened.require(name)
+        return
+    for fragment in opened.get_fragments():
+        schema = fragment.physical_schema
+        keys = get_partition_keys(fragment.partition_expression)
+        for name, kind in kinds.items():
+            if name in keys:
+                continue
+            if name not in schema.names:
+                raise ValueError(f"one of the files has no column {name!r}, which the first has; leave it out")
+            own = schema.field(name).type
+            same_family = any(f(own) and f(kind) for f in (pa.types.is_signed_integer, pa.types.is_floating))
+            if own != kind and not (same_family and own.bit_width <= kind.bit_width):
+                raise ValueError(
+                    f"column {name!r} is {say_kind(own)} in one of the files and {say_kind(kind)} in the first; cast "
+                    "one of them"
+                )
+
+
+def _plain(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    yield from opened.to_batches(columns=list(kinds), batch_size=BATCH, **AHEAD)
+
+
+def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
+    """By row groups where these are small, which is fastest; otherwise by pages, as one may be as large as the file."""
+    import pyarrow as pa
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    schema, options = pa.schema(list(kinds.items())), ParquetFragmentScanOptions(**BUFFERED, use_buffered_stream=True)
+    are_small = all(_is_small(group) for fragment in opened.get_fragments() for group in fragment.row_groups)
+    by_groups = {"columns": schema.names, "batch_size": BATCH, "fragment_scan_options": options, **AHEAD}
+    for batch in opened.to_batches(**by_groups) if are_small else _by_pages(opened, schema.names):
+        yield batch if batch.schema.types == schema.types else batch.cast(schema)
+
+
+def _is_small(row_group: Any) -> bool:
+    return bool(row_group.num_rows <= SMALL_GROUP_ROWS and row_group.total_byte_size <= SMALL_GROUP_BYTES)
+
+
+def _by_pages(opened: Any, names: list[str]) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow.dataset import get_partition_keys
+    from pyarrow.parquet import ParquetFile
+
+    def read(fragment: Any, row_group: Any) -> Iterator[Any]:
+        keys = get_partition_keys(fragment.partition_expression)
+        own = [name for name in names if name not in keys]
+        with ParquetFile(fragment.open(), metadata=fragment.metadata, **BUFFERED) as file:
+            for batch in file.iter_batches(BATCH, [row_group.id], columns=own, use_threads=False):
+                more = {name: pa.scalar(keys[name], opened.schema.field(name).type) for name in names if name in keys}
+                columns = [
+                    pa.repeat(more[name], batch.num_rows) if name in more else batch.column(name) for name in names
+                ]
+                yield pa.record_batch(columns, names=names)
+
+    parts = (read(one, group) for one in opened.get_fragments() for group in one.row_groups)
+    yield from read_ahead(parts)

@@ -1,0 +1,362 @@
+"""Group keys as codes: each row's place in a public list of groups, or one past its end for any other row."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum import native
+from soundsum.numbers.quoting import quote, say_type
+from soundsum.tables.identities import identify
+from soundsum.tables.parse_text import is_endless, read_number, read_truth, read_whole
+from soundsum.tables.timestamps import is_exact
+from soundsum.tables.type_names import say_kind
+
+Codes = NDArray[np.int32]
+
+MOST = 1 << 21
+"""Numbers in one release: groups, times cells, of all its statistics. A short request could name billions."""
+
+
+RANGE = re.compile(r"\d{4}-[-\dWT]+\.\.\d{4}-[-\dWT]+")
+"""From one period to another, as a command spells it; hardly the name of a group."""
+
+
+def require_few(count: int, option: str) -> None:
+    """Refuse more numbers in a release than anybody reads, before anything is charged."""
+    if count > MOST:
+        raise ValueError(f"{option} asks for {count:,} numbers, and a release has at most {MOST:,}; ask for fewer")
+
+
+class Groups:
+    """A public list of groups, in order, without repeats."""
+
+    def __init__(self, groups: Any, option: str = "groups") -> None:
+        """`option` is what the list was given as, for errors."""
+        if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__") or getattr(groups, "ndim", 1) == 0:
+            raise TypeError(
+                f"{option}={quote(groups)} is not a list; give the {option} to release, such as {option}=['a', 'b']"
+            )
+        self.names = plain_list(groups)
+        if not self.names:
+            raise ValueError(f"{option} is empty; list at least one")
+        require_few(len(self.names), option)
+        try:
+            self._places = {key: place for place, key in enumerate(map(_as_key, self.names))}
+        except TypeError:
+            odd = next(name for name in self.names if _has_no_hash(name))
+            raise TypeError(
+                f"{option} has {say_type(odd)} in it, which is not a value of a column; leave it out"
+            ) from None
+        for name in self.names:
+            if type(name) is str and ".." in name and RANGE.fullmatch(name):
+                raise ValueError(
+                    f"{option} names {quote(name)}, and ranges are for periods; group by the month (or year, week, "
+                    "day, hour) of the column, or name each of them"
+                )
+            if type(name) not in (int, str) and is_missing(name):
+                raise ValueError(
+                    f"{option} has {'None' if name is None else 'NaN'} in it; rows without a value are left out, "
+                    "so leave it out too"
+                )
+        if len(self._places) != len(self.names):
+            twice = next(name for place, name in enumerate(self.names) if self._places[_as_key(name)] != place)
+            said = quote(twice) if isinstance(groups, list | tuple) else f"the same value, in {quote(groups)},"
+            raise ValueError(f"{option} names {said} twice; name each once")
+        self._option = option
+        self._spelled = self.names
+        self._encoders: dict[Any, Callable[[Any], Codes]] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_encoders": {}}  # functions, which the next process makes for itself
+
+    def read_from_text(self) -> Any:
+        """The type in which a column of text is read to look for these groups: their own, or as they are spelled."""
+        import pyarrow as pa
+
+        kinds: dict[Any, Any] = {read_truth: pa.bool_(), read_whole: pa.int64(), read_number: pa.float64()}
+        if self._read is str:
+            self._spelled = [str(name) for name in self.names]
+        return kinds.get(self._read, pa.string())
+
+    def codes(self, keys: Any) -> Codes:
+        """The place of every key, len(self) for what is not listed; an Arrow array, or a list of Python objects."""
+        if isinstance(keys, list):
+            return np.array([self._place(key) for key in keys], np.int32)
+        if keys.type not in self._encoders:
+            self._encoders[keys.type] = self._encoder(keys.type)
+        return self._encoders[keys.type](keys)
+
+    def typed(self, kind: Any) -> list[Any]:
+        """The groups as values of a column's type; what is not one of its keys is None."""
+        return list(self._listed(kind).to_pylist())
+
+    def _listed(self, kind: Any) -> Any:
+        """The groups as an Arrow array; raises where one is not a value of the type."""
+        import pyarrow as pa
+
+        listed = plain_keys(pa.array(self._spelled, type=kind))
+        if (pa.types.is_integer(kind) or pa.types.is_decimal(kind)) and listed.to_pylist() != self._spelled:
+            raise ValueError  # 5.5 would be 5
+        return listed
+
+    def _place(self, key: Any) -> int:
+        """Of an object without a type: by what it identifies, otherwise as a cell of CSV that spells the same."""
+        try:
+            if is_endless(key):
+                return len(self)
+            place = self._places.get(_as_key(key))
+            if place is None and isinstance(key, date) and not isinstance(key, datetime):
+                place = self._places.get(identify(datetime(key.year, key.month, key.day)))  # as pandas spells a day
+            if place is None and isinstance(key, str | int | float | date | Decimal | np.integer | np.floating):
+                place = self._spelled_places.get(self._read(str(key)))
+            return len(self) if place is None else place
+        except Exception:  # of a class of somebody's own, or not hashable, so not listed
+            return len(self)
+
+    @cached_property
+    def _spelled_places(self) -> dict[Any, int]:
+        names = self.names if self._read is not str else map(str, self.names)
+        return {name: place for place, name in enumerate(names)}
+
+    @cached_property
+    def _read(self) -> Callable[[str], Any]:
+        """What a text is read as to look for these groups."""
+        if all(isinstance(name, bool) for name in self.names):
+            return read_truth
+        if all(type(name) is int for name in self.names):
+            return read_whole
+        return read_number if all(type(name) in (int, float) for name in self.names) else str
+
+    def _encoder(self, kind: Any) -> Callable[[Any], Codes]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if pa.types.is_null(kind):
+            return lambda keys: np.full(len(keys), len(self), np.int32)
+        is_time = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+        try:
+            if is_time and not all(is_exact(name, kind) for name in self.names):
+                raise ValueError
+            listed = self._listed(kind)
+            pc.index_in(listed[:0], value_set=listed)
+        except MemoryError:
+            few = f"there is too little memory for {len(self.names):,} {self._option}; list fewer"
+            raise MemoryError(few) from None
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            raise ValueError(
+                f"{self._option} {_few(self.names)} cannot be looked up in a column of {say_kind(kind)}; give "
+                "them as that type"
+            ) from None
+
+        def any_keys(keys: Any) -> Codes:
+            found = pc.index_in(without_validity(keys), value_set=listed)
+            return np.where(bits_of(found) & bits_of(keys), stored_numbers(found), np.int32(len(self)))
+
+        def integer_keys(keys: Any) -> Codes:
+            bitmap = keys.buffers()[0]
+            validity = None if bitmap is None else np.frombuffer(bitmap, np.uint8)
+            return places.find(as_int64(keys), validity, keys.offset, threads)
+
+        if not pa.types.is_integer(kind):
+            return any_keys
+        places = native.Places(as_int64(listed))
+        threads = len(os.sched_getaffinity(0))
+        return integer_keys
+
+
+def cell_codes(edges: Sequence[float], values: NDArray[Any], present: NDArray[np.bool_]) -> Codes:
+    """Which of the cells [edge, next edge), the last one closed, every value is in; one past the last for none."""
+    points = _points(edges, values.dtype)
+    # Both choices by `where`: an assignment to found[mask] takes longer once a single entry of the mask is true.
+    last, none = np.int32(len(points) - 2), np.int32(len(points) - 1)
+    found = (np.searchsorted(points, values, side="right") - 1).astype(np.int32)
+    found = np.where(values == points[-1], last, found)
+    return np.where((found < 0) | ~present, none, found)
+
+
+def _points(edges: Sequence[float], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Edges to compare values of this type with, exactly: 64-bit integers and doubles do not compare so."""
+    if kind.kind in "iu" and all(isinstance(edge, int) for edge in edges):
+        limits = np.iinfo(kind)
+        fit = all(limits.min <= edge <= limits.max for edge in edges)
+        return np.asarray(edges, dtype=kind if fit else object)
+    return np.asarray(edges, dtype=np.float64)
+
+
+def cross_codes(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes:
+    """Codes of pairs (group, cell), for `of` groups and `count` cells."""
+    if groups is None:
+        return cell
+    pairs = groups * np.int32(count) + cell
+    return np.where((groups == of) | (cell == count), np.int32(of * count), pairs)
+
+
+def is_missing(x: Any) -> bool:
+    """Whether an object stands for nothing."""
+    try:
+        return x is None or x is np.ma.masked or bool(x != x)
+    except ValueError:  # an array
+        return False
+    except Exception:  # pandas.NA, a signalling NaN, a class of somebody's own
+        return True
+
+
+def is_arrow(data: Any) -> bool:
+    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+
+
+def plain_keys(array: Any) -> Any:
+    """Keys as Arrow's functions compare them: dictionaries and views written out, NaN as no key, -0.0 as 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _write_out(array)
+    if pa.types.is_run_end_encoded(kind):
+        return plain_keys(pc.run_end_decode(array))
+    if pa.types.is_string_view(kind):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(kind):
+        return array.cast(pa.large_binary())
+    if pa.types.is_floating(kind):
+        wide = pa.float64() if kind == pa.float64() else pa.float32()  # Arrow does not compare those of 16 bits
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            values = stored_numbers(array).astype(wide.to_pandas_dtype()) + wide.to_pandas_dtype()(0)
+        return masked(wide, values, bits_of(array) & (values == values))
+    return array
+
+
+def _write_out(array: Any) -> Any:
+    """A dictionary's keys, in steps that do not ask whether one is missing: the first stands in for those that are."""
+    import pyarrow as pa
+
+    values = plain_keys(array.dictionary)
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(values.type, values.type)
+    values = values.cast(wide)  # as they may be longer than 32-bit offsets reach
+    if not len(values):
+        return pa.nulls(len(array), values.type)
+    places = np.where(bits_of(array), stored_numbers(array.indices), 0)
+    there = bits_of(array) & bits_of(values)[places]
+    written = without_validity(values).take(pa.array(places))
+    bitmap = pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.Array.from_buffers(written.type, len(written), [bitmap, *written.buffers()[1:]])
+
+
+def require_ids(ids: Any) -> None:
+    """Refuses a column of persons' ids by its type, shown by an empty one."""
+    import pyarrow as pa
+
+    if not isinstance(ids, list):
+        try:
+            pa.table({"id": ids}).group_by("id").aggregate([])
+            ids.dictionary_encode()
+        except MemoryError:
+            raise
+        except pa.ArrowException:
+            raise TypeError(
+                f"privacy_unit is a column of {say_kind(ids.type)}; ids are numbers or text, so cast it"
+            ) from None
+
+
+def bits_of(array: Any) -> NDArray[np.bool_]:
+    """Which entries of an Arrow array are there."""
+    import pyarrow as pa
+
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), bool)
+    bitmap = array.buffers()[0]  # which Arrow leaves out where all are there; that takes the kernel as long
+    validity = None if bitmap is None else np.frombuffer(bitmap, np.uint8)
+    return native.expand_validity(validity, array.offset, len(array)).view(bool)
+
+
+def stored_bits(array: Any) -> NDArray[np.bool_]:
+    """Arrow booleans as they lie in memory, whatever lies in those that are missing."""
+    bits = np.frombuffer(array.buffers()[1], np.uint8) if len(array) else np.zeros(0, np.uint8)
+    return native.expand_validity(bits, array.offset, len(array)).view(bool)
+
+
+def without_validity(array: Any) -> Any:
+    """The array as it lies in memory, whatever lies in those that are missing: `bits_of` says which these are.
+
+    Arrow's functions take another way where something is missing, so that is left to us.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_null(array.type):
+        return array
+    return pa.Array.from_buffers(array.type, len(array), [None, *array.buffers()[1:]], offset=array.offset)
+
+
+def masked(kind: Any, values: NDArray[Any], there: NDArray[np.bool_]) -> Any:
+    """Numbers as an Arrow array with a bitmap, even if all are there."""
+    import pyarrow as pa
+
+    bitmap = pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [bitmap, pa.py_buffer(values)])
+
+
+def stored_numbers(array: Any) -> NDArray[Any]:
+    """Arrow numbers as they lie in memory, whatever lies in those that are missing."""
+    import pyarrow as pa
+
+    width = array.type.bit_width // 8
+    signs = {pa.types.is_floating(array.type): "f", pa.types.is_unsigned_integer(array.type): "u"}
+    kind = f"{signs.get(True, 'i')}{width}"
+    if not len(array):
+        return np.empty(0, kind)
+    return np.frombuffer(array.buffers()[1], kind, len(array), width * array.offset)
+
+
+def plain_list(groups: Any) -> list[Any]:
+    """A list of Python objects, whatever it was given as."""
+    import pyarrow as pa
+
+    if hasattr(groups, "columns"):
+        raise TypeError(f"groups={quote(groups)} is a table, not a list; give the groups to release, as a list")
+    if is_arrow(groups) or (getattr(groups, "dtype", None) is not None and groups.dtype.kind == "M"):
+        array = pa.chunked_array(groups) if hasattr(groups, "__arrow_c_stream__") else pa.array(groups)
+        return list(array.to_pylist())
+    return list(groups.tolist() if hasattr(groups, "tolist") else groups)
+
+
+def as_int64(keys: Any) -> NDArray[np.int64]:
+    """Arrow integers as 64 bits, those of uint64 as their bits."""
+    return stored_numbers(keys).astype(np.int64, copy=False)
+
+
+def _as_key(name: Any) -> Any:
+    """What a group is looked up by: the identity of an object, which is compared with no other; else the object."""
+    identity = identify(name)
+    return _Other(name) if identity is None else identity
+
+
+class _Other(NamedTuple):
+    """An object of another class than ids have, such as an interval of pandas, as it compares itself."""
+
+    name: Any
+
+
+def _has_no_hash(name: Any) -> bool:
+    """Whether it is, for instance, a tuple with a list in it."""
+    try:
+        hash(name)
+    except TypeError:
+        return True
+    return False
+
+
+def _few(names: list[Any]) -> str:
+    return ", ".join(quote(name) for name in names[:3]) + (", ..." if len(names) > 3 else "")

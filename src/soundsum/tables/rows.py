@@ -1,0 +1,46 @@
+"""Which rows of a table count, and together with which: the groups and the persons they belong to, and filters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from soundsum.tables.crossed import CrossedGroups
+from soundsum.tables.filters import Filter
+from soundsum.tables.keys import Groups
+from soundsum.tables.period_groups import Periods
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The column or columns of groups, the groups listed, the column of persons' ids, and the filter.
+
+    With a filter there is always a group: without others, the one of all rows that pass. The same goes for
+    `only_present`: of a public number of rows those without a value are dropped, so the others are a group.
+    """
+
+    by: str | list[str] | None = None
+    groups: Groups | CrossedGroups | None = None
+    person: str | None = None
+    where: Filter | None = None
+    only_present: bool = False
+    source: str = "data"  # what the table is called, or else what it is; for the ledger
+    group_count: int | None = field(init=False)  # None for one sum over every row
+    columns: tuple[str, ...] = field(init=False)  # all that are read to know which rows count where
+    groups_by_column: list[tuple[str, Groups]] = field(init=False)  # every column of groups, with its own
+
+    def __post_init__(self) -> None:
+        only = 1 if self.where is not None or self.only_present else None
+        object.__setattr__(self, "group_count", only if self.groups is None else len(self.groups.names))
+        conditions = () if self.where is None else self.where.conditions
+        by = self.by if isinstance(self.by, list) else [self.by]
+        named = (*by, self.person, *(condition.column for condition in conditions))
+        object.__setattr__(self, "columns", tuple(name for name in named if name is not None))
+        parts = self.groups.parts if isinstance(self.groups, CrossedGroups) else [self.groups]
+        each = [] if self.groups is None else list(zip(by, parts, strict=True))
+        object.__setattr__(self, "groups_by_column", each)
+
+    @property
+    def described_by(self) -> str | list[str] | None:
+        """What groups are by: columns, or periods of them, whose zone is known once a schema was asked for them."""
+        words = [str(own) if isinstance(own, Periods) else name for name, own in self.groups_by_column]
+        return words if isinstance(self.by, list) else self.by and words[0]

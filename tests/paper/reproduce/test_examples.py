@@ -1,0 +1,24 @@
+"""Every numbered Example Attack has the size and the difference the paper prints."""
+
+from soundsum.paper.reproduce import examples
+
+
+def test_every_example_has_its_size_and_difference():
+    cells = list(examples.examples())
+    assert {cell.reference for cell in cells} == set(examples.SIZES)
+    assert [cell.reference for cell in cells if cell.verdict == "erratum"] == ["ea:64-nonassoc"]
+    assert {cell.reference for cell in cells if cell.verdict == "checked"} == set(examples.SMALLER)
+    assert [cell for cell in cells if cell.verdict == "differs"] == []
+    smaller = {cell.reference for cell in cells if "smaller than the paper's" in cell.at}
+    assert smaller == set(examples.SMALLER)
+
+
+def test_both_ideals_are_compared_where_both_are_printed():
+    printed = {
+        (cell.reference, cell.at): cell.printed
+        for cell in examples.examples()
+        if cell.what == "idealised sensitivity" and "nonassoc" in cell.reference
+    }
+    assert len(printed) == 4
+    assert printed["ea:32-nonassoc", "change_one"] == 1
+    assert printed["ea:32-nonassoc", "symmetric"] == 2
