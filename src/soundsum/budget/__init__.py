@@ -1,4 +1,4 @@
-"""What has been spent, and a refusal to overspend: `Budget` with the costs it counts (docs/budget.md)."""
+"""`Budget`: it counts what has been spent and refuses to overspend (docs/budget.md)."""
 
 from soundsum.budget.account import Budget
 from soundsum.budget.binding import Binding, BudgetMismatch

@@ -202,7 +202,7 @@ class Budget:
 
     @property
     def left(self) -> Cost:
-        """What one more release may cost, in each measure that can still be used."""
+        """Return the most that one more release may cost, in each measure that can still be used."""
         return self._store.limit.left(self._store.spent())
 
     @property

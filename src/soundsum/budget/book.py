@@ -1,4 +1,4 @@
-"""What is written down of a budget, line by line, and what the lines amount to.
+"""A budget's entries, line by line, and what they add up to.
 
 A line is a charge; that its release goes out; a failure (the read that a charge paid for went wrong, so nothing was let
 out); a refund of a charge that failed; a withdrawal of one that was refused for public reasons; or a reopening by the
@@ -28,7 +28,7 @@ OUTCOMES: dict[str, tuple[State, State]] = {
     "withdrawal": ("charged", "refunded"),
     "refund": ("failed", "refunded"),
 }
-"""What becomes of a charge: from which state, to which."""
+"""The states a charge goes through: from which, to which."""
 
 
 class BudgetClosed(BudgetExceeded):
@@ -59,17 +59,17 @@ class Entry:
 
     @property
     def what(self) -> str:
-        """What it is for, to read."""
+        """The purpose of the charge, for people."""
         return str(self.asked)
 
     def brief(self, with_source: bool = False) -> str:
-        """The same in a few words."""
+        """The purpose in a few words."""
         return self.asked if isinstance(self.asked, str) else self.asked.brief(with_source)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What the lines so far amount to: what is spent, and how many reads failed since the last reopening.
+    """The totals so far: what is spent, and how many reads failed since the last reopening.
 
     Each line changes it by what the line and its charge say, so that no line before has to be read again.
     """

@@ -56,14 +56,14 @@ BESIDE = ("-journal", "-wal", "-shm")
 """Files that SQLite keeps beside one, and finds by its name."""
 
 UNREADABLE = (ValueError, TypeError, ZeroDivisionError, AssertionError, LookupError)
-"""What is written there is no number, or no date, or cannot follow what is before it."""
+"""An entry is not a number or a date, or cannot follow the one before it."""
 
 LINE = "number, at, kind, about, what, query, epsilon, delta, rho, total_epsilon, total_delta, total_rho, failures"
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a ledger was made for."""
+    """The terms a ledger was created with."""
 
     limit: Limit
     binding: Binding
@@ -480,7 +480,7 @@ def _unwritable(path: Path) -> PermissionError:
 
 
 def _explain(path: Path, error: sqlite3.Error) -> Exception:
-    """What SQLite said, as one line with the remedy."""
+    """Describe SQLite's error in one line, with the remedy."""
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return TimeoutError(

@@ -60,17 +60,17 @@ class Limit:
 
     @property
     def nothing(self) -> Cost:
-        """What is spent at first."""
+        """The amount spent at the start."""
         return Cost(epsilon=0) if self.rho is None else Cost(rho=0)
 
     def plus(self, spent: Cost, cost: Cost) -> Cost:
-        """What is spent after one more release: an epsilon and a delta and, once one came by its rho, the rho since."""
+        """Add one release to what is spent: epsilon and delta and, once one was charged by its rho, the rho since."""
         if self._by_rho(spent, cost):
             return Cost(spent.epsilon, spent.delta, (spent.rho or 0) + (cost.zcdp or 0))
         return Cost((spent.epsilon or 0) + (cost.epsilon or 0), spent.delta + cost.delta)
 
     def minus(self, spent: Cost, cost: Cost, by_rho: bool) -> Cost:
-        """What is spent without a charge for which nothing was released; `by_rho` is how that was counted.
+        """Take a charge back for which nothing was released; `by_rho` is how that was counted.
 
         Charges after it stay counted as they were: a block of releases counted by rho holds whether or not its first
         released anything. A block of which nothing is left is dissolved.
@@ -97,7 +97,7 @@ class Limit:
         return total
 
     def left(self, spent: Cost) -> Cost:
-        """What one more release may cost, in each measure that can be used."""
+        """Return the most that one more release may cost, in each measure that can be used."""
         limit = self._rho_limit(spent)
         rho = max(limit - (spent.rho or 0), Fraction(0)) if limit else None
         if self.epsilon is None or spent.rho is not None:
@@ -115,7 +115,7 @@ class Limit:
         return self.rho is not None or spent.rho is not None or (cost.epsilon is None and cost.rho != 0)
 
     def _rho_limit(self, spent: Cost) -> Fraction:
-        """What rhos may add up to: as given, or as implies the epsilon and delta left when the first rho came."""
+        """The limit on the sum of rhos: as given, or as the epsilon and delta left at the first rho imply."""
         if self.rho is not None:
             return self.rho
         assert self.epsilon is not None

@@ -1,4 +1,4 @@
-"""What a person reads when a command is refused: one line, the value, the remedy, in the words of the command line."""
+"""Refusals as the command line prints them: one line with the value and the remedy, in its own spelling."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import typer
 
 WrongUsage: type[Exception] = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
-"""What typer raises of wrong usage; it has click's classes inside, or uses click, by its version."""
+"""Typer's usage errors: its own copy of click's classes or click's, depending on the version."""
 
 ALSO = {"lower": "bounds", "upper": "bounds", "name": "data", "seconds": "time"}
-"""What functions take under other names than commands."""
+"""Options that functions and commands call by different names."""
 
 VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|[^\s;,:()]+"
 GIVEN = re.compile(rf"(?<![-\w.?&/])(?P<name>[a-z]\w*)=(?!=)(?P<value>{VALUE})?|(?<!\w)(?:'[^']*'|\"[^\"]*\")")
@@ -28,7 +28,7 @@ WHOLE = re.compile(r"(?:'[^']*' is not a|Input should be a) valid integer.*")
 NUMBER = re.compile(r"(?:'[^']*' is not a|Input should be a) valid (?:number|float).*")
 EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
 NAMED = r"'([^']*)' is not a valid"
-"""What typer says of numbers that are none: as click does, or pydantic."""
+"""Typer's messages about invalid numbers: click's or pydantic's."""
 
 WORDS = {
     "give one such as 5, 0.5 or '1/3'": "give one such as 5, 0.5 or 1/3",
@@ -83,7 +83,7 @@ def _say_option(found: re.Match[str], options: Mapping[str, str]) -> str:
 
 
 def say_in_request(message: str, on_the_command_line: Container[str] = ()) -> str:
-    """The same for what stands in a request file, as that spells it; not for what was given on the command line.
+    """Spell a message as a request file would; not for values given on the command line.
 
     >>> say_in_request("groups= is missing; list them, such as groups=['a', 'b']")
     "groups is missing; list them, such as groups = ['a', 'b']"

@@ -261,7 +261,7 @@ def _require_comparable(value: Any, text: str) -> None:
 
 
 def _unquote(spelled: str) -> str | None:
-    """What is in the quotes, if they are one pair, and not 'a' and k == 'b'."""
+    """The text within the quotes, if they are one pair, and not 'a' and k == 'b'."""
     quoted = QUOTED.fullmatch(spelled)
     if quoted is None:
         return None

@@ -32,7 +32,7 @@ STRETCH = 1 << 26
 
 
 class Accumulator(Protocol):
-    """What is added up, batch by batch."""
+    """Sums that grow batch by batch."""
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
         """Adds so many rows, with a code of each row's group and the id of its person where those are asked for."""

@@ -1,4 +1,4 @@
-"""What differs from one SQL to the next: a handful of expressions, each kept by hand by its engine."""
+"""The differences between SQL dialects: a handful of expressions, written by hand for each engine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Dialect(ABC):
         """A decimal's last digit counted in 64 bits, clamped to [low, high]; NULL for NULL."""
 
     def lot(self, person: str, kind: Any, entry: str) -> str:
-        """What is ordered by between entries in which a person has equally many rows, as in src/kernels/lots.hpp.
+        """The sort key between groups in which a person has equally many rows, as in src/kernels/lots.hpp.
 
         The SHA-256 of the id's text, a slash and the entry: integers and what is stored as one in decimals, floats
         without their fraction (0 from 2^53 on), decimals rounded down.

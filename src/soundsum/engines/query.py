@@ -1,4 +1,4 @@
-"""What a database is asked for, whatever its language: rows that count, integers, cells and parts, each computed once.
+"""A database query in no particular dialect: rows that count, integers, cells and parts, each computed once.
 
 A query has *layers*, the ways in which rows are put together: by group, and for every histogram by group and cell. It
 has *counters*, the rows that count (all that pass the filter, or of those the ones with a value in some column), and

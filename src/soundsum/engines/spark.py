@@ -147,7 +147,7 @@ def _in_silence() -> Iterator[None]:
 
 
 def _unless_refused(look: Callable[[], Any]) -> Any:
-    """What is seen of a schema; what Spark cannot read at all, such as times in nanoseconds, is refused by type."""
+    """Read a schema; types that Spark cannot read, such as times in nanoseconds, are refused."""
     try:
         return look()
     except import_extra("pyspark.errors", "spark").AnalysisException:

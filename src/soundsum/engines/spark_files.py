@@ -119,7 +119,7 @@ def _is_read_as_meant(spelled: str) -> bool:
 
 
 def _look_up(key: str, values: Mapping[str, Any], kind: str) -> Any:
-    """What a text in this column stands for."""
+    """The expression that parses a text of this column."""
     from pyspark.sql import functions as sql
 
     pairs = [sql.lit(one) for pair in (values or {"": None}).items() for one in pair]
@@ -154,7 +154,7 @@ def _session() -> Any:
 
 @contextmanager
 def _nothing_on_stderr() -> Iterator[None]:
-    """What is started here, Java and what it starts, has nowhere to write: not to greet, and not of a record."""
+    """Start Java with no output: neither its banner nor anything about a record is printed."""
     if sys.stderr is not None:
         sys.stderr.flush()
     try:

@@ -98,7 +98,7 @@ def _round_randomly(grid: Grid, x: Value) -> int:
 
 
 def _round_doubles_randomly(values: NDArray[np.float64], grid: Grid, doubles: Doubles) -> NDArray[np.int64]:
-    """The same for many records at once: 64 random bits decide, and exact arithmetic where they are a draw.
+    """Round many records at once: 64 random bits decide, and exact arithmetic where they tie.
 
     |y| becomes floor(|y|) + 1 with probability |y| - floor(|y|), which is the same. That difference is exact for every
     double, as y - floor(y) is not just below 0; so `digits` are the first 64 bits of the probability. Beyond the bounds

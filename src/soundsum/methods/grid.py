@@ -58,7 +58,7 @@ class OnGrid(Method):
         return _grid(self.step, self.bits, problem)
 
     def integer_problem(self, problem: Problem) -> Problem:
-        """The same promise about the integers on the grid."""
+        """The problem restated for the integers on the grid."""
         grid = self.grid(problem)
         return Problem(IntType(self.bits), grid.low, grid.high, problem.relation, problem.size, problem.max_size)
 

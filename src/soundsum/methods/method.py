@@ -1,4 +1,4 @@
-"""What every way to add has in common: when it applies, what it guarantees, and how it is really done.
+"""The interface of every summation method: when it applies, what it guarantees, and how it adds.
 
 A new method is one file here with a page in docs/theorems, or an instance registered in METHODS from anywhere. It says
 what it takes and adds, and brings a theorem (`unmet`, `sensitivity`, `accuracy`), a `model` and the sum itself (`add`);
@@ -69,7 +69,7 @@ class Method(ABC):
         """The sum of prepared records, through the kernels."""
 
     def steps(self, problem: Problem) -> tuple[str, ...]:
-        """What is done to the records, in order; the last is the way to add."""
+        """The steps applied to the records, in order; the last one is the summation."""
         return (self.label,)
 
     def facts(self, problem: Problem) -> list[str]:
@@ -116,14 +116,14 @@ class Method(ABC):
         return None
 
     def noise_step(self, problem: Problem) -> Fraction:
-        """What sums are counted in. Floored to it, two sums within Delta are within ceil(Delta / step) steps."""
+        """The unit of a sum. Floored to it, two sums within Delta are within ceil(Delta / step) steps."""
         if isinstance(problem.dtype, IntType):
             return Fraction(1)
         sensitivity = self.sensitivity(problem)
         return power_of_two(floor_log2(sensitivity) - FINENESS) if sensitivity else Fraction(1)
 
     def public_part(self, problem: Problem, n: int) -> Fraction:
-        """What of the sum of a public number of records is added after the noise."""
+        """The part of a sum over a public number of records that is added after the noise."""
         return Fraction(0)
 
     def sum_in_steps(self, problem: Problem, data: Records, missing: Missing) -> int:

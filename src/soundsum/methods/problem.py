@@ -96,7 +96,7 @@ class Problem:
         return self.lower >= 0 or self.upper <= 0
 
     def with_size(self, n: int) -> Problem:
-        """The same problem for data of n records: a sized relation's size is public, and a given one must be right."""
+        """Restate the problem for n records: a sized relation's size is public, and a given one must be right."""
         if not self.relation.sized or self.size == n:
             return self
         if self.size is not None:

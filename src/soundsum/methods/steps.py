@@ -37,11 +37,11 @@ class RecordSteps:
 
     @property
     def offset(self) -> Fraction:
-        """What every record is worth beyond its steps."""
+        """The constant that each record adds beyond its steps."""
         return Fraction(0) if self.grid is None else self.grid.offset
 
     def bounds(self, worth: Fraction) -> tuple[Fraction, Fraction]:
-        """What records are really clamped to, where 1 in them is worth so much."""
+        """The bounds that records are really clamped to, in units of the given size."""
         offset = self.offset
         return (self.low * self.step + offset) * worth, (self.high * self.step + offset) * worth
 

@@ -33,7 +33,7 @@ SMALLEST, LARGEST = power_of_two(-100), power_of_two(80)
 
 @dataclass(frozen=True)
 class Grid:
-    """What a clipped sum is counted in: steps of 2^exponent, at most `limit` (K) of them for one example, in L2.
+    """The unit of a clipped sum: steps of 2^exponent, at most `limit` (K) of them for one example, in L2.
 
     >>> grid = Grid.of(1.0)
     >>> grid.exponent, grid.limit == 2**24, grid.sensitivity

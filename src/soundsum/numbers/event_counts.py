@@ -1,4 +1,4 @@
-"""What counts of an event on two neighbours say: the paper's likelihood, a valid p-value, and a bound on epsilon.
+"""Tests on counts of an event on two neighbours: the paper's likelihood, a valid p-value, and a bound on epsilon.
 
 x of n runs on the left and y of m on the right had the event. If the mechanism is (epsilon, delta)-private, the event's
 probabilities (p, q) lie in the null region: p <= E q + delta, q <= E p + delta, the same of complements, E = e^epsilon.

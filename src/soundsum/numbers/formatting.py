@@ -16,7 +16,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import Value, floor_log2, is_special, nearest_float, power_of_two
 
 Number: TypeAlias = int | Fraction | Decimal | bool | str
-"""What can stand in a cell of a table; a string is a statement."""
+"""The contents of a table's cell; a string is a statement."""
 
 MOST_TERMS = 5
 """Values with up to this many ones in binary are written as sums of powers of two, exactly."""
@@ -49,7 +49,7 @@ def ratio(x: Fraction) -> str:
 
 
 def shorten(given: object) -> str:
-    """What somebody gave, to say it back in an error.
+    """Quote an argument in an error.
 
     >>> shorten("1e400"), shorten(10**400), shorten(Fraction(1, 3))
     ('1e400', '100000000000000000...', '1/3')

@@ -1,4 +1,4 @@
-"""What somebody gave, said back in an error: in one short line, and never a table's data."""
+"""Quotes of arguments in errors: one short line, and never a table's data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 """Characters that change the order in which others are read."""
 
 PLAIN = int | float | Decimal | Fraction | datetime.date | datetime.time | datetime.timedelta | type | np.dtype
-"""What is said back as it is: a single value or a type, and never a table."""
+"""Types quoted as they are: single values and types, never tables."""
 
 
 def quote(given: object, depth: int = 3) -> str:
-    """What somebody gave, in one short line for an error; of what may hold data only the type.
+    """Quote an argument in one short line; of anything that may hold data, only the type.
 
     >>> quote("a"), quote([("age", ">", np.arange(3))]), quote({"age": [41]}), quote(np.float32(0.5))
     ("'a'", "[('age', '>', a numpy ndarray)]", 'a dict', '0.5')
@@ -74,7 +74,7 @@ def is_hashable(given: object) -> bool:
 
 
 def say_type(given: object) -> str:
-    """What kind of thing it is, and whose.
+    """Name the type of an object and its package.
 
     >>> say_type(np.arange(3)), say_type([1]), say_type(1)
     ('a numpy ndarray', 'a list', 'an int')

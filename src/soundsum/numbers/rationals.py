@@ -79,7 +79,7 @@ def _is_endless(text: str) -> bool:
 
 
 def decimal(value: Any, name: str = "value") -> Value:
-    """The same, but a float means the decimal it prints as: what a person who writes 0.1 has in mind.
+    """Convert as `exact` does, but a float means the decimal it prints as: whoever writes 0.1 means 1/10.
 
     >>> decimal(0.1), decimal(np.float32(0.1)), decimal("1/3")
     (Fraction(1, 10), Fraction(1, 10), Fraction(1, 3))

@@ -1,1 +1,1 @@
-"""What is promised to whom, and the noise that keeps it."""
+"""Privacy guarantees, and the noise that provides them."""

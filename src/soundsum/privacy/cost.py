@@ -1,4 +1,4 @@
-"""What a release costs, exactly: all that is proved about it, that it is (epsilon, delta)-DP, or rho-zCDP, or both."""
+"""The exact cost of a release: (epsilon, delta)-DP, rho-zCDP, or both, as proved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the noise is like: its tails, the width of an interval, and how much of it a promise needs; never too little.
+"""Noise distributions: tails, interval widths, and the scale that a guarantee needs; never too little.
 
 Every number is rounded to the side where the statement stays true. The arithmetic is decimal: UP and DOWN round each
 operation their way, and as the decimal module rounds exp, ln and sqrt correctly, the neighbour of what it gives bounds

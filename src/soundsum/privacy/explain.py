@@ -14,7 +14,7 @@ from soundsum.references import place
 
 
 class Explainable(Protocol):
-    """What there is to say about a plan."""
+    """The facts about a plan that `explain` prints."""
 
     @property
     def problem(self) -> Problem: ...
@@ -43,7 +43,7 @@ class Explainable(Protocol):
 
 
 def explain(plan: Explainable, every: Sequence[Explainable]) -> str:
-    """What is promised, by which theorem, under which conditions, at what cost beside the alternatives."""
+    """Explain the guarantee: its theorem, its conditions, and its cost beside the alternatives."""
     if plan.unmet:
         return "\n".join(
             [f"{plan.method} does not apply to {plan.problem}:", *(f"  - {reason}" for reason in plan.unmet)]

@@ -1,4 +1,4 @@
-"""What a release guarantees, and the noise that keeps it.
+"""The guarantee of a release, and the noise that provides it.
 
 All exact: epsilon, delta and rho are Fractions, and sensitivities are integers in the steps that the noise lives on.
 """
@@ -36,7 +36,7 @@ class Guarantee:
 
     @cached_property
     def cost(self) -> Cost:
-        """What a budget is charged for it."""
+        """The cost charged to a budget."""
         return Cost(self.epsilon, self.delta, self.rho)
 
     def share(self, part: Fraction) -> Guarantee:
@@ -51,7 +51,7 @@ class Guarantee:
     def divide(
         self, tasks: Sequence[Sequence[Norms[int]]], weights: Sequence[Fraction]
     ) -> list[tuple[Guarantee, tuple[Noise, ...]]]:
-        """What each of several tasks guarantees, and the noise of its parts: shares by weight, for those that need any.
+        """Divide the guarantee by weight between the tasks that need noise, and scale the noise of their parts.
 
         The shares of those that do add up to the whole, exactly; what needs no noise keeps any promise.
         """
@@ -79,7 +79,7 @@ class Guarantee:
         return {name: str(x) for name, x in self._given().items()}
 
     def _remark(self) -> str:
-        """What is to be said of a promise that nobody can have meant."""
+        """Warn of a guarantee that nobody can have meant."""
         epsilon, rho = self.epsilon or 0, self.rho or 0  # a rho is about half of an epsilon squared
         if max(epsilon**2, 2 * rho) >= LARGE**2:
             return " (no privacy to speak of)"
@@ -101,7 +101,7 @@ def _divide(
 
 
 def guarantee(epsilon: Any = None, delta: Any = None, rho: Any = None, noise: str = "laplace") -> Guarantee:
-    """What is asked for, checked: every parameter positive and finite, and of a kind the noise can keep."""
+    """Check the requested guarantee: every parameter positive and finite, and of a kind the noise can keep."""
     kind = NOISES.find(noise)
     if not all(is_hashable(given) for given in (epsilon, delta, rho)):  # no numbers, as is then said
         return Guarantee(kind, *kind.accept(epsilon, delta, rho))

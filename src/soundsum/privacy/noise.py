@@ -1,4 +1,4 @@
-"""What every kind of noise has in common: which guarantees it can keep, how much of it they need, and how it is drawn.
+"""The interface of every kind of noise: the guarantees it can provide, its scale, and how it is drawn.
 
 Noise is added to integers, so a kind is a family of distributions on the integers with one parameter. A new kind is one
 file in `noises/`, or a class registered from anywhere: a frozen dataclass whose only field is `parameter`.
@@ -71,7 +71,7 @@ NOISES: Registry[type[Noise]] = Registry("noise", first=("laplace", "gaussian"))
 
 @dataclass(frozen=True)
 class NoNoise(Noise):
-    """What is added where no unit can move anything."""
+    """The noise where no unit can move anything: none."""
 
     parameter: Fraction = Fraction(0)
 

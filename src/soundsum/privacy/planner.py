@@ -162,11 +162,11 @@ class Scheme:
         return promised.noise_for(self.step_norms).half_width(confidence) * self.step
 
     def of_size(self, n: int) -> Self:
-        """The same for data of n records, where their number is public."""
+        """Restate the scheme for data of n records, where their number is public."""
         return type(self)(self.problem.with_size(n), self.adder, self.unit)
 
     def explain(self) -> str:
-        """What is promised and why, for a person."""
+        """Explain the guarantee and its proof, for people."""
         return explain(self, [] if self.unmet or not self.unit.is_plain else rank(self.problem, Scheme))
 
     def to_json(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class Scheme:
 
 
 PROVED = ("steps", "modulus", "randomised", "record_steps", "step", "step_norms", "norms")
-"""What is not there where a method does not apply."""
+"""Attributes that are missing where a method does not apply."""
 
 S = TypeVar("S", bound=Scheme)
 

@@ -25,7 +25,7 @@ class Norms(Generic[N]):
     entries: int = 1
 
     def times(self, step: Fraction) -> Norms[Fraction]:
-        """The same in other units, in which what was 1 is worth a step."""
+        """Convert the norms to other units, in which 1 becomes a step."""
         return Norms(self.l1 * step, self.l2_squared * step**2, self.entries)
 
 
@@ -55,7 +55,7 @@ class Unit:
         object.__setattr__(self, "is_plain", self.groups is None and self.max_rows is None)
 
     def norms(self, low: N, high: N, relation: Relation) -> Norms[N]:
-        """What one unit can move, where a record adds something in [low, high]."""
+        """Bound the change from one unit, where a record adds something in [low, high]."""
         most = max(abs(low), abs(high))
         if self.max_rows is not None:  # the totals of a person, each held to what max_rows rows can add up to
             groups = min(self.max_groups, self.groups or 1)

@@ -72,7 +72,7 @@ def _atanh_below(z: Fraction) -> Fraction:
 
 
 def _atanh_above(z: Fraction) -> Fraction:
-    """The same and a geometric series above the terms left out."""
+    """Add a geometric series that bounds the terms left out."""
     return _atanh_below(z) + z ** (2 * TERMS + 1) / ((2 * TERMS + 1) * (1 - z * z))
 
 
@@ -83,7 +83,7 @@ def _log_term(alpha: Fraction, delta: Fraction) -> Fraction:
 
 
 def _slope(delta: Fraction) -> Callable[[float], float]:
-    """The same in floats, to choose alpha by."""
+    """Approximate the bound in floats, to choose alpha."""
     log_delta = _log(delta)
     return lambda a: (log_delta + math.log(a - 1) - a * math.log1p(-1 / a)) / (a - 1)
 

@@ -94,7 +94,7 @@ def release(
 
 
 class CommonOptions(TypedDict, total=False):
-    """What every statistic takes beside its own, for type checkers."""
+    """Options that every statistic takes, for type checkers."""
 
     relation: Relation | str
     groups: Any

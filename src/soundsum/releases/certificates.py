@@ -84,11 +84,11 @@ def _describe(claim: Claim) -> dict[str, Any]:
 
 
 class Unreadable(ValueError):
-    """What was given is not a certificate."""
+    """The document is not a certificate."""
 
 
 def check(release: Any) -> list[str]:
-    """What of a release contradicts its certificate, or in that the rest; an empty list if nothing does.
+    """List the contradictions between a release and its certificate, or within it; empty if there are none.
 
     release: a certificate, a `Release`, or several by group or name; also as to_dict() or to_json() write them.
 
@@ -124,7 +124,7 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
 
 
 def compare(certificate: Any) -> list[str]:
-    """The same, but what cannot be read raises Unreadable."""
+    """Check a release; raise Unreadable if it cannot be read."""
     try:
         again = _make_again(certificate)
     except KeyError as error:
@@ -194,7 +194,7 @@ def _claim(certificate: dict[str, Any]) -> Claim:
 
 
 def compare_release(release: dict[str, Any]) -> list[str]:
-    """What of a release (as `Release.to_dict` writes it) does not follow from its certificate, or that from itself."""
+    """List everything in a release (as `Release.to_dict` writes it) that does not follow from its certificate."""
     certificate = release.get("certificate", release)
     problems = compare(certificate)
     if certificate is release or problems:
@@ -280,7 +280,7 @@ def _is_on_steps(exact: Any, released: list[dict[str, Any]]) -> bool:
 
 
 def _value(exact: Any, given: Any) -> int | float | None:
-    """What follows as the value; null where no float is large enough, and a float is what it would be."""
+    """Compute the value again; null where it would be a float and none is large enough."""
     if not isinstance(exact, str):
         return None
     try:
@@ -294,7 +294,7 @@ def _value(exact: Any, given: Any) -> int | float | None:
 
 
 def _read_query(release: dict[str, Any]) -> tuple[Query, int, Cost | None]:
-    """What the charge of a release was for, by what the release says: which of its statistics, and for how much."""
+    """The charge that a release claims: for which statistic, and how much."""
     said = release.get("ledger")
     try:
         if not isinstance(said, dict) or set(said) != {"entry", "query", "statistic", "cost"}:
@@ -387,7 +387,7 @@ def _compare_entry(release: dict[str, Any], query: Query, asked: Asked) -> list[
 
 
 def compare_with_ledger(releases: Sequence[dict[str, Any]], ledger: Reading) -> list[list[str]]:
-    """What `compare_release` finds for each release, and where a ledger does not bear out that it was charged for it.
+    """List the findings of `compare_release` for each release, and charges that the ledger does not confirm.
 
     All of them together: every group and cell of every statistic of a charge has one value. Copies are the same value.
     """

@@ -1,4 +1,4 @@
-"""What every outcome can be turned into: data frames, JSON and pictures, all from its table and its plain data."""
+"""Conversions of every result: data frames, JSON and plots, all from its table and its plain data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Framed(ABC):
 
     @abstractmethod
     def panels(self, confidence: float = 0.95) -> list[plots.Panel]:
-        """What `plot` draws: the values of each unit that there is."""
+        """The series that `plot` draws: one for each unit of the values."""
 
     def to_pandas(self, confidence: float = 0.95) -> Any:
         """The table as a pandas data frame."""

@@ -1,4 +1,4 @@
-"""What comes out: a Release, one noisy number with everything needed to use and to check it."""
+"""A Release: one noisy number with everything needed to use and to check it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SAYS_NOTHING = f"{DASH} where the noise leaves the whole range possible"
 BEYOND = "beyond a float, so .value is inf: use .exact"
 
 UNNAMED = "by"
-"""What a column of groups is called that was given beside the data, as values."""
+"""The name of a column of groups that was given as values, beside the data."""
 
 PARTS = {"sum of c": "sum about the middle of the bounds", "sum of c^2": "sum of squares about it"}
 """Parts whose names in a certificate are those of the proof, to read."""
@@ -68,7 +68,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is the same for every entry of a release: all that is claimed of it, and how it is read."""
+    """Facts shared by every entry of a release: its claims, and how its values are read."""
 
     claim: Claim
     guarantee: Guarantee
@@ -87,7 +87,7 @@ class Facts:
 
     @property
     def title(self) -> str:
-        """What was asked, to read: the statistic, its column and what it is by."""
+        """The question in words: the statistic, its column and its groups."""
         origin = self.origin
         of = "" if origin.column is None else f" of {origin.column}"
         by = f" by {', '.join(self.grouped_by)}" if self.grouped_by else ""
@@ -106,7 +106,7 @@ class Facts:
 
     @property
     def measured(self) -> str:
-        """What the values are, for the axis of a picture; those that are called the same are in the same unit."""
+        """The unit of the values, for a plot's axis; equal names mean equal units."""
         kind, column = self.claim.kind, self.origin.column
         return printed(f"{kind.name} of {column}") if issubclass(kind, Bounded) and column is not None else self._entry
 
@@ -116,7 +116,7 @@ class Facts:
 
     @property
     def covered(self) -> str:
-        """What an interval is for, to read: the statistic without noise, of the values and in the way it adds."""
+        """The quantity an interval covers, in words: the statistic without noise, by this method, of these values."""
         kind, plan = self.claim.kind, self.claim.plan
         lower, upper = map(formatting.bound, self.claim.shown_bounds)
         values = f"values clamped to [{lower}, {upper}]"
@@ -237,7 +237,7 @@ class Release(Framed):
 
     @property
     def undeclared(self) -> str:
-        """What becomes of text in a column without a type, as in CSV; empty where its type is declared."""
+        """The note on text in a column without a declared type, as in CSV; empty where the type is declared."""
         return "" if self.origin.is_declared else UNDECLARED
 
     def to_dict(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ MARGIN, MOST_MARGIN = 1 / 4, 0.25
 """The share of the pad, and the most seconds, between the decision and the answer: the outcome is written down then."""
 
 LOADED = ("pyarrow.acero", "pyarrow.compute", "pyarrow.dataset")
-"""What a child imports beforehand: most queries need it, and none should wait for it."""
+"""Modules that a child process imports beforehand, so that no query waits for them."""
 
 
 class Padded(Protocol):

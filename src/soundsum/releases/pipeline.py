@@ -29,7 +29,7 @@ from soundsum.tables.rows import Rows
 F = TypeVar("F", bound=Callable[..., Any])
 
 TABLE_COLUMNS = ("value", "low", "high", "informative", "from", "to", "cell", "category")
-"""What columns of a table of releases are called, beside those of groups."""
+"""The names of the columns of a table of releases, beside those of groups."""
 
 
 def hold_no_data(ask: F) -> F:
@@ -161,7 +161,7 @@ def _release(
 
 
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
-    """What the entries of the vector are called, in one or more columns; None for a single number."""
+    """The names of the vector's entries, in one or more columns; None for a single number."""
     names = None if rows.groups is None else rows.groups.names
     cells = task.statistic.cells
     if names is None:

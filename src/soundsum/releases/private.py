@@ -136,7 +136,7 @@ class Private:
 
     @property
     def schema(self) -> dict[str, ColumnSchema]:
-        """What the owner said about columns."""
+        """The columns as the owner declared them."""
         return dict(self._schema)
 
     def __repr__(self) -> str:
@@ -147,7 +147,7 @@ class Private:
         return text_tables.table(self._facts(), caption=f"Private table about {self._binding}")
 
     def _facts(self) -> list[tuple[str, str]]:
-        """What analysts may know: the schema, how much of a person counts by default, and what is left to spend."""
+        """Public facts: the schema, the default contribution bounds, and the remaining budget."""
         caps = self._setting.unit(self._setting.max_groups).caps
         columns = [(name, str(column)) for name, column in self._schema.items()]
         budget = self._budget
@@ -252,7 +252,7 @@ class Private:
     def plan(
         self, column: str, lower: Any = None, upper: Any = None, *, method: str | Method = "auto", **options: Any
     ) -> Plan:
-        """What a sum would cost; nothing is charged. Options: by, groups, where, max_rows, max_groups.
+        """Plan a sum without charging anything. Options: by, groups, where, max_rows, max_groups.
 
         Some methods need the number of rows, where that is public; it is then noted in the ledger at no cost.
         """

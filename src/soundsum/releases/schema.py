@@ -1,4 +1,4 @@
-"""What an owner says about columns: types, categories and bounds, all of it public."""
+"""Columns as the owner declares them: types, categories and bounds, all of it public."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHAT_BOUNDS = "give two numbers, or the first and the last day, such as '2023-01
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """What is public about a column: its type, its categories, its bounds; None where nothing was said."""
+    """Public facts about a column: its type, its categories, its bounds; None where not declared."""
 
     type: str | None = None
     categories: tuple[Any, ...] | None = None
@@ -144,7 +144,7 @@ def _read_bound(name: str, bound: Any) -> Fraction:
 
 
 def find_groups(by: By | list[By], schema: Mapping[str, ColumnSchema]) -> tuple[By | list[By], Any]:
-    """What to group by, periods with the range of their column's bounds where they have none, and the groups listed.
+    """Resolve by= and groups=: periods without a range take their column's bounds.
 
     The groups are None where the schema does not list them all, or where all are periods with a range.
     """

@@ -1,4 +1,4 @@
-"""What holds for every statistic of a release, and the opening and planning of what is asked."""
+"""Options shared by every statistic of a release, and how a request is opened and planned."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(\s*(.+?)\s*\)
 
 @dataclass(frozen=True)
 class Setting:
-    """What holds for every statistic of a release."""
+    """Options shared by every statistic of a release."""
 
     relation: Relation
     missing: Missing | None = None  # None: as the statistic does by default
@@ -171,7 +171,7 @@ def open_within(
     budget: Budget | None,
     prepare: Callable[..., tuple[Adder, list[Task], Rows]] = prepare,
 ) -> tuple[Adder, list[Task], Rows]:
-    """The same; a table that could not even be opened is charged for and counted like any other failed read."""
+    """Open and plan; a table that cannot be opened is charged and counted like any other failed read."""
     try:
         return prepare(data, statistics, setting)
     except ReadFailed:
@@ -190,7 +190,7 @@ def release_one(
 
 
 def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
-    """What is asked, and what each is called: the name given, or else what it is of what column, told apart."""
+    """Name each statistic: by the name given, or else by its kind and column, made unique."""
     if isinstance(statistics, Mapping | list | tuple) and len(statistics) > MOST_STATISTICS:
         raise ValueError(
             f"there are {len(statistics):,} statistics, and one release has at most {MOST_STATISTICS:,}; ask in parts"

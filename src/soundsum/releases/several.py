@@ -66,12 +66,12 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def facts(self) -> Facts:
-        """What is the same for every group."""
+        """Facts shared by every group."""
         return self._facts
 
     @property
     def headings(self) -> list[str]:
-        """What the columns that name a group are of, to read: those of the table, periods of them, or cells."""
+        """The sources of the columns that name a group, in words: the table's columns, periods of them, or cells."""
         names = list(self._columns)
         return [printed(name) for name in [*self._facts.grouped_by, *names[len(self._facts.grouped_by) :]]]
 
@@ -206,7 +206,7 @@ class Releases(Framed, Mapping[Any, Release]):
 
 
 class Several(Framed, tuple[Release | Releases, ...]):
-    """What one call released: a Release, or Releases by group, for each statistic asked for, in that order.
+    """The results of one call: a Release, or Releases by group, for each statistic, in the order asked.
 
     By place (`several[0]`) or by name (`several["total"]`); those without a name are called what they are.
     """
@@ -306,7 +306,7 @@ def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
 
 
 def _say_whose(kind: str, name: str, who: str, example: str) -> str:
-    """What is wrong with asking many releases for what each of them has."""
+    """Explain why many releases lack an attribute that each of them has."""
     if name == "to_csv":
         return f"{kind} has no to_csv; write to_pandas().to_csv(path, index=False)"
     if name.startswith("_") or not hasattr(Release, name):

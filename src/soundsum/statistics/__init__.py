@@ -1,4 +1,4 @@
-"""What can be asked of a table: one file per statistic, each with its parts, its estimate and its words."""
+"""Statistics of a table: one file each, with its parts, its estimate and its words."""
 
 from soundsum.registry import import_all
 from soundsum.statistics.count import Count

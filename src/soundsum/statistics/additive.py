@@ -30,7 +30,7 @@ class Additive:
 
     @property
     def limits(self) -> tuple[Fraction, Fraction] | None:
-        """What the statistic always lies in; None where there is no limit."""
+        """The range of the statistic; None where there is no limit."""
         if self.wraps is None:
             return None
         return self.wraps.min * self.step + self.offset, self.wraps.max * self.step + self.offset

@@ -58,7 +58,7 @@ class Histogram(Counted):
 
     @cached_property
     def cells(self) -> Categories | Edges:  # type: ignore[override]
-        """What rows fall into, within each group."""
+        """The cells that rows fall into, within each group."""
         given = [name for name in ("edges", "bins", "categories") if getattr(self, name) is not None]
         if len(given) != 1:
             found = "none of them is given" if not given else f"{' and '.join(given)} are given"
@@ -152,7 +152,7 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
 
 
 def _say_meant(edges: Any) -> str:
-    """What to give in place of edges that are none, by what they are."""
+    """Suggest valid edges in place of invalid ones."""
     if isinstance(edges, str):
         return f"give numbers going up, such as [0, 10, 20], or if it is a column, column={quote(edges)}"
     if type(edges) is int:

@@ -64,7 +64,7 @@ class MeanOfSums(Moments):
     def columns(
         self, noisy: Sequence[Sequence[int]], confidence: float
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
-        """What `exact` and `interval` give for each entry, as the floats nearest to it, in integers alone.
+        """Compute `exact` and `interval` for all entries, as the nearest floats, in integer arithmetic.
 
         Within the bounds a mean is (a n + b s) / (c n), for integers a, b and c. Python divides integers exactly and
         rounds the quotient once, to nearest, so nothing is lost and no fraction is made.

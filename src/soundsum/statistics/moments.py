@@ -1,4 +1,4 @@
-"""What a mean and a variance share: they are read from noisy power sums, counted from the middle of the bounds.
+"""Shared by mean and variance: both are read from noisy power sums, counted from the middle of the bounds.
 
 A record's integer q in [J, K] counts as c = 2q - (J + K), an integer in [-(K-J), K-J] in half steps. The parts are the
 sum of c, for a variance the sum of c^2, and the number of records, which comes last unless it is public.
@@ -56,7 +56,7 @@ class Moments(ABC):
     @property
     @abstractmethod
     def limits(self) -> tuple[Fraction, Fraction]:
-        """What the statistic always lies in."""
+        """The range of the statistic."""
 
     @abstractmethod
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:

@@ -1,4 +1,4 @@
-"""What every statistic has in common: what it asks, what it lets out with noise, and how that is read.
+"""The interface of every statistic: its parts, the noisy sums it releases, and its estimate.
 
 A statistic is a frozen dataclass of what is asked (a column, bounds, ...). It lets out one or more *parts*: integer
 sums, each the sum over records of an integer that a record adds. Everything that is claimed of it follows from its
@@ -60,7 +60,7 @@ class Cells(Protocol):
     def names(self) -> list[Any]: ...
     @property
     def heading(self) -> str:
-        """What a table calls them."""
+        """Their names in a table."""
 
     def codes(self, batch: Batch, column: str | None, worth: Fraction) -> Codes:
         """The cell of every row, len(names) for none."""
@@ -71,7 +71,7 @@ class Estimator(Protocol):
 
     @property
     def limits(self) -> tuple[Fraction, Fraction] | None:
-        """What the statistic always lies in, whatever the data are; None where there is no limit."""
+        """The range of the statistic for any data; None where there is no limit."""
 
     def exact(self, noisy: tuple[int, ...]) -> int | Fraction:
         """The statistic, from every part's noisy sum."""

@@ -54,7 +54,7 @@ class Claim:
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """What records are really clamped to: the bounds given, rounded inward to what can be added exactly."""
+        """The bounds that records are really clamped to: those given, rounded inward to the grid."""
         problem, steps = self.plan.problem, self.record_steps
         if steps is None:
             return problem.lower * self.worth, problem.upper * self.worth
@@ -67,14 +67,14 @@ class Claim:
 
     @property
     def shown_bounds(self) -> tuple[Fraction, Fraction]:
-        """The same as people see them: those of integers are integers, and the last place of a grid is not shown."""
+        """The bounds for people: integers for integer types, and without the last place of a grid."""
         lower, upper = self.plan.problem.lower, self.plan.problem.upper
         if self.plan.problem.dtype.is_integer:
             lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
         return lower * self.worth, upper * self.worth
 
     def of_size(self, n: int) -> Claim:
-        """The same where the number of records is public, and known by now."""
+        """Restate the task once the public number of records is known."""
         return Claim(self.kind, self.plan.of_size(n), self.worth)
 
 
@@ -89,7 +89,7 @@ class Task:
     is_declared: bool = True  # whether the table, its owner or the query says what type the column has
 
     def require(self, rows: Rows) -> None:
-        """What every proof rests on: the plan is for the very rows that are read."""
+        """Require that the plan is for the very rows that are read; every proof rests on it."""
         relation, unit, cells = self.claim.plan.problem.relation, self.claim.plan.unit, self.statistic.cells
         if self.missing == "drop" and relation.sized and unit.is_plain:
             raise ValueError(

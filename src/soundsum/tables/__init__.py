@@ -1,1 +1,1 @@
-"""What can be summed, wherever it lies: relations between datasets, records, columns, keys, files and tables."""
+"""Data that can be summed: relations between datasets, records, columns, keys, files and tables."""

@@ -88,7 +88,7 @@ def hours_shown(wanted: int, zone: ZoneInfo | None) -> list[int]:
 
 
 def show(second: int, zone: ZoneInfo | None) -> datetime:
-    """What the clock shows at an instant, with how far it is ahead of UTC.
+    """The clock's reading at an instant, with its offset from UTC.
 
     Not with the zone: Python takes the two hours of a zone that are shown alike for the same.
     """

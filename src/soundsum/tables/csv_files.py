@@ -77,7 +77,7 @@ class CsvFiles:
         return next((name for name in self.schema.names if name != column and name.strip() == column), None)
 
     def separator_of(self, column: str) -> str | None:
-        """What separates names in the first file's first line, in words, if one of them would then be this column."""
+        """Name the separator of the first file's header, if splitting by it would give this column."""
         for sign, words in SEPARATORS.items():
             names = [part.strip(' "') for name in self.schema.names if sign in name for part in name.split(sign)]
             if column in names and column not in self.schema.names:
@@ -135,7 +135,7 @@ def whole_rows(path: str) -> Iterator[tuple[NDArray[np.uint8], int]]:
 
 
 def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], bool]:
-    """What was left, and what comes next, with bytes to spare; and whether that is the end."""
+    """Join the rest of the last block with the next one, with bytes to spare; and tell whether it is the last."""
     block = np.empty(len(rest) + BLOCK + SPARE, np.uint8)
     block[: len(rest)] = rest
     filled = len(rest)

@@ -206,7 +206,7 @@ def _is_endless(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str | None:
-    """What a value can be compared with: others of the same kind."""
+    """The kind of a value; values are compared with others of the same kind."""
     if isinstance(value, bool | np.bool_):
         return "truth"
     if isinstance(value, int | float | Decimal | np.integer | np.floating):
@@ -279,7 +279,7 @@ def read_from_text(value: Any) -> Any:
 
 
 def _example(kind: Any) -> str:
-    """What a date or time of an Arrow type looks like in Python, as these are easily confused."""
+    """An example in Python of a date or time of an Arrow type, as these are easily confused."""
     import pyarrow as pa
 
     if pa.types.is_date(kind):

@@ -132,7 +132,7 @@ class Groups:
 
     @cached_property
     def _read(self) -> Callable[[str], Any]:
-        """What a text is read as to look for these groups."""
+        """The type that a text is parsed as to find these groups."""
         if all(isinstance(name, bool) for name in self.names):
             return read_truth
         if all(type(name) is int for name in self.names):
@@ -338,7 +338,7 @@ def as_int64(keys: Any) -> NDArray[np.int64]:
 
 
 def _as_key(name: Any) -> Any:
-    """What a group is looked up by: the identity of an object, which is compared with no other; else the object."""
+    """The lookup key of a group: the identity of a Python object, or else the object itself."""
     identity = identify(name)
     return _Other(name) if identity is None else identity
 

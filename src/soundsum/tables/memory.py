@@ -72,7 +72,7 @@ class MemoryTable:
         return None if isinstance(none, list) else none.type
 
     def _no_keys(self, column: str | None) -> Any:
-        """What the column's keys look like, without any."""
+        """An empty array of the column's key type."""
         return as_keys(empty_like(self._columns[column]))
 
     def _read(self, column: str | None) -> Any:

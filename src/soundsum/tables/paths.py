@@ -19,7 +19,7 @@ COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 """Of CSV files; the other formats have it inside."""
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""What a folder is named for a key without a value."""
+"""The name of a folder for a key without a value."""
 
 Path: TypeAlias = str | os.PathLike[str]
 PATHS = (str, os.PathLike)
@@ -111,7 +111,7 @@ def is_address(data: Any) -> bool:
 
 
 def name_source(data: Any, table: Any = None) -> str:
-    """What the data is, in a few words: the name of a file or table, or the kind of table; nothing that is in it."""
+    """Name the data: by its file or table, or by its kind; never by anything in it."""
     if table is not None:
         return table if isinstance(table, str) else ".".join(map(str, table))
     data = data.data if isinstance(data, Watched) else data

@@ -67,7 +67,7 @@ class Periods(Groups):
         return [self.period.name(start, self._aware) for start in self._starts]
 
     def __str__(self) -> str:
-        """What they are periods of, with the zone that they are cut in where times have one."""
+        """The column of the periods, with the time zone they are cut in, if any."""
         in_zone = self._aware and self.period.zone is None
         return str(replace(self.period, zone="UTC") if in_zone else self.period)
 

@@ -31,7 +31,7 @@ from soundsum.tables.clocks import (
 from soundsum.tables.timestamps import PATTERN, Wanted, second_of
 
 Start: TypeAlias = date | int
-"""What a period is known by: its first day, or the second at which an hour begins."""
+"""The key of a period: its first day, or the second at which an hour begins."""
 
 SPELLED = {"year": "2024", "month": "2024-01", "week": "2024-W05", "day": "2024-01-31", "hour": "2024-01-31T07"}
 MOST_PERIODS = 100_000  # made from a range, which a few letters ask for; twelve years of hours are more
@@ -75,7 +75,7 @@ class Period:
 
     @property
     def heading(self) -> str:
-        """What a column of these periods is called."""
+        """The name of a column of these periods."""
         return f"{self.column}_{self.kind}"
 
     @property
@@ -106,7 +106,7 @@ class Period:
         return replace(self, first=self.name(self._around(low)), last=self.name(self._around(high)))
 
     def name(self, start: Start, aware: bool = False) -> date:
-        """What a period is called: its first day; an hour by the time at which it begins."""
+        """The label of a period: its first day, or the start of an hour."""
         if isinstance(start, date):
             return start
         moment = show(start, self.clock)

@@ -19,7 +19,7 @@ PATIENCE = 0.1
 
 
 class _End:
-    """What a part ends with: nothing, or what went wrong."""
+    """The end of a part, with its error, if any."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error

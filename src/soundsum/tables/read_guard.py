@@ -29,7 +29,7 @@ class ReadFailed(RuntimeError):
 
 
 def read_within(read: Callable[[], T], on_failure: Callable[[], None] = lambda: None) -> T:
-    """What `read` gives; or ReadFailed, raised where nothing of the reader is in sight any more.
+    """Return the result of `read`, or raise ReadFailed from a frame that holds nothing of the reader.
 
     Warnings of readers are not heard either. Only Ctrl-C and an exit pass, without the frames they come from.
     """

@@ -1,4 +1,4 @@
-"""What can be summed: one column of records of a public number type, as an array or as runs.
+"""Records to sum: one column of a public number type, as an array or as runs.
 
 The number type comes from the schema or from `dtype=`, never from the values. An array is taken as it lies in memory
 (any stride, read-only too); an Arrow array keeps its validity bitmap; a masked array's mask becomes one.
@@ -22,7 +22,7 @@ from soundsum.tables.runs import Runs
 from soundsum.tables.type_names import say_kind
 
 Missing: TypeAlias = Literal["zero", "drop"]
-"""What a missing record counts as: the value within the bounds nearest zero, or nothing at all."""
+"""How a missing record counts: as the value within the bounds nearest zero, or not at all."""
 
 
 @dataclass(frozen=True, eq=False)

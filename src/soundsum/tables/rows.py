@@ -41,6 +41,6 @@ class Rows:
 
     @property
     def described_by(self) -> str | list[str] | None:
-        """What groups are by: columns, or periods of them, whose zone is known once a schema was asked for them."""
+        """The columns of the groups, or periods of them; a period's zone is known once the schema has been read."""
         words = [str(own) if isinstance(own, Periods) else name for name, own in self.groups_by_column]
         return words if isinstance(self.by, list) else self.by and words[0]

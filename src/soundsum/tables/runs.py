@@ -62,7 +62,7 @@ class Runs:
         object.__setattr__(self, "parts", parts)
 
     def _with(self, parts: Iterable[Part]) -> Runs:
-        """The same type with other parts, whose values are known to be of the type."""
+        """Replace the parts by others whose values are known to be of the type."""
         made = object.__new__(Runs)
         made._set(self.type, merge(parts))
         return made

@@ -1,4 +1,4 @@
-"""What is asked of a table: the protocols of its schema and batches, and of the names it must have."""
+"""The interface of a table: protocols for its schema and batches, and checks of column names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Batch(Protocol):
 
 
 class Schema(Protocol):
-    """What is public about a table: its columns, their types, and the number of rows where a relation says so."""
+    """Public facts about a table: its columns, their types, and, under some relations, the number of rows."""
 
     @property
     def names(self) -> list[Any]: ...

@@ -64,7 +64,7 @@ class StreamTable:
         return self._is_file and isinstance(self._opened, CsvFiles)
 
     def say_names(self, wanted: Any) -> str:
-        """What is said of the names in the first line of CSV files, which may be a record: not what they are.
+        """Describe the header of CSV files without quoting it, since it may be a record.
 
         Only to somebody who knows one of them is it said what separates them.
         """
@@ -212,7 +212,7 @@ class _Scan:
 
 @lru_cache
 def _no_keys(kind: Any) -> Any:
-    """What the keys of a column of this Arrow type look like, without any."""
+    """An empty array of keys of this Arrow type."""
     import pyarrow as pa
 
     return plain_keys(pa.nulls(0, kind))
@@ -229,7 +229,7 @@ def is_lazy(data: Any) -> bool:
 
 
 def _lazy_schema(lazy: Any) -> Any:
-    """What its rows will look like, in Arrow; the query is not run. A type Arrow has no word for is a list here."""
+    """The Arrow schema of a lazy query, which is not run. A type that Arrow lacks becomes a list."""
     import polars as pl
     import pyarrow as pa
 

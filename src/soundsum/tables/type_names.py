@@ -6,7 +6,7 @@ from typing import Any
 
 
 def say_kind(kind: Any) -> str:
-    """What a column of an Arrow type holds, to read.
+    """Describe the contents of a column of an Arrow type.
 
     >>> import pyarrow as pa
     >>> [say_kind(kind) for kind in (pa.float64(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()))]

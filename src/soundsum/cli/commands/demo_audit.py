@@ -36,7 +36,7 @@ def run(console: Console) -> None:
 
 
 def _show(console: Console, done: Audit) -> None:
-    """What was found on each target, and the first violation's own program, run where only its library is."""
+    """Print the findings on each target, and run the first violation's program where only its library is installed."""
     for target in done.targets:
         found = [finding for finding in done.findings if finding.target.name == target.name]
         name = f"[bold]{escape(target.name)}[/bold] {target.version}"

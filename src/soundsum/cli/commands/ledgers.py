@@ -59,7 +59,7 @@ def show_budget(
     every: Annotated[bool, typer.Option("--all", help="Print every detail of what was asked.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What has been spent, on what, and what is left."""
+    """Show what has been spent, on what, and what is left."""
     if as_json:
         typer.echo(json.dumps(ledger_to_json(ledger), indent=2))
     else:
@@ -116,7 +116,7 @@ def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
 
 
 def ledger_to_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The same as a plain dict, exact numbers as strings."""
+    """Return the ledger as a plain dict, exact numbers as strings."""
     found = read(path)
     limit = found.terms.limit
     return {

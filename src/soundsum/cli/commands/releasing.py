@@ -34,7 +34,7 @@ Dtype = Annotated[
 
 
 MARKS = {"certificate", "format", "statistic", "released", "versions"}
-"""What has none of these is not meant to be a release or a certificate."""
+"""A JSON object with none of these keys is neither a release nor a certificate."""
 
 
 def _common(
@@ -87,7 +87,7 @@ def _common(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """What every release takes."""
+    """The options of every release."""
 
 
 def _release(command: Callable[..., tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]) -> Callable[..., None]:
@@ -273,7 +273,7 @@ def check_certificate(
 
 
 def _join(found: list[list[str]]) -> list[str]:
-    """What is wrong with any of the releases, each thing once, with their numbers where not all have it."""
+    """List the problems of all releases, each once, with the releases' numbers where not all have it."""
     where: dict[str, list[str]] = {}
     for number, one in enumerate(found, 1):
         for problem in dict.fromkeys(one):

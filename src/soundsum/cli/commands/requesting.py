@@ -121,7 +121,7 @@ def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:
 
 @contextmanager
 def _naming(request: str, file: str, on_the_command_line: set[str]) -> Iterator[None]:
-    """What is refused of a request is said with the name of its file, and as the file spells it."""
+    """Report a refused request with its file's name and in the file's own spelling."""
     try:
         yield
     except ss.BudgetExceeded:
@@ -133,7 +133,7 @@ def _naming(request: str, file: str, on_the_command_line: set[str]) -> Iterator[
 
 
 def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
-    """What the file asks for: settings, and statistics by name; anything else is refused with the file's name."""
+    """Read the settings and the named statistics of a request file; anything else is refused with the file's name."""
     text = read_file(path, "a TOML file")
     try:
         written = tomllib.loads(text)
@@ -158,7 +158,7 @@ def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
 
 
 def _say_unknown(name: str, value: Any) -> str:
-    """What is wrong with a name at the top of the file, and the one that may have been meant."""
+    """Explain an unknown name at the top of the file and suggest the one that may have been meant."""
     if isinstance(value, dict):
         below = next((inner for inner, one in value.items() if isinstance(one, dict)), None)
         table = name if below is None else f"{name}.{below}"

@@ -95,7 +95,7 @@ def _show_target(console: Console, done: Audit, target: Target) -> None:
 
 
 def _telling(finding: Finding) -> tuple[bool, ...]:
-    """What is shown in full comes first: certified, a number of times the claim, with a program."""
+    """Order findings: certified ones first, by how far they exceed the claim, with a program."""
     certified = finding.verdict is Verdict.VIOLATION_CERTIFIED
     return not certified, finding.ratio is None or is_special(finding.ratio), not finding.repro
 

@@ -1,4 +1,4 @@
-"""What stands for a value in the help of every command: FILE, N, TEXT; short, so that the words beside it have room."""
+"""Placeholders for values in the help of every command: FILE, N, TEXT; short, to leave room for the text."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from soundsum.releases.several import Releases, Several
 
 
 class Form(Enum):
-    """What releases are printed as."""
+    """The formats that releases are printed in."""
 
     TABLE = auto()
     JSON = auto()
@@ -27,7 +27,7 @@ class Form(Enum):
 
 
 def choose_form(as_json: bool, as_csv: bool) -> Form:
-    """What was asked for; to be known before anything is charged."""
+    """Choose the format; done before anything is charged."""
     if as_json and as_csv:
         raise ValueError("--json and --csv are both given; give one, as only one of them can be printed")
     return Form.JSON if as_json else Form.CSV if as_csv else Form.TABLE

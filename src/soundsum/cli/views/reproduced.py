@@ -44,7 +44,7 @@ def show(console: Console, result: Reproduction, every: bool = False) -> None:
 
 
 def _show_short(console: Console, result: Reproduction) -> None:
-    """What differs in full, and a line or two for each erratum."""
+    """Print differences in full, and a line or two for each erratum."""
     for section in result.sections:
         if section.errata:
             console.print("[bold]Errata of the paper[/bold], each with what it prints and what holds", highlight=False)

@@ -56,7 +56,7 @@ def with_sign(sign: str, words: str) -> str:
 
 
 def describe_check(check: Check) -> str:
-    """What was computed, and how it stands to what is stated.
+    """Render the computed value and how it compares with the stated one.
 
     >>> describe_check(Check(8, "<=", 2)), describe_check(Check(1, "<=", 2)), describe_check(Check(0, "=", 3))
     ('8, not ≤ 2', '1 ≤ 2', '0, not 3')

@@ -167,7 +167,7 @@ def _ratios() -> Iterator[Erratum]:
 
 
 def _as_printed(cell: Cell) -> Check:
-    """What a cell of a table says of the print."""
+    """The note on the printed value, for a table's cell."""
     return Check(cell.found, cell.sign, cell.printed)
 
 

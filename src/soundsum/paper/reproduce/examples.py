@@ -34,7 +34,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "ea:32-ham-round-accum": {"dtype": "bfloat16", "j": 7, "m": 0},
     "ea:rr2": {"dtype": "float32", "j": 16, "upper": 1},
 }
-"""The same theorems on narrower types."""
+"""Examples of the theorems on narrower types."""
 
 IDEALS: dict[str, dict[Relation, int | Fraction]] = {
     "ea:modular-sum": {Relation.HAMMING: 2**47},

@@ -42,11 +42,11 @@ CLAIMED: dict[str, tuple[Library, ...]] = {
     "repeated rounding 2": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
     "reordering": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
 }
-"""What the paper says works ("our repeated rounding attacks": both)."""
+"""Attacks that the paper says work ("our repeated rounding attacks": both)."""
 
 DENIED: dict[str, tuple[Library, ...]] = {"overflow": (GOOGLE, OPENDP)}
-"""What it says does not: only diffprivlib was susceptible to overflow. Of Chorus and PINQ the integer sum is taken as
-exact here, so that they are not is no finding; of what the paper does not say there is nothing to match.
+"""Attacks that it says fail: only diffprivlib was susceptible to overflow. The integer sums of Chorus and PINQ are taken
+as exact here, so their immunity is not a result; where the paper says nothing there is nothing to match.
 """
 
 IN_ORDER = ("repeated rounding 1", "repeated rounding 2", "reordering")

@@ -1,4 +1,4 @@
-"""What the paper prints where an erratum says that it does not hold: its words, with their line in its LaTeX source."""
+"""Printed statements that errata correct: the paper's words, with their line in its LaTeX source."""
 
 from __future__ import annotations
 

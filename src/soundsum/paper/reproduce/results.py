@@ -1,4 +1,4 @@
-"""What a reproduction says: cells that set what the paper prints beside what is computed, 2x2 tables, and plot data.
+"""Results of a reproduction: printed beside computed values, 2x2 tables, and plot data.
 
 A verdict is never written down, it follows from the numbers: a cell *matches* if the printed statement holds of the
 computed value; it is an *erratum* if it does not but a corrected one, stated beside it, does; else it *differs*. What
@@ -118,7 +118,7 @@ class Erratum:
 
     @property
     def command(self) -> str:
-        """What shows this one."""
+        """The evidence for this erratum."""
         return f"soundsum reproduce --only errata:{self.label}"
 
     @property
@@ -222,7 +222,7 @@ class Trial:
     p_value: Decimal
     """The probability that a mechanism within the bound gives counts so far apart, at most."""
     test: str = ""
-    """What was taken for "left"."""
+    """The event taken to mean "left"."""
 
     shown: ClassVar[tuple[str, ...]] = ("distinguished",)
 

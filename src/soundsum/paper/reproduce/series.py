@@ -1,4 +1,4 @@
-"""What a page would draw: the spacing of floats, sums drifting apart, outputs of both mechanisms, ratios against n.
+"""Series to plot: the spacing of floats, sums drifting apart, outputs of both mechanisms, ratios against n.
 
 Floats here are points on a plot and decide nothing.
 """

@@ -1,4 +1,4 @@
-"""What a run looks at: which methods on which tiny types, with which bounds and sizes.
+"""Cases of a verification run: which methods on which tiny types, with which bounds and sizes.
 
 The full run takes all L <= U of every type. Of float(3,4), where only toward_zero is looked at, it takes |L| <= U (the
 others are mirror images) and, where L > 0, every fourth L. The quick run takes the smallest types, all bounds of the

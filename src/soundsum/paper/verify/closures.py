@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from soundsum.paper.verify.machines import Ints, Machine
 
 Kind: TypeAlias = Literal["inserted", "changed", "truncated"]
-"""What sets two neighbours apart; `truncated` is an insertion before all but the first n records are dropped."""
+"""The difference between two neighbours; `truncated` is an insertion before all but the first n records are dropped."""
 
 Datasets: TypeAlias = tuple[list[int], list[int]]
 """Two datasets, as numbers of inputs."""
@@ -31,7 +31,7 @@ NOTHING: Ints = np.empty(0, dtype=np.int64)
 
 
 class BySize(Generic[T]):
-    """What a generator says about n = 0, 1, 2, ..., remembered."""
+    """The values of a generator at n = 0, 1, 2, ..., cached."""
 
     def __init__(self, source: Iterator[T]) -> None:
         self._source, self._known = source, list[T]()

@@ -39,7 +39,7 @@ class Form(ABC):
         return found
 
     def amounts(self, columns: Ints) -> Ints:
-        """What the inputs are worth, in units."""
+        """The values of the inputs, in units."""
         return self.inputs[columns]
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Form(ABC):
         return {}
 
     def bound(self, columns: Ints, kind: Kind, n: int) -> int:
-        """What the measured accuracy implies for neighbours of n records: the ideal difference and both errors."""
+        """The sensitivity that the measured accuracy implies for n records: the ideal difference and both errors."""
         amounts = self.amounts(columns)
         sizes = self.errors_by_size(columns, amounts).upto(n)
         if n == 0:

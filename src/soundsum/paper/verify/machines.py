@@ -94,7 +94,7 @@ def of_fold(fold: Fold, inputs: Sequence[Value], unit: Fraction) -> Machine:
 
 
 def of_fold_on_arrays(fold: Fold, kind: Multiples, inputs: Sequence[Value], depth: int | None = None) -> Machine:
-    """The same, for a model made with `Multiples`: a layer of states at a time, at most `depth` layers.
+    """Enumerate the states of a model made with `Multiples`: a layer of states at a time, at most `depth` layers.
 
     States are numbers or tuples of numbers; each component is coded by its place among the type's values.
     """

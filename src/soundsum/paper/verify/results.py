@@ -1,4 +1,4 @@
-"""What a verification says: one result per method, relation and type, with the smallest counterexample if there is one.
+"""Results of a verification: one per method, relation and type, with the smallest counterexample, if any.
 
 Every number is exact; `to_json` writes them as strings.
 """

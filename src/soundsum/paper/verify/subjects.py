@@ -1,4 +1,4 @@
-"""What is verified: a claim (Problem -> Fraction) against a model (Problem -> Fold or Tree).
+"""Subjects of verification: a claim (Problem -> Fraction) against a model (Problem -> Fold or Tree).
 
 Both are a method's own by default; either can be replaced, so that a weakened bound or a broken sum can be shown to be
 caught. What happens to a record before it is added (shifted, put on a grid) is a preparation of its own.
@@ -106,7 +106,7 @@ class Subject:
         return "truncate" in self.steps(problem)
 
     def halves(self, problem: Problem, records: Sequence[Value]) -> list[list[Value]]:
-        """What is truncated and added on its own: all of it, or the negatives and the rest."""
+        """The parts truncated and summed separately: everything, or the negatives and the rest."""
         prepare = self.prepare(problem)
         added = [prepare(x)[0] for x in records]
         if "split" in self.steps(problem) and self.truncates(problem):
@@ -236,5 +236,5 @@ def _form_of_fold(subject: Subject, added: NumberType, inputs: list[Value], apar
 
 
 def replace_type(problem: Problem, kind: NumberType) -> Problem:
-    """The same problem in another type."""
+    """Restate a problem in another type."""
     return Problem(kind, problem.lower, problem.upper, problem.relation, problem.size, problem.max_size)

@@ -129,7 +129,7 @@ def _columns(form: Form, prepare: Preparation, kind: NumberType, lower: Fraction
 
 @lru_cache(maxsize=32)
 def amounts_of(columns: Inputs, unit: Fraction, offset: Fraction) -> tuple[Ints, int]:
-    """What the entries of `every` are worth, less the offset, in units / finer; and that finer."""
+    """The values of `every`, less the offset, in units / finer; and that finer."""
     worth = [(Fraction(x) - offset) / unit for x in columns.records]
     finer = math.lcm(*(w.denominator for w in worth))
     amounts = [int(w * finer) for w in worth]
