@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from soundsum.numbers.rationals import Rounding
     from soundsum.numbers.types import FloatType, IntType
     from soundsum.privacy.units import Unit
-    from soundsum.releases.calls import mean, release, sum, variance
+    from soundsum.releases.api import mean, release, sum, variance
     from soundsum.releases.certificates import check
+    from soundsum.releases.collections import Releases, Several
     from soundsum.releases.counting import count, histogram
-    from soundsum.releases.outcome import Release
     from soundsum.releases.planning import Plan, plan, plans
     from soundsum.releases.private import Private
-    from soundsum.releases.several import Releases, Several
+    from soundsum.releases.released import Release
     from soundsum.releases.sizes import private_max_size
     from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
     from soundsum.tables.periods import day, hour, month, week, year
@@ -50,13 +50,13 @@ _HOMES = {
     "soundsum.tables.runs": ("Runs",),
     "soundsum.privacy.units": ("Unit",),
     "soundsum.methods.problem": ("Problem",),
-    "soundsum.releases.calls": ("mean", "release", "sum", "variance"),
+    "soundsum.releases.api": ("mean", "release", "sum", "variance"),
     "soundsum.releases.certificates": ("check",),
     "soundsum.releases.counting": ("count", "histogram"),
-    "soundsum.releases.outcome": ("Release",),
+    "soundsum.releases.released": ("Release",),
     "soundsum.releases.planning": ("Plan", "plan", "plans"),
     "soundsum.releases.private": ("Private",),
-    "soundsum.releases.several": ("Releases", "Several"),
+    "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.releases.sizes": ("private_max_size",),
     "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
 }

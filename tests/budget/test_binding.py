@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.budget import Binding, BudgetClosed, BudgetMismatch, Cost
-from soundsum.budget.binding import VALUES, Same
 from soundsum.budget.ledger import read
+from soundsum.budget.scope import VALUES, Same
 from soundsum.cli import app
 
 VISITS = {"cost": np.array([10.0, 20.0, 30.0]), "patient": [1, 1, 2], "ward": ["a", "b", "a"]}

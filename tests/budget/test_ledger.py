@@ -24,7 +24,7 @@ from rich.console import Console
 import soundsum as ss
 from soundsum.budget import Budget, BudgetExceeded, Cost, ledger
 from soundsum.budget.limit import Limit
-from soundsum.cli.commands.ledgers import ledger_table, ledger_to_json
+from soundsum.cli.commands.budget_commands import ledger_table, ledger_to_json
 
 
 def spend(budget, cost, what="a sum"):
@@ -344,7 +344,7 @@ READ_ONLY = """
 import os, sys
 from soundsum.budget import Budget, Cost
 from soundsum.budget.limit import Limit
-from soundsum.cli.commands.ledgers import ledger_to_json
+from soundsum.cli.commands.budget_commands import ledger_to_json
 path, started = sys.argv[1:]
 budget = Budget(path=path)
 if os.getuid() == 0:

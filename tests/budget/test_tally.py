@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from soundsum.budget import Budget, Cost, ledger
-from soundsum.budget.book import OUTCOMES, Book
+from soundsum.budget.history import OUTCOMES, Book
 from soundsum.budget.ledger import read
 from soundsum.budget.limit import Limit
 from soundsum.cli import app

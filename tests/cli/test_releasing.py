@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
-from soundsum.cli.commands.releasing import _join
+from soundsum.cli.commands.release_commands import _join
 
 COMMAND = Path(sys.executable).with_name("soundsum")
 PAY = ["--column", "pay", "--bounds", "0", "6"]

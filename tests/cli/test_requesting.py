@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
-from soundsum.cli.commands import requesting
+from soundsum.cli.commands import request_command
 
 COUNT = b"\n[statistics.n]\nstatistic = 'count'"
 REQUEST = """
@@ -97,9 +97,9 @@ def in_words(shown):
 
 
 def test_the_example_in_the_help_is_a_request(folder):
-    text = requesting.__doc__.partition("\n\n")[2]
+    text = request_command.__doc__.partition("\n\n")[2]
     Path("r.toml").write_text("\n".join(line.strip() for line in text.splitlines()))
-    settings, statistics = requesting.read_request("r.toml")
+    settings, statistics = request_command.read_request("r.toml")
     assert settings["epsilon"] == 1
     assert list(statistics) == ["total", "staff"]
 

@@ -7,9 +7,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from soundsum.cli.app import app
-from soundsum.cli.commands.verifying import print_report
+from soundsum.cli.commands.verify_command import print_report
 from soundsum.methods import METHODS
-from soundsum.paper.verify.results import Result, Verification
+from soundsum.paper.verify.verification import Result, Verification
 
 
 def soundsum(*arguments):

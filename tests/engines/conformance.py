@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import soundsum as ss
-from soundsum.releases.setting import Setting, prepare
+from soundsum.releases.request import Setting, prepare
 
 DOUBLES = [
     *(0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -0.5, -1.5, 3.7, -3.7, 999.9999999999999, 1000.0, 1000.0000000000001),

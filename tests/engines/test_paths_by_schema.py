@@ -19,7 +19,7 @@ import pytest
 from tests.engines.conformance import answers
 
 import soundsum as ss
-from soundsum.releases.setting import Setting, prepare
+from soundsum.releases.request import Setting, prepare
 
 ROWS = 60_000
 PACKAGE = str(Path(ss.__file__).parent)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import soundsum as ss
 from soundsum import native
 from soundsum.engines.ids import PersonWords
-from soundsum.engines.persons import PersonSums
+from soundsum.engines.person_sums import PersonSums
 from soundsum.kernels.persons import BoundedPart, PairSums, TextWords
 from soundsum.methods.problem import Problem
 from soundsum.privacy.units import Unit

@@ -12,9 +12,9 @@ from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QU
 
 import soundsum as ss
 from soundsum.engines.dialect import Dialect
-from soundsum.engines.query import LIMB, Query, limbs
 from soundsum.engines.select import Selection
-from soundsum.releases.setting import Setting, prepare
+from soundsum.engines.sum_query import LIMB, SumQuery, limbs
+from soundsum.releases.request import Setting, prepare
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
 
@@ -108,7 +108,7 @@ def select(table, statistics, dialect, **options):
     """As `answers`, by the SELECT."""
     relation = ss.Relation(options.pop("relation", "symmetric"))
     _, tasks, rows = prepare(table, statistics, Setting(relation, **options))
-    asked = Selection(Query(tasks, rows), dict(zip(table.column_names, table.schema.types, strict=True)), dialect)
+    asked = Selection(SumQuery(tasks, rows), dict(zip(table.column_names, table.schema.types, strict=True)), dialect)
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("SET TimeZone = 'America/New_York'")
         connection.register("arrow", table)

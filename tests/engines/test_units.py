@@ -9,7 +9,7 @@ import pytest
 
 from soundsum.engines.accumulators import GroupSums
 from soundsum.engines.ids import PersonWords
-from soundsum.engines.persons import PersonSums
+from soundsum.engines.person_sums import PersonSums
 from soundsum.methods.problem import Problem
 from soundsum.privacy.units import Unit
 from soundsum.releases.planning import plan

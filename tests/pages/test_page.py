@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soundsum.numbers.formatting import chance, text
-from soundsum.pages.plots import Line
+from soundsum.pages.plot_data import Line
 from soundsum.paper.page import write_page
 from soundsum.paper.page.wording import raise_powers
 from soundsum.paper.reproduce import Cell, Plot, Reproduction, Section

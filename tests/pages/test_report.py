@@ -14,14 +14,14 @@ from typer.testing import CliRunner
 
 from soundsum.cli.app import app
 from soundsum.pages.draw import Axis, Label, Look, histograms, line_plot, spread
-from soundsum.pages.plots import Line
+from soundsum.pages.plot_data import Line
 from soundsum.pages.svg import Scale, coordinate, markup
 from soundsum.paper.page import figures, page, write_page
 from soundsum.paper.page.figures import apart
 from soundsum.paper.page.tables import count_rows, describe_check
 from soundsum.paper.reproduce import Plot, Reproduction, reproduce
 from soundsum.paper.reproduce.experiments import experiments
-from soundsum.paper.reproduce.results import Check
+from soundsum.paper.reproduce.reproduction import Check
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

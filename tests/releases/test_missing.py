@@ -10,7 +10,7 @@ import pytest
 import soundsum as ss
 from soundsum.engines import Memory
 from soundsum.releases.certificates import compare_release
-from soundsum.releases.setting import Setting, prepare
+from soundsum.releases.request import Setting, prepare
 from soundsum.statistics import Count, Mean, Sum, Variance
 from soundsum.tables.relations import Relation
 

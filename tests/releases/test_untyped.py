@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.tables.test_cells import CELLS, as_float, as_integer
 
 import soundsum as ss
-from soundsum.releases.setting import Setting, prepare
+from soundsum.releases.request import Setting, prepare
 from soundsum.tables.keys import Groups
 from soundsum.tables.parse_text import read_number, read_truth, read_whole
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from soundsum.tables.cells import Cells, parse_cells
+from soundsum.tables.cells import RawCells, parse_cells
 
 FLOAT = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity|nan))", re.ASCII)
 INTEGER = re.compile(r"[+-]?\d{1,37}", re.ASCII)
@@ -28,7 +28,9 @@ def laid_out(cells):
     """The cells one after another in a block; None as an empty one, which is missing too."""
     lengths = np.array([len(cell or b"") for cell in cells], np.uint32)
     begins = np.cumsum(lengths, dtype=np.uint32) - lengths
-    return Cells(np.frombuffer(b"".join(cell or b"" for cell in cells), np.uint8), np.stack([begins, lengths], axis=1))
+    return RawCells(
+        np.frombuffer(b"".join(cell or b"" for cell in cells), np.uint8), np.stack([begins, lengths], axis=1)
+    )
 
 
 def as_float(cell):
@@ -132,4 +134,4 @@ def test_no_cells(kind):
 
 def test_every_second_cell_of_a_block():
     block, places = laid_out([b"%d.5" % i for i in range(1000)])
-    assert parse_cells(Cells(block, places[::2]), pa.float64()).to_pylist() == [i + 0.5 for i in range(0, 1000, 2)]
+    assert parse_cells(RawCells(block, places[::2]), pa.float64()).to_pylist() == [i + 0.5 for i in range(0, 1000, 2)]

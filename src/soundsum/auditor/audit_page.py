@@ -17,7 +17,7 @@ from soundsum.numbers.event_counts import show_p_value
 from soundsum.numbers.formatting import binary, number
 from soundsum.numbers.rationals import is_special, nearest_float
 from soundsum.pages import TEMPLATES, template
-from soundsum.pages.plots import Line, Plot
+from soundsum.pages.plot_data import Line, Plot
 
 ZERO, ONE = Fraction(0), Fraction(1)
 

@@ -1,10 +1,10 @@
 """`Budget`: it counts what has been spent and refuses to overspend (docs/budget.md)."""
 
 from soundsum.budget.account import Budget
-from soundsum.budget.binding import Binding, BudgetMismatch
-from soundsum.budget.book import BudgetClosed
+from soundsum.budget.history import BudgetClosed
 from soundsum.budget.limit import BudgetExceeded
 from soundsum.budget.query import Query
+from soundsum.budget.scope import Binding, BudgetMismatch
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.zcdp import zcdp_epsilon, zcdp_rho
 

@@ -13,17 +13,17 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from soundsum.budget.binding import Binding, BudgetMismatch
-from soundsum.budget.book import CannotFollow
+from soundsum.budget.history import CannotFollow
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
+from soundsum.budget.scope import Binding, BudgetMismatch
 from soundsum.numbers.quoting import printed, quote
 from soundsum.privacy.cost import Cost
 from soundsum.tables.paths import expand
 from soundsum.tables.relations import Relation
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
-    from soundsum.budget.book import Entry, Kind
+    from soundsum.budget.history import Entry, Kind
 
 FAILED = "the read failed"
 
@@ -97,7 +97,7 @@ class Budget:
         self._store: Store
         self._file: tuple[int, int] | None = None
         if self.path is None:
-            from soundsum.budget.process import MemoryStore
+            from soundsum.budget.memory_ledger import MemoryStore
 
             assert limit is not None
             self._store = MemoryStore(limit, said, max_failures or 1)

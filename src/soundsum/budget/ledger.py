@@ -23,10 +23,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soundsum.budget.binding import VALUES, Binding, BudgetMismatch
-from soundsum.budget.book import OUTCOMES, Book, Entry, Kind, State, Tally, change_state, refuse_closed
+from soundsum.budget.history import OUTCOMES, Book, Entry, Kind, State, Totals, change_state, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
+from soundsum.budget.scope import VALUES, Binding, BudgetMismatch
 from soundsum.numbers.rationals import as_printed
 from soundsum.privacy.cost import Cost, exact_text
 from soundsum.randomness import random_bytes
@@ -142,7 +142,7 @@ class Ledger:
             self._own.terms.binding.require(binding, what)
             if tally.failures >= self.max_failures:
                 raise refuse_closed(tally.failures, what, cost, self.limit.left(tally.spent))
-            after = Tally(self.limit.after(tally.spent, cost, what), tally.failures)
+            after = Totals(self.limit.after(tally.spent, cost, what), tally.failures)
             number = _write(db, "charge", None, what, cost, after)
         self._lines = max(self._lines, number)
         return number
@@ -155,7 +155,7 @@ class Ledger:
         self._lines = max(self._lines, number)
 
     @contextmanager
-    def _open(self, kind: str = "IMMEDIATE") -> Iterator[tuple[sqlite3.Connection, Tally]]:
+    def _open(self, kind: str = "IMMEDIATE") -> Iterator[tuple[sqlite3.Connection, Totals]]:
         """A transaction on the very ledger that was opened, and what its lines amount to."""
         with _transaction(self.path, kind) as db:
             if _identify(db, self.path) != self._own:
@@ -339,7 +339,7 @@ def _read_terms(epsilon: str | None, delta: str, rho: str | None, *rest: Any) ->
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerLine:
     """A line as it is written."""
 
     number: int
@@ -348,7 +348,7 @@ class Line:
     about: int | None
     asked: Query | str
     cost: Cost | None  # of a charge
-    tally: Tally
+    tally: Totals
 
     @property
     def entry(self) -> Entry:
@@ -357,13 +357,13 @@ class Line:
         return Entry(self.number, self.at, self.asked, self.cost, by_rho=self.tally.spent.rho is not None)
 
 
-def _read_line(row: tuple[Any, ...]) -> Line:
+def _read_line(row: tuple[Any, ...]) -> LedgerLine:
     number, at, kind, about, what, query, *amounts, failures = row
     if (what is None) == (query is None) or (kind == "charge") != (amounts[1] is not None):
         raise ValueError("a line is about one thing, and a charge has a cost")
     asked = what if query is None else Query.from_json(json.loads(query))
     own = Cost(*amounts[:3]) if kind == "charge" else None
-    return Line(number, datetime.fromisoformat(at), kind, about, asked, own, Tally(Cost(*amounts[3:]), failures))
+    return LedgerLine(number, datetime.fromisoformat(at), kind, about, asked, own, Totals(Cost(*amounts[3:]), failures))
 
 
 @dataclass(frozen=True)
@@ -371,12 +371,12 @@ class Tip:
     """The number of the last line, and what all lines amount to by what it says."""
 
     number: int
-    tally: Tally
+    tally: Totals
 
 
 def _read_tip(db: sqlite3.Connection, path: Path, terms: Terms) -> Tip:
     """The last line, if it follows from the one before and is the last that was written."""
-    start = Tip(0, Tally(terms.limit.nothing))
+    start = Tip(0, Totals(terms.limit.nothing))
     try:
         rows = db.execute(f"SELECT {LINE} FROM lines ORDER BY number DESC LIMIT 2").fetchall()
         written = _last_written(db)
@@ -435,7 +435,7 @@ def _read_book(rows: list[Any], path: Path, limit: Limit) -> Book:
 
 
 def _write(
-    db: sqlite3.Connection, kind: Kind, about: int | None, asked: Query | str, cost: Cost | None, tally: Tally
+    db: sqlite3.Connection, kind: Kind, about: int | None, asked: Query | str, cost: Cost | None, tally: Totals
 ) -> int:
     costs = [None, None, None] if cost is None else _texts(cost)
     what, query = (asked, None) if isinstance(asked, str) else (None, asked.text)

@@ -11,7 +11,16 @@ from rich.markup import escape
 from typer.main import get_command
 
 from soundsum import ReadFailed, __version__
-from soundsum.cli.commands import attacking, auditing, ledgers, planning, releasing, reproducing, requesting, verifying
+from soundsum.cli.commands import (
+    attack_command,
+    audit_command,
+    budget_commands,
+    plan_command,
+    release_commands,
+    reproduce_command,
+    request_command,
+    verify_command,
+)
 from soundsum.cli.refusals import WrongUsage, find_options, read_bounds, say, say_os_error, say_usage
 from soundsum.cli.views.labels import label
 
@@ -36,12 +45,21 @@ def _options(
 @app.command()
 def demo() -> None:
     """Show in a few seconds what goes wrong with ordinary sums, and what soundsum does instead."""
-    from soundsum.cli.commands.demo import run
+    from soundsum.cli.commands.demo_command import run
 
     run(Console())
 
 
-for _group in (planning, verifying, releasing, requesting, ledgers, attacking, auditing, reproducing):
+for _group in (
+    plan_command,
+    verify_command,
+    release_commands,
+    request_command,
+    budget_commands,
+    attack_command,
+    audit_command,
+    reproduce_command,
+):
     _group.register(app)
 
 

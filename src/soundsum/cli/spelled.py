@@ -11,7 +11,7 @@ from typing import Any
 
 from soundsum.engines import open_engine
 from soundsum.numbers.quoting import quote
-from soundsum.releases.setting import WHY_GROUPS
+from soundsum.releases.request import WHY_GROUPS
 from soundsum.tables.keys import is_missing
 from soundsum.tables.paths import expand, is_address, is_table
 from soundsum.tables.periods import Period

@@ -10,10 +10,10 @@ import numpy as np
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
 from soundsum.engines.ids import PersonWords
-from soundsum.engines.persons import PersonSums
+from soundsum.engines.person_sums import PersonSums
 from soundsum.statistics import Task
 from soundsum.tables.keys import cross_codes
-from soundsum.tables.memory import open_table
+from soundsum.tables.memory_table import open_table
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import Table
 

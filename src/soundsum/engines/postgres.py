@@ -15,8 +15,8 @@ from typing import Any
 
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
-from soundsum.engines.query import Catalog, Query
 from soundsum.engines.select import Selection
+from soundsum.engines.sum_query import Catalog, SumQuery
 from soundsum.statistics import Task
 from soundsum.tables.filters import Condition
 from soundsum.tables.read_guard import read_within
@@ -60,7 +60,7 @@ class Postgres(Engine):
 
     def require(self, tasks: Sequence[Task], rows: Rows) -> None:
         super().require(tasks, rows)
-        for column in Query(tasks, rows).columns():
+        for column in SumQuery(tasks, rows).columns():
             self.schema.arrow_type(column)
         _, text, values = self._select(tasks, rows)
         try:  # planned, with all rights looked at, and not run
@@ -84,7 +84,7 @@ class Postgres(Engine):
 
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, str, dict[str, Any]]:
         sql = PostgresDialect()
-        asked = Selection(Query(tasks, rows), self.schema.kinds, sql)
+        asked = Selection(SumQuery(tasks, rows), self.schema.kinds, sql)
         return asked, asked.text(f"{sql.quote(self._schema_name)}.{sql.quote(self._table_name)}"), sql.values
 
     @contextmanager

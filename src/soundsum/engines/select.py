@@ -13,8 +13,8 @@ from typing import Any
 
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
-from soundsum.engines.persons import bound_part
-from soundsum.engines.query import FloatSteps, Integer, Query, Term, first_places, float_steps, list_keys
+from soundsum.engines.person_sums import bound_part
+from soundsum.engines.sum_query import FloatSteps, Integer, SumQuery, Term, first_places, float_steps, list_keys
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
 from soundsum.tables.cells import LONGEST
@@ -27,7 +27,7 @@ SIGNS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 class Selection:
     """The SELECT of a query over a table, and how its answer is read."""
 
-    def __init__(self, query: Query, kinds: Mapping[str, Any], dialect: Dialect) -> None:
+    def __init__(self, query: SumQuery, kinds: Mapping[str, Any], dialect: Dialect) -> None:
         self._query, self._kinds, self._sql = query, kinds, dialect
         self._joins: list[str] = []  # of what was added up with the lists of groups
         self._keys: list[str] = []  # by which all layers are grouped

@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import Any
 
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
-from soundsum.engines.persons import bound_part
-from soundsum.engines.query import Catalog, Query
+from soundsum.engines.person_sums import bound_part
 from soundsum.engines.select import Selection
 from soundsum.engines.spark_dialect import SparkDialect
 from soundsum.engines.spark_files import SparkFiles
+from soundsum.engines.sum_query import Catalog, SumQuery
 from soundsum.numbers.types import NumberType, number_type
 from soundsum.statistics import Task
 from soundsum.tables.files import number_type_of
@@ -48,7 +48,7 @@ class Spark(Engine):
 
     def require(self, tasks: Sequence[Task], rows: Rows) -> None:
         super().require(tasks, rows)
-        for column in Query(tasks, rows).columns():
+        for column in SumQuery(tasks, rows).columns():
             self.schema.require_one_type(column)
         for task in tasks:
             edges = getattr(task.statistic.cells, "edges", ())
@@ -78,7 +78,7 @@ class Spark(Engine):
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, Any]:
         """The query, and the answer it will have once a job has run."""
         sql = SparkDialect(self._frame.sparkSession)
-        asked = Selection(Query(tasks, rows), self.schema.kinds, sql)
+        asked = Selection(SumQuery(tasks, rows), self.schema.kinds, sql)
         text = asked.text("{t}")
         return asked, self._frame.sparkSession.sql(text, sql.values or None, t=self._frame, **sql.lists)
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from soundsum.engines.dialect import Dialect, Own
-from soundsum.engines.query import LIMB, limbs
+from soundsum.engines.sum_query import LIMB, limbs
 
 
 class SparkDialect(Dialect):

@@ -13,7 +13,7 @@ from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from soundsum.numbers.rationals import nearest_float
-from soundsum.pages.plots import Line, Plot
+from soundsum.pages.plot_data import Line, Plot
 from soundsum.pages.svg import CHARACTER, Scale, add, coordinate, picture
 
 WIDTH, HEIGHT = 440, 300

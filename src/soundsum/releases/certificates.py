@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soundsum._version import __version__
-from soundsum.budget.binding import Binding
 from soundsum.budget.query import Asked, Listed, Query, as_plain, canonical
+from soundsum.budget.scope import Binding
 from soundsum.methods import make_method, parameters
 from soundsum.methods.problem import Problem
 from soundsum.numbers.quoting import quote
@@ -34,7 +34,7 @@ from soundsum.statistics.statistic import Estimator, is_informative
 from soundsum.statistics.task import ask
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
-    from soundsum.budget.book import Entry
+    from soundsum.budget.history import Entry
     from soundsum.budget.ledger import Reading
 
 FORMAT = 1

@@ -22,8 +22,8 @@ from typing import Any
 from soundsum.engines import Engine, Totals
 from soundsum.privacy.noise import Noise
 from soundsum.releases.child import SIZE
+from soundsum.releases.request import Setting, look, prepare
 from soundsum.releases.schema import ColumnSchema
-from soundsum.releases.setting import Setting, look, prepare
 from soundsum.statistics import Statistic, Task
 from soundsum.tables.read_guard import OPERATOR, ReadFailed, read_within
 from soundsum.tables.rows import Rows

@@ -7,12 +7,12 @@ from typing import Any, Unpack, overload
 
 from soundsum.budget import Budget
 from soundsum.privacy.guarantee import guarantee
-from soundsum.releases.calls import CommonOptions
+from soundsum.releases.api import CommonOptions
+from soundsum.releases.collections import Releases
 from soundsum.releases.mistakes import with_hints
-from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import hold_no_data
-from soundsum.releases.setting import Setting, release_one
-from soundsum.releases.several import Releases
+from soundsum.releases.released import Release
+from soundsum.releases.request import Setting, release_one
 from soundsum.statistics import Count, Histogram
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation

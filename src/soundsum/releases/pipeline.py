@@ -18,9 +18,9 @@ from soundsum.engines import Totals
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.releases.outcome import UNNAMED, Facts, Origin, Release
+from soundsum.releases.collections import Releases
 from soundsum.releases.padding import require_time
-from soundsum.releases.several import Releases
+from soundsum.releases.released import UNNAMED, Facts, Origin, Release
 from soundsum.statistics import Task, make_query
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.read_guard import ReadFailed, read_within

@@ -17,9 +17,9 @@ from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.planner import Scheme, choose, rank
 from soundsum.privacy.units import RECORD, Unit
 from soundsum.releases.frames import require_module
-from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, hold_no_data
 from soundsum.releases.plots import draw_ratios
+from soundsum.releases.released import Release
 from soundsum.statistics import Claim, Statistic, Sum, Task
 from soundsum.tables.paths import name_source
 from soundsum.tables.records import Missing

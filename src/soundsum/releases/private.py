@@ -18,14 +18,14 @@ from soundsum.numbers import text_tables
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
+from soundsum.releases.collections import Releases, Several
 from soundsum.releases.mistakes import with_hints
-from soundsum.releases.outcome import Release
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
 from soundsum.releases.pipeline import Adder, carry_out, hold_no_data, make_charge, say_budget
 from soundsum.releases.planning import Plan
+from soundsum.releases.released import Release
+from soundsum.releases.request import WHAT_STATISTICS, Setting, look, name_statistics, open_within, prepare
 from soundsum.releases.schema import ColumnSchema, find_groups
-from soundsum.releases.setting import WHAT_STATISTICS, Setting, look, name_statistics, open_within, prepare
-from soundsum.releases.several import Releases, Several
 from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from soundsum.budget.binding import Binding
 from soundsum.budget.query import Asked, Listed, Query, as_plain
+from soundsum.budget.scope import Binding
 from soundsum.methods import parameters
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.guarantee import Guarantee

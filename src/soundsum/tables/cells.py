@@ -19,14 +19,14 @@ LONGEST = native.LONGEST_CELL
 is missing. Text that stays text is compared by its bytes, however many there are."""
 
 
-class Cells(NamedTuple):
+class RawCells(NamedTuple):
     """Bytes, and where in them each cell begins and how long it is."""
 
     block: NDArray[np.uint8]
     places: NDArray[np.uint32]
 
 
-def parse_cells(cells: Cells, kind: Any) -> Any:
+def parse_cells(cells: RawCells, kind: Any) -> Any:
     """An Arrow array of numbers, booleans or text; of None, of the bytes as they are."""
     import pyarrow as pa
 
@@ -39,7 +39,7 @@ def parse_cells(cells: Cells, kind: Any) -> Any:
     return _booleans(cells).cast(kind) if pa.types.is_boolean(kind) else _copied(cells, pa.string())
 
 
-def _floats(cells: Cells, kind: Any) -> Any:
+def _floats(cells: RawCells, kind: Any) -> Any:
     import pyarrow as pa
 
     held = pa.float32() if kind == pa.float32() else pa.float64()  # each rounded once
@@ -49,7 +49,7 @@ def _floats(cells: Cells, kind: Any) -> Any:
     return _masked(held, values, flags).cast(kind, safe=False)
 
 
-def _integers(cells: Cells, kind: Any) -> Any:
+def _integers(cells: RawCells, kind: Any) -> Any:
     import pyarrow as pa
 
     limits, size = np.iinfo(kind.to_pandas_dtype()), len(cells.places)
@@ -59,7 +59,7 @@ def _integers(cells: Cells, kind: Any) -> Any:
     return _masked(pa.int64(), values, flags).cast(kind)
 
 
-def _booleans(cells: Cells) -> Any:
+def _booleans(cells: RawCells) -> Any:
     """true and 1, false and 0."""
     import pyarrow as pa
 
@@ -69,7 +69,7 @@ def _booleans(cells: Cells) -> Any:
     return pa.Array.from_buffers(pa.bool_(), size, [_bitmap(flags), _bitmap(values)])
 
 
-def _copied(cells: Cells, kind: Any) -> Any:
+def _copied(cells: RawCells, kind: Any) -> Any:
     """Cells as bytes or as text, empty ones missing, and as text those that are not UTF-8."""
     import pyarrow as pa
 

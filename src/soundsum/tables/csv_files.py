@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.tables.cells import Cells, parse_cells
+from soundsum.tables.cells import RawCells, parse_cells
 from soundsum.tables.paths import RawPath, compression
 from soundsum.tables.prefetch import read_ahead
 
@@ -102,7 +102,7 @@ class CsvFiles:
         places = {name: place for place, name in enumerate(kinds)}
         place = [places.get(name, NOWHERE) for name in self._names[file]]
         cells = native.split_rows(block, size, place, len(places), BLOCK)
-        columns = [parse_cells(Cells(block, cells[:, i]), kind) for i, kind in enumerate(kinds.values())]
+        columns = [parse_cells(RawCells(block, cells[:, i]), kind) for i, kind in enumerate(kinds.values())]
         yield pa.record_batch(columns, names=list(kinds))
 
 

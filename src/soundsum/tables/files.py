@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from soundsum.numbers.types import NumberType, int64
-from soundsum.tables.cells import Cells, parse_cells
+from soundsum.tables.cells import RawCells, parse_cells
 from soundsum.tables.csv_files import SPARE, CsvFiles, HasLongHeader, IsBinary, IsUtf16
 from soundsum.tables.paths import Files, RawPath, find_files
 from soundsum.tables.prefetch import read_ahead
@@ -123,7 +123,7 @@ def parse_texts(texts: list[str], kind: Any) -> Any:
     lengths = np.array([len(text) for text in spelled], np.uint32)
     begins = np.cumsum(lengths, dtype=np.uint32) - lengths
     block = np.frombuffer(b"".join(spelled) + bytes(SPARE), np.uint8)
-    return parse_cells(Cells(block, np.stack([begins, lengths], axis=1)), kind)
+    return parse_cells(RawCells(block, np.stack([begins, lengths], axis=1)), kind)
 
 
 def _is_parquet(opened: Any) -> bool:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import soundsum as ss
 from soundsum.cli import app
 from soundsum.engines.postgres import _say_unplanned
-from soundsum.releases.setting import Setting, prepare
+from soundsum.releases.request import Setting, prepare
 
 pytestmark = pytest.mark.xdist_group("postgres")
 

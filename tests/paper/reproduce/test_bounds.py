@@ -6,7 +6,7 @@ from soundsum.kernels import float_sum
 from soundsum.kernels.sums import QUAD
 from soundsum.methods import Iterated
 from soundsum.methods.problem import Problem
-from soundsum.paper.reproduce import Verdict, bounds
+from soundsum.paper.reproduce import Agreement, bounds
 
 
 def by_verdict(cells, verdict):
@@ -15,8 +15,8 @@ def by_verdict(cells, verdict):
 
 def test_lower_bounds_are_measured_and_four_conditions_do_not_suffice():
     cells = list(bounds.lower_bounds())
-    assert by_verdict(cells, Verdict.DIFFERS) == []
-    assert by_verdict(cells, Verdict.ERRATUM) == [
+    assert by_verdict(cells, Agreement.DIFFERS) == []
+    assert by_verdict(cells, Agreement.ERRATUM) == [
         "modular, bounded DP: max(T) - min(T) whenever n U > max(T)",
         "modular, unbounded DP: max(T) - min(T) without a condition",
         "saturation, bounded DP: max(T) - min(T) whenever n U > max(T)",
@@ -33,13 +33,13 @@ def test_a_modular_sum_reaches_both_ends_only_with_an_l_of_at_most_zero():
 
 def test_upper_bounds_hold_but_for_one_ratio():
     cells = list(bounds.upper_bounds())
-    assert by_verdict(cells, Verdict.DIFFERS) == []
-    assert by_verdict(cells, Verdict.ERRATUM) == ["toward zero, one sign, public n: min(1 + O(n/2^k), 2)"]
+    assert by_verdict(cells, Agreement.DIFFERS) == []
+    assert by_verdict(cells, Agreement.ERRATUM) == ["toward zero, one sign, public n: min(1 + O(n/2^k), 2)"]
 
 
 def test_verification_finds_no_violation_and_reaches_the_integer_bounds():
     cells = list(bounds.verify_bounds())
-    assert {cell.verdict for cell in cells} == {Verdict.CHECKED}  # the paper verified nothing
+    assert {cell.verdict for cell in cells} == {Agreement.CHECKED}  # the paper verified nothing
     closest = {c.what.split(":")[0]: (c.found, dict(c.also)["largest true / claimed"]) for c in cells}
     assert all(violations == 0 for violations, _ in closest.values())
     assert all(closest[method][1] == 1 for method in ("checked", "modular", "saturating", "split", "grid"))
@@ -48,7 +48,7 @@ def test_verification_finds_no_violation_and_reaches_the_integer_bounds():
 
 def test_the_roadmap_s_limit_is_47_million_not_67():
     first, *rest = bounds.roadmap()
-    assert first.verdict == Verdict.ERRATUM
+    assert first.verdict == Agreement.ERRATUM
     assert 47_000_000 < dict(first.also)["1.5 holds up to n"] < 48_000_000
     assert [cell.verdict for cell in rest] == ["matches"] * 3
 
@@ -75,5 +75,5 @@ def test_a_bound_of_another_order_would_differ():
 
 
 def test_what_only_we_state_is_checked():
-    checked = by_verdict(bounds.upper_bounds(), Verdict.CHECKED)
+    checked = by_verdict(bounds.upper_bounds(), Agreement.CHECKED)
     assert checked == ["floats to ints: 1 + O(n sqrt(n)/2^m)", "iterated: the order n^2/2^k is reached"]

@@ -9,7 +9,7 @@ import pytest
 
 from soundsum.numbers.models import saturating
 from soundsum.numbers.types import IntType
-from soundsum.paper.reproduce import Verdict, bounds, examples, matrix
+from soundsum.paper.reproduce import Agreement, bounds, example_attacks, matrix
 from soundsum.paper.reproduce.drift import LOW, PROMISED, K, N, alternating, drift
 from soundsum.paper.reproduce.errata_grids import of_grids
 from soundsum.paper.reproduce.errata_integers import largest_reordering, of_integers
@@ -20,7 +20,7 @@ ERRATA_PAGE = (Path(__file__).parents[3] / "docs" / "errata.md").read_text()
 
 def test_every_erratum_is_one_by_computation(all_errata):
     found = all_errata
-    assert [e.what for e in found if e.verdict != Verdict.ERRATUM] == []
+    assert [e.what for e in found if e.verdict != Agreement.ERRATUM] == []
     assert len(found) >= 33
     labels = [e.label for e in found]
     assert all(labels)
@@ -29,9 +29,15 @@ def test_every_erratum_is_one_by_computation(all_errata):
 
 def test_every_cell_that_is_an_erratum_names_one(all_errata, all_experiments):
     labels = {e.label for e in all_errata}
-    named = [*bounds.lower_bounds(), *bounds.upper_bounds(), *bounds.roadmap(), *examples.examples(), *matrix.matrix()]
+    named = [
+        *bounds.lower_bounds(),
+        *bounds.upper_bounds(),
+        *bounds.roadmap(),
+        *example_attacks.examples(),
+        *matrix.matrix(),
+    ]
     named += [cell for experiment in all_experiments for cell in experiment.cells]
-    wrong = [cell for cell in named if cell.verdict == Verdict.ERRATUM]
+    wrong = [cell for cell in named if cell.verdict == Agreement.ERRATUM]
     assert len(wrong) == 10
     assert all(cell.erratum in labels for cell in wrong)
 
@@ -39,7 +45,7 @@ def test_every_cell_that_is_an_erratum_names_one(all_errata, all_experiments):
 def test_the_condition_on_l_in_table_1_is_enough():
     """The theorem's own records need more room, but the table says no more than holds."""
     (cell,) = [cell for cell in bounds.lower_bounds() if "the condition L <= -U n/2^(k+3)" in cell.what]
-    assert cell.verdict == Verdict.MATCHES
+    assert cell.verdict == Agreement.MATCHES
     assert Fraction(-N, 2 ** (K + 3)) > LOW
     assert drift(alternating(Fraction(-N, 2 ** (K + 3)) * (1 - Fraction(1, 2 ** (K - 1))))) < PROMISED
 

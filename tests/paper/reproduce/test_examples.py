@@ -1,22 +1,22 @@
 """Every numbered Example Attack has the size and the difference the paper prints."""
 
-from soundsum.paper.reproduce import examples
+from soundsum.paper.reproduce import example_attacks
 
 
 def test_every_example_has_its_size_and_difference():
-    cells = list(examples.examples())
-    assert {cell.reference for cell in cells} == set(examples.SIZES)
+    cells = list(example_attacks.examples())
+    assert {cell.reference for cell in cells} == set(example_attacks.SIZES)
     assert [cell.reference for cell in cells if cell.verdict == "erratum"] == ["ea:64-nonassoc"]
-    assert {cell.reference for cell in cells if cell.verdict == "checked"} == set(examples.SMALLER)
+    assert {cell.reference for cell in cells if cell.verdict == "checked"} == set(example_attacks.SMALLER)
     assert [cell for cell in cells if cell.verdict == "differs"] == []
     smaller = {cell.reference for cell in cells if "smaller than the paper's" in cell.at}
-    assert smaller == set(examples.SMALLER)
+    assert smaller == set(example_attacks.SMALLER)
 
 
 def test_both_ideals_are_compared_where_both_are_printed():
     printed = {
         (cell.reference, cell.at): cell.printed
-        for cell in examples.examples()
+        for cell in example_attacks.examples()
         if cell.what == "idealised sensitivity" and "nonassoc" in cell.reference
     }
     assert len(printed) == 4

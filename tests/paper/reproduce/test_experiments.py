@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soundsum.attacks import attack
-from soundsum.paper.reproduce import Verdict
+from soundsum.paper.reproduce import Agreement
 from soundsum.paper.reproduce.libraries import numpy_int32_sum
 
 
@@ -18,15 +18,15 @@ def made(all_experiments):
 def test_the_paper_s_counts_lie_in_the_models_intervals(made):
     printed = [e for e in made.values() if e.left.printed is not None]
     assert len(printed) == 5
-    assert all(e.verdict == (Verdict.MATCHES if e in printed else None) for e in made.values())
-    assert all(cell.verdict != Verdict.DIFFERS for e in made.values() for cell in e.cells)
+    assert all(e.verdict == (Agreement.MATCHES if e in printed else None) for e in made.values())
+    assert all(cell.verdict != Agreement.DIFFERS for e in made.values() for cell in e.cells)
 
 
 def test_other_counts_would_not(made):
     rounding = made["IBM diffprivlib, 64-bit floats, rounding"]
     assert not replace(rounding.left, printed=9_990).inside
     assert not replace(rounding.right, printed=8).inside
-    assert replace(rounding, right=replace(rounding.right, printed=8)).verdict == Verdict.DIFFERS
+    assert replace(rounding, right=replace(rounding.right, printed=8)).verdict == Agreement.DIFFERS
 
 
 def test_what_the_paper_says_beside_its_counts(made):

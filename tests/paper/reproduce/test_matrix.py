@@ -8,7 +8,7 @@ import numpy as np
 from soundsum.attacks import attack
 from soundsum.numbers.models import numpy_pairwise
 from soundsum.numbers.types import float32
-from soundsum.paper.reproduce import Verdict, matrix
+from soundsum.paper.reproduce import Agreement, matrix
 from soundsum.paper.reproduce.libraries import DIFFPRIVLIB, numpy_sum
 from soundsum.tables.runs import Runs
 
@@ -20,7 +20,7 @@ def by_verdict(cells, verdict):
 def test_the_matrix_is_the_paper_s():
     cells = list(matrix.matrix())
     assert len(cells) == 25
-    assert by_verdict(cells, Verdict.DIFFERS) == by_verdict(cells, Verdict.ERRATUM) == []
+    assert by_verdict(cells, Agreement.DIFFERS) == by_verdict(cells, Agreement.ERRATUM) == []
 
 
 def test_every_library_the_paper_lists_underestimates():
@@ -55,7 +55,7 @@ def test_a_library_clamps_before_it_adds():
 
 
 def test_the_paper_s_silence_is_no_statement():
-    checked = by_verdict(matrix.matrix(), Verdict.CHECKED)
+    checked = by_verdict(matrix.matrix(), Agreement.CHECKED)
     in_order = [f"{name} on IBM diffprivlib" for name in matrix.IN_ORDER]
     assert checked == ["overflow on Chorus", "overflow on PINQ", "rounding on PINQ", *in_order]
 

@@ -15,7 +15,7 @@ from soundsum.paper.reproduce.mechanisms import (
     IntegerLaplace,
     discrete_laplace_at_least,
 )
-from soundsum.paper.reproduce.results import privacy_loss
+from soundsum.paper.reproduce.reproduction import privacy_loss
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

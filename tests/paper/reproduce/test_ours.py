@@ -9,7 +9,7 @@ import pytest
 from soundsum.attacks import attack
 from soundsum.paper.reproduce import ours
 from soundsum.paper.reproduce.mechanisms import laplace_at_least
-from soundsum.paper.reproduce.results import privacy_loss
+from soundsum.paper.reproduce.reproduction import privacy_loss
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

@@ -7,14 +7,14 @@ from fractions import Fraction
 import pytest
 
 from soundsum.numbers.formatting import text
-from soundsum.paper.reproduce.results import (
+from soundsum.paper.reproduce.reproduction import (
+    Agreement,
     Cell,
     Check,
     Erratum,
     EventCount,
     Reproduction,
     Section,
-    Verdict,
     privacy_loss,
 )
 
@@ -43,14 +43,14 @@ def test_statements_have_no_order():
 
 def test_an_erratum_needs_the_print_to_fail_and_the_correction_to_hold():
     right, wrong = Check(1, "=", 1), Check(1, "=", 2)
-    assert Erratum("", "", "", "", wrong, right).verdict == Verdict.ERRATUM
-    assert Erratum("", "", "", "", right, right).verdict == Verdict.DIFFERS  # the print holds: it is we who err
-    assert Erratum("", "", "", "", wrong, wrong).verdict == Verdict.DIFFERS
+    assert Erratum("", "", "", "", wrong, right).verdict == Agreement.ERRATUM
+    assert Erratum("", "", "", "", right, right).verdict == Agreement.DIFFERS  # the print holds: it is we who err
+    assert Erratum("", "", "", "", wrong, wrong).verdict == Agreement.DIFFERS
 
 
 def test_what_is_not_printed_is_checked_and_no_match():
-    assert Cell("x", "y", 0, 0, ours=True).verdict == Verdict.CHECKED
-    assert Cell("x", "y", 0, 1, ours=True).verdict == Verdict.DIFFERS
+    assert Cell("x", "y", 0, 0, ours=True).verdict == Agreement.CHECKED
+    assert Cell("x", "y", 0, 1, ours=True).verdict == Agreement.DIFFERS
     section = Section("s", "S", cells=(Cell("x", "y", 0, 0, ours=True),))
     assert section.tally == {"matches": 0, "erratum": 0, "differs": 0, "checked": 1}
 

@@ -11,7 +11,7 @@ from soundsum.methods import Checked, Iterated, Kahan, OnGrid, Pairwise, Saturat
 from soundsum.methods.problem import Problem
 from soundsum.numbers import models
 from soundsum.numbers.types import FloatType, IntType, Rounding
-from soundsum.paper.verify.kahan import exhaustive
+from soundsum.paper.verify.kahan_errors import exhaustive
 from soundsum.paper.verify.machines import INFINITE, Multiples, count_units
 from soundsum.paper.verify.subjects import subject
 from soundsum.paper.verify.truth import Truth

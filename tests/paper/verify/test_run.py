@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
-from soundsum.cli.commands.verifying import markdown, print_report
+from soundsum.cli.commands.verify_command import markdown, print_report
 from soundsum.methods import METHODS, Method, Wide
 from soundsum.methods.problem import Problem
 from soundsum.paper.verify import Verification, verify
-from soundsum.paper.verify.results import ACCURACY
+from soundsum.paper.verify.verification import ACCURACY
 from soundsum.tables.relations import Relation
 
 

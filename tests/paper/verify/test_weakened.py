@@ -8,14 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.commands import verifying
+from soundsum.cli.commands import verify_command
 from soundsum.methods import METHODS, Checked, Iterated, Kahan, OnGrid, Saturating, Shifted, TowardZero
 from soundsum.methods.problem import Problem
 from soundsum.numbers import models
 from soundsum.numbers.types import FloatType, IntType, float64, floor_log2, power_of_two
 from soundsum.paper.verify import Verification, check, subject, verify
-from soundsum.paper.verify.results import ACCURACY
 from soundsum.paper.verify.subjects import ToGrid
+from soundsum.paper.verify.verification import ACCURACY
 from soundsum.tables.relations import Relation
 
 tiny, int3 = FloatType(2, 3), IntType(3)
@@ -244,7 +244,7 @@ def test_truncation_with_the_hamming_bound_in_place_of_change_one_is_caught():
 def test_violations_are_printed_and_end_in_exit_code_1(monkeypatch):
     weak = replace(subject(Saturating()), claim=lambda problem: problem.ideal / 2)
     done = Verification(tuple(check(weak, int3, bounds(int3), SIZES)), quick=True, seconds=0.0)
-    monkeypatch.setattr(verifying, "verify", lambda *_: done)
+    monkeypatch.setattr(verify_command, "verify", lambda *_: done)
     shown = CliRunner().invoke(app, ["verify", "--quick"])
     assert shown.exit_code == 1
     assert "VIOLATIONS" in shown.stdout

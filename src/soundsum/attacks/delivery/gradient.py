@@ -16,7 +16,7 @@ from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.outcome import Delivery, at_least_one, ordinary_gaussian, positive, secret_bits
 from soundsum.kernels import float_sum
 from soundsum.numbers.rationals import Value
-from soundsum.releases.calls import sum as private_sum
+from soundsum.releases.api import sum as private_sum
 from soundsum.tables.runs import Runs
 
 QUERY = "theta -= rate * (sum(clip(gradient(loss(theta, record)), C) for record in data) + C * noise_multiplier * Z)"

@@ -16,7 +16,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact
 from soundsum.privacy.samplers import discrete_gaussian, discrete_laplace
 from soundsum.randomness import random_bytes
-from soundsum.releases.calls import sum as private_sum
+from soundsum.releases.api import sum as private_sum
 
 FINENESS = 1 << 20
 """The noise of the ordinary mechanism lives on steps of the ideal sensitivity over this."""

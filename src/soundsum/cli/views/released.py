@@ -14,11 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from soundsum.numbers.quoting import printed
-from soundsum.releases.outcome import DASH, SAYS_NOTHING, Release
-from soundsum.releases.several import Releases, Several
+from soundsum.releases.collections import Releases, Several
+from soundsum.releases.released import DASH, SAYS_NOTHING, Release
 
 
-class Form(Enum):
+class OutputFormat(Enum):
     """The formats that releases are printed in."""
 
     TABLE = auto()
@@ -26,18 +26,18 @@ class Form(Enum):
     CSV = auto()
 
 
-def choose_form(as_json: bool, as_csv: bool) -> Form:
+def choose_form(as_json: bool, as_csv: bool) -> OutputFormat:
     """Choose the format; done before anything is charged."""
     if as_json and as_csv:
         raise ValueError("--json and --csv are both given; give one, as only one of them can be printed")
-    return Form.JSON if as_json else Form.CSV if as_csv else Form.TABLE
+    return OutputFormat.JSON if as_json else OutputFormat.CSV if as_csv else OutputFormat.TABLE
 
 
-def show(outcome: Release | Releases | Several, form: Form) -> None:
-    if form is Form.JSON:
+def show(outcome: Release | Releases | Several, form: OutputFormat) -> None:
+    if form is OutputFormat.JSON:
         plain = [one.to_dict() for one in outcome.values()] if isinstance(outcome, Releases) else outcome.to_dict()
         typer.echo(json.dumps(plain, indent=2, allow_nan=False))
-    elif form is Form.CSV:
+    elif form is OutputFormat.CSV:
         columns = outcome.to_arrow().to_pydict()
         written = csv.writer(_Lines(), lineterminator="\r\n")
         written.writerow(columns)

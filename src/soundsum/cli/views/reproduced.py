@@ -11,14 +11,14 @@ from rich.text import Text
 
 from soundsum.numbers.formatting import chance, rough, text
 from soundsum.paper.reproduce import reproduce
-from soundsum.paper.reproduce.results import Cell, Experiment, Reproduction, Section, SideBySide, Verdict
+from soundsum.paper.reproduce.reproduction import Agreement, Cell, Experiment, Reproduction, Section, SideBySide
 from soundsum.references import place
 
 STYLE = {
-    Verdict.MATCHES: "green",
-    Verdict.ERRATUM: "yellow",
-    Verdict.DIFFERS: "bold red",
-    Verdict.CHECKED: "cyan",
+    Agreement.MATCHES: "green",
+    Agreement.ERRATUM: "yellow",
+    Agreement.DIFFERS: "bold red",
+    Agreement.CHECKED: "cyan",
 }
 
 
@@ -62,7 +62,7 @@ def _show_short(console: Console, result: Reproduction) -> None:
 
 
 def _differs(one: Cell | Experiment | SideBySide) -> bool:
-    return one.verdict is Verdict.DIFFERS
+    return one.verdict is Agreement.DIFFERS
 
 
 def _show_all(console: Console, result: Reproduction) -> None:
@@ -81,7 +81,7 @@ def _headline(result: Reproduction) -> Text:
     total = tally["matches"] + tally["erratum"] + tally["differs"]
     line = Text()
     line.append("reproduced" if not result.differs else f"{result.differs} DIFFER", STYLE[
-        Verdict.DIFFERS if result.differs else Verdict.MATCHES])  # fmt: skip
+        Agreement.DIFFERS if result.differs else Agreement.MATCHES])  # fmt: skip
     line.append(
         f": of {total:,} statements {tally['matches']:,} match, {tally['erratum']:,} are errata of the paper, "
         f"{tally['differs']:,} differ; {tally['checked']:,} more of ours hold; "
@@ -119,7 +119,7 @@ def _table(*columns: str, title: str | None = None) -> Table:
     return table
 
 
-def _verdict(verdict: Verdict) -> Text:
+def _verdict(verdict: Agreement) -> Text:
     return Text(verdict.value, STYLE[verdict])
 
 
@@ -145,7 +145,7 @@ def _experiment(e: Experiment) -> Table:
     for name, side in (("left", e.left), ("right", e.right)):
         paper = ("-", "-") if side.printed is None else (f"{side.printed:,}", f"{e.runs - side.printed:,}")
         drawn = f"{side.simulated:,}", f"{e.runs - side.simulated:,}"
-        inside = Verdict.MATCHES if side.inside else Verdict.DIFFERS
+        inside = Agreement.MATCHES if side.inside else Agreement.DIFFERS
         first = _verdict(inside) if side.printed is not None else Text("not printed", "dim")
         interval = f"{side.lowest:,} to {side.highest:,}"
         table.add_row(first, name, *paper, *drawn, chance(side.probability), interval)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from soundsum.attacks import FAMILIES
 from soundsum.pages.draw import Axis, Look, histograms, line_plot
-from soundsum.pages.plots import Line
+from soundsum.pages.plot_data import Line
 from soundsum.pages.svg import markup
 from soundsum.paper.page.stages import pipeline
 from soundsum.paper.reproduce import Plot, Reproduction

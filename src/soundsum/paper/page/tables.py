@@ -8,7 +8,7 @@ from itertools import groupby
 
 from soundsum.numbers.formatting import chance, rough, text
 from soundsum.paper.reproduce import Cell, Experiment, Section, SideBySide
-from soundsum.paper.reproduce.results import Check, EventCount
+from soundsum.paper.reproduce.reproduction import Check, EventCount
 
 ON = " on "
 """Between an attack and a library, in the statements of the matrix."""

@@ -10,13 +10,22 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from soundsum.pages.plots import Plot
-from soundsum.paper.reproduce import bounds, examples, experiments, matrix, ours, series
+from soundsum.pages.plot_data import Plot
+from soundsum.paper.reproduce import bounds, example_attacks, experiments, matrix, ours, series
 from soundsum.paper.reproduce.errata_elsewhere import errata
-from soundsum.paper.reproduce.results import Cell, Erratum, Experiment, Reproduction, Section, SideBySide, Verdict
+from soundsum.paper.reproduce.reproduction import (
+    Agreement,
+    Cell,
+    Erratum,
+    Experiment,
+    Reproduction,
+    Section,
+    SideBySide,
+)
 
 __all__ = [
     "SECTIONS",
+    "Agreement",
     "Cell",
     "Draft",
     "Erratum",
@@ -25,7 +34,6 @@ __all__ = [
     "Reproduction",
     "Section",
     "SideBySide",
-    "Verdict",
     "reproduce",
 ]
 
@@ -49,7 +57,7 @@ SECTIONS: dict[str, Draft] = {
         "Table 2: its bounds checked exhaustively", _cells("verified", lambda full: bounds.verify_bounds())
     ),
     "roadmap": Draft("1.9: the roadmap's figures", _cells("roadmap", lambda full: bounds.roadmap())),
-    "examples": Draft("The numbered Example Attacks", _cells("examples", examples.examples)),
+    "examples": Draft("The numbered Example Attacks", _cells("examples", example_attacks.examples)),
     "matrix": Draft("1.7: which attack works on which library", _cells("matrix", matrix.matrix)),
     "underestimates": Draft(
         "1.4: libraries that take the idealised sensitivity",

@@ -21,7 +21,7 @@ from soundsum.numbers.formatting import Number, text
 from soundsum.numbers.models import iterated, saturating, toward_zero
 from soundsum.numbers.types import FloatType, IntType, float64
 from soundsum.paper.reproduce.drift import PROMISED, K, N, alternating, drift
-from soundsum.paper.reproduce.results import Cell
+from soundsum.paper.reproduce.reproduction import Cell
 from soundsum.paper.verify import verify
 from soundsum.releases.planning import plan
 from soundsum.tables.relations import Relation

@@ -15,7 +15,7 @@ from itertools import accumulate
 from math import comb
 
 from soundsum.paper.reproduce.mechanisms import exponential
-from soundsum.paper.reproduce.results import DIGITS, EventCount
+from soundsum.paper.reproduce.reproduction import DIGITS, EventCount
 
 OUTSIDE = Decimal("0.001")
 """The probability with which a count may lie outside a model's interval, half on each side."""

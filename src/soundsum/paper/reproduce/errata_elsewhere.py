@@ -14,7 +14,7 @@ from soundsum.paper.reproduce.errata_grids import of_grids
 from soundsum.paper.reproduce.errata_integers import of_integers
 from soundsum.paper.reproduce.mechanisms import exponential
 from soundsum.paper.reproduce.printed import PRINTED
-from soundsum.paper.reproduce.results import Check, Erratum
+from soundsum.paper.reproduce.reproduction import Check, Erratum
 from soundsum.tables.relations import Relation
 
 

@@ -11,7 +11,7 @@ from soundsum.methods.problem import Problem
 from soundsum.numbers import models
 from soundsum.numbers.grids import power_of_two_grid, stepped_grid
 from soundsum.numbers.types import IntType, float64
-from soundsum.paper.reproduce.results import Check, Erratum
+from soundsum.paper.reproduce.reproduction import Check, Erratum
 
 
 def of_grids() -> Iterator[Erratum]:

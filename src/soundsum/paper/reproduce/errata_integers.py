@@ -16,7 +16,7 @@ from soundsum.paper.reproduce.bounds import (
     modular_condition,
     saturation_condition,
 )
-from soundsum.paper.reproduce.results import Check, Erratum
+from soundsum.paper.reproduce.reproduction import Check, Erratum
 
 
 def of_integers() -> Iterator[Erratum]:

@@ -18,9 +18,9 @@ from soundsum.numbers.formatting import text
 from soundsum.numbers.types import double, float32, float64
 from soundsum.paper.reproduce import libraries
 from soundsum.paper.reproduce.counts import OUTSIDE, count, likelihood, log2, printed_edge
-from soundsum.paper.reproduce.libraries import Library
+from soundsum.paper.reproduce.libraries import PaperLibrary
 from soundsum.paper.reproduce.mechanisms import Mechanism
-from soundsum.paper.reproduce.results import DIGITS, Cell, EventCount, Experiment
+from soundsum.paper.reproduce.reproduction import DIGITS, Cell, EventCount, Experiment
 from soundsum.tables.relations import Relation
 from soundsum.tables.runs import Runs
 
@@ -79,7 +79,7 @@ class Setup:
 
 
 def of_floats(
-    name: str, reference: str, library: Library, pair: Attack, epsilon: Fraction, runs: int, v: Runs | None = None
+    name: str, reference: str, library: PaperLibrary, pair: Attack, epsilon: Fraction, runs: int, v: Runs | None = None
 ) -> Setup:
     """The setup of a library on an attack, its threshold half way between the two sums."""
     u, v = pair.left, pair.right if v is None else v
@@ -237,7 +237,7 @@ def google_mean_rounding() -> Experiment:
     )
 
 
-def repeat(library: Library, j: int, reference: str, note: str) -> Experiment:
+def repeat(library: PaperLibrary, j: int, reference: str, note: str) -> Experiment:
     """Repeated rounding 2 on doubles, n = 2^j; for a public size a 0 is appended, as the paper did for Chorus."""
     pair = attack("repeated_rounding_2", dtype="float64", relation="insert_delete", j=j, upper=1)
     v = pair.right + Runs("float64", [(0, 1)]) if library.sized else pair.right

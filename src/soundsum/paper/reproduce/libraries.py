@@ -57,7 +57,7 @@ class Scaled:
 
 
 @dataclass(frozen=True)
-class Library(Scaled):
+class PaperLibrary(Scaled):
     """A library whose attack is carried out: `mechanism` takes the problem, n and epsilon."""
 
     mechanism: Callable[[Problem, int, Fraction], Mechanism]
@@ -97,7 +97,7 @@ def _float(problem: Problem) -> FloatType:
 
 _CC = "google/differential-privacy, cc/algorithms"
 
-GOOGLE = Library(
+GOOGLE = PaperLibrary(
     name="Google DP",
     adds="in order, doubles",
     noise="geometric on a power-of-two grid",
@@ -106,7 +106,7 @@ GOOGLE = Library(
     mechanism=_google,
     source=f"{_CC}/bounded-sum.h at f3e565a, numerical-mechanisms.h and distributions.cc",
 )
-GOOGLE_MEAN = Library(
+GOOGLE_MEAN = PaperLibrary(
     name="Google DP, mean",
     adds="in order, doubles",
     noise="grid noise on sum and count",
@@ -115,7 +115,7 @@ GOOGLE_MEAN = Library(
     mechanism=google_mean,
     source=f"{_CC}/bounded-mean.h at 4c867aa, numerical-mechanisms.h and distributions.cc",
 )
-DIFFPRIVLIB = Library(
+DIFFPRIVLIB = PaperLibrary(
     name="IBM diffprivlib",
     adds="np.sum",
     noise="Laplace of four uniforms, cut off at n L and n U",
@@ -124,7 +124,7 @@ DIFFPRIVLIB = Library(
     mechanism=_diffprivlib,
     source="IBM/differential-privacy-library, diffprivlib/tools/utils.py at 90b319a (0.5), mechanisms/laplace.py",
 )
-OPENDP = Library(
+OPENDP = PaperLibrary(
     name="OpenDP / SmartNoise",
     adds="in order, own type",
     noise="Laplace in the records' type",
@@ -133,7 +133,7 @@ OPENDP = Library(
     mechanism=_opendp,
     source="opendp/opendp, rust/opendp/src/trans/sum/mod.rs at 92b82ba, meas/laplace and samplers.rs",
 )
-CHORUS = Library(
+CHORUS = PaperLibrary(
     name="Chorus",
     adds="in order, by the database",
     noise="Laplace by inversion",
@@ -142,7 +142,7 @@ CHORUS = Library(
     mechanism=_chorus,
     source="its paper (Johnson, Near, Hellerstein, Song 2020, section 3)",
 )
-PINQ = Library(
+PINQ = PaperLibrary(
     name="PINQ",
     adds="in order, doubles",
     noise="Laplace by inversion, records in [-1, 1]",

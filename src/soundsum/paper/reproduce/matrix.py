@@ -23,11 +23,11 @@ from soundsum.paper.reproduce.libraries import (
     OPACUS,
     OPENDP,
     PINQ,
-    Library,
+    PaperLibrary,
     Scaled,
 )
 from soundsum.paper.reproduce.mechanisms import IntegerLaplace, Mechanism
-from soundsum.paper.reproduce.results import Cell, privacy_loss
+from soundsum.paper.reproduce.reproduction import Cell, privacy_loss
 from soundsum.tables.runs import Runs
 
 WORKS, DOES_NOT = "works", "does not"
@@ -35,7 +35,7 @@ WORKS, DOES_NOT = "works", "does not"
 MOST_LOSS = HALF + Fraction(1, 10**40)
 """Epsilon, and what 50 digits may err by: a sum that moves by the ideal loses just epsilon."""
 
-CLAIMED: dict[str, tuple[Library, ...]] = {
+CLAIMED: dict[str, tuple[PaperLibrary, ...]] = {
     "overflow": (DIFFPRIVLIB,),
     "rounding": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS),
     "repeated rounding 1": (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ),
@@ -44,8 +44,8 @@ CLAIMED: dict[str, tuple[Library, ...]] = {
 }
 """Attacks that the paper says work ("our repeated rounding attacks": both)."""
 
-DENIED: dict[str, tuple[Library, ...]] = {"overflow": (GOOGLE, OPENDP)}
-"""Attacks that it says fail: only diffprivlib was susceptible to overflow. The integer sums of Chorus and PINQ are taken
+DENIED: dict[str, tuple[PaperLibrary, ...]] = {"overflow": (GOOGLE, OPENDP)}
+"""Attacks that it says fail: only diffprivlib was susceptible to overflow. The sums of Chorus and PINQ are taken
 as exact here, so their immunity is not a result; where the paper says nothing there is nothing to match.
 """
 
@@ -88,7 +88,7 @@ def _underestimated(library: Scaled) -> Cell:
     )
 
 
-def _cell(name: str, library: Library, works: bool, at: str, ratio: Fraction, note: str = "") -> Cell:
+def _cell(name: str, library: PaperLibrary, works: bool, at: str, ratio: Fraction, note: str = "") -> Cell:
     pairwise = library is DIFFPRIVLIB and name in IN_ORDER
     printed = WORKS if library in CLAIMED[name] and not pairwise else DOES_NOT
     also = (("reordered inside blocks of 128, k = 8", reordered_blocks()),) if pairwise and name == "reordering" else ()
@@ -105,7 +105,7 @@ def _cell(name: str, library: Library, works: bool, at: str, ratio: Fraction, no
     )
 
 
-def _overflow(library: Library) -> Cell:
+def _overflow(library: PaperLibrary) -> Cell:
     """Integers, in whatever arithmetic the library summed them."""
     dtype, most = ("int32", 2**24) if library is DIFFPRIVLIB else ("int64", 2**47)
     pair = attack("overflow", dtype=dtype, relation="insert_delete", upper=most)
@@ -129,7 +129,7 @@ def _overflow(library: Library) -> Cell:
     return _cell("overflow", library, loss > MOST_LOSS, f"n = {n:,}", abs(left - right) / pair.ideal, note)
 
 
-def _floats(name: str, library: Library, full: bool) -> Cell:
+def _floats(name: str, library: PaperLibrary, full: bool) -> Cell:
     pair, v = _pair(name, library, full)
     used = GOOGLE_MEAN if library is GOOGLE and name == "rounding" else library
     setup = of_floats(name, "sec:attacks", used, pair, HALF, 1, v)
@@ -153,7 +153,7 @@ def _loss(mechanism: Mechanism, sums: tuple[Fraction, Fraction], *thresholds: Fr
     return max(Fraction(privacy_loss(*(mechanism.above(total, t) for total in sums))) for t in thresholds)
 
 
-def _pair(name: str, library: Library, full: bool) -> tuple[Attack, Runs | None]:
+def _pair(name: str, library: PaperLibrary, full: bool) -> tuple[Attack, Runs | None]:
     sized = "change_one" if library.sized else None
     if name == "rounding":
         return attack("rounding", dtype="float64", relation="hamming", j=7 if library is GOOGLE else 5, m=-1), None

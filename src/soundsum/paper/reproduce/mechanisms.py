@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from soundsum.numbers.rationals import floor_log2, power_of_two, round_half_even
 from soundsum.numbers.types import FloatType, IntType, double, float64
-from soundsum.paper.reproduce.results import DIGITS
+from soundsum.paper.reproduce.reproduction import DIGITS
 
 Floats: TypeAlias = NDArray[np.float64]
 Generator: TypeAlias = np.random.Generator

@@ -19,8 +19,8 @@ from soundsum.attacks import Attack, attack
 from soundsum.numbers.event_counts import Promise, Table, p_value
 from soundsum.numbers.types import FloatType, float64
 from soundsum.paper.reproduce.mechanisms import FloatLaplace, IntegerLaplace, Mechanism, exponential
-from soundsum.paper.reproduce.results import SideBySide, Trial
-from soundsum.releases.calls import sum as private_sum
+from soundsum.paper.reproduce.reproduction import MechanismTrial, SideBySide
+from soundsum.releases.api import sum as private_sum
 from soundsum.releases.planning import plan
 
 EPSILON = Fraction(1, 2)
@@ -70,7 +70,7 @@ def compare(pair: Attack, runs: int) -> SideBySide:
     )
 
 
-def most_telling(name: str, outputs: list[list[Fraction]], sums: tuple[Fraction, Fraction]) -> Trial:
+def most_telling(name: str, outputs: list[list[Fraction]], sums: tuple[Fraction, Fraction]) -> MechanismTrial:
     """The test of two that tells more, its p-value doubled for the choice; of equal ones that at the larger sum."""
     upward, runs = sums[0] >= sums[1], len(outputs[0])  # ours may have its sums the other way round
     trials = []
@@ -92,7 +92,7 @@ def _exact(pair: Attack, side: Any) -> Fraction:
     return Fraction(plan(pair.problem).sum(side))
 
 
-def _trial(name: str, runs: int, counts: list[int], test: str) -> Trial:
+def _trial(name: str, runs: int, counts: list[int], test: str) -> MechanismTrial:
     left, right = counts
     chance = p_value(Table(left, runs, right, runs), Promise(float(EPSILON)))
-    return Trial(name, runs, left, right, exponential(EPSILON), chance, test)
+    return MechanismTrial(name, runs, left, right, exponential(EPSILON), chance, test)

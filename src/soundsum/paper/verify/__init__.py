@@ -13,13 +13,13 @@ from multiprocessing import get_context
 
 from soundsum.methods import METHODS
 from soundsum.numbers.quoting import quote
-from soundsum.paper.verify import gradients, kahan
-from soundsum.paper.verify.cases import Turn, turns
+from soundsum.paper.verify import gradients, kahan_errors
+from soundsum.paper.verify.cases import WorkItem, turns
 from soundsum.paper.verify.check import check
 from soundsum.paper.verify.gradients import ClipTurn
-from soundsum.paper.verify.kahan import KahanTurn
-from soundsum.paper.verify.results import Case, Counterexample, Result, Verification, join
+from soundsum.paper.verify.kahan_errors import KahanTurn
 from soundsum.paper.verify.subjects import Subject, subject
+from soundsum.paper.verify.verification import Case, Counterexample, Result, Verification, join
 
 __all__ = ["Case", "Counterexample", "Result", "Subject", "Verification", "check", "subject", "verify"]
 
@@ -44,9 +44,9 @@ def verify(
     known = [*METHODS, gradients.LABEL]
     if unknown := [name for name in only or () if name not in known]:
         raise ValueError(f"only={quote(unknown[0])}: there is no such method; there are {', '.join(known)}")
-    todo: list[Turn | KahanTurn | ClipTurn] = [*turns(quick, wanted)]
+    todo: list[WorkItem | KahanTurn | ClipTurn] = [*turns(quick, wanted)]
     if wanted is None or "kahan" in wanted:
-        todo += kahan.turns(quick)
+        todo += kahan_errors.turns(quick)
     if wanted is None or gradients.LABEL in wanted:
         todo += gradients.turns(quick)
     results: list[list[Result]] = [[] for _ in todo]
@@ -78,5 +78,5 @@ def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
         )
 
 
-def _work(numbered: tuple[int, Turn | KahanTurn | ClipTurn]) -> tuple[int, list[Result]]:
+def _work(numbered: tuple[int, WorkItem | KahanTurn | ClipTurn]) -> tuple[int, list[Result]]:
     return numbered[0], numbered[1].results()

@@ -31,8 +31,8 @@ from soundsum.methods import (
 from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import FloatType, IntType, NumberType
 from soundsum.paper.verify.check import check
-from soundsum.paper.verify.results import Result
 from soundsum.paper.verify.subjects import Subject, subject
+from soundsum.paper.verify.verification import Result
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ BOUNDS_PER_TURN = 400
 
 
 @dataclass(frozen=True)
-class Turn:
+class WorkItem:
     """Some bounds of one method on one type, small enough to be one worker's turn."""
 
     method: Method
@@ -139,7 +139,7 @@ def all_bounds(kind: NumberType, quick: bool) -> list[tuple[Value, Value]]:
     return [(L, U) for L, U in bounds if abs(L) <= U and L in lowest]
 
 
-def turns(quick: bool, only: frozenset[str] | None = None) -> list[Turn]:
+def turns(quick: bool, only: frozenset[str] | None = None) -> list[WorkItem]:
     """Everything to do, in the order of the methods."""
     todo = []
     for chosen in subjects(quick):
@@ -148,7 +148,7 @@ def turns(quick: bool, only: frozenset[str] | None = None) -> list[Turn]:
         for kind in kinds(chosen, quick):
             count = len(all_bounds(kind, quick))
             todo += [
-                Turn(chosen.method, chosen.variant, kind, first, min(first + BOUNDS_PER_TURN, count), quick)
+                WorkItem(chosen.method, chosen.variant, kind, first, min(first + BOUNDS_PER_TURN, count), quick)
                 for first in range(0, count, BOUNDS_PER_TURN)
             ]
     return todo

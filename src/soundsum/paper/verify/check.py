@@ -18,9 +18,9 @@ from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import NumberType
 from soundsum.paper.verify.closures import Found
 from soundsum.paper.verify.machines import INFINITE
-from soundsum.paper.verify.results import ACCURACY, Case, Counterexample, Result, smallness
 from soundsum.paper.verify.subjects import Subject
 from soundsum.paper.verify.truth import Truth, amounts_of
+from soundsum.paper.verify.verification import ACCURACY, Case, Counterexample, Result, smallness
 from soundsum.tables.relations import Relation
 
 MOST_SOUGHT = 64

@@ -16,7 +16,7 @@ from itertools import product
 from soundsum.methods.problem import Problem
 from soundsum.numbers.clipping import Grid, clip, clip_blocks
 from soundsum.numbers.types import FloatType
-from soundsum.paper.verify.results import Case, Counterexample, Result
+from soundsum.paper.verify.verification import Case, Counterexample, Result
 from soundsum.tables.relations import Relation
 
 LABEL = "gradients"

@@ -19,8 +19,8 @@ from soundsum.numbers.types import NumberType
 from soundsum.paper.verify.closures import BySize, Datasets, Found, Kind
 from soundsum.paper.verify.forms import Form
 from soundsum.paper.verify.machines import Ints
-from soundsum.paper.verify.results import Case, Counterexample
 from soundsum.paper.verify.subjects import Preparation, Subject
+from soundsum.paper.verify.verification import Case, Counterexample
 
 
 @dataclass(frozen=True, eq=False)

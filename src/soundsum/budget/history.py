@@ -68,7 +68,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Tally:
+class Totals:
     """The totals so far: what is spent, and how many reads failed since the last reopening.
 
     Each line changes it by what the line and its charge say, so that no line before has to be read again.
@@ -77,16 +77,16 @@ class Tally:
     spent: Cost
     failures: int = 0
 
-    def after(self, limit: Limit, kind: Kind, charge: Entry | None) -> Tally:
+    def after(self, limit: Limit, kind: Kind, charge: Entry | None) -> Totals:
         """After one more line, which is or is about this charge."""
         if kind == "reopen":
-            return Tally(self.spent, 0)
+            return Totals(self.spent, 0)
         assert charge is not None
         if kind == "charge":
-            return Tally(limit.plus(self.spent, charge.cost), self.failures)
+            return Totals(limit.plus(self.spent, charge.cost), self.failures)
         if kind in ("withdrawal", "refund"):
-            return Tally(limit.minus(self.spent, charge.cost, charge.by_rho), self.failures)
-        return Tally(self.spent, self.failures + (kind == "failure"))
+            return Totals(limit.minus(self.spent, charge.cost, charge.by_rho), self.failures)
+        return Totals(self.spent, self.failures + (kind == "failure"))
 
 
 class Book:
@@ -94,7 +94,7 @@ class Book:
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
-        self.tally = Tally(limit.nothing)
+        self.tally = Totals(limit.nothing)
         self.entries: dict[int, Entry] = {}
 
     def charge(self, entry: Entry) -> None:

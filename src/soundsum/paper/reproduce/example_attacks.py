@@ -13,7 +13,7 @@ from typing import Any
 from soundsum.attacks import Attack, attack, mironov
 from soundsum.attacks import examples as numbered
 from soundsum.kernels import float_sum
-from soundsum.paper.reproduce.results import Cell
+from soundsum.paper.reproduce.reproduction import Cell
 from soundsum.tables.relations import Relation
 
 MOST_QUICK = 1 << 25

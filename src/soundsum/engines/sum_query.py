@@ -80,7 +80,7 @@ class Term(NamedTuple):
     power: int
 
 
-class Asked(NamedTuple):
+class ResultPlace(NamedTuple):
     """Where in the query a task's numbers are."""
 
     layer: int
@@ -102,7 +102,7 @@ class Integer:
         return max(self.steps.low.bit_length(), self.steps.high.bit_length())
 
 
-class Query:
+class SumQuery:
     """Everything that tasks need of the rows."""
 
     def __init__(self, tasks: Sequence[Task], rows: Rows) -> None:
@@ -115,7 +115,7 @@ class Query:
         if not tasks:
             self._layer(None)
 
-    def _ask(self, task: Task) -> Asked:
+    def _ask(self, task: Task) -> ResultPlace:
         statistic, claim = task.statistic, task.claim
         assert claim.record_steps is not None
         cells, column = statistic.cells, statistic.column
@@ -129,7 +129,7 @@ class Query:
         for power in (0, 1, 2):
             if needs_power(claim.parts, power) or (power == 0 and self.rows.person is not None):
                 self._place(self.terms, Term(counter, integer if power else None, power))
-        return Asked(layer, counter, integer)
+        return ResultPlace(layer, counter, integer)
 
     def _layer(self, wanted: tuple[str, Cells] | None) -> int:
         """Cells are told apart by how they are written: edges that are integers compare otherwise than floats."""

@@ -16,7 +16,7 @@ from rich.table import Table
 from soundsum.cli.options import AsJson
 from soundsum.numbers.formatting import ratio_from_below
 from soundsum.paper.verify import verify
-from soundsum.paper.verify.results import ACCURACY, Result, Verification
+from soundsum.paper.verify.verification import ACCURACY, Result, Verification
 from soundsum.tables.relations import Relation
 
 

@@ -14,8 +14,8 @@ from soundsum.numbers.formatting import edge
 from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.rationals import nearest_float
 from soundsum.releases.frames import Framed, as_column
-from soundsum.releases.outcome import SAYS_NOTHING, Facts, Release, show
 from soundsum.releases.plots import Panel
+from soundsum.releases.released import SAYS_NOTHING, Facts, Release, show
 from soundsum.tables.periods import Period
 
 CELLS, PLURALS = ("cell", "category"), {"category": "categories"}

@@ -8,11 +8,11 @@ from typing import Any, TypedDict, Unpack, overload
 from soundsum.budget import Budget
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
+from soundsum.releases.collections import Releases, Several
 from soundsum.releases.mistakes import with_hints
-from soundsum.releases.outcome import Release
 from soundsum.releases.pipeline import carry_out, hold_no_data
-from soundsum.releases.setting import Setting, name_statistics, open_within, release_one
-from soundsum.releases.several import Releases, Several
+from soundsum.releases.released import Release
+from soundsum.releases.request import Setting, name_statistics, open_within, release_one
 from soundsum.statistics import Mean, Statistic, Sum, Variance
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation

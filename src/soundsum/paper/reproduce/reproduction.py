@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from soundsum.numbers.formatting import Number, text
-from soundsum.pages.plots import Plot
+from soundsum.pages.plot_data import Plot
 
 DIGITS = Context(prec=50, Emin=-(10**12), Emax=10**12)
 """The decimals in which probabilities are kept: 50 digits, and exponents far beyond a float's."""
@@ -23,7 +23,7 @@ DIGITS = Context(prec=50, Emin=-(10**12), Emax=10**12)
 Sign: TypeAlias = Literal["=", "<=", "<", ">=", ">"]
 
 
-class Verdict(enum.StrEnum):
+class Agreement(enum.StrEnum):
     MATCHES = "matches"
     ERRATUM = "erratum"
     DIFFERS = "differs"
@@ -69,12 +69,12 @@ class Cell:
     shown: ClassVar[tuple[str, ...]] = ("verdict",)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Agreement:
         if holds(self.found, self.sign, self.printed):
-            return Verdict.CHECKED if self.ours else Verdict.MATCHES
+            return Agreement.CHECKED if self.ours else Agreement.MATCHES
         if self.corrected is not None and holds(self.found, self.sign, self.corrected):
-            return Verdict.ERRATUM
-        return Verdict.DIFFERS
+            return Agreement.ERRATUM
+        return Agreement.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class Erratum:
         return f"soundsum reproduce --only errata:{self.label}"
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Agreement:
         """An erratum if what is printed fails and what is said to work holds; if the print holds after all, it is we
         who err.
         """
-        return Verdict.ERRATUM if self.corrected.holds and not self.as_printed.holds else Verdict.DIFFERS
+        return Agreement.ERRATUM if self.corrected.holds and not self.as_printed.holds else Agreement.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -189,11 +189,11 @@ class Experiment:
         return privacy_loss(self.left.probability, self.right.probability)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Agreement | None:
         """Matches if the paper's counts lie in the model's intervals; None if it has none. Cells have their own."""
         if self.left.printed is None:
             return None
-        return Verdict.MATCHES if self.left.inside and self.right.inside else Verdict.DIFFERS
+        return Agreement.MATCHES if self.left.inside and self.right.inside else Agreement.DIFFERS
 
 
 def privacy_loss(p: Decimal, q: Decimal) -> Decimal:
@@ -210,7 +210,7 @@ def privacy_loss(p: Decimal, q: Decimal) -> Decimal:
 
 
 @dataclass(frozen=True)
-class Trial:
+class MechanismTrial:
     """Our release and a naive mechanism on the same neighbours: how often the same test guesses "left"."""
 
     mechanism: str
@@ -240,16 +240,16 @@ class SideBySide:
     sums: tuple[Fraction, Fraction]
     ours: tuple[Fraction, Fraction]
     ideal: Fraction
-    naive: Trial
-    release: Trial
+    naive: MechanismTrial
+    release: MechanismTrial
 
     shown: ClassVar[tuple[str, ...]] = ("verdict",)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Agreement:
         """Checked, as the paper has no such table: the naive mechanism is told apart, ours is not."""
         told = self.naive.distinguished and not self.release.distinguished
-        return Verdict.CHECKED if told and abs(self.ours[0] - self.ours[1]) <= self.ideal else Verdict.DIFFERS
+        return Agreement.CHECKED if told and abs(self.ours[0] - self.ours[1]) <= self.ideal else Agreement.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class Section:
 
     shown: ClassVar[tuple[str, ...]] = ("tally",)
 
-    def verdicts(self) -> Iterator[Verdict]:
+    def verdicts(self) -> Iterator[Agreement]:
         yield from (cell.verdict for cell in self.cells)
         yield from (erratum.verdict for erratum in self.errata)
         for experiment in self.experiments:
@@ -283,14 +283,14 @@ class Section:
 
     def distinct_errata(self) -> set[str]:
         """The labels of the errata that are shown here, by themselves or in a cell."""
-        of_cells = {c.erratum or f"{c.reference}: {c.what}" for c in self.all_cells if c.verdict == Verdict.ERRATUM}
-        return of_cells | {e.label for e in self.errata if e.verdict == Verdict.ERRATUM}
+        of_cells = {c.erratum or f"{c.reference}: {c.what}" for c in self.all_cells if c.verdict == Agreement.ERRATUM}
+        return of_cells | {e.label for e in self.errata if e.verdict == Agreement.ERRATUM}
 
     @property
     def tally(self) -> dict[str, int]:
         """How many cells there are of each verdict."""
         every = list(self.verdicts())
-        return {verdict.value: every.count(verdict) for verdict in Verdict}
+        return {verdict.value: every.count(verdict) for verdict in Agreement}
 
 
 @dataclass(frozen=True)
@@ -306,13 +306,13 @@ class Reproduction:
     @property
     def tally(self) -> dict[str, int]:
         """How many cells there are of each verdict; an erratum that shows in several places counts once."""
-        together = {verdict.value: sum(s.tally[verdict.value] for s in self.sections) for verdict in Verdict}
+        together = {verdict.value: sum(s.tally[verdict.value] for s in self.sections) for verdict in Agreement}
         distinct: set[str] = set().union(*(s.distinct_errata() for s in self.sections))
-        return together | {Verdict.ERRATUM.value: len(distinct)}
+        return together | {Agreement.ERRATUM.value: len(distinct)}
 
     @property
     def differs(self) -> int:
-        return self.tally[Verdict.DIFFERS.value]
+        return self.tally[Agreement.DIFFERS.value]
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict: exact numbers as strings ("33", "1/3"), verdicts and other derived values beside the fields."""

@@ -7,10 +7,10 @@ import threading
 from datetime import UTC, datetime
 from typing import Any
 
-from soundsum.budget.binding import Binding
-from soundsum.budget.book import Book, Entry, Kind, refuse_closed
+from soundsum.budget.history import Book, Entry, Kind, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
+from soundsum.budget.scope import Binding
 from soundsum.privacy.cost import Cost
 
 

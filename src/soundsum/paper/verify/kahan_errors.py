@@ -22,7 +22,7 @@ from soundsum.numbers.models import Fold, kahan
 from soundsum.numbers.types import FloatType
 from soundsum.paper.verify import errors
 from soundsum.paper.verify.machines import Ints, Multiples, of_fold_on_arrays
-from soundsum.paper.verify.results import ACCURACY, Case, Result
+from soundsum.paper.verify.verification import ACCURACY, Case, Result
 from soundsum.tables.relations import Relation
 
 MOST_RECORDS = 128

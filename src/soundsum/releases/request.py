@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from soundsum.budget import Binding, Budget
-from soundsum.budget.binding import VALUES, Same
+from soundsum.budget.scope import VALUES, Same
 from soundsum.engines import Engine, open_engine
 from soundsum.numbers.quoting import is_hashable, quote
 from soundsum.numbers.rationals import decimal, is_special
@@ -18,18 +18,18 @@ from soundsum.privacy.cost import is_long
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.planner import choose
 from soundsum.privacy.units import Unit
-from soundsum.releases.outcome import Release
+from soundsum.releases.collections import Releases
 from soundsum.releases.pipeline import Adder, carry_out, make_charge
 from soundsum.releases.planning import make_claim
+from soundsum.releases.released import Release
 from soundsum.releases.schema import ColumnSchema, require_schema
-from soundsum.releases.several import Releases
 from soundsum.statistics import Statistic, Task
 from soundsum.statistics.histogram import Edges
 from soundsum.tables.columns import say_column
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
 from soundsum.tables.keys import Groups, is_arrow, require_few
-from soundsum.tables.memory import is_column
+from soundsum.tables.memory_table import is_column
 from soundsum.tables.paths import name_source
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import SPELLED, Period

@@ -18,10 +18,10 @@ from soundsum.cli.commands import demo_audit
 from soundsum.cli.views.delivered import tell
 from soundsum.methods.problem import Problem
 from soundsum.numbers.formatting import binary, number
-from soundsum.releases.calls import release
-from soundsum.releases.outcome import Release
+from soundsum.releases.api import release
+from soundsum.releases.collections import Releases
 from soundsum.releases.planning import plan, plans
-from soundsum.releases.several import Releases
+from soundsum.releases.released import Release
 from soundsum.statistics import Count, Mean, Statistic, Sum
 
 DEPARTMENTS = ["sales", "research", "care"]
