@@ -37,7 +37,7 @@ LABEL = re.compile(r"\b(thrm|thm|prop|sec|rem|lemma|cor|ea|al):")
 def texts():
     paths = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "VERSIONS.md")]
     paths += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").iterdir()]
-    paths += [*(ROOT / "src/soundsum/cli").glob("*.py"), *(ROOT / "src/soundsum/paper/page/templates").iterdir()]
+    paths += [*(ROOT / "src/soundsum/cli").rglob("*.py"), *(ROOT / "src/soundsum/pages/templates").iterdir()]
     for path in paths:
         yield path.relative_to(ROOT).as_posix(), path.read_text()
     yield "help", reference.pages()["reference/commands.md"]

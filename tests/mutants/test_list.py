@@ -24,8 +24,8 @@ def test_every_mutant_has_a_name_of_its_own(names):
 
 
 def test_every_room_that_privacy_rests_on_is_changed():
-    rooms = {"releases", "engines", "data", "kernels", "methods", "planner", "privacy", "budget", "statistics"}
-    assert rooms | {"auditor", "verify", "gradients"} == ROOMS.keys()
+    rooms = {"releases", "engines", "tables", "kernels", "methods", "privacy", "budget", "statistics"}
+    assert rooms | {"auditor", "paper", "gradients"} == ROOMS.keys()
     assert len(FILES) > 20
 
 
@@ -74,13 +74,13 @@ def test_a_line_of_cpp_differs_in_its_code(file):
 def test_the_named_ones_are_among_them(names):
     """What independent readings found alive."""
     assert "methods/checked Checked.steps: ('permute',): without permute" in names
-    assert "planner Scheme.__post_init__: math.ceil to floor" in names
+    assert "privacy/planner Scheme.__post_init__: math.ceil to floor" in names
     assert "methods/numpy_pairwise height: 2 to 1" in names
     assert "methods/numpy_pairwise safe_height: 25 to 24" in names
     noise = "any((part.l1 for parts in norms for part in parts))"
     assert f"releases/pipeline carry_out: {noise}: any to all" in names
     again = "same and all(map(_same, again, expected))"
     assert f"auditor/confirming confirm: {again}: without same" in names
-    assert "verify/check Tally.certify: bound > claimed: 2 * claimed" in names
+    assert "paper/verify/check Tally.certify: bound > claimed: 2 * claimed" in names
     assert any("engines/select" in name and name.endswith("DESC to ASC") for name in names)
     assert any("engines/select Selection._condition: SQL" in name and "AND NOT" in name for name in names)

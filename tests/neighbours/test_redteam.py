@@ -16,7 +16,7 @@ from tests.neighbours.running import as_code
 
 import soundsum as ss
 from soundsum import native
-from soundsum.engines import ids, persons
+from soundsum.engines import ids, person_sums
 from soundsum.engines.memory import Memory
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.releases import pipeline
@@ -33,8 +33,8 @@ SHOWN = "a release shows more than its numbers"
 
 
 def double_the_clamp(patch):
-    whole = persons.bound_part
-    patch.setattr(persons, "bound_part", lambda part, rows: whole(part, 2 * rows))
+    whole = person_sums.bound_part
+    patch.setattr(person_sums, "bound_part", lambda part, rows: whole(part, 2 * rows))
 
 
 def pass_missing_values(patch):
