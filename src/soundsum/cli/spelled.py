@@ -15,7 +15,7 @@ from soundsum.releases.request import WHY_GROUPS
 from soundsum.tables.keys import is_missing
 from soundsum.tables.paths import expand, is_address, is_table
 from soundsum.tables.periods import Period
-from soundsum.tables.schemas import require
+from soundsum.tables.schemas import require_columns
 from soundsum.tables.stream import StreamTable
 from soundsum.tables.type_names import say_kind
 
@@ -284,7 +284,7 @@ def _schema(file: str, within: str | None) -> Any:
 
 def _open(file: str, column: str, within: str | None) -> Any:
     table = _schema(file, within)
-    require(table.names, table, column)
+    require_columns(table.names, table, column)
     return table
 
 

@@ -12,7 +12,7 @@ from soundsum.releases.collections import Releases, Several
 from soundsum.releases.mistakes import with_hints
 from soundsum.releases.pipeline import carry_out, hold_no_data
 from soundsum.releases.released import Release
-from soundsum.releases.request import Setting, name_statistics, open_within, release_one
+from soundsum.releases.request import Setting, name_statistics, prepare_or_charge, release_one
 from soundsum.statistics import Mean, Statistic, Sum, Variance
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
@@ -88,7 +88,7 @@ def release(
     setting = Setting(
         Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
     )
-    opened = open_within(data, asked, setting, promised, budget)
+    opened = prepare_or_charge(data, asked, setting, promised, budget)
     given = names if isinstance(statistics, Mapping) else None
     return Several(carry_out(*opened, promised, budget, setting.binding, given), names)
 

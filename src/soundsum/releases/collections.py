@@ -15,7 +15,7 @@ from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.rationals import nearest_float
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
-from soundsum.releases.released import SAYS_NOTHING, Facts, Release, show
+from soundsum.releases.released import SAYS_NOTHING, Release, ReleaseContext, show
 from soundsum.tables.periods import Period
 
 CELLS, PLURALS = ("cell", "category"), {"category": "categories"}
@@ -30,7 +30,7 @@ class Releases(Framed, Mapping[Any, Release]):
         self,
         columns: Mapping[str, Sequence[Any]],
         noisy: Sequence[Sequence[int]],
-        facts: Facts,
+        facts: ReleaseContext,
         periods: Mapping[str, Period] | None = None,
     ) -> None:
         """Entries are called by the one column there is, or by the tuple of several; `noisy` has every part's sums.
@@ -65,7 +65,7 @@ class Releases(Framed, Mapping[Any, Release]):
         raise AttributeError(_say_whose("Releases", name, "each group has one", "releases['a']"))
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ReleaseContext:
         """Facts shared by every group."""
         return self._facts
 

@@ -20,7 +20,7 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.releases.collections import Releases
 from soundsum.releases.padding import require_time
-from soundsum.releases.released import UNNAMED, Facts, Origin, Release
+from soundsum.releases.released import UNNAMED, Origin, Release, ReleaseContext
 from soundsum.statistics import Task, make_query
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.read_guard import ReadFailed, read_within
@@ -152,7 +152,7 @@ def _release(
 ) -> Release | Releases:
     columns = _name_entries(task, rows)
     claim = task.claim if n is None else task.claim.of_size(n)
-    facts = Facts(claim, promised, noises, n, origin)
+    facts = ReleaseContext(claim, promised, noises, n, origin)
     if columns is None:
         return Release(tuple([sums[0] for sums in noisy]), facts)
     own = [groups.period if isinstance(groups, Periods) else None for _, groups in rows.groups_by_column]

@@ -24,7 +24,7 @@ from soundsum.statistics import Claim, Statistic, Sum, Task
 from soundsum.tables.paths import name_source
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
-from soundsum.tables.schemas import require
+from soundsum.tables.schemas import require_columns
 
 HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 
@@ -56,7 +56,7 @@ class Plan(Scheme):
         if not self.unit.is_plain:
             raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
         engine = open_engine(data)
-        require(engine.schema.names, engine.schema, column)
+        require_columns(engine.schema.names, engine.schema, column)
         _, worth = engine.schema.type(column, self.problem.dtype)
         if worth != 1:
             raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")

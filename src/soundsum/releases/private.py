@@ -24,7 +24,7 @@ from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
 from soundsum.releases.pipeline import Adder, carry_out, hold_no_data, make_charge, say_budget
 from soundsum.releases.planning import Plan
 from soundsum.releases.released import Release
-from soundsum.releases.request import WHAT_STATISTICS, Setting, look, name_statistics, open_within, prepare
+from soundsum.releases.request import WHAT_STATISTICS, Setting, look, name_statistics, prepare, prepare_or_charge
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
 from soundsum.tables.periods import Period
@@ -243,7 +243,7 @@ class Private:
         promised = guarantee(epsilon, delta, rho, noise)
         has_cells = any(statistic.cells is not None for statistic in typed)
         setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
-        engine, tasks, rows = open_within(self._data, typed, setting, promised, self._budget, self._prepare)
+        engine, tasks, rows = prepare_or_charge(self._data, typed, setting, promised, self._budget, self._prepare)
         given = names if isinstance(statistics, Mapping) else None
         made = carry_out(engine, tasks, rows, promised, self._budget, self._binding, given)
         return Several(made, names)

@@ -67,7 +67,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ReleaseContext:
     """Facts shared by every entry of a release: its claims, and how its values are read."""
 
     claim: Claim
@@ -141,7 +141,7 @@ class Release(Framed):
     """
 
     noisy: tuple[int, ...]  # every part that was let out, in its steps
-    facts: Facts
+    facts: ReleaseContext
     group: Any = None
 
     @cached_property

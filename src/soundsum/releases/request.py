@@ -38,7 +38,7 @@ from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.rows import Rows
 from soundsum.tables.runs import Runs
-from soundsum.tables.schemas import Keyed, Schema, is_name, list_names, require, require_name
+from soundsum.tables.schemas import Keyed, Schema, is_name, list_names, require_columns, require_name
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
@@ -104,9 +104,9 @@ def look(data: Any, setting: Setting, schema: Mapping[str, ColumnSchema], column
     """Refuse an owner's terms, or these columns, where they are not about the table: not there, or of another type."""
     table = open_engine(data, {}, setting.table, setting.engine).schema
     if setting.privacy_unit is not None:
-        require(table.names, table, setting.privacy_unit)
+        require_columns(table.names, table, setting.privacy_unit)
     require_schema(table, schema, setting.types)
-    require(table.names, table, *columns)
+    require_columns(table.names, table, *columns)
 
 
 def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tuple[Engine, list[Task], Rows]:
@@ -127,7 +127,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     if setting.types and isinstance(schema, Keyed):
         schema.type_keys(setting.types)
     _require_beside(schema, {"by": several, "privacy_unit": [person]})
-    require(schema.names, schema, *asked)
+    require_columns(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
     if by is not None:
         kind = CrossedGroups if isinstance(by, list) else Periods if isinstance(by, Period) else None
@@ -163,7 +163,7 @@ def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tup
     return engine, tasks, rows
 
 
-def open_within(
+def prepare_or_charge(
     data: Any,
     statistics: Sequence[Statistic],
     setting: Setting,
@@ -184,7 +184,7 @@ def release_one(
     data: Any, statistic: Statistic, setting: Setting, promised: Guarantee, budget: Budget | None
 ) -> Release | Releases:
     """One statistic, released."""
-    opened = open_within(data, [statistic], setting, promised, budget)
+    opened = prepare_or_charge(data, [statistic], setting, promised, budget)
     (released,) = carry_out(*opened, promised, budget, setting.binding)
     return released
 

@@ -16,7 +16,7 @@ from soundsum.numbers.types import NumberType, number_type
 from soundsum.tables.keys import Groups
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import ANY, Period, is_aware, year
-from soundsum.tables.schemas import Keyed, Schema, require
+from soundsum.tables.schemas import Keyed, Schema, require_columns
 from soundsum.tables.timestamps import second_of
 
 By = str | Period
@@ -112,7 +112,7 @@ def require_schema(table: Schema, schema: Mapping[str, ColumnSchema], types: Map
     """Refuses columns that are not in the table, or are of another type than the owner says."""
     if isinstance(table, Keyed):
         table.type_keys(types)
-    require(table.names, table, *schema)
+    require_columns(table.names, table, *schema)
     for column, said in schema.items():
         if said.categories is not None:
             table.expect_groups(column, Groups(said.categories, f"categories of {column!r}"))

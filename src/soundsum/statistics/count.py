@@ -15,7 +15,7 @@ from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
-from soundsum.tables.schemas import Schema, require
+from soundsum.tables.schemas import Schema, require_columns
 
 
 class Counted(Statistic):
@@ -61,5 +61,5 @@ class Count(Counted):
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         if missing == "drop":
-            require(schema.names, schema, self.column)
+            require_columns(schema.names, schema, self.column)
         return Problem("uint8", 1, 1, relation), Fraction(1)

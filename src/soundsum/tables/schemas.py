@@ -66,7 +66,7 @@ class Table(Schema, Protocol):
     def batches(self, *columns: str | None) -> Iterator[Batch]: ...
 
 
-def require(names: list[Any], where: Schema, *columns: str | None) -> None:
+def require_columns(names: list[Any], where: Schema, *columns: str | None) -> None:
     """Refuses columns that are not among a table's names, and a table where no column is named."""
     for name in columns:
         if name is None and None not in names:
