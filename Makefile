@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
 
-.PHONY: build arm64 audit-all bench browser clean compare coq databases demo dist docs docs-tools engines explore format fuzz gradients \
+.PHONY: build arm64 audit-all bench browser check clean compare coq databases demo dist docs docs-tools engines explore format fuzz gradients \
   lint mutants mutants-kernels neighbours portable prove test torch wheels
 .DEFAULT_GOAL := build
 
@@ -35,6 +35,14 @@ test: build
 	@$(MAKE) --no-print-directory browser || true
 	@echo "Running the tests: about a quarter of an hour on two cores. Coq and torch have theirs: make prove, make gradients."
 	@$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet $(ARGS)
+
+# Everything that has to pass before a change lands; `.ci/run` runs this. Half an hour on two cores.
+PARTS := lint docs portable prove engines neighbours gradients test
+check:
+	@start=$$(date +%s); for part in $(PARTS); do began=$$(date +%s); \
+	  echo "make $$part, one of: $(PARTS)$$took"; \
+	  $(MAKE) --no-print-directory $$part || exit 1; \
+	  took="; the last part took $$(( $$(date +%s) - began )) s, all so far $$(( $$(date +%s) - start )) s"; done
 
 # `make test` tries the same examples every time; this runs the property tests with fresh ones, round after round. Longer than
 # ten minutes is `make explore ARGS="--minutes 60"`.
