@@ -46,11 +46,9 @@ def test_documents_run(document, tmp_path, monkeypatch):
             assert ran.returncode == 0, (command, ran.stderr)
     assert commands or namespace
     if document == "README.md":  # the numbers in its comments
-        a, ss = namespace["a"], namespace["ss"]
+        a = namespace["a"]
         assert (a.records, a.measure() / a.ideal, a.measure("grid") / a.ideal) == (129, 128, 1)
-        assert a.measure(math.fsum) / a.ideal == 128
-        assert ss.attack("tree_rounding").measure(np.sum) == 16 * ss.attack("tree_rounding").ideal
-        assert ss.attack("path", target=np.sum).ratio == 65536
+        assert a.measure(math.fsum) / a.ideal == 128  # a correctly rounded sum does no better
 
 
 @pytest.mark.parametrize("document", ["docs/engines/duckdb.md", "docs/engines/polars.md"])
