@@ -24,7 +24,7 @@ spec.loader.exec_module(_kernels)
 
 import numpy as np  # noqa: E402
 
-from kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
+from tests.kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
 from soundsum import kernels, native  # noqa: E402
 from soundsum.gradients.adding import work_out  # noqa: E402
 from soundsum.gradients.factors import Measured  # noqa: E402

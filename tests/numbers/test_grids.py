@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from kernels.data import FLOATS, NOTABLE_GRIDS, any_pattern, around, bounds, grids, rationals
+from tests.kernels.data import FLOATS, NOTABLE_GRIDS, any_pattern, around, bounds, grids, rationals
 from soundsum.kernels import grid_sum
 from soundsum.methods import OnGrid
 from soundsum.methods.problem import Problem

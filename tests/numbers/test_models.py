@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.data import gapped
+from tests.kernels.data import gapped
 from soundsum.numbers import models
 from soundsum.numbers.types import FloatType, IntType, float32, float64, int8
 

@@ -22,8 +22,8 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
-from releases import odd_tables
-from releases.odd_tables import ROWS, Odd
+from tests.releases import odd_tables
+from tests.releases.odd_tables import ROWS, Odd
 from soundsum.budget import BudgetClosed
 
 LONG = 120
@@ -151,7 +151,7 @@ def test_the_interpreter_ends_in_peace_while_a_read_hangs(flag, what):
     program = f"""
     import sys, threading, pathlib
     import soundsum as ss
-    from releases import odd_tables
+    from tests.releases import odd_tables
     flag = pathlib.Path({str(flag)!r})
     owner = ss.Private(
         odd_tables.Odd(flag, while_reading=odd_tables.{what}), budget=ss.Budget(epsilon=9, max_failures=9), pad="1s"
@@ -176,7 +176,7 @@ def test_no_child_outlives_its_parent(flag, what):
     program = f"""
     import os, pathlib, signal, threading
     import soundsum as ss
-    from releases import odd_tables
+    from tests.releases import odd_tables
     flag = pathlib.Path({str(flag)!r})
     owner = ss.Private(
         odd_tables.Odd(flag, while_reading=odd_tables.{what}), budget=ss.Budget(epsilon=9), pad="3s"
@@ -210,7 +210,7 @@ def test_ctrl_c_is_not_held_back(flag):
     program = f"""
     import os, pathlib, signal, threading
     import soundsum as ss
-    from releases import odd_tables
+    from tests.releases import odd_tables
     flag = pathlib.Path({str(flag)!r})
     owner = ss.Private(
         odd_tables.Odd(flag, while_reading=odd_tables.sleep), budget=ss.Budget(epsilon=9), pad="600s"
