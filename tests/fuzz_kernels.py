@@ -27,8 +27,8 @@ import numpy as np  # noqa: E402
 from kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
 from soundsum import kernels, native  # noqa: E402
 from soundsum.gradients.adding import work_out  # noqa: E402
-from soundsum.gradients.factors import Measured  # noqa: E402
 from soundsum.gradients.normal import draw, kernel_table  # noqa: E402
+from soundsum.gradients.terms import Measured  # noqa: E402
 from soundsum.kernels.arguments import raw_records  # noqa: E402
 from soundsum.kernels.persons import BoundedPart, PairSums, TextWords  # noqa: E402
 from soundsum.kernels.preparation import clamped_integers  # noqa: E402

@@ -10,7 +10,7 @@ from torch.utils.data import BatchSampler, DataLoader, IterableDataset, SubsetRa
 from torch.utils.data.distributed import DistributedSampler
 
 import soundsum as ss
-from soundsum.gradients.opacus.refusals import is_fixed, refuse_module
+from soundsum.gradients.opacus.unsupported import is_fixed, refuse_module
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

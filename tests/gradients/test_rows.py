@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.distributed
 from opacus.layers import DPGRU, DPLSTM, DPRNN, DPMultiheadAttention
+from tests.gradients.test_batch_guard import accounted
 from tests.gradients.test_leftovers import AS_THEY_COME, BOTH, Scaled
-from tests.gradients.test_tickets import accounted
 from tests.gradients.training import PUBLIC, model, private, train
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel

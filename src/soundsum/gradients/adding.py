@@ -1,20 +1,24 @@
-"""One batch added to a sum: measured, worked out and added, by whichever kernel the tensors' device has.
+"""Additions to a sum: a batch, the noise of a release, and the integers of other ranks.
 
 A batch is one matrix for each parameter, with one row for each example. Its parameters are split into blocks, each with
-a limit of its own; clipping the whole gradient at once is one block.
+a limit of its own; clipping the whole gradient at once is one block. The tensors' device decides which kernel adds.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from soundsum.gradients import cuda, plain, processor
-from soundsum.gradients.factors import Factors, Measured, factors, scales
-from soundsum.gradients.needs import torch
+from soundsum.gradients import cpu, cuda, plain
+from soundsum.gradients.lazy_import import need, torch
+from soundsum.gradients.normal import draw, kernel_table
+from soundsum.gradients.terms import Factors, Measured, factors, scales
 from soundsum.numbers.clipping import Grid, coarsening
+
+MOST_SIGMA = 1 << 56
 
 Limits = Sequence[Sequence[int]]
 """For each block, each example's limit in steps."""
@@ -54,7 +58,7 @@ def kernel_for(tensors: Sequence[Any]) -> ModuleType:
     if len(kinds) == 1:
         kind = kinds.pop().type
         if kind == "cpu":
-            return processor
+            return cpu
         if kind == "cuda" and all(g.dtype != torch.float64 for g in tensors) and cuda.available():
             return cuda
     return plain
@@ -71,3 +75,67 @@ def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: ModuleType) 
         for i, squares in zip(coarse, again.squares, strict=True):
             first.squares[i] = squares
     return first
+
+
+def add_noise(totals: Sequence[Any], sigma: int, key: bytes) -> None:
+    """Adds round(sigma G) to every integer, modulo 2^64."""
+    first = 0
+    for total in totals:
+        if total.device.type == "cuda" and cuda.available():
+            undecided = cuda.add_noise(total, key, kernel_table(), sigma, first)
+            finish(total, undecided, key, sigma, first)
+        else:
+            here = total if total.device.type == "cpu" else torch.zeros(total.shape, dtype=torch.int64)
+            undecided = cpu.add_noise(here, key, kernel_table(), sigma, first)
+            finish(here, undecided, key, sigma, first)
+            if here is not total:
+                total += here.to(total.device)
+        first += total.numel()
+
+
+def finish(total: Any, undecided: Sequence[int], key: bytes, sigma: int, first: int) -> None:
+    """The draws that a kernel left open."""
+    for coordinate in undecided:
+        value = draw(key, coordinate, sigma) % (1 << 64)
+        total[coordinate - first] += value - (1 << 64) if value >> 63 else value
+
+
+def is_first_rank(group: Any) -> bool:
+    return bool(need("torch.distributed").get_rank(group) == 0)
+
+
+def ranks_of(group: Any) -> tuple[int, ...]:
+    """Of a group that this process is in: torch does nothing, and says nothing, for others."""
+    distributed = need("torch.distributed")
+    if distributed.get_rank(group) < 0:
+        raise ValueError("this process is not in the group, so nothing would be added; give a group that it is in")
+    return tuple(distributed.get_process_group_ranks(group))
+
+
+def add_over_ranks(totals: Sequence[Any], group: Any) -> None:
+    """Each tensor becomes the sum over all ranks."""
+    distributed = need("torch.distributed")
+    for total in totals:
+        distributed.all_reduce(total, op=distributed.ReduceOp.SUM, group=group)
+
+
+def count_over_ranks(count: int, group: Any) -> int:
+    counted = torch.tensor([count], dtype=torch.int64, device=_group_device(group))
+    add_over_ranks([counted], group)
+    return int(counted)
+
+
+def require_same_terms(terms: str, group: Any) -> None:
+    """All ranks find out together where one has another sum than the others."""
+    distributed = need("torch.distributed")
+    digest = int.from_bytes(hashlib.sha256(terms.encode()).digest()[:7])
+    both = torch.tensor([digest, -digest], dtype=torch.int64, device=_group_device(group))
+    distributed.all_reduce(both, op=distributed.ReduceOp.MAX, group=group)
+    if int(both[0]) != -int(both[1]):
+        raise ValueError("the ranks' sums have other norms, noise or parameters; make all of them with the same")
+
+
+def _group_device(group: Any) -> Any:
+    distributed = need("torch.distributed")
+    on_gpu = "nccl" in distributed.get_backend(group)
+    return torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")

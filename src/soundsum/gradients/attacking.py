@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.gradients.needs import need, torch
+from soundsum.gradients.clipped_sum import Sum
+from soundsum.gradients.lazy_import import need, torch
 from soundsum.gradients.slots import Slots, per_example
-from soundsum.gradients.sums import Sum
 
 Step = Callable[[Any, Any, str, float, float], list[Any]]
 """step(model, inputs, reduction, max_norm, noise_multiplier) -> the noisy sum of clipped gradients, by parameter.

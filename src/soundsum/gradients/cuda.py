@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soundsum.gradients.needs import torch
+from soundsum.gradients.lazy_import import torch
 from soundsum.numbers.clipping import Grid
 
 SOURCE = Path(__file__).with_name("gradients.cu")
@@ -30,7 +30,7 @@ FILLS = 1056
 """Thread blocks that fill a large GPU; with fewer columns the rows are split too."""
 
 
-class Part(ctypes.Structure):
+class TensorPart(ctypes.Structure):
     _fields_ = (
         ("data", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
@@ -40,8 +40,8 @@ class Part(ctypes.Structure):
     )
 
 
-class Parts(ctypes.Structure):
-    _fields_ = (("part", Part * PARTS), ("count", ctypes.c_int))
+class PartTable(ctypes.Structure):
+    _fields_ = (("part", TensorPart * PARTS), ("count", ctypes.c_int))
 
 
 @lru_cache(maxsize=1)
@@ -149,10 +149,10 @@ def _launches(
     """Tables of up to PARTS tensors of one type, and how many thread blocks their columns take."""
     for kind, chosen in by_type.items():
         for start in range(0, len(chosen), PARTS):
-            table, first = Parts(), 0
+            table, first = PartTable(), 0
             for place, (g, total, block) in enumerate(chosen[start : start + PARTS]):
                 data, columns, size = g.data_ptr(), g.shape[1], g.element_size()
-                table.part[place] = Part(data, total.data_ptr(), columns, first, block)
+                table.part[place] = TensorPart(data, total.data_ptr(), columns, first, block)
                 table.count = place + 1
                 vectors = columns * size % 16 == 0 and data % 16 == 0
                 width = THREADS * (PER_THREAD if reading else 16 // size if vectors else 1)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from soundsum.gradients.factors import Factors, Measured
-from soundsum.gradients.needs import torch
+from soundsum.gradients.lazy_import import torch
+from soundsum.gradients.terms import Factors, Measured
 
 LOW = 0xFFFFFFFF
 

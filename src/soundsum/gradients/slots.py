@@ -1,23 +1,37 @@
 """Slots: batches of one fixed shape, in which each example's gradient has its own row whoever else is there.
 
-Some kernels give a row other bits when the batch has another shape. With a public number of slots, examples in
-uniformly random ones and a dummy in the others, removing an example puts the dummy in its place: all others keep shape
-and position, and what remains to be asked is that rows do not see each other's values, which `check` tries out.
+A batch takes each record with probability q, independently, by exact coins. Some kernels give a row other bits when the
+batch has another shape. With a public number of slots, examples in uniformly random ones and a dummy in the others,
+removing an example puts the dummy in its place: all others keep shape and position, and what remains to be asked is
+that rows do not see each other's values, which `check` tries out. A batch larger than its slots is cut, with a
+probability that is bounded here in rationals and counted in delta (docs/theorems/gradients.md).
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from soundsum.gradients.needs import need, torch
-from soundsum.gradients.sampling import EMPTY, place
-from soundsum.gradients.tickets import Tickets, forget, module_of
-from soundsum.randomness import random_permutation
+from soundsum.gradients.batch_guard import BatchGuard, forget, module_of
+from soundsum.gradients.lazy_import import need, torch
+from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.randomness import bernoulli, random_permutation, random_words
+
+EULER = Fraction(2_718_281_828_459_045_236, 10**18)
+"""Just above e."""
+
+RARELY = Fraction(1, 1 << 64)
+"""How often a batch may be larger than its slots, where nobody says how many there are."""
+
+EMPTY = -1
+"""Stands in a slot that holds a dummy."""
 
 Loss = Callable[[Any, Any], Any]
 """Of outputs and targets."""
@@ -27,7 +41,7 @@ Forward = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowCheck:
     """What `Slots.check` saw: in how many trials other rows were changed, and in how many of them a row's bits did.
 
     remembered: the model's buffers that came to depend on the rows, which are saved with it and get no noise.
@@ -56,7 +70,7 @@ class Rows:
         )
 
 
-class Slots(Tickets):
+class Slots(BatchGuard):
     """A public number of rows, fixed for the run.
 
     model: the module whose per-example gradients are taken (one wrapped by Opacus, or any other for `check`).
@@ -74,7 +88,7 @@ class Slots(Tickets):
         placed = place(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
 
-    def check(self, inputs: Any, targets: Any, loss: Loss, trials: int = 8, forward: Forward | None = None) -> Rows:
+    def check(self, inputs: Any, targets: Any, loss: Loss, trials: int = 8, forward: Forward | None = None) -> RowCheck:
         """Tries whether rows see each other: changes some rows of a batch and compares the others' gradients, as bits.
 
         inputs, targets: a batch of `size` rows. loss: of outputs and targets, a sum or mean over the rows. forward: the
@@ -105,7 +119,91 @@ class Slots(Tickets):
             changed += bool(differences)
             largest = max([largest, *differences])
             remembered |= {name for name, kept_there in after.items() if not _same(before[name], kept_there)}
-        return Rows(trials, changed, largest, tuple(sorted(remembered)))
+        return RowCheck(trials, changed, largest, tuple(sorted(remembered)))
+
+
+def rate(sample_rate: object) -> Fraction:
+    """A sampling rate, exactly."""
+    if sample_rate is None:
+        raise ValueError(
+            "sample_rate=None: the number of records is private, so the rate is not taken from it; give the "
+            "probability with which a record is in a batch, such as sample_rate='1/256'"
+        )
+    q = exact(sample_rate, "sample_rate")
+    if is_special(q) or not 0 < q <= 1:
+        raise ValueError(f"sample_rate={sample_rate}: a probability is above 0 and at most 1")
+    return Fraction(q)
+
+
+def rate_from_above(q: Fraction) -> float:
+    """The rate for an accountant that takes floats: never below the true one.
+
+    >>> rate_from_above(Fraction(1, 3)) >= Fraction(1, 3), rate_from_above(Fraction(1, 4))
+    (True, 0.25)
+    """
+    nearest = float(q)
+    return nearest if nearest >= q else math.nextafter(nearest, 2.0)
+
+
+def coins(q: Fraction, count: int) -> NDArray[np.bool_]:
+    """Independent coins, each heads with probability exactly q: 64 bits decide, or where they are q's own, more."""
+    if q == 1:
+        return np.ones(count, np.bool_)
+    limit, rest = divmod(q * (1 << 64), 1)
+    words = random_words(count)
+    heads = words < np.uint64(limit)
+    for i in np.flatnonzero(words == np.uint64(limit)):
+        heads[i] = bernoulli(rest)
+    return heads
+
+
+def place(members: NDArray[np.int64], slots: int) -> list[int]:
+    """Which record is in which slot: uniformly random slots, the others EMPTY; of too many records random ones stay."""
+    if len(members) > slots:
+        members = members[random_permutation(len(members))[:slots]]
+    placed = np.full(slots, EMPTY, np.int64)
+    placed[random_permutation(slots)[: len(members)]] = members
+    return placed.tolist()
+
+
+def overflow(mean: Fraction, slots: int) -> Fraction:
+    """At least the probability that a Poisson-sampled batch of this mean size has more members than slots.
+
+    With s = slots + 1 above the mean M it is at most (M/s)^s e^(s - M), Chernoff's bound for sums of independent coins.
+
+    >>> overflow(Fraction(64), 150) < Fraction(1, 10**17), overflow(Fraction(64), 63)
+    (True, Fraction(1, 1))
+    """
+    s = slots + 1
+    mean = Fraction(math.ceil(mean * 1024), 1024)  # a short number; the bound grows with the mean
+    if mean >= s:
+        return Fraction(1)
+    return min(Fraction(1), power_from_above(mean / s, s) * power_from_above(EULER, math.ceil(s - mean)))
+
+
+def power_from_above(x: Fraction, n: int) -> Fraction:
+    """At least x^n, for x > 0: of each product 128 binary digits are kept, rounded up.
+
+    >>> power_from_above(Fraction(3, 2), 5), 1 < power_from_above(Fraction(1, 3), 999) * 3**999 < 1.000001
+    (Fraction(243, 32), True)
+    """
+    power = Fraction(1)
+    for digit in f"{n:b}":
+        product = power * power * (x if digit == "1" else 1)
+        last = power_of_two(floor_log2(product) - 127)
+        power = math.ceil(product / last) * last
+    return power
+
+
+def enough_slots(mean: Fraction, most: int, multiple: int = 1) -> int:
+    """So many slots that a batch is larger with a probability below 2^-64; no more than records, in whole multiples."""
+    low, slots = math.floor(mean), math.ceil(mean)
+    while slots < most and overflow(mean, slots) > RARELY:
+        low, slots = slots, slots + math.isqrt(slots) + 8
+    while slots - low > 1:  # the least that is enough, but for rounding
+        middle = (low + slots) // 2
+        low, slots = (low, middle) if overflow(mean, middle) <= RARELY else (middle, slots)
+    return -(-min(slots, most) // multiple) * multiple
 
 
 def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None = None) -> list[Any]:

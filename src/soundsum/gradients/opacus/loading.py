@@ -16,14 +16,12 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from soundsum.gradients.opacus.blanks import dummy_like
-from soundsum.gradients.opacus.forms import form, sent
-from soundsum.gradients.sampling import EMPTY, coins, place
-from soundsum.gradients.slots import Slots
-from soundsum.gradients.tickets import Ticket, Tickets
+from soundsum.gradients.batch_guard import BatchGuard, Ticket
+from soundsum.gradients.opacus.dummies import dummy_like, form, sent
+from soundsum.gradients.slots import EMPTY, Slots, coins, place
 
 
-class Padded(Dataset):
+class PaddedDataset(Dataset):
     """A dataset with a dummy at EMPTY."""
 
     def __init__(self, dataset: Any, dummy: Any) -> None:
@@ -42,8 +40,8 @@ class PoissonBatches(Sampler[list[int]]):
     `tickets` says what each batch is that the newest iterator drew; each iterator has its own.
     """
 
-    def __init__(self, records: int, q: Fraction, desk: Tickets) -> None:
-        self.records, self.q, self.desk = records, q, desk
+    def __init__(self, records: int, q: Fraction, guard: BatchGuard) -> None:
+        self.records, self.q, self.guard = records, q, guard
         self.tickets: deque[Ticket] = deque()
 
     @property
@@ -64,7 +62,7 @@ class PoissonBatches(Sampler[list[int]]):
     def _parts(self, tickets: deque[Ticket]) -> Iterator[list[int]]:
         for _ in range(self.steps):
             members = self.draw().tolist() or [EMPTY]  # of no rows many layers make no gradient, but an error
-            tickets.append(Ticket(next(self.desk.numbers), 0, True, [i != EMPTY for i in members]))
+            tickets.append(Ticket(next(self.guard.numbers), 0, True, [i != EMPTY for i in members]))
             yield members
 
 
@@ -108,7 +106,7 @@ class SlotBatches(PoissonBatches):
         return box[0][rank * width : (rank + 1) * width]
 
 
-class TicketLoader(DataLoader):
+class GuardedLoader(DataLoader):
     """Gives the batches, and hands out a ticket for each, which the optimizer takes.
 
     The newest iterator alone works: workers that persist give an older one the batches of the newest.
@@ -116,7 +114,7 @@ class TicketLoader(DataLoader):
 
     def __iter__(self) -> Iterator[Any]:
         loaded = super().__iter__()
-        self.batch_sampler.desk.withdraw()  # of an epoch that was left early
+        self.batch_sampler.guard.withdraw()  # of an epoch that was left early
         return self._handed_out(loaded, self.batch_sampler.tickets)
 
     def require_form(self, batch: Any, ticket: Ticket) -> None:
@@ -134,14 +132,14 @@ class TicketLoader(DataLoader):
                 break
             ticket = tickets.popleft()
             self.require_form(batch, ticket)
-            batches.desk.hand_out(ticket)
+            batches.guard.hand_out(ticket)
             handed_out.add(ticket.batch)
             del ticket  # which may be as long as the batch
             yield batch
-        batches.desk.withdraw(handed_out)  # those that were only looked at
+        batches.guard.withdraw(handed_out)  # those that were only looked at
 
 
-class SlotLoader(TicketLoader):
+class SlotLoader(GuardedLoader):
     """The same in slots: a batch has the form of one that holds dummies alone, which is public.
 
     `form` is that of a whole batch, found before any example was collated: a collate_fn that has another one later
@@ -176,14 +174,14 @@ class SlotLoader(TicketLoader):
             )
 
 
-def poisson_loader(loader: Any, q: Fraction, desk: Tickets, dummy: Any) -> TicketLoader:
+def poisson_loader(loader: Any, q: Fraction, guard: BatchGuard, dummy: Any) -> GuardedLoader:
     """Without slots: batches as large as they come."""
-    batches = PoissonBatches(len(loader.dataset), q, desk)
-    return TicketLoader(padded(loader, dummy), batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
+    batches = PoissonBatches(len(loader.dataset), q, guard)
+    return GuardedLoader(padded(loader, dummy), batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
 
 
-def padded(loader: Any, dummy: Any) -> Padded:
-    return Padded(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
+def padded(loader: Any, dummy: Any) -> PaddedDataset:
+    return PaddedDataset(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
 
 
 def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) -> SlotLoader:

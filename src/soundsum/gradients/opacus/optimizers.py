@@ -14,10 +14,10 @@ import opacus.optimizers
 import torch
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 
-from soundsum.gradients.opacus.refusals import AMP, refuse_module, refuse_parameters
-from soundsum.gradients.sums import Sum
+from soundsum.gradients.batch_guard import BatchGuard, Ticket, forget, forget_gradients, module_of
+from soundsum.gradients.clipped_sum import Sum
+from soundsum.gradients.opacus.unsupported import AMP, refuse_module, refuse_parameters
 from soundsum.gradients.terms import exact_multiplier
-from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients, module_of
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
@@ -39,7 +39,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         max_grad_norm: Any,
         expected_batch_size: Any,
         loss_reduction: str = "mean",
-        slots: Tickets | None = None,
+        slots: BatchGuard | None = None,
     ) -> None:
         noise_multiplier = float(
             exact_multiplier(noise_multiplier)

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from soundsum.gradients.needs import need, torch
+from soundsum.gradients.lazy_import import need, torch
 
 EARLIER = (
     "this backward pass goes through what the model computed for an earlier batch (or while it was not training), "
@@ -42,7 +42,7 @@ class Ticket:
     present: list[bool]
 
 
-class Tickets:
+class BatchGuard:
     """Those of one model, in the process that made them."""
 
     def __init__(self, model: Any) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 
-class Needed:
+class LazyModule:
     """A package that is imported when first asked for an attribute."""
 
     def __init__(self, name: str) -> None:
@@ -36,4 +36,4 @@ def need(name: str) -> Any:
         ) from None
 
 
-torch = Needed("torch")
+torch = LazyModule("torch")

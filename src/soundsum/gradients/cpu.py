@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.gradients.factors import Factors, Measured
-from soundsum.gradients.needs import torch
+from soundsum.gradients.lazy_import import torch
+from soundsum.gradients.terms import Factors, Measured
 
 
 def measure(tensors: Sequence[Any], rows: Sequence[int], scale: Sequence[float]) -> Measured:

@@ -1,7 +1,8 @@
-"""The form of a batch: the shapes and types of everything in it, without its values.
+"""Dummies for empty slots, and the form of a batch: the shapes and types of everything in it, without its values.
 
-Where it depends on the examples, each of them can be seen in the rows of all others (a batch that is padded to its
-longest example has one more column for everybody). So it is compared with that of a batch of dummies.
+A dummy says nothing of anybody. Where the form of a batch depends on the examples, each of them can be seen in the rows
+of all others (a batch that is padded to its longest example has one more column for everybody). So the form is compared
+with that of a batch of dummies.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,33 @@ SINGLE = (str, bytes, int, float, complex, type(None), type, np.generic, torch.d
 """What has no shape: one value, of one example or of the whole batch."""
 
 WORD = struct.calcsize("P")
+
+
+def dummy_like(example: Any) -> Any:
+    """An example of the same kind in which every number is 0: its shape is public, its values say nothing."""
+    if isinstance(example, torch.Tensor):
+        return torch.zeros_like(example)
+    if isinstance(example, np.ndarray):
+        return np.zeros_like(example)
+    if isinstance(example, bool | int | float | np.number | np.bool_):
+        return type(example)(0)
+    if isinstance(example, Mapping):
+        return _rebuilt(example, {key: dummy_like(value) for key, value in example.items()})
+    if isinstance(example, tuple | list):
+        return _rebuilt(example, [dummy_like(part) for part in example])
+    raise _no_dummy(example)
+
+
+def _rebuilt(like: Any, parts: Collection[Any]) -> Any:
+    """A container of the same kind, with names where it has them."""
+    try:
+        return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+    except TypeError:
+        raise _no_dummy(like) from None
+
+
+def _no_dummy(example: Any) -> ValueError:
+    return ValueError(f"no dummy is known for examples with a {type(example).__name__}; give one with dummy=")
 
 
 def form(batch: Any, within: tuple[int, ...] = (), beside: bool = False) -> Any:

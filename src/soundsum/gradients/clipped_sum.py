@@ -13,16 +13,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from soundsum import randomness
-from soundsum.gradients import group as groups
-from soundsum.gradients.adding import add_batch, work_out
-from soundsum.gradients.batches import copies_of, limits_of, matrices, tensors_of
-from soundsum.gradients.files import new_file, read_once
-from soundsum.gradients.needs import torch
-from soundsum.gradients.noise import MOST_SIGMA, add_noise
+from soundsum.gradients.adding import (
+    MOST_SIGMA,
+    add_batch,
+    add_noise,
+    add_over_ranks,
+    count_over_ranks,
+    is_first_rank,
+    ranks_of,
+    require_same_terms,
+    work_out,
+)
+from soundsum.gradients.batches import Shape, Totals, copies_of, limits_of, matrices, tensors_of
+from soundsum.gradients.exclusive import Exclusive, exclusively, new_file, read_once
+from soundsum.gradients.lazy_import import torch
 from soundsum.gradients.normal import fresh_key
-from soundsum.gradients.terms import exact_multiplier, layered, require_room
-from soundsum.gradients.totals import Shape, Totals
-from soundsum.gradients.turns import Turns, in_turn
+from soundsum.gradients.terms import THEOREM, exact_multiplier, layered, require_room
 from soundsum.numbers.clipping import Grid
 from soundsum.numbers.formatting import number
 
@@ -54,7 +60,7 @@ class Noisy:
         return Totals(pieces, self.totals.shapes).shaped()
 
 
-class Sum(Turns):
+class Sum(Exclusive):
     """The sum of per-example gradients, each clipped to an L2 norm. Threads that share one take turns.
 
     max_norm: the norm each example's whole gradient is clipped to; a list clips each tensor to a norm of its own.
@@ -86,8 +92,6 @@ class Sum(Turns):
 
     @property
     def theorem(self) -> Theorem:
-        from soundsum.gradients.promise import THEOREM
-
         return THEOREM
 
     def add(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
@@ -101,7 +105,7 @@ class Sum(Turns):
         """
         self.consume(copies_of(gradients), limits, present)
 
-    @in_turn
+    @exclusively
     def consume(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
         """The same without a copy, for tensors that nobody else changes meanwhile: they are read twice."""
         self._require_open()
@@ -159,7 +163,7 @@ class Sum(Turns):
         """The same without a copy, to be read alone; what is added later does not show in it."""
         return self._known().shaped()
 
-    @in_turn
+    @exclusively
     def release(self, group: Any = None) -> Noisy:
         """The sum with noise. It works once: a second draw of noise on the same sum would weaken the first.
 
@@ -174,24 +178,24 @@ class Sum(Turns):
             )
         totals = self._known()
         if group is not None:
-            ranks = groups.ranks(group)
+            ranks = ranks_of(group)
             if self._reduced and ranks != self._reduced:
                 raise ValueError(
                     f"release(): the sum was reduced over the ranks {list(self._reduced)} and this group has "
                     f"{list(ranks)}, so it would be released more than once; give the group of all_reduce"
                 )
-            groups.require_same(self._digest(), group)
-            require_room(self.examples if self._reduced else groups.total(self.examples, group))
+            require_same_terms(self._digest(), group)
+            require_room(self.examples if self._reduced else count_over_ranks(self.examples, group))
         self._closed = "has been released"
-        first = group is None or groups.is_first(group)
+        first = group is None or is_first_rank(group)
         noisy = totals.clone() if first or not self._reduced else totals.emptied()
         if first:
             add_noise(noisy.pieces, self.sigma, fresh_key())
         if group is not None:
-            groups.add_up(noisy.pieces, group)
+            add_over_ranks(noisy.pieces, group)
         return Noisy(noisy, self.grid.step, self.sigma)
 
-    @in_turn
+    @exclusively
     def merge(self, other: Sum) -> None:
         """Adds a sum over other examples to this one; the other cannot be used any more."""
         self._require_open()
@@ -212,20 +216,20 @@ class Sum(Turns):
         other._closed = "has been merged into another"  # first: an interrupt may lose examples, and counts none twice
         self.parts, self.examples, self._totals = self.parts | other.parts, self.examples + other.examples, both
 
-    @in_turn
+    @exclusively
     def all_reduce(self, group: Any = None) -> None:
         """Adds the integers of all ranks of a group (None: all ranks there are): each then has the whole sum."""
         self._require_open()
         if self._reduced:
             raise ValueError("all_reduce(): this has been done; another would count every example once per rank")
-        whole, ranks = self._known().clone(), groups.ranks(group)
-        groups.require_same(self._digest(), group)
-        examples = groups.total(self.examples, group)
+        whole, ranks = self._known().clone(), ranks_of(group)
+        require_same_terms(self._digest(), group)
+        examples = count_over_ranks(self.examples, group)
         require_room(examples)
-        groups.add_up(whole.pieces, group)
+        add_over_ranks(whole.pieces, group)
         self._reduced, self.examples, self._totals = ranks, examples, whole  # no rank releases it alone from here on
 
-    @in_turn
+    @exclusively
     def save(self, path: Any) -> None:
         """Writes the integers, without noise, to a new file, for `Sum.load` and `merge` elsewhere.
 

@@ -20,9 +20,11 @@ from opacus.accountants.utils import get_noise_multiplier
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
-from soundsum.gradients.opacus.loading import TicketLoader, poisson_loader, slot_loader
+from soundsum.gradients.batch_guard import BatchGuard
+from soundsum.gradients.clipped_sum import Sum
+from soundsum.gradients.opacus.loading import GuardedLoader, poisson_loader, slot_loader
 from soundsum.gradients.opacus.optimizers import LIVE, DistributedDPOptimizer, DPOptimizer, refuse_second
-from soundsum.gradients.opacus.refusals import (
+from soundsum.gradients.opacus.unsupported import (
     keep_fixed,
     refuse_accountant,
     refuse_dataset,
@@ -35,10 +37,7 @@ from soundsum.gradients.opacus.refusals import (
     refuse_settings,
     refuse_target,
 )
-from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
-from soundsum.gradients.slots import Slots
-from soundsum.gradients.sums import Sum
-from soundsum.gradients.tickets import Tickets
+from soundsum.gradients.slots import Slots, enough_slots, overflow, rate, rate_from_above
 
 ASSUMED = "gradients assumed independent of the other rows"
 OVERFLOW = "soundsum_overflow"
@@ -97,8 +96,8 @@ class PrivacyEngine(opacus.PrivacyEngine):
         """
         use_slots = slots is not False
         filled: Slots | None
-        desk: Tickets
-        loader: TicketLoader
+        guard: BatchGuard
+        loader: GuardedLoader
         refuse_settings(
             loss_reduction=loss_reduction,
             slots=use_slots,
@@ -120,15 +119,15 @@ class PrivacyEngine(opacus.PrivacyEngine):
         ranks = 1 if world is None else torch.distributed.get_world_size(world)
         if use_slots:
             size = _size(slots, q, most, ranks)
-            filled = desk = Slots(module, size)
+            filled = guard = Slots(module, size)
             loader = slot_loader(data_loader, q, filled, dummy, world)
             chance = overflow(q * most, size) if size < most else Fraction(0)
             assumptions: tuple[str, ...] = (SEPARATE,)
         else:
             if world is not None:
                 raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
-            filled, desk = None, Tickets(module)
-            loader, chance, assumptions = poisson_loader(data_loader, q, desk, dummy), Fraction(0), (ASSUMED,)
+            filled, guard = None, BatchGuard(module)
+            loader, chance, assumptions = poisson_loader(data_loader, q, guard, dummy), Fraction(0), (ASSUMED,)
         prepared = self._prepare_model(
             module,
             batch_first=batch_first,
@@ -138,7 +137,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             wrap_model=wrap_model,
         )
         prepared.forbid_grad_accumulation()
-        desk.watch(prepared)
+        guard.watch(prepared)
         keep_fixed(module)
         self.slots, self.overflow, self.assumptions = filled, max(self.overflow, chance), assumptions
         kind = DPOptimizer if world is None else DistributedDPOptimizer
@@ -148,7 +147,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             max_grad_norm=max_grad_norm,
             expected_batch_size=expected,
             loss_reduction=loss_reduction,
-            slots=desk,
+            slots=guard,
         )
         LIVE.add(private)
         private.steps_accounted = self._steps

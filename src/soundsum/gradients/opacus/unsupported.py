@@ -6,7 +6,7 @@ import inspect
 import math
 from typing import Any
 
-from soundsum.gradients.needs import need
+from soundsum.gradients.lazy_import import need
 
 MODES = ("hooks", "functorch")
 MOST_OF_PRV = 600
