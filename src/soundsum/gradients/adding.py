@@ -32,7 +32,7 @@ def add_batch(
     into: Sequence[Any],
     kernel: ModuleType | None = None,
 ) -> None:
-    """Adds the clipped gradients to `into`, one int64 vector for each tensor. `kernel`: not the device's own."""
+    """Adds the clipped gradients to `into`, one int64 vector for each tensor. `kernel` replaces the device's own."""
     chosen = kernel or kernel_for(tensors)
     used = [[i for i in block if tensors[i].numel()] for block in blocks]
     if chosen is cuda:
@@ -46,14 +46,14 @@ def add_batch(
 def work_out(
     tensors: Sequence[Any], blocks: Sequence[Sequence[int]], limits: Limits, grid: Grid, kernel: ModuleType
 ) -> list[Factors]:
-    """How the integers of each block are made."""
+    """Measures each block and computes its factors."""
     measured = [_measure([tensors[i] for i in block], len(limits[0]), grid, kernel) for block in blocks]
     finite = [all(map(math.isfinite, tops)) for tops in zip(*(m.largest for m in measured), strict=True)]
     return [factors(m, finite, grid, limit) for m, limit in zip(measured, limits, strict=True)]
 
 
 def kernel_for(tensors: Sequence[Any]) -> ModuleType:
-    """Threaded C++ for the CPU, CUDA where it can be built, otherwise plain torch."""
+    """Chooses threaded C++ for the CPU, CUDA where it can be built, otherwise plain torch."""
     kinds = {g.device for g in tensors}
     if len(kinds) == 1:
         kind = kinds.pop().type
@@ -65,7 +65,7 @@ def kernel_for(tensors: Sequence[Any]) -> ModuleType:
 
 
 def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: ModuleType) -> Measured:
-    """First with the grid's own step, then again where an example needs a coarser one."""
+    """Measures with the grid's own step, then again where an example needs a coarser one."""
     if not tensors:
         return Measured([0.0] * rows, [0] * rows)
     first: Measured = kernel.measure(tensors, list(range(rows)), [math.ldexp(1.0, -grid.exponent)] * rows)
@@ -78,7 +78,11 @@ def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: ModuleType) 
 
 
 def add_noise(totals: Sequence[Any], sigma: int, key: bytes) -> None:
-    """Adds round(sigma G) to every integer, modulo 2^64."""
+    """Adds round(sigma G) to every integer, modulo 2^64.
+
+    Coordinates are numbered through all tensors, so the noise under a key is the same on every device and however the
+    coordinates are divided among threads. Draws that a kernel leaves undecided are made exactly (normal.py).
+    """
     first = 0
     for total in totals:
         if total.device.type == "cuda" and cuda.available():
@@ -94,7 +98,7 @@ def add_noise(totals: Sequence[Any], sigma: int, key: bytes) -> None:
 
 
 def finish(total: Any, undecided: Sequence[int], key: bytes, sigma: int, first: int) -> None:
-    """The draws that a kernel left open."""
+    """Adds the draws that a kernel left undecided."""
     for coordinate in undecided:
         value = draw(key, coordinate, sigma) % (1 << 64)
         total[coordinate - first] += value - (1 << 64) if value >> 63 else value
@@ -105,7 +109,7 @@ def is_first_rank(group: Any) -> bool:
 
 
 def ranks_of(group: Any) -> tuple[int, ...]:
-    """Of a group that this process is in: torch does nothing, and says nothing, for others."""
+    """Lists the ranks of a group this process is in: for any other group torch silently does nothing."""
     distributed = need("torch.distributed")
     if distributed.get_rank(group) < 0:
         raise ValueError("this process is not in the group, so nothing would be added; give a group that it is in")
@@ -113,7 +117,7 @@ def ranks_of(group: Any) -> tuple[int, ...]:
 
 
 def add_over_ranks(totals: Sequence[Any], group: Any) -> None:
-    """Each tensor becomes the sum over all ranks."""
+    """Replaces each tensor by its sum over all ranks: exact in any order, wrap-around included."""
     distributed = need("torch.distributed")
     for total in totals:
         distributed.all_reduce(total, op=distributed.ReduceOp.SUM, group=group)
@@ -126,7 +130,7 @@ def count_over_ranks(count: int, group: Any) -> int:
 
 
 def require_same_terms(terms: str, group: Any) -> None:
-    """All ranks find out together where one has another sum than the others."""
+    """Raises on every rank if any rank's sum has other terms."""
     distributed = need("torch.distributed")
     digest = int.from_bytes(hashlib.sha256(terms.encode()).digest()[:7])
     both = torch.tensor([digest, -digest], dtype=torch.int64, device=_group_device(group))

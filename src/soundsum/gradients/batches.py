@@ -19,12 +19,12 @@ Shape = tuple[int, ...]
 
 
 def copies_of(gradients: Any) -> list[Any]:
-    """The batch's tensors, checked, read once: nobody else can change them any more."""
+    """Checks the batch's tensors and copies them, so that nobody else can change them."""
     return [g.clone(memory_format=torch.contiguous_format) for g in tensors_of(gradients)]
 
 
 def tensors_of(gradients: Any) -> list[Any]:
-    """The batch's tensors, checked: floats of a supported type, with as many rows each."""
+    """Checks the batch's tensors: floats of a supported type, all with the same number of rows."""
     tensors = [gradients] if isinstance(gradients, torch.Tensor) else list(gradients)
     if not tensors:
         raise ValueError("gradients=[]: give one tensor for each parameter, with one row for each example")
@@ -44,7 +44,7 @@ def matrices(tensors: Sequence[Any]) -> list[Any]:
 
 
 def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[int]]:
-    """Limits of each example and block, by block; an example whose limits are more than `most` in L2 gets none."""
+    """Checks limits of each example and block; returns them by block, as 0 for an example above `most` in L2."""
     if not isinstance(limits, torch.Tensor) or str(limits.dtype) not in WHOLE:
         raise TypeError("limits are integers (steps of the grid) in a tensor; Sum.limits makes them from norms")
     if tuple(limits.shape) != (examples, blocks):
@@ -79,7 +79,7 @@ def _width(g: Any) -> int:
 
 
 class Totals:
-    """`pieces` are what noise is added to and what is reduced; `vectors` are the parameters' parts of them."""
+    """The integers of a sum. Noise and reductions work on `pieces`; `vectors` are the parameters' parts of them."""
 
     def __init__(self, pieces: Sequence[Any], shapes: Sequence[Shape]) -> None:
         self.pieces, self.shapes = list(pieces), [tuple(shape) for shape in shapes]
@@ -94,7 +94,7 @@ class Totals:
 
     @classmethod
     def zeros(cls, shapes: Sequence[Shape], devices: Sequence[Any]) -> Totals:
-        """One piece for each stretch of parameters on the same device."""
+        """Makes one piece for each stretch of parameters on the same device."""
         pieces = []
         for device, stretch in groupby(zip(shapes, devices, strict=True), key=lambda pair: pair[1]):
             size = sum(math.prod(shape) for shape, _ in stretch)
@@ -119,7 +119,7 @@ class Totals:
             mine += theirs.to(mine.device)
 
     def plus(self, other: Totals) -> Totals:
-        """Both together, on the devices of this one."""
+        """Returns the sum of both, on the devices of this one."""
         both = self.clone()
         both.add(other)
         return both

@@ -1,7 +1,7 @@
 """A private sum of gradients: clipped and added as integers, released once with the rounded Gaussian.
 
-What is proved of it is docs/theorems/gradients.md. The integers are the same in any order, in any microbatches, shards
-and devices; the release is a post-processing of the Gaussian mechanism with the noise multiplier asked for.
+docs/theorems/gradients.md has the proof. The integers are the same in any order and with any microbatches, shards and
+devices; the release is a post-processing of the Gaussian mechanism with the noise multiplier asked for.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from soundsum.methods.method import Theorem
 
 SAVED = {"terms", "examples", "parts", "pieces", "shapes"}
-"""What a file of a sum holds."""
+"""The keys in the file of a sum."""
 
 
 @dataclass(frozen=True)
 class Noisy:
-    """A released sum: integers with noise, in steps of the grid. What is computed from them is as private as they."""
+    """A released sum: integers with noise, in steps of the grid. Anything computed from them is equally private."""
 
     totals: Totals
     step: Fraction
@@ -53,7 +53,7 @@ class Noisy:
         return self.totals.shaped()
 
     def floats(self, dtype: Any = None) -> list[Any]:
-        """The sum in the gradients' own units, as float32 or another float type; 16-bit types by way of float32."""
+        """Returns the sum in the gradients' units, as float32 or another float type (16-bit: by way of float32)."""
         dtype = dtype or torch.float32
         working = dtype if dtype == torch.float64 else torch.float32
         pieces = [piece.to(working).mul_(float(self.step)).to(dtype) for piece in self.totals.pieces]
@@ -87,7 +87,7 @@ class Sum(Exclusive):
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one example can move the sum in L2."""
+        """The most one example can move the sum, in L2."""
         return self.grid.sensitivity
 
     @property
@@ -107,7 +107,7 @@ class Sum(Exclusive):
 
     @exclusively
     def consume(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
-        """The same without a copy, for tensors that nobody else changes meanwhile: they are read twice."""
+        """Adds a batch without copying it: the tensors are read twice, so nobody else may change them meanwhile."""
         self._require_open()
         if self._reduced:
             raise ValueError("add(): after all_reduce what one rank adds would not be in the others' sums; add before")
@@ -144,7 +144,7 @@ class Sum(Exclusive):
             raise
 
     def limits(self, norms: Any) -> Any:
-        """Limits for `add` from float norms of each example's parts, however they were computed: their shares of K."""
+        """Turns float norms of each example's parts, however computed, into limits for `add`: their shares of K."""
         share = norms.double().nan_to_num(0.0, 0.0, 0.0).clamp(min=0)
         share = share / share.amax(1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
         squares = torch.zeros_like(share[:, 0])
@@ -156,16 +156,16 @@ class Sum(Exclusive):
         return torch.where(fits, steps, 0)
 
     def sum(self) -> list[Any]:
-        """The integers without noise, in steps of the grid. Not private: for tests, and for whoever owns the data."""
+        """Returns the integers without noise, in steps of the grid. Not private: for tests and the data's owner."""
         return self._known().clone().shaped()
 
     def running(self) -> list[Any]:
-        """The same without a copy, to be read alone; what is added later does not show in it."""
+        """Returns the integers without noise or copy, for reading only; later batches do not show in them."""
         return self._known().shaped()
 
     @exclusively
     def release(self, group: Any = None) -> Noisy:
-        """The sum with noise. It works once: a second draw of noise on the same sum would weaken the first.
+        """Releases the sum with noise. It works once: a second draw of noise on the same sum would weaken the first.
 
         group: a torch.distributed process group, all of whose ranks call this with their part of the sum. Rank 0 draws
         the noise before the integers are reduced, and all ranks get the same ones.
@@ -197,7 +197,7 @@ class Sum(Exclusive):
 
     @exclusively
     def merge(self, other: Sum) -> None:
-        """Adds a sum over other examples to this one; the other cannot be used any more."""
+        """Adds a sum over other examples to this one; the other can no longer be used."""
         self._require_open()
         other._require_open()
         if self._reduced or other._reduced:
@@ -233,7 +233,7 @@ class Sum(Exclusive):
     def save(self, path: Any) -> None:
         """Writes the integers, without noise, to a new file, for `Sum.load` and `merge` elsewhere.
 
-        The file is readable by its owner alone. This sum cannot be used any more.
+        Only its owner can read the file. This sum can no longer be used.
         """
         self._require_open()
         if self._reduced:
@@ -247,7 +247,7 @@ class Sum(Exclusive):
 
     @classmethod
     def load(cls, path: Any) -> Sum:
-        """A saved sum. The file is gone then: another sum from it could be released too."""
+        """Loads a saved sum and deletes the file, from which a second sum could be loaded and released too."""
         state = read_once(path, SAVED)
         exponent, limit, layers, multiplier = state["terms"]
         loaded = cls(1, multiplier)
@@ -258,7 +258,7 @@ class Sum(Exclusive):
         return loaded
 
     def explain(self) -> str:
-        """What is promised, in words."""
+        """Explains the guarantee in words."""
         parts = "its gradient" if self.layers is None else f"each of its {len(self.layers)} tensors' gradients"
         return (
             f"One example moves this sum by at most {number(self.sensitivity)} in L2 ({self.grid.limit:,} steps of "
@@ -279,7 +279,7 @@ class Sum(Exclusive):
         return f"Sum(max_norm={float(self.sensitivity):g}, noise_multiplier={float(self.noise_multiplier):g}{state})"
 
     def _scratch(self, shapes: list[Shape], devices: list[Any]) -> Totals:
-        """Where a batch is added: a copy of the integers so far, or zeros if they are elsewhere or there are none."""
+        """Makes the totals a batch is added to: a copy of those so far, or zeros if there are none on its devices."""
         if self._totals is not None and devices == self._totals.devices:
             return self._totals.clone()
         return Totals.zeros(shapes, devices)
@@ -301,9 +301,9 @@ class Sum(Exclusive):
 
 
 def clip(gradients: Any, max_norm: Any) -> Any:
-    """Each example's integers, in steps of `Grid.of(max_norm)`: what `Sum` would add, to look at.
+    """Computes each example's integers, in steps of `Grid.of(max_norm)`, as `Sum` would add them; for inspection.
 
-    gradients: a tensor, or one for each parameter; the same comes back, as int64.
+    gradients: a tensor, or one for each parameter; the result has the same structure, as int64.
     """
     from soundsum.gradients import plain
 

@@ -1,7 +1,7 @@
 """The clipped sum and its noise on CUDA: gradients.cu, built on demand where there is a toolkit (nvcc).
 
 The library is built once for a source, compiler and GPU, into the user's cache folder ($XDG_CACHE_HOME). Without a
-toolkit, plain torch gives the same integers. Nothing here waits for the GPU but the noise, which asks how many draws it
+toolkit, plain torch gives the same integers. Only the noise waits for the GPU, to learn how many draws it
 left undecided.
 """
 
@@ -27,7 +27,7 @@ OPTIONS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC")
 TYPES = {"torch.float32": 0, "torch.bfloat16": 1, "torch.float16": 2}
 THREADS, PER_THREAD, PARTS = 256, 256, 120  # as in gradients.cu
 FILLS = 1056
-"""Thread blocks that fill a large GPU; with fewer columns the rows are split too."""
+"""Thread blocks that fill a large GPU; where the columns need fewer, the rows are split too."""
 
 
 class TensorPart(ctypes.Structure):
@@ -46,7 +46,7 @@ class PartTable(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def available() -> bool:
-    """Whether there is a GPU, and a library for it; why it cannot be built is said once."""
+    """Says whether there is a GPU and a library for it; a warning says once why the library cannot be built."""
     if not torch.cuda.is_available():
         return False
     compiler = find_compiler()
@@ -96,7 +96,7 @@ def add_batch(
 ) -> None:
     """Adds the clipped gradients of a batch on one GPU, in a few launches for all tensors.
 
-    What the first launch does not need is prepared after it, while the GPU reads.
+    Whatever the first launch does not need is prepared after it, while the GPU reads.
     """
     rows, device = len(limits[0]), tensors[0].device
     cells, a = rows * len(blocks), grid.exponent
@@ -124,7 +124,7 @@ def add_batch(
 
 
 def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: int) -> list[int]:
-    """Adds the noise of coordinates `first` and on to a vector; returns those that were not decided."""
+    """Adds the noise of coordinates `first` and on to a vector; returns those left undecided."""
     d = total.numel()
     if not d:
         return []

@@ -23,7 +23,7 @@ Object = TypeVar("Object", bound="Exclusive")
 
 
 class Exclusive:
-    """An object whose methods take turns where they are `exclusively`."""
+    """An object whose methods marked `exclusively` run one at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -52,7 +52,7 @@ class Exclusive:
 
 
 def exclusively(method: Callable[Concatenate[Object, Given], Result]) -> Callable[Concatenate[Object, Given], Result]:
-    """A method that waits until nobody else changes the object, or another that it is given."""
+    """Makes a method wait until nobody else changes its object, or another it is given."""
 
     @wraps(method)
     def waits(self: Object, /, *arguments: Given.args, **named: Given.kwargs) -> Result:
@@ -68,7 +68,7 @@ def exclusively(method: Callable[Concatenate[Object, Given], Result]) -> Callabl
 
 
 def new_file(path: Any) -> IO[bytes]:
-    """A file that was not there before, for its owner alone: what is kept in it has no noise."""
+    """Opens a new file that only its owner can read: a saved sum has no noise."""
     name = _name(path)
     try:
         return open(name, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
@@ -77,7 +77,7 @@ def new_file(path: Any) -> IO[bytes]:
 
 
 def read_once(path: Any, keys: Set[str]) -> Any:
-    """The dict with these keys that torch saved in a file, which is then gone; any other file stays as it is."""
+    """Loads a dict with these keys that torch saved, and deletes the file; any other file stays as it is."""
     name = _name(path)
     _require_keys(name, keys)
     taken = f"{name}.{randomness.random_bytes(8).hex()}"

@@ -2,8 +2,8 @@
 
 A batch takes each record with probability q, independently, by exact coins. Some kernels give a row other bits when the
 batch has another shape. With a public number of slots, examples in uniformly random ones and a dummy in the others,
-removing an example puts the dummy in its place: all others keep shape and position, and what remains to be asked is
-that rows do not see each other's values, which `check` tries out. A batch larger than its slots is cut, with a
+removing an example puts the dummy in its place: all others keep shape and position. It remains that rows must not see
+each other's values, which `check` tests. A batch larger than its slots is cut, with a
 probability that is bounded here in rationals and counted in delta (docs/theorems/gradients.md).
 """
 
@@ -28,23 +28,23 @@ EULER = Fraction(2_718_281_828_459_045_236, 10**18)
 """Just above e."""
 
 RARELY = Fraction(1, 1 << 64)
-"""How often a batch may be larger than its slots, where nobody says how many there are."""
+"""The probability of a batch larger than its slots, where the number of slots is left to us."""
 
 EMPTY = -1
-"""Stands in a slot that holds a dummy."""
+"""Marks a slot that holds a dummy."""
 
 Loss = Callable[[Any, Any], Any]
-"""Of outputs and targets."""
+"""A function of outputs and targets."""
 
 Forward = Callable[[Any, Any], Any]
-"""Outputs, of a model and inputs."""
+"""A function of model and inputs that returns the outputs."""
 
 
 @dataclass(frozen=True)
 class RowCheck:
-    """What `Slots.check` saw: in how many trials other rows were changed, and in how many of them a row's bits did.
+    """The result of `Slots.check`: how many trials changed other rows, and in how many of them a row's bits changed.
 
-    remembered: the model's buffers that came to depend on the rows, which are saved with it and get no noise.
+    remembered: the model's buffers that came to depend on the rows; they are saved with it and get no noise.
     """
 
     trials: int
@@ -84,7 +84,7 @@ class Slots(BatchGuard):
         self.size = size
 
     def fill(self, examples: Sequence[Any], dummy: Any) -> tuple[list[Any], list[bool]]:
-        """The examples in random slots, the dummy in the others, and which is which (for `Sum.add(present=...)`)."""
+        """Places examples in random slots, the dummy in the others; says which is which (`Sum.add(present=...)`)."""
         placed = place(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
 
@@ -123,7 +123,7 @@ class Slots(BatchGuard):
 
 
 def rate(sample_rate: object) -> Fraction:
-    """A sampling rate, exactly."""
+    """Checks a sampling rate and returns it exactly."""
     if sample_rate is None:
         raise ValueError(
             "sample_rate=None: the number of records is private, so the rate is not taken from it; give the "
@@ -146,7 +146,7 @@ def rate_from_above(q: Fraction) -> float:
 
 
 def coins(q: Fraction, count: int) -> NDArray[np.bool_]:
-    """Independent coins, each heads with probability exactly q: 64 bits decide, or where they are q's own, more."""
+    """Tosses independent coins, each heads with probability exactly q: 64 bits decide, more where they tie."""
     if q == 1:
         return np.ones(count, np.bool_)
     limit, rest = divmod(q * (1 << 64), 1)
@@ -158,7 +158,7 @@ def coins(q: Fraction, count: int) -> NDArray[np.bool_]:
 
 
 def place(members: NDArray[np.int64], slots: int) -> list[int]:
-    """Which record is in which slot: uniformly random slots, the others EMPTY; of too many records random ones stay."""
+    """Places records in uniformly random slots; the others are EMPTY. Of too many records, a random choice stays."""
     if len(members) > slots:
         members = members[random_permutation(len(members))[:slots]]
     placed = np.full(slots, EMPTY, np.int64)
@@ -167,7 +167,7 @@ def place(members: NDArray[np.int64], slots: int) -> list[int]:
 
 
 def overflow(mean: Fraction, slots: int) -> Fraction:
-    """At least the probability that a Poisson-sampled batch of this mean size has more members than slots.
+    """Bounds from above the probability that a Poisson-sampled batch of this mean size has more members than slots.
 
     With s = slots + 1 above the mean M it is at most (M/s)^s e^(s - M), Chernoff's bound for sums of independent coins.
 
@@ -182,7 +182,7 @@ def overflow(mean: Fraction, slots: int) -> Fraction:
 
 
 def power_from_above(x: Fraction, n: int) -> Fraction:
-    """At least x^n, for x > 0: of each product 128 binary digits are kept, rounded up.
+    """Bounds x^n from above, for x > 0: each product keeps 128 binary digits, rounded up.
 
     >>> power_from_above(Fraction(3, 2), 5), 1 < power_from_above(Fraction(1, 3), 999) * 3**999 < 1.000001
     (Fraction(243, 32), True)
@@ -196,7 +196,7 @@ def power_from_above(x: Fraction, n: int) -> Fraction:
 
 
 def enough_slots(mean: Fraction, most: int, multiple: int = 1) -> int:
-    """So many slots that a batch is larger with a probability below 2^-64; no more than records, in whole multiples."""
+    """Finds a number of slots, a multiple, that a batch exceeds with probability below 2^-64; at most the records."""
     low, slots = math.floor(mean), math.ceil(mean)
     while slots < most and overflow(mean, slots) > RARELY:
         low, slots = slots, slots + math.isqrt(slots) + 8
@@ -207,7 +207,7 @@ def enough_slots(mean: Fraction, most: int, multiple: int = 1) -> int:
 
 
 def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None = None) -> list[Any]:
-    """The gradients of each example: those that the model's own hooks collect, or by differentiating row by row."""
+    """Computes each example's gradients: from the model's own hooks, or by differentiating row by row."""
     if _has_hooks(model):
         module = module_of(model)
         _clear(model)
@@ -226,7 +226,7 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forw
 
 
 def _others(inputs: Any, targets: Any, changed: Any, trial: int) -> tuple[Any, Any]:
-    """The batch with other values in the rows that are changed."""
+    """Returns the batch with other values in the changed rows."""
     rows, aims = inputs.clone(), targets.clone()
     one = trial * 5 % len(inputs)
     if inputs.is_floating_point():
@@ -240,9 +240,9 @@ def _others(inputs: Any, targets: Any, changed: Any, trial: int) -> tuple[Any, A
 def _seeded(
     model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Gradients, and the buffers they leave behind, as if nothing had been done before or were done afterwards.
+    """Computes gradients and the buffers they leave behind, and restores the model and the random state.
 
-    The randomness is the same each time: dropout is no sight of others.
+    The seed is the same each time, so dropout alone changes nothing.
     """
     before, on_gpus = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     buffers = dict(module_of(model).named_buffers())
@@ -258,7 +258,7 @@ def _seeded(
 
 
 def _restore(module: Any, buffers: dict[str, Any], values: dict[str, Any]) -> None:
-    """The same tensors with the same values: a layer may have changed one, or put another in its place."""
+    """Restores the buffers, both tensors and values: a layer may have changed one or replaced it."""
     for name, buffer in buffers.items():
         home, _, own = name.rpartition(".")
         with torch.no_grad():
@@ -275,7 +275,7 @@ def _has_hooks(model: Any) -> bool:
 
 
 def _hooked(model: Any) -> Any:
-    """A copy as Opacus wraps it: by differentiating row by row no row would ever be beside another."""
+    """Wraps a copy as Opacus does: differentiating row by row would never put two rows side by side."""
     return need("opacus").GradSampleModule(copy.deepcopy(model))
 
 

@@ -24,7 +24,7 @@ THEOREM = Theorem(
 MOST_EXAMPLES = 1 << 38
 """Each adds at most 2^25 to a coordinate, in magnitude. Of all sums up to 2^63 only 2^63 itself wraps around."""
 MOST_SHIFT = 63
-"""Products are below 2^60 in magnitude, so that a larger shift than this gives the same."""
+"""Products are below 2^60 in magnitude, so a larger shift gives the same result."""
 
 
 def require_room(examples: int) -> None:
@@ -35,7 +35,7 @@ def require_room(examples: int) -> None:
 
 
 def layered(norms: Sequence[Any]) -> tuple[Grid, tuple[int, ...]]:
-    """Norms of each tensor: their limits in steps of one grid, and a limit for the whole."""
+    """Turns norms of each tensor into limits in steps of one grid, whose own limit bounds the whole gradient."""
     squares = sum((Fraction(Grid.of(norm).sensitivity) ** 2 for norm in norms), Fraction(0))
     if not squares:
         raise ValueError("max_norm=[]: give one norm for each tensor, or one for the whole gradient")
@@ -56,7 +56,7 @@ def exact_multiplier(noise_multiplier: Any) -> Fraction:
 
 @dataclass(frozen=True)
 class Measured:
-    """Of each example's block: the largest magnitude (NaN or infinity where it is not finite), the sum of squares."""
+    """Each example's largest magnitude in a block (NaN or infinity where it is not finite) and its sum of squares."""
 
     largest: list[float]
     squares: list[int]
@@ -64,7 +64,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Factors:
-    """Of each example: 1/step (0: it counts as zero), m (0: no need to clip), the shift, and the largest magnitude."""
+    """Each example's 1/step (0: it counts as zero), m (0: no need to clip), shift and largest magnitude."""
 
     scale: list[float]
     m: list[int]
@@ -73,12 +73,12 @@ class Factors:
 
 
 def scales(largest: Sequence[float], grid: Grid) -> list[float]:
-    """1/step for each example: coarser where its largest coordinate needs it."""
+    """Computes 1/step for each example: coarser where its largest coordinate needs it."""
     return [math.ldexp(1.0, -(grid.exponent + (coarsening(top, grid) if math.isfinite(top) else 0))) for top in largest]
 
 
 def factors(measured: Measured, finite: Sequence[bool], grid: Grid, limits: Sequence[int]) -> Factors:
-    """`finite` says of each example whether all its blocks are, `limits` how many steps this one may have."""
+    """Computes the factors of a block. `finite`: whether all of an example is; `limits`: its limits in steps."""
     scale, m, shift = scales(measured.largest, grid), [0] * len(limits), [31] * len(limits)
     for i, limit in enumerate(limits):
         if not finite[i] or limit <= 0:

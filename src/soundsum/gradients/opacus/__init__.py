@@ -1,4 +1,4 @@
-"""Opacus with sums that keep their promise: its PrivacyEngine, optimizers and data loaders, as it calls them.
+"""Opacus with sound sums: its PrivacyEngine, optimizers and data loaders, under its own names.
 
 ```python
 engine = ss.gradients.opacus.PrivacyEngine()
