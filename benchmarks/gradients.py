@@ -31,7 +31,7 @@ def _gradients(dtype: str) -> Callable[[int], Any]:
 
 
 def _ours(g: Any) -> Any:
-    from soundsum.gradients.sums import Sum
+    from soundsum.gradients.clipped_sum import Sum
 
     total = Sum(1.0, 1.0)
     total.consume([g])  # as the optimizer does
@@ -47,7 +47,7 @@ def _theirs(g: Any) -> Any:
 
 
 def _noise(total: Any) -> Any:
-    from soundsum.gradients.noise import add_noise
+    from soundsum.gradients.adding import add_noise
     from soundsum.gradients.normal import fresh_key
 
     add_noise([total], 1 << 24, fresh_key())

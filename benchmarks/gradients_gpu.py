@@ -17,9 +17,9 @@ from typing import Any
 import torch
 
 from soundsum.gradients import adding, cuda, plain
-from soundsum.gradients.noise import add_noise
+from soundsum.gradients.adding import add_noise
+from soundsum.gradients.clipped_sum import Sum
 from soundsum.gradients.normal import draw
-from soundsum.gradients.sums import Sum
 from soundsum.numbers.clipping import Grid
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)

@@ -24,11 +24,10 @@ spec.loader.exec_module(_kernels)
 
 import numpy as np  # noqa: E402
 
-from tests.kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
 from soundsum import kernels, native  # noqa: E402
 from soundsum.gradients.adding import work_out  # noqa: E402
-from soundsum.gradients.factors import Measured  # noqa: E402
 from soundsum.gradients.normal import draw, kernel_table  # noqa: E402
+from soundsum.gradients.terms import Measured  # noqa: E402
 from soundsum.kernels.arguments import raw_records  # noqa: E402
 from soundsum.kernels.persons import BoundedPart, PairSums, TextWords  # noqa: E402
 from soundsum.kernels.preparation import clamped_integers  # noqa: E402
@@ -39,6 +38,7 @@ from soundsum.numbers.rationals import is_special  # noqa: E402
 from soundsum.tables.records import Column  # noqa: E402
 from soundsum.tables.runs import Runs  # noqa: E402
 from soundsum.tables.timestamps import Wanted, second_of  # noqa: E402
+from tests.kernels.data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, integers, telling  # noqa: E402
 
 assert native.Records is _kernels.Records
 rng = np.random.default_rng(options.seed)

@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.auditor import mechanisms as m
 
 import soundsum as ss
 from soundsum.attacks import attack
@@ -21,6 +20,7 @@ from soundsum.auditor.measuring import measure
 from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Refused, Unsupported
+from tests.auditor import mechanisms as m
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

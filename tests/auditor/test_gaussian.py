@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.auditor import mechanisms as m
 
 import soundsum as ss
 from soundsum.attacks import attack
 from soundsum.privacy.distributions import normal_delta
+from tests.auditor import mechanisms as m
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

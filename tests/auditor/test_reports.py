@@ -16,7 +16,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema.validators import validator_for
 from rich.console import Console
-from tests.auditor import mechanisms as m
 from typer.testing import CliRunner
 
 import soundsum as ss
@@ -26,6 +25,7 @@ from soundsum.cli.app import app
 from soundsum.cli.written import write_each
 from soundsum.numbers.rationals import nearest_float
 from soundsum.tables.runs import Runs
+from tests.auditor import mechanisms as m
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.auditor import mechanisms as m
 
 import soundsum as ss
 from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.worker import Worker
+from tests.auditor import mechanisms as m
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 

@@ -4,9 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.pages.browser import chromium
 from website.__main__ import SITE
 from website.pages import ROOT
+
+from tests.pages.browser import chromium
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from tests.engines.conformance import answers
 
 import soundsum as ss
+from tests.engines.conformance import answers
 
 
 def as_table(runs) -> pa.Table:

@@ -3,6 +3,7 @@
 import duckdb
 import polars as pl
 import pytest
+
 from tests.engines.attacked import jump_of, our_jump_is_sound, path_through
 
 

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.engines.conformance import answers
 
 import soundsum as ss
 from soundsum.releases.request import Setting, prepare
+from tests.engines.conformance import answers
 
 ROWS = 60_000
 PACKAGE = str(Path(ss.__file__).parent)

@@ -8,13 +8,13 @@ beside, by `make engines`.
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
 
 import soundsum as ss
 from soundsum.engines.dialect import Dialect
 from soundsum.engines.select import Selection
 from soundsum.engines.sum_query import LIMB, SumQuery, limbs
 from soundsum.releases.request import Setting, prepare
+from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
 

@@ -1,4 +1,4 @@
-"""What the tests of gradients share. They need torch and Opacus: `make gradients` installs both and runs them."""
+"""Fixtures of the gradient tests, which need torch and Opacus: `make gradients` installs both and runs them."""
 
 import socket
 import warnings

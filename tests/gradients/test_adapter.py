@@ -1,11 +1,11 @@
 """The auditor's adapter to Opacus, which is installed here: what it says, and one step in each gradient mode."""
 
 import pytest
-from tests.auditor.adapters.conformance import check_words
 
 import soundsum as ss
 from soundsum.auditor.adapters import open_adapter
 from soundsum.auditor.target import Unsupported
+from tests.auditor.adapters.conformance import check_words
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ from pathlib import Path
 import opacus
 import pytest
 import torch
-from tests.gradients.test_tickets import accounted, backward
-from tests.gradients.training import PUBLIC, data, model
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import soundsum.gradients as ours
 from soundsum.gradients.opacus import PrivacyEngine
+from tests.gradients.test_batch_guard import accounted, backward
+from tests.gradients.training import PUBLIC, data, model
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 REFUSED = "would step on gradients without noise, .*; call step"
@@ -162,7 +162,7 @@ def test_a_step_that_is_interrupted_anywhere_is_not_made_without_noise_and_leave
     """
     x, y = torch.full((3, 6), 0.01), torch.zeros(3).long()
     engine, net, optimizer, loader, within = given(nn.Linear(6, 2), TensorDataset(x, y), sample_rate=1, max_size=3)
-    desk, raw, theirs = optimizer.slots, [], optimizer.step_hook
+    guard, raw, theirs = optimizer.slots, [], optimizer.step_hook
 
     def look(o):
         assert next(net.parameters()).summed_grad[0].max() < 0  # of this batch, whose numbers are above 0
@@ -187,7 +187,7 @@ def test_a_step_that_is_interrupted_anywhere_is_not_made_without_noise_and_leave
         done = not interrupted(line, partial(train_once, batches))
         steps = accounted(engine)
         assert steps - known in ((1,) if done else (0, 1)), line
-        assert desk.waiting or not raw or not held(net), line  # the step had not begun, or it leaves nothing
+        assert guard.waiting or not raw or not held(net), line  # the step had not begun, or it leaves nothing
         before = weights(net)
         try:
             within.step()

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from soundsum.gradients.sums import Sum
+from soundsum.gradients.clipped_sum import Sum
 
 STATE = ("_totals", "examples", "parts", "_closed", "_reduced")
 

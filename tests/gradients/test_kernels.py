@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import pytest
 import torch
+
+from soundsum.gradients import adding, cpu, plain
+from soundsum.gradients.clipped_sum import Sum, clip
+from soundsum.numbers import clipping
+from soundsum.numbers.clipping import Grid
 from tests.gradients.rows import DTYPES, NORMS, adversarial
 
-from soundsum.gradients import adding, model, plain, processor
-from soundsum.gradients.sums import Sum, clip
-from soundsum.numbers.clipping import Grid
-
-KERNELS = [plain, processor]
+KERNELS = [plain, cpu]
 
 
 def total(tensors, grid, kernel, blocks=None, limits=None):
@@ -27,7 +28,7 @@ def test_every_kernel_gives_the_models_integers(dtype, norm):
     grid = Grid.of(norm)
     for d in (1, 2, 3, 7, 64, 2049 if norm == 1.0 else 65):
         g = adversarial(dtype, d, norm)
-        rows = [model.clip(row, grid) for row in g.double().tolist()]
+        rows = [clipping.clip(row, grid) for row in g.double().tolist()]
         assert all(sum(q * q for q in row) <= grid.limit**2 for row in rows)
         assert clip(g, norm).tolist() == rows
         want = [sum(column) for column in zip(*rows, strict=True)]
@@ -45,7 +46,7 @@ def test_blocks_with_limits_of_their_own_for_each_example(kernel):
     limits = [[(0, 1, K // 3, K // 2, K)[i % 5] for i in range(n)], [(0, K // 2, 7)[i % 3] for i in range(n)]]
     limits[1] = [b if a * a + b * b <= K * K else 0 for a, b in zip(*limits, strict=True)]
     rows = [
-        model.clip_blocks([row[:2], row[2:]], grid, (a, b))
+        clipping.clip_blocks([row[:2], row[2:]], grid, (a, b))
         for row, a, b in zip(g.double().tolist(), *limits, strict=True)
     ]
     want = [sum(column) for column in zip(*(first + last for first, last in rows), strict=True)]
@@ -57,8 +58,8 @@ def test_types_can_be_mixed_and_a_huge_double_coarsens_only_its_example():
     parts = [torch.randn(6, 3), torch.randn(6, 2).bfloat16(), torch.randn(6, 4).double()]
     parts[2][1, 0] = 1e300
     grid = Grid.of(1.0)
-    want = model.total(torch.cat([g.double() for g in parts], 1).tolist(), grid)
-    assert total(parts, grid, plain) == total(parts, grid, processor) == want
+    want = clipping.total(torch.cat([g.double() for g in parts], 1).tolist(), grid)
+    assert total(parts, grid, plain) == total(parts, grid, cpu) == want
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -67,14 +68,14 @@ def test_any_number_of_rows_of_each_kind_is_added_as_plain_torch_adds_it(dtype, 
     """The kernel adds several rows at once, apart by whether they are large and whether they are clipped."""
     grid = Grid.of(1.0)
     g = torch.randn(rows, 7) * torch.exp2(torch.arange(rows) % 11 - 8)[:, None]
-    assert total([g.to(dtype)], grid, processor) == total([g.to(dtype)], grid, plain)
+    assert total([g.to(dtype)], grid, cpu) == total([g.to(dtype)], grid, plain)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_more_columns_than_the_kernel_adds_in_one_go(dtype):
     grid = Grid.of(1.0)
     g = (torch.randn(45, 40_000) * torch.exp2(torch.arange(45) % 11 - 15)[:, None]).to(dtype)
-    assert total([g], grid, processor) == total([g], grid, plain)
+    assert total([g], grid, cpu) == total([g], grid, plain)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -134,10 +135,10 @@ def test_the_error_is_within_the_pages_bound():
 
 def test_flushed_subnormals_change_nothing():
     g = adversarial(torch.float32, 7, 2.0**-100)
-    want = total([g], Grid.of(2.0**-100), processor)
+    want = total([g], Grid.of(2.0**-100), cpu)
     if torch.set_flush_denormal(True):
         try:
             assert total([g], Grid.of(2.0**-100), plain) == want
-            assert total([g], Grid.of(2.0**-100), processor) == want
+            assert total([g], Grid.of(2.0**-100), cpu) == want
         finally:
             torch.set_flush_denormal(False)

@@ -6,15 +6,15 @@ import pickle
 
 import pytest
 import torch
-from tests.gradients.test_tickets import accounted, backward
-from tests.gradients.training import PUBLIC, data, model, private, train
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
 import soundsum as ss
-from soundsum.gradients.opacus.loading import Padded
-from soundsum.gradients.sampling import EMPTY
+from soundsum.gradients.opacus.loading import PaddedDataset
+from soundsum.gradients.slots import EMPTY
+from tests.gradients.test_batch_guard import accounted, backward
+from tests.gradients.training import PUBLIC, data, model, private, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 AS_THEY_COME = {"slots": False, "loss_reduction": "sum"}
@@ -140,7 +140,7 @@ def persistent(settings):
 @BOTH
 def test_workers_that_persist_do_not_mix_up_tickets(settings):
     engine, _, optimizer, loader = persistent(settings)
-    desk = optimizer.slots
+    guard = optimizer.slots
     old = iter(loader)
     next(old)
     new = iter(loader)
@@ -148,7 +148,7 @@ def test_workers_that_persist_do_not_mix_up_tickets(settings):
     with pytest.raises(ValueError, match="go on with the newest"):
         next(old)
     for x, _ in new:
-        assert x.any(1).tolist() == desk.waiting[-1].present
+        assert x.any(1).tolist() == guard.waiting[-1].present
         optimizer.drop()
     assert accounted(engine) == 0
 
@@ -333,7 +333,7 @@ def test_a_frozen_layer_may_be_followed_by_an_activation_in_place():
 
 
 def test_every_dummy_is_a_new_one():
-    records = Padded([], {"x": torch.zeros(3)})
+    records = PaddedDataset([], {"x": torch.zeros(3)})
     records[EMPTY].pop("x").add_(1)
     assert records[EMPTY]["x"].tolist() == [0, 0, 0]
 

@@ -13,12 +13,12 @@ import torch.multiprocessing as processes
 from opacus.schedulers import ExponentialNoise, StepGradClip
 from opacus.utils.batch_memory_manager import BatchMemoryManager as TheirManager
 from scipy.stats import norm
-from tests.gradients.training import data, model, private, train
 from torch import nn
 from torch.utils.data import TensorDataset
 
 import soundsum as ss
-from soundsum.gradients.sampling import EMPTY
+from soundsum.gradients.slots import EMPTY
+from tests.gradients.training import data, model, private, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -273,13 +273,13 @@ def test_a_checkpoint_does_not_make_the_accountant_forget_steps(tmp_path):
 
 
 def test_a_dummy_is_made_of_zeros_or_given():
-    from soundsum.gradients.opacus.blanks import dummy_like
-    from soundsum.gradients.opacus.loading import Padded
+    from soundsum.gradients.opacus.dummies import dummy_like
+    from soundsum.gradients.opacus.loading import PaddedDataset
 
     assert dummy_like((torch.ones(2), {"a": 3, "b": [1.5]})) == (pytest.approx(torch.zeros(2)), {"a": 0, "b": [0.0]})
     with pytest.raises(ValueError, match="dummy="):
         dummy_like("text")
-    assert Padded([1, 2], "d")[EMPTY] == "d"
+    assert PaddedDataset([1, 2], "d")[EMPTY] == "d"
 
 
 def test_whether_a_batch_is_empty_is_not_logged(caplog):

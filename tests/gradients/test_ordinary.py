@@ -3,12 +3,12 @@
 import pytest
 import torch
 from opacus.layers import DPLSTM, DPMultiheadAttention
-from tests.gradients.test_tickets import accounted
-from tests.gradients.training import PUBLIC
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import soundsum as ss
+from tests.gradients.test_batch_guard import accounted
+from tests.gradients.training import PUBLIC
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 import soundsum as ss
-from soundsum.gradients.opacus.forms import form
+from soundsum.gradients.opacus.dummies import form
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -4,13 +4,13 @@ import math
 
 import pytest
 import torch
-from tests.gradients.training import PUBLIC, data, model, private, train
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, SubsetRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
 import soundsum as ss
-from soundsum.gradients.opacus.refusals import is_fixed, refuse_module
+from soundsum.gradients.opacus.unsupported import is_fixed, refuse_module
+from tests.gradients.training import PUBLIC, data, model, private, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

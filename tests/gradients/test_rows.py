@@ -4,15 +4,15 @@ import pytest
 import torch
 import torch.distributed
 from opacus.layers import DPGRU, DPLSTM, DPRNN, DPMultiheadAttention
-from tests.gradients.test_leftovers import AS_THEY_COME, BOTH, Scaled
-from tests.gradients.test_tickets import accounted
-from tests.gradients.training import PUBLIC, model, private, train
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.data import DataLoader, TensorDataset
 
 from soundsum.gradients.opacus import PrivacyEngine
+from tests.gradients.test_batch_guard import accounted
+from tests.gradients.test_leftovers import AS_THEY_COME, BOTH, Scaled
+from tests.gradients.training import PUBLIC, model, private, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SEQUENCES = TensorDataset(torch.randn(40, 5, 6), torch.arange(40) % 2)

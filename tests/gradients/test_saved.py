@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tests.gradients.test_leftovers import BOTH
-from tests.gradients.test_tickets import accounted, backward, parts_of
-from tests.gradients.training import PUBLIC, data, model, private, train
 from torch import nn
 from torch.utils.data import DataLoader
 
 import soundsum as ss
+from tests.gradients.test_batch_guard import accounted, backward, parts_of
+from tests.gradients.test_leftovers import BOTH
+from tests.gradients.training import PUBLIC, data, model, private, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

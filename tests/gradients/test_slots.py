@@ -12,16 +12,16 @@ from torch import nn
 
 import soundsum as ss
 from soundsum import randomness
-from soundsum.gradients import sampling
-from soundsum.gradients.sampling import EMPTY, coins, enough_slots, overflow, place, rate, rate_from_above
+from soundsum.gradients import slots as room
+from soundsum.gradients.slots import EMPTY, coins, enough_slots, overflow, place, rate, rate_from_above
 
 
 def test_coins_are_decided_by_further_digits_where_64_bits_are_a_tie(monkeypatch):
     q = Fraction(1, 3)
     tie = int(q * 2**64)
-    monkeypatch.setattr(sampling, "random_words", lambda n: np.array([tie - 1, tie, tie, tie + 1], np.uint64))
+    monkeypatch.setattr(room, "random_words", lambda n: np.array([tie - 1, tie, tie, tie + 1], np.uint64))
     asked = []
-    monkeypatch.setattr(sampling, "bernoulli", lambda p: asked.append(p) or len(asked) == 1)
+    monkeypatch.setattr(room, "bernoulli", lambda p: asked.append(p) or len(asked) == 1)
     assert coins(q, 4).tolist() == [True, True, False, False]
     assert asked == [q * 2**64 - tie] * 2  # the rest of q's digits
     assert coins(Fraction(1), 3).all()
@@ -51,16 +51,16 @@ def test_the_bound_on_cut_batches_is_above_the_exact_probability():
 
 def test_powers_are_rounded_up_and_by_little():
     for n in (0, 1, 2, 77, 4097):
-        for x in (Fraction(1, 3), Fraction(4096, 4097), sampling.EULER):
-            assert 0 <= sampling.power_from_above(x, n) / x**n - 1 < Fraction(1, 2**100)
+        for x in (Fraction(1, 3), Fraction(4096, 4097), room.EULER):
+            assert 0 <= room.power_from_above(x, n) / x**n - 1 < Fraction(1, 2**100)
 
 
 def test_enough_slots_are_enough_and_not_many_more():
     for mean, most in ((Fraction(64), 10**6), (Fraction(5000), 10**6), (Fraction(10), 30), (Fraction(1, 2), 100)):
         slots = enough_slots(mean, most)
-        assert slots == most or overflow(mean, slots) <= sampling.RARELY
+        assert slots == most or overflow(mean, slots) <= room.RARELY
         assert slots <= most
-        assert slots == most or overflow(mean, slots - 2) > sampling.RARELY
+        assert slots == most or overflow(mean, slots - 2) > room.RARELY
     assert enough_slots(Fraction(64), 10**6, multiple=8) % 8 == 0
 
 

@@ -20,7 +20,7 @@ import torch
 import torch.multiprocessing as processes
 
 import soundsum as ss
-from soundsum.gradients.sums import Sum
+from soundsum.gradients.clipped_sum import Sum
 
 ROOT = Path(__file__).parents[2]
 

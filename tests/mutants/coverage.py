@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+
 from tests.mutants.generate import SOURCE
 
 OFTEN = 300

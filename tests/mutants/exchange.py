@@ -17,6 +17,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import pytest
+
 from tests.mutants.generate import SOURCE, UNCHANGED, Mutant, mutated_tree
 
 Where = tuple[str, str, int]

@@ -25,6 +25,7 @@ from types import CodeType, ModuleType
 
 import pytest
 from hypothesis import Phase, settings
+
 from tests.mutants.exchange import Functions, Loaded
 from tests.mutants.generate import SOURCE, Mutant, mutated_tree
 

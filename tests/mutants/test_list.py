@@ -4,6 +4,7 @@ import ast
 import tomllib
 
 import pytest
+
 from tests.mutants import cpp
 from tests.mutants.__main__ import EQUIVALENT, ROOMS, choose_sample, modules_of
 from tests.mutants.exchange import compile_changed, find_changed

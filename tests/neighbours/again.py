@@ -12,6 +12,7 @@ from uuid import UUID
 
 import numpy as np
 from pandas import NA, NaT, Timestamp
+
 from tests.neighbours.cells import ODD, inf, nan
 from tests.neighbours.judging import judge
 from tests.neighbours.queries import Ask, Period, Query

@@ -16,12 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import soundsum as ss
+from soundsum.privacy.noise import NOISES, Noise
 from tests.neighbours.claims import Norms
 from tests.neighbours.queries import Query, options_of
 from tests.neighbours.tables import Table, hand_over
-
-import soundsum as ss
-from soundsum.privacy.noise import NOISES, Noise
 
 
 @dataclass(frozen=True)

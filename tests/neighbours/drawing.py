@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+
 from tests.neighbours.cells import KINDS, as_python
 from tests.neighbours.queries import Ask, Period, Query
 from tests.neighbours.relations import Pair, draw_neighbour

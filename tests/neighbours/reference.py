@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+
 from tests.neighbours.cells import EPOCH, KINDS, SCALES, as_python, identify, is_known_id
 from tests.neighbours.claims import integer_range
 from tests.neighbours.queries import Ask, Period, Query

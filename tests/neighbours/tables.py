@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
+
 from tests.neighbours.cells import KINDS
 
 

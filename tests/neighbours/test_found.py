@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+
 from tests.neighbours.cells import ODD
 from tests.neighbours.judging import judge
 from tests.neighbours.queries import Ask, Query

@@ -6,13 +6,6 @@ from random import Random
 
 import pyarrow.compute as pc
 import pytest
-from tests.neighbours import claims
-from tests.neighbours.asking import Told
-from tests.neighbours.drawing import draw_pair
-from tests.neighbours.judging import judge, shrink
-from tests.neighbours.queries import Ask, Query
-from tests.neighbours.relations import Pair
-from tests.neighbours.running import as_code
 
 import soundsum as ss
 from soundsum import native
@@ -22,6 +15,13 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.releases import pipeline
 from soundsum.tables import columns
 from soundsum.tables.filters import Condition
+from tests.neighbours import claims
+from tests.neighbours.asking import Told
+from tests.neighbours.drawing import draw_pair
+from tests.neighbours.judging import judge, shrink
+from tests.neighbours.queries import Ask, Query
+from tests.neighbours.relations import Pair
+from tests.neighbours.running import as_code
 
 APART = "neighbours are further apart than claimed"
 OTHER = "the same table gives other numbers"

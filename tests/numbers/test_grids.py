@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from tests.kernels.data import FLOATS, NOTABLE_GRIDS, any_pattern, around, bounds, grids, rationals
 from soundsum.kernels import grid_sum
 from soundsum.methods import OnGrid
 from soundsum.methods.problem import Problem
@@ -16,6 +15,7 @@ from soundsum.numbers.grids import Grid, as_doubles, power_of_two_grid, stepped_
 from soundsum.numbers.rationals import floor_log2, power_of_two, round_half_even
 from soundsum.numbers.types import FloatType, double, float64, from_double
 from soundsum.tables.runs import Runs
+from tests.kernels.data import FLOATS, NOTABLE_GRIDS, any_pattern, around, bounds, grids, rationals
 
 KINDS = [*FLOATS, FloatType(2, 3)]
 some_bounds = rationals() | bounds(float64).map(lambda pair: tuple(map(Fraction, pair)))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.kernels.data import gapped
 from soundsum.numbers import models
 from soundsum.numbers.types import FloatType, IntType, float32, float64, int8
+from tests.kernels.data import gapped
 
 TINY = FloatType(2, 3)  # steps of 2 from 8 on, the largest value is 14
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import pytest
 from mpmath import mp
-from tests.privacy.test_precision import number
 
 from soundsum.privacy import distributions
 from soundsum.privacy.distributions import DOWN, UP
+from tests.privacy.test_precision import number
 
 COARSE, FINE = Decimal("1e-20"), Fraction(1, 10**50)
 

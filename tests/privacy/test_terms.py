@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 from mpmath import mp
-from tests.privacy.test_precision import normal_tail, number
 
 from soundsum.privacy import distributions, zcdp
 from soundsum.privacy.distributions import DOWN, UP
+from tests.privacy.test_precision import normal_tail, number
 
 
 @pytest.fixture(params=[(1, 3), (2, 6), (3, 40)])

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from soundsum import native
-from soundsum.gradients import adding, model
-from soundsum.gradients.factors import Measured
+from soundsum.gradients import adding
+from soundsum.gradients.terms import Measured
+from soundsum.numbers import clipping
 from soundsum.numbers.clipping import Grid
 
 from .oracle import ask, words
@@ -58,7 +59,7 @@ def measure(tensors, rows, scale):
 
 
 KERNEL = SimpleNamespace(measure=measure)
-"""What soundsum.gradients.processor does, for arrays of NumPy."""
+"""What soundsum.gradients.cpu does, for arrays of NumPy."""
 
 
 def added(array, name, found):
@@ -97,7 +98,7 @@ def test_rows(name):
                 for row, limit in zip(rows, limits, strict=True)
             )
             integers = [list(map(int, answer.split())) for answer in told]
-            assert integers == [model.clip(row, grid, limit) for row, limit in zip(rows, limits, strict=True)]
+            assert integers == [clipping.clip(row, grid, limit) for row, limit in zip(rows, limits, strict=True)]
             handed = handed_over(array, name)
             (found,) = adding.work_out([(handed, name)], [[0]], [limits], grid, KERNEL)
             assert integers == list(one_by_one(handed, name, found))
@@ -117,7 +118,7 @@ def test_other_grids_than_the_codes(precision, room):
         grid = Grid(exponent=rng.randint(-3, 3), limit=limit, room=room, precision=precision)
         cases.append((grid, [rng.uniform(-1, 1) * 2.0 ** rng.randint(-4, room + 6) for _ in range(rng.randint(1, 6))]))
     told = ask(words("clip_row", g.exponent, g.room, g.precision, g.limit, *map(bits, row)) for g, row in cases)
-    assert [list(map(int, answer.split())) for answer in told] == [model.clip(row, grid) for grid, row in cases]
+    assert [list(map(int, answer.split())) for answer in told] == [clipping.clip(row, grid) for grid, row in cases]
 
 
 def added_blocks(grid, limits, blocks):
@@ -155,6 +156,6 @@ def test_blocks():
         for grid, limits, blocks in cases
     )
     integers = [list(map(int, answer.split())) for answer in told]
-    assert integers == [list(chain.from_iterable(model.clip_blocks(row, grid, most))) for grid, most, row in cases]
+    assert integers == [list(chain.from_iterable(clipping.clip_blocks(row, grid, most))) for grid, most, row in cases]
     assert integers == [list(chain.from_iterable(added_blocks(*case))) for case in cases]
     assert sum(map(any, integers)) > 300

@@ -8,10 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from tests.engines.model import lot
 
 import soundsum as ss
 from soundsum.tables.crossed import CrossedGroups
+from tests.engines.model import lot
 
 RNG = np.random.default_rng(5)
 ROWS = 500

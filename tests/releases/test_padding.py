@@ -22,9 +22,9 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
+from soundsum.budget import BudgetClosed
 from tests.releases import odd_tables
 from tests.releases.odd_tables import ROWS, Odd
-from soundsum.budget import BudgetClosed
 
 LONG = 120
 """Seconds that a test waits for what a loaded machine does late; the reads themselves never end."""

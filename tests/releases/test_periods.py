@@ -13,10 +13,10 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from tests.engines.model import lot
 
 import soundsum as ss
 from soundsum.releases.certificates import compare_release, compare_with_ledger
+from tests.engines.model import lot
 
 RNG = np.random.default_rng(8)
 ROWS = 400

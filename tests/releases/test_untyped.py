@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tables.test_cells import CELLS, as_float, as_integer
 
 import soundsum as ss
 from soundsum.releases.request import Setting, prepare
 from soundsum.tables.keys import Groups
 from soundsum.tables.parse_text import read_number, read_truth, read_whole
+from tests.tables.test_cells import CELLS, as_float, as_integer
 
 
 @given(CELLS)

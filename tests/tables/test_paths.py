@@ -12,11 +12,11 @@ import pyarrow.dataset as ds
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from tests.engines.folders import NO_NOISE, ODD_VALUES, assert_odd_values_are_read, write_folders
 
 import soundsum as ss
 from soundsum.tables import files
 from soundsum.tables.paths import find_files, is_path
+from tests.engines.folders import NO_NOISE, ODD_VALUES, assert_odd_values_are_read, write_folders
 
 LITTLE_NOISE = 10**6
 

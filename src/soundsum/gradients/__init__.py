@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from soundsum.gradients import opacus
     from soundsum.gradients.attacking import Attack, attack
+    from soundsum.gradients.clipped_sum import Noisy, Sum, clip
     from soundsum.gradients.slots import Slots
-    from soundsum.gradients.sums import Noisy, Sum, clip
     from soundsum.numbers.clipping import Grid
 
 _HOMES = {
-    "attacking": ("Attack", "attack"),
-    "model": ("Grid",),
-    "slots": ("Slots",),
-    "sums": ("Noisy", "Sum", "clip"),
+    "gradients.attacking": ("Attack", "attack"),
+    "gradients.clipped_sum": ("Noisy", "Sum", "clip"),
+    "gradients.slots": ("Slots",),
+    "numbers.clipping": ("Grid",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
         return import_module("soundsum.gradients.opacus")
     if name not in _HOME:
         raise AttributeError(f"module 'soundsum.gradients' has no attribute {name!r}")
-    return getattr(import_module(f"soundsum.gradients.{_HOME[name]}"), name)
+    return getattr(import_module(f"soundsum.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

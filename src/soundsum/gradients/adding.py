@@ -1,20 +1,24 @@
-"""One batch added to a sum: measured, worked out and added, by whichever kernel the tensors' device has.
+"""Additions to a sum: a batch, the noise of a release, and the integers of other ranks.
 
 A batch is one matrix for each parameter, with one row for each example. Its parameters are split into blocks, each with
-a limit of its own; clipping the whole gradient at once is one block.
+a limit of its own; clipping the whole gradient at once is one block. The tensors' device decides which kernel adds.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from soundsum.gradients import cuda, plain, processor
-from soundsum.gradients.factors import Factors, Measured, factors, scales
-from soundsum.gradients.needs import torch
+from soundsum.gradients import cpu, cuda, plain
+from soundsum.gradients.lazy_import import need, torch
+from soundsum.gradients.normal import draw, kernel_table
+from soundsum.gradients.terms import Factors, Measured, factors, scales
 from soundsum.numbers.clipping import Grid, coarsening
+
+MOST_SIGMA = 1 << 56
 
 Limits = Sequence[Sequence[int]]
 """For each block, each example's limit in steps."""
@@ -28,7 +32,7 @@ def add_batch(
     into: Sequence[Any],
     kernel: ModuleType | None = None,
 ) -> None:
-    """Adds the clipped gradients to `into`, one int64 vector for each tensor. `kernel`: not the device's own."""
+    """Adds the clipped gradients to `into`, one int64 vector for each tensor. `kernel` replaces the device's own."""
     chosen = kernel or kernel_for(tensors)
     used = [[i for i in block if tensors[i].numel()] for block in blocks]
     if chosen is cuda:
@@ -42,26 +46,26 @@ def add_batch(
 def work_out(
     tensors: Sequence[Any], blocks: Sequence[Sequence[int]], limits: Limits, grid: Grid, kernel: ModuleType
 ) -> list[Factors]:
-    """How the integers of each block are made."""
+    """Measures each block and computes its factors."""
     measured = [_measure([tensors[i] for i in block], len(limits[0]), grid, kernel) for block in blocks]
     finite = [all(map(math.isfinite, tops)) for tops in zip(*(m.largest for m in measured), strict=True)]
     return [factors(m, finite, grid, limit) for m, limit in zip(measured, limits, strict=True)]
 
 
 def kernel_for(tensors: Sequence[Any]) -> ModuleType:
-    """Threaded C++ for the CPU, CUDA where it can be built, otherwise plain torch."""
+    """Chooses threaded C++ for the CPU, CUDA where it can be built, otherwise plain torch."""
     kinds = {g.device for g in tensors}
     if len(kinds) == 1:
         kind = kinds.pop().type
         if kind == "cpu":
-            return processor
+            return cpu
         if kind == "cuda" and all(g.dtype != torch.float64 for g in tensors) and cuda.available():
             return cuda
     return plain
 
 
 def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: ModuleType) -> Measured:
-    """First with the grid's own step, then again where an example needs a coarser one."""
+    """Measures with the grid's own step, then again where an example needs a coarser one."""
     if not tensors:
         return Measured([0.0] * rows, [0] * rows)
     first: Measured = kernel.measure(tensors, list(range(rows)), [math.ldexp(1.0, -grid.exponent)] * rows)
@@ -71,3 +75,71 @@ def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: ModuleType) 
         for i, squares in zip(coarse, again.squares, strict=True):
             first.squares[i] = squares
     return first
+
+
+def add_noise(totals: Sequence[Any], sigma: int, key: bytes) -> None:
+    """Adds round(sigma G) to every integer, modulo 2^64.
+
+    Coordinates are numbered through all tensors, so the noise under a key is the same on every device and however the
+    coordinates are divided among threads. Draws that a kernel leaves undecided are made exactly (normal.py).
+    """
+    first = 0
+    for total in totals:
+        if total.device.type == "cuda" and cuda.available():
+            undecided = cuda.add_noise(total, key, kernel_table(), sigma, first)
+            finish(total, undecided, key, sigma, first)
+        else:
+            here = total if total.device.type == "cpu" else torch.zeros(total.shape, dtype=torch.int64)
+            undecided = cpu.add_noise(here, key, kernel_table(), sigma, first)
+            finish(here, undecided, key, sigma, first)
+            if here is not total:
+                total += here.to(total.device)
+        first += total.numel()
+
+
+def finish(total: Any, undecided: Sequence[int], key: bytes, sigma: int, first: int) -> None:
+    """Adds the draws that a kernel left undecided."""
+    for coordinate in undecided:
+        value = draw(key, coordinate, sigma) % (1 << 64)
+        total[coordinate - first] += value - (1 << 64) if value >> 63 else value
+
+
+def is_first_rank(group: Any) -> bool:
+    return bool(need("torch.distributed").get_rank(group) == 0)
+
+
+def ranks_of(group: Any) -> tuple[int, ...]:
+    """Lists the ranks of a group this process is in: for any other group torch silently does nothing."""
+    distributed = need("torch.distributed")
+    if distributed.get_rank(group) < 0:
+        raise ValueError("this process is not in the group, so nothing would be added; give a group that it is in")
+    return tuple(distributed.get_process_group_ranks(group))
+
+
+def add_over_ranks(totals: Sequence[Any], group: Any) -> None:
+    """Replaces each tensor by its sum over all ranks: exact in any order, wrap-around included."""
+    distributed = need("torch.distributed")
+    for total in totals:
+        distributed.all_reduce(total, op=distributed.ReduceOp.SUM, group=group)
+
+
+def count_over_ranks(count: int, group: Any) -> int:
+    counted = torch.tensor([count], dtype=torch.int64, device=_group_device(group))
+    add_over_ranks([counted], group)
+    return int(counted)
+
+
+def require_same_terms(terms: str, group: Any) -> None:
+    """Raises on every rank if any rank's sum has other terms."""
+    distributed = need("torch.distributed")
+    digest = int.from_bytes(hashlib.sha256(terms.encode()).digest()[:7])
+    both = torch.tensor([digest, -digest], dtype=torch.int64, device=_group_device(group))
+    distributed.all_reduce(both, op=distributed.ReduceOp.MAX, group=group)
+    if int(both[0]) != -int(both[1]):
+        raise ValueError("the ranks' sums have other norms, noise or parameters; make all of them with the same")
+
+
+def _group_device(group: Any) -> Any:
+    distributed = need("torch.distributed")
+    on_gpu = "nccl" in distributed.get_backend(group)
+    return torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")

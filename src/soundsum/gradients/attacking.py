@@ -1,4 +1,4 @@
-"""Attacks on private training: two neighbouring batches, one step, and what is read off its result.
+"""Attacks on private training: two neighbouring batches, one step, and a reading of its result.
 
 Each works against a step whose proof stops before the arithmetic does: sums in half precision, noise that rounding
 swallows, a loss divided by the size of the batch, norms that cancel. `run` tries one on any step and says whether the
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.gradients.needs import need, torch
+from soundsum.gradients.clipped_sum import Sum
+from soundsum.gradients.lazy_import import need, torch
 from soundsum.gradients.slots import Slots, per_example
-from soundsum.gradients.sums import Sum
 
 Step = Callable[[Any, Any, str, float, float], list[Any]]
 """step(model, inputs, reduction, max_norm, noise_multiplier) -> the noisy sum of clipped gradients, by parameter.
@@ -30,7 +30,7 @@ CERTAIN = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How often the batch was guessed right; `allowed` is how often the noise allows, at most, on average."""
+    """The number of correct guesses; `allowed` is the largest expected share of them that the noise permits."""
 
     attack: str
     runs: int
@@ -40,7 +40,7 @@ class Outcome:
 
     @property
     def chance(self) -> Fraction:
-        """How likely so many correct guesses are where only `allowed` is."""
+        """The probability of at least this many correct guesses, if each is right with probability `allowed`."""
         p = Fraction(self.allowed)
         return sum(
             (math.comb(self.runs, k) * p**k * (1 - p) ** (self.runs - k) for k in range(self.correct, self.runs + 1)),
@@ -78,16 +78,16 @@ class Attack:
 
     @property
     def allowed(self) -> float:
-        """How often anybody can guess right, whatever they look at: Phi(1/2z) for noise multiplier z."""
+        """The best possible probability of a correct guess: Phi(1/2z) for noise multiplier z."""
         return math.nextafter((1 + math.erf(1 / (2 * math.sqrt(2) * self.noise_multiplier))) / 2, 1.0)
 
     def read(self, released: list[Any]) -> float:
-        """The norm of what was released, or with one coordinate that itself."""
+        """Returns the norm of the release, or its only coordinate."""
         flat = torch.cat([x.detach().double().flatten() for x in released])
         return float(flat[0] if flat.numel() == 1 else flat.norm())
 
     def run(self, step: Step, runs: int = 60) -> Outcome:
-        """Tries it on a step: half of the runs with each batch."""
+        """Runs the attack on a step: half of the runs with each batch."""
         correct, seen = 0, set()
         for i in range(runs):
             batch = self.left if i % 2 else self.right
@@ -98,7 +98,7 @@ class Attack:
 
 
 def attack(name: str, dtype: str | None = None) -> Attack:
-    """The attack of this name: ghost, mean_loss, swallowed_noise or half_precision_batch.
+    """Builds an attack by name: ghost, mean_loss, swallowed_noise or half_precision_batch.
 
     dtype: bfloat16 (the default) or float16 for the last three, of model and data; ghost is in float32.
     """
@@ -114,7 +114,7 @@ def attack(name: str, dtype: str | None = None) -> Attack:
 
 
 def sound_step(model: Any, inputs: Any, reduction: str, max_norm: float, noise_multiplier: float) -> list[Any]:
-    """One step of ours: slots, an exact sum and exact noise."""
+    """Makes one sound step: slots, an exact sum and exact noise."""
     slots = Slots(model, 2 * LARGE)
     rows, present = slots.fill(list(inputs), torch.zeros_like(inputs[0]))
     batch = torch.stack(rows)
@@ -134,7 +134,7 @@ def _half_precision_batch(dtype: str) -> Attack:
 
 
 def _swallowed_noise(dtype: str) -> Attack:
-    """The same sum with noise that is small beside the spacing: rounding takes it away."""
+    """Noise that is small beside the spacing, on the sum of ones: rounding removes it."""
     spacing = _spacing(dtype)
     left, right = _ones(LARGE + spacing // 2 + 1, dtype), _ones(LARGE + spacing // 2, dtype)
     story = f"noise of {max(1.0, spacing / 32):g} C on a sum of {len(left):,} C in {dtype}: most draws change nothing"
@@ -179,7 +179,7 @@ BUILDERS: dict[str, Callable[..., Attack]] = {
 
 
 def _spacing(dtype: str) -> int:
-    """Between floats just above 4096."""
+    """The distance between floats just above 4096."""
     return LARGE >> SIGNIFICAND[dtype] - 1
 
 

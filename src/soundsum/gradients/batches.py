@@ -1,25 +1,30 @@
-"""What a batch of per-example gradients must be, and how it becomes matrices: one row for each example."""
+"""Batches of per-example gradients, and the integers they are added to.
+
+A batch has one tensor for each parameter, with one row for each example; it is checked and becomes matrices. The
+integers of a sum are one vector for each parameter, and those of one device share one piece of memory.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
-from soundsum.gradients.needs import torch
+from soundsum.gradients.lazy_import import torch
 
 SUPPORTED = ("float32", "bfloat16", "float16", "float64")
 WHOLE = ("torch.int64", "torch.int32", "torch.int16", "torch.int8", "torch.uint8")
-MOST_EXAMPLES = 1 << 38
-"""Each adds at most 2^25 to a coordinate, in magnitude. Of all sums up to 2^63 only 2^63 itself wraps around."""
+Shape = tuple[int, ...]
 
 
 def copies_of(gradients: Any) -> list[Any]:
-    """The batch's tensors, checked, read once: nobody else can change them any more."""
+    """Checks the batch's tensors and copies them, so that nobody else can change them."""
     return [g.clone(memory_format=torch.contiguous_format) for g in tensors_of(gradients)]
 
 
 def tensors_of(gradients: Any) -> list[Any]:
-    """The batch's tensors, checked: floats of a supported type, with as many rows each."""
+    """Checks the batch's tensors: floats of a supported type, all with the same number of rows."""
     tensors = [gradients] if isinstance(gradients, torch.Tensor) else list(gradients)
     if not tensors:
         raise ValueError("gradients=[]: give one tensor for each parameter, with one row for each example")
@@ -39,7 +44,7 @@ def matrices(tensors: Sequence[Any]) -> list[Any]:
 
 
 def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[int]]:
-    """Limits of each example and block, by block; an example whose limits are more than `most` in L2 gets none."""
+    """Checks limits of each example and block; returns them by block, as 0 for an example above `most` in L2."""
     if not isinstance(limits, torch.Tensor) or str(limits.dtype) not in WHOLE:
         raise TypeError("limits are integers (steps of the grid) in a tensor; Sum.limits makes them from norms")
     if tuple(limits.shape) != (examples, blocks):
@@ -71,3 +76,53 @@ def _width(g: Any) -> int:
     for size in g.shape[1:]:
         width *= size
     return width
+
+
+class Totals:
+    """The integers of a sum. Noise and reductions work on `pieces`; `vectors` are the parameters' parts of them."""
+
+    def __init__(self, pieces: Sequence[Any], shapes: Sequence[Shape]) -> None:
+        self.pieces, self.shapes = list(pieces), [tuple(shape) for shape in shapes]
+        self.vectors: list[Any] = []
+        which, at = 0, 0
+        for shape in self.shapes:
+            if at == self.pieces[which].numel() and which + 1 < len(self.pieces):
+                which, at = which + 1, 0
+            size = math.prod(shape)
+            self.vectors.append(self.pieces[which][at : at + size])
+            at += size
+
+    @classmethod
+    def zeros(cls, shapes: Sequence[Shape], devices: Sequence[Any]) -> Totals:
+        """Makes one piece for each stretch of parameters on the same device."""
+        pieces = []
+        for device, stretch in groupby(zip(shapes, devices, strict=True), key=lambda pair: pair[1]):
+            size = sum(math.prod(shape) for shape, _ in stretch)
+            pieces.append(torch.zeros(size, dtype=torch.int64, device=device))
+        return cls(pieces, shapes)
+
+    @property
+    def devices(self) -> list[Any]:
+        return [vector.device for vector in self.vectors]
+
+    def clone(self) -> Totals:
+        return Totals([piece.clone() for piece in self.pieces], self.shapes)
+
+    def emptied(self) -> Totals:
+        return Totals([torch.zeros_like(piece) for piece in self.pieces], self.shapes)
+
+    def cpu(self) -> Totals:
+        return Totals([piece.cpu() for piece in self.pieces], self.shapes)
+
+    def add(self, other: Totals) -> None:
+        for mine, theirs in zip(self.vectors, other.vectors, strict=True):
+            mine += theirs.to(mine.device)
+
+    def plus(self, other: Totals) -> Totals:
+        """Returns the sum of both, on the devices of this one."""
+        both = self.clone()
+        both.add(other)
+        return both
+
+    def shaped(self) -> list[Any]:
+        return [vector.view(shape) for vector, shape in zip(self.vectors, self.shapes, strict=True)]

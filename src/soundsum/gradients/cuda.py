@@ -1,7 +1,7 @@
 """The clipped sum and its noise on CUDA: gradients.cu, built on demand where there is a toolkit (nvcc).
 
 The library is built once for a source, compiler and GPU, into the user's cache folder ($XDG_CACHE_HOME). Without a
-toolkit, plain torch gives the same integers. Nothing here waits for the GPU but the noise, which asks how many draws it
+toolkit, plain torch gives the same integers. Only the noise waits for the GPU, to learn how many draws it
 left undecided.
 """
 
@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soundsum.gradients.needs import torch
+from soundsum.gradients.lazy_import import torch
 from soundsum.numbers.clipping import Grid
 
 SOURCE = Path(__file__).with_name("gradients.cu")
@@ -27,10 +27,10 @@ OPTIONS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC")
 TYPES = {"torch.float32": 0, "torch.bfloat16": 1, "torch.float16": 2}
 THREADS, PER_THREAD, PARTS = 256, 256, 120  # as in gradients.cu
 FILLS = 1056
-"""Thread blocks that fill a large GPU; with fewer columns the rows are split too."""
+"""Thread blocks that fill a large GPU; where the columns need fewer, the rows are split too."""
 
 
-class Part(ctypes.Structure):
+class TensorPart(ctypes.Structure):
     _fields_ = (
         ("data", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
@@ -40,13 +40,13 @@ class Part(ctypes.Structure):
     )
 
 
-class Parts(ctypes.Structure):
-    _fields_ = (("part", Part * PARTS), ("count", ctypes.c_int))
+class PartTable(ctypes.Structure):
+    _fields_ = (("part", TensorPart * PARTS), ("count", ctypes.c_int))
 
 
 @lru_cache(maxsize=1)
 def available() -> bool:
-    """Whether there is a GPU, and a library for it; why it cannot be built is said once."""
+    """Says whether there is a GPU and a library for it; a warning says once why the library cannot be built."""
     if not torch.cuda.is_available():
         return False
     compiler = find_compiler()
@@ -96,7 +96,7 @@ def add_batch(
 ) -> None:
     """Adds the clipped gradients of a batch on one GPU, in a few launches for all tensors.
 
-    What the first launch does not need is prepared after it, while the GPU reads.
+    Whatever the first launch does not need is prepared after it, while the GPU reads.
     """
     rows, device = len(limits[0]), tensors[0].device
     cells, a = rows * len(blocks), grid.exponent
@@ -124,7 +124,7 @@ def add_batch(
 
 
 def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: int) -> list[int]:
-    """Adds the noise of coordinates `first` and on to a vector; returns those that were not decided."""
+    """Adds the noise of coordinates `first` and on to a vector; returns those left undecided."""
     d = total.numel()
     if not d:
         return []
@@ -149,10 +149,10 @@ def _launches(
     """Tables of up to PARTS tensors of one type, and how many thread blocks their columns take."""
     for kind, chosen in by_type.items():
         for start in range(0, len(chosen), PARTS):
-            table, first = Parts(), 0
+            table, first = PartTable(), 0
             for place, (g, total, block) in enumerate(chosen[start : start + PARTS]):
                 data, columns, size = g.data_ptr(), g.shape[1], g.element_size()
-                table.part[place] = Part(data, total.data_ptr(), columns, first, block)
+                table.part[place] = TensorPart(data, total.data_ptr(), columns, first, block)
                 table.count = place + 1
                 vectors = columns * size % 16 == 0 and data % 16 == 0
                 width = THREADS * (PER_THREAD if reading else 16 // size if vectors else 1)

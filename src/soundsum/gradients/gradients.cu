@@ -1,4 +1,4 @@
-// Clipped sums of per-example gradients on CUDA, built on demand by cuda.py. model.py holds the same in Python integers.
+// Clipped sums of per-example gradients on CUDA, built on demand by cuda.py. numbers/clipping.py is the model, in Python integers.
 //
 //   r  = rint(g 2^-(a+e))                  e = 0 unless the example's largest |g| needs more than 29 bits
 //   N  = sum r^2                           exact, as low + 2^32 high
@@ -16,7 +16,7 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 
 constexpr int THREADS = 256, FLUSH = 32, ROUNDS = 8;  // a thread sees FLUSH * ROUNDS elements of one row
-constexpr int ROWS = 32, ROWS_AT_ONCE = 8;            // |q| <= K <= 2^25 (model.py, BITS), so 32 are at most 2^30
+constexpr int ROWS = 32, ROWS_AT_ONCE = 8;            // |q| <= K <= 2^25 (clipping.py, BITS), so 32 are at most 2^30
 constexpr int PARTS = 120;                            // of 32 bytes: kernel parameters have 4096
 
 struct Part {
@@ -80,8 +80,8 @@ __device__ inline int coarsening(u32 bits, int a) {
 }
 __device__ inline float power(int n) { return __int_as_float((n + 127) << 23); }  // 2^n, -126 <= n <= 127
 
-// ---- the first read: the largest magnitude and the exact sum of squares; SECOND: once more for rows with a coarser step ----
-template <class T, bool VEC>
+// ---- the first read: the largest magnitude and the exact sum of squares; COARSER: once more for rows with a coarser step ----
+template <class T, bool VECTORS>
 __device__ __forceinline__ void measure_part(const T* x, int64_t d, int64_t first, float scale, u64& lows, u64& highs, u32& most) {
     typedef typename Of<T>::Bits Bits;
     constexpr int P = Of<T>::PER_WORD, WORDS = FLUSH / P;
@@ -89,7 +89,7 @@ __device__ __forceinline__ void measure_part(const T* x, int64_t d, int64_t firs
         const int64_t from = first + (int64_t)round * THREADS * FLUSH;
         if (from >= d) break;
         u32 w[WORDS];
-        if (VEC && from + THREADS * FLUSH <= d) {
+        if (VECTORS && from + THREADS * FLUSH <= d) {
 #pragma unroll
             for (int i = 0; i < WORDS / 4; ++i) {
                 const uint4 four = __ldcs(reinterpret_cast<const uint4*>(x + from) + i * THREADS + threadIdx.x);
@@ -124,12 +124,12 @@ __device__ __forceinline__ void measure_part(const T* x, int64_t d, int64_t firs
 }
 
 // As many thread blocks run at once as the launch bounds say: they leave that many registers for each.
-template <class T, bool SECOND>
+template <class T, bool COARSER>
 __global__ void __launch_bounds__(THREADS, sizeof(T) == 2 ? 6 : 3) measure(const __grid_constant__ Parts parts, int64_t rows, int64_t from, int a, u32* top, u64* low, u64* high) {
     const Part& p = parts.part[find(parts, blockIdx.x)];
     const int64_t row = from + blockIdx.y, at = p.block * rows + row;
     int e = 0;
-    if (SECOND) {
+    if (COARSER) {
         e = coarsening(top[at], a);
         if (e <= 0) return;
     }
@@ -146,14 +146,14 @@ __global__ void __launch_bounds__(THREADS, sizeof(T) == 2 ? 6 : 3) measure(const
         lows += __shfl_xor_sync(~0u, lows, s); highs += __shfl_xor_sync(~0u, highs, s);
         most = max(most, __shfl_xor_sync(~0u, most, s));
     }
-    __shared__ u64 sl[THREADS / 32], sh[THREADS / 32];
-    __shared__ u32 sm[THREADS / 32];
-    if (threadIdx.x % 32 == 0) { sl[threadIdx.x / 32] = lows; sh[threadIdx.x / 32] = highs; sm[threadIdx.x / 32] = most; }
+    __shared__ u64 warp_lows[THREADS / 32], warp_highs[THREADS / 32];
+    __shared__ u32 warp_mosts[THREADS / 32];
+    if (threadIdx.x % 32 == 0) { warp_lows[threadIdx.x / 32] = lows; warp_highs[threadIdx.x / 32] = highs; warp_mosts[threadIdx.x / 32] = most; }
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int i = 1; i < THREADS / 32; ++i) { lows += sl[i]; highs += sh[i]; most = max(most, sm[i]); }
+        for (int i = 1; i < THREADS / 32; ++i) { lows += warp_lows[i]; highs += warp_highs[i]; most = max(most, warp_mosts[i]); }
         atomicAdd(low + at, lows); atomicAdd(high + at, highs);
-        if (!SECOND) atomicMax(top + at, most);
+        if (!COARSER) atomicMax(top + at, most);
     }
 }
 
@@ -174,7 +174,7 @@ __device__ bool fits(u64 m, u64 n0, u64 n1, u64 K, int h) {
     return p0 <= k[0];
 }
 
-constexpr int SMALL = 256;  // a flag beside h: |r| <= 2^22, see `accumulate`
+constexpr int SMALL_FLAG = 256;  // a flag beside h: |r| <= 2^22, see `accumulate`
 
 __global__ void factors(int64_t rows, int blocks, int a, const u32* limits, const u32* top, const u64* low, const u64* high, float* scale, int* m, int* h) {
     const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -186,7 +186,7 @@ __global__ void factors(int64_t rows, int blocks, int a, const u32* limits, cons
         if (coarsening(top[b * rows + i % rows], a) < 0) return;  // a gradient that is not finite counts as zero
     if (K == 0) return;
     scale[i] = power(-(a + e));
-    const int is_small = (int)(top[i] >> 23) - 127 + 1 - a <= 22 ? SMALL : 0;
+    const int is_small = (int)(top[i] >> 23) - 127 + 1 - a <= 22 ? SMALL_FLAG : 0;
     h[i] = is_small;
     const int64_t at = e > 0 ? rows * blocks + i : i;
     const u64 n0 = low[at] + (high[at] << 32), n1 = (high[at] >> 32) + (n0 < low[at]);
@@ -212,7 +212,7 @@ __global__ void factors(int64_t rows, int blocks, int a, const u32* limits, cons
 
 // ---- the second read: each row's integers are added ----
 // Where |r| <= 2^22, x scale + 1.5 2^23 rounds to an integer, half to even, in its low bits.
-template <class T, bool IS_SMALL, bool CLIP, int WORDS>
+template <class T, bool IS_SMALL, bool IS_CLIPPED, int WORDS>
 __device__ __forceinline__ void accumulate(int* part, const u32* w, float scale, int m, int h) {
     constexpr int P = Of<T>::PER_WORD;
 #pragma unroll
@@ -222,7 +222,7 @@ __device__ __forceinline__ void accumulate(int* part, const u32* w, float scale,
 #pragma unroll
         for (int p = 0; p < P; ++p) {
             const int r = IS_SMALL ? __float_as_int(__fmaf_rn(f[p], scale, 12582912.f)) - 0x4B400000 : __float2int_rn(f[p] * scale);
-            if constexpr (CLIP) part[P * i + p] += (__mulhi(r << 1, m) >> h) + (int)((u32)r >> 31);
+            if constexpr (IS_CLIPPED) part[P * i + p] += (__mulhi(r << 1, m) >> h) + (int)((u32)r >> 31);
             else part[P * i + p] += r;
         }
     }
@@ -231,17 +231,17 @@ template <class T, int WORDS>
 __device__ __forceinline__ void add_row(int* part, const u32* w, float scale, int m, int h) {
     if (scale == 0.f) return;   // the same for the whole thread block,
     const int shift = h & 255;  // and so is which of the four it is
-    if (h & SMALL && m) accumulate<T, true, true, WORDS>(part, w, scale, m, shift);
-    else if (h & SMALL) accumulate<T, true, false, WORDS>(part, w, scale, m, shift);
+    if (h & SMALL_FLAG && m) accumulate<T, true, true, WORDS>(part, w, scale, m, shift);
+    else if (h & SMALL_FLAG) accumulate<T, true, false, WORDS>(part, w, scale, m, shift);
     else if (m) accumulate<T, false, true, WORDS>(part, w, scale, m, shift);
     else accumulate<T, false, false, WORDS>(part, w, scale, m, shift);
 }
 
-template <class T, bool VEC>
+template <class T, bool VECTORS>
 __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t begin, int64_t end, const float* scale, const int* m, const int* h,
-                                         float* ss, int* sm, int* sh, bool alone) {
+                                         float* shared_scale, int* shared_m, int* shared_h, bool only_writer) {
     typedef typename Of<T>::Bits Bits;
-    constexpr int WORDS = VEC ? 4 : 1, V = VEC ? 4 * Of<T>::PER_WORD : 1, U = ROWS_AT_ONCE;
+    constexpr int WORDS = VECTORS ? 4 : 1, V = VECTORS ? 4 * Of<T>::PER_WORD : 1, U = ROWS_AT_ONCE;
     const int64_t d = p.columns, j = (block * THREADS + threadIdx.x) * V;
     const Bits* at = (const Bits*)p.data + begin * d + j;
     long long total[V];
@@ -250,14 +250,17 @@ __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t b
     for (int64_t from = begin; from < end; from += ROWS) {
         const int count = (int)min((int64_t)ROWS, end - from);
         __syncthreads();
-        if (threadIdx.x < count) { ss[threadIdx.x] = scale[from + threadIdx.x]; sm[threadIdx.x] = m[from + threadIdx.x]; sh[threadIdx.x] = h[from + threadIdx.x]; }
+        if (threadIdx.x < count) {
+            shared_scale[threadIdx.x] = scale[from + threadIdx.x];
+            shared_m[threadIdx.x] = m[from + threadIdx.x]; shared_h[threadIdx.x] = h[from + threadIdx.x];
+        }
         __syncthreads();
         if (j >= d) continue;
         int part[Of<T>::PER_WORD * WORDS];
 #pragma unroll
         for (int v = 0; v < Of<T>::PER_WORD * WORDS; ++v) part[v] = 0;
         auto read = [&](u32* w) {
-            if constexpr (VEC) {
+            if constexpr (VECTORS) {
                 const uint4 four = __ldcs(reinterpret_cast<const uint4*>(at));
                 w[0] = four.x; w[1] = four.y; w[2] = four.z; w[3] = four.w;
             } else {
@@ -271,12 +274,12 @@ __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t b
 #pragma unroll
             for (int u = 0; u < U; ++u) read(w[u]);
 #pragma unroll
-            for (int u = 0; u < U; ++u) add_row<T, WORDS>(part, w[u], ss[i + u], sm[i + u], sh[i + u]);
+            for (int u = 0; u < U; ++u) add_row<T, WORDS>(part, w[u], shared_scale[i + u], shared_m[i + u], shared_h[i + u]);
         }
         for (; i < count; ++i) {
             u32 w[WORDS];
             read(w);
-            add_row<T, WORDS>(part, w, ss[i], sm[i], sh[i]);
+            add_row<T, WORDS>(part, w, shared_scale[i], shared_m[i], shared_h[i]);
         }
 #pragma unroll
         for (int v = 0; v < V; ++v) total[v] += part[v];
@@ -284,22 +287,22 @@ __device__ __forceinline__ void add_part(const Part& p, int64_t block, int64_t b
     if (j >= d) return;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-        if (alone) p.out[j + v] += (u64)total[v];
+        if (only_writer) p.out[j + v] += (u64)total[v];
         else atomicAdd(p.out + j + v, (u64)total[v]);
     }
 }
 
 template <class T>
 __global__ void __launch_bounds__(THREADS, 3) add(const __grid_constant__ Parts parts, int64_t rows, int64_t per_block, const float* scale, const int* m, const int* h) {
-    __shared__ float ss[ROWS];
-    __shared__ int sm[ROWS], sh[ROWS];
+    __shared__ float shared_scale[ROWS];
+    __shared__ int shared_m[ROWS], shared_h[ROWS];
     const Part& p = parts.part[find(parts, blockIdx.x)];
     const int64_t begin = blockIdx.y * per_block, end = min(rows, begin + per_block), at = p.block * rows, block = blockIdx.x - p.first;
-    if (in_vectors<T>(p)) add_part<T, true>(p, block, begin, end, scale + at, m + at, h + at, ss, sm, sh, gridDim.y == 1);
-    else add_part<T, false>(p, block, begin, end, scale + at, m + at, h + at, ss, sm, sh, gridDim.y == 1);
+    if (in_vectors<T>(p)) add_part<T, true>(p, block, begin, end, scale + at, m + at, h + at, shared_scale, shared_m, shared_h, gridDim.y == 1);
+    else add_part<T, false>(p, block, begin, end, scale + at, m + at, h + at, shared_scale, shared_m, shared_h, gridDim.y == 1);
 }
 
-// ---- noise: round(sigma G), Karney's algorithm N on ChaCha20, one stream per coordinate: normal.py says what is drawn ----
+// ---- noise: round(sigma G), Karney's algorithm N on ChaCha20, one stream per coordinate: normal.py defines the streams ----
 __device__ __forceinline__ void quarter(u32& a, u32& b, u32& c, u32& d) {
     a += b; d ^= a; d = __funnelshift_l(d, d, 16); c += d; b ^= c; b = __funnelshift_l(b, b, 12);
     a += b; d ^= a; d = __funnelshift_l(d, d, 8);  c += d; b ^= c; b = __funnelshift_l(b, b, 7);

@@ -4,7 +4,7 @@ Every coordinate has a stream of 32-bit words of its own: ChaCha20 (RFC 8439) un
 coordinate's number as the nonce. An attempt starts at a new block, and reads two words of u, which choose k with
 probability proportional to exp(-k^2/2), two of x, uniform in [0, 1), and the sign; the rest decides whether k + x is
 accepted. All numbers are uniform with digits in base 2^32 that are drawn when a comparison asks for them: here as many
-as it takes, in the kernels one or two, and what those do not decide is drawn here, from the same stream.
+as it takes, in the kernels one or two. Draws that the kernels leave undecided are made here, from the same stream.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Words:
         self.start_over()
 
     def start_over(self) -> None:
-        """What is left of a block is not used by the next attempt."""
+        """Begins a new block; the next attempt does not use the rest of this one."""
         self.counter += 1
         self.left = list(self.block(self.counter))
 
@@ -74,7 +74,7 @@ class Words:
 
 
 class Uniform:
-    """A uniform number in [0, 1), known by as many digits as somebody has asked for."""
+    """A uniform number in [0, 1), whose digits are drawn when they are asked for."""
 
     def __init__(self, words: Words, digits: int = 1) -> None:
         self.words = words
@@ -171,7 +171,7 @@ def cdf(i: int, bits: int) -> int:
 
 @lru_cache(maxsize=1)
 def kernel_table() -> tuple[int, ...]:
-    """What the kernels compare 64 bits of u with."""
+    """The table that the kernels compare 64 bits of u with."""
     return tuple(cdf(i, 64) for i in range(CELLS))
 
 

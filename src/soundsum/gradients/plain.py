@@ -1,6 +1,6 @@
 """The clipped sum in plain torch, for any device: integers make its reductions exact, so their order does not matter.
 
-The kernels are faster; what they give is the same, bit for bit.
+The kernels are faster and return the same integers, bit for bit.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from soundsum.gradients.factors import Factors, Measured
-from soundsum.gradients.needs import torch
+from soundsum.gradients.lazy_import import torch
+from soundsum.gradients.terms import Factors, Measured
 
 LOW = 0xFFFFFFFF
 
 
 def measure(tensors: Sequence[Any], rows: Sequence[int], scale: Sequence[float]) -> Measured:
-    """Of the rows asked for; where the largest is 2^30 steps or more its squares are not to be read."""
+    """Measures the rows asked for. Where the largest is 2^30 steps or more, its squares are meaningless."""
     largest, low, high = [0.0] * len(rows), [0] * len(rows), [0] * len(rows)
     for g in tensors:
         chosen = g if len(rows) == len(g) else g[torch.tensor(rows, device=g.device)]
@@ -38,7 +38,7 @@ def measure(tensors: Sequence[Any], rows: Sequence[int], scale: Sequence[float])
 
 
 def integers(g: Any, found: Factors) -> Any:
-    """Each example's integers, as int64."""
+    """Computes each example's integers, as int64."""
     x = _working(g)
     scale = _column(found.scale, x)
     r = torch.where(scale > 0, x * scale, torch.zeros((), dtype=x.dtype, device=x.device)).round().to(torch.int64)
@@ -52,7 +52,7 @@ def add(tensors: Sequence[Any], found: Factors, into: Sequence[Any]) -> None:
 
 
 def _working(g: Any) -> Any:
-    """In float32, which holds the smaller types and in which scaling by a power of two is exact; float64 as it is."""
+    """Converts to float32, which holds the smaller types and scales exactly by powers of two; float64 stays."""
     return g if g.dtype == torch.float64 else g.float()
 
 

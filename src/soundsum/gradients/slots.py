@@ -1,36 +1,50 @@
 """Slots: batches of one fixed shape, in which each example's gradient has its own row whoever else is there.
 
-Some kernels give a row other bits when the batch has another shape. With a public number of slots, examples in
-uniformly random ones and a dummy in the others, removing an example puts the dummy in its place: all others keep shape
-and position, and what remains to be asked is that rows do not see each other's values, which `check` tries out.
+A batch takes each record with probability q, independently, by exact coins. Some kernels give a row other bits when the
+batch has another shape. With a public number of slots, examples in uniformly random ones and a dummy in the others,
+removing an example puts the dummy in its place: all others keep shape and position. It remains that rows must not see
+each other's values, which `check` tests. A batch larger than its slots is cut, with a
+probability that is bounded here in rationals and counted in delta (docs/theorems/gradients.md).
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from soundsum.gradients.needs import need, torch
-from soundsum.gradients.sampling import EMPTY, place
-from soundsum.gradients.tickets import Tickets, forget, module_of
-from soundsum.randomness import random_permutation
+from soundsum.gradients.batch_guard import BatchGuard, forget, module_of
+from soundsum.gradients.lazy_import import need, torch
+from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.randomness import bernoulli, random_permutation, random_words
+
+EULER = Fraction(2_718_281_828_459_045_236, 10**18)
+"""Just above e."""
+
+RARELY = Fraction(1, 1 << 64)
+"""The probability of a batch larger than its slots, where the number of slots is left to us."""
+
+EMPTY = -1
+"""Marks a slot that holds a dummy."""
 
 Loss = Callable[[Any, Any], Any]
-"""Of outputs and targets."""
+"""A function of outputs and targets."""
 
 Forward = Callable[[Any, Any], Any]
-"""Outputs, of a model and inputs."""
+"""A function of model and inputs that returns the outputs."""
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What `Slots.check` saw: in how many trials other rows were changed, and in how many of them a row's bits did.
+class RowCheck:
+    """The result of `Slots.check`: how many trials changed other rows, and in how many of them a row's bits changed.
 
-    remembered: the model's buffers that came to depend on the rows, which are saved with it and get no noise.
+    remembered: the model's buffers that came to depend on the rows; they are saved with it and get no noise.
     """
 
     trials: int
@@ -56,7 +70,7 @@ class Rows:
         )
 
 
-class Slots(Tickets):
+class Slots(BatchGuard):
     """A public number of rows, fixed for the run.
 
     model: the module whose per-example gradients are taken (one wrapped by Opacus, or any other for `check`).
@@ -70,11 +84,11 @@ class Slots(Tickets):
         self.size = size
 
     def fill(self, examples: Sequence[Any], dummy: Any) -> tuple[list[Any], list[bool]]:
-        """The examples in random slots, the dummy in the others, and which is which (for `Sum.add(present=...)`)."""
+        """Places examples in random slots, the dummy in the others; says which is which (`Sum.add(present=...)`)."""
         placed = place(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
 
-    def check(self, inputs: Any, targets: Any, loss: Loss, trials: int = 8, forward: Forward | None = None) -> Rows:
+    def check(self, inputs: Any, targets: Any, loss: Loss, trials: int = 8, forward: Forward | None = None) -> RowCheck:
         """Tries whether rows see each other: changes some rows of a batch and compares the others' gradients, as bits.
 
         inputs, targets: a batch of `size` rows. loss: of outputs and targets, a sum or mean over the rows. forward: the
@@ -105,11 +119,95 @@ class Slots(Tickets):
             changed += bool(differences)
             largest = max([largest, *differences])
             remembered |= {name for name, kept_there in after.items() if not _same(before[name], kept_there)}
-        return Rows(trials, changed, largest, tuple(sorted(remembered)))
+        return RowCheck(trials, changed, largest, tuple(sorted(remembered)))
+
+
+def rate(sample_rate: object) -> Fraction:
+    """Checks a sampling rate and returns it exactly."""
+    if sample_rate is None:
+        raise ValueError(
+            "sample_rate=None: the number of records is private, so the rate is not taken from it; give the "
+            "probability with which a record is in a batch, such as sample_rate='1/256'"
+        )
+    q = exact(sample_rate, "sample_rate")
+    if is_special(q) or not 0 < q <= 1:
+        raise ValueError(f"sample_rate={sample_rate}: a probability is above 0 and at most 1")
+    return Fraction(q)
+
+
+def rate_from_above(q: Fraction) -> float:
+    """The rate for an accountant that takes floats: never below the true one.
+
+    >>> rate_from_above(Fraction(1, 3)) >= Fraction(1, 3), rate_from_above(Fraction(1, 4))
+    (True, 0.25)
+    """
+    nearest = float(q)
+    return nearest if nearest >= q else math.nextafter(nearest, 2.0)
+
+
+def coins(q: Fraction, count: int) -> NDArray[np.bool_]:
+    """Tosses independent coins, each heads with probability exactly q: 64 bits decide, more where they tie."""
+    if q == 1:
+        return np.ones(count, np.bool_)
+    limit, rest = divmod(q * (1 << 64), 1)
+    words = random_words(count)
+    heads = words < np.uint64(limit)
+    for i in np.flatnonzero(words == np.uint64(limit)):
+        heads[i] = bernoulli(rest)
+    return heads
+
+
+def place(members: NDArray[np.int64], slots: int) -> list[int]:
+    """Places records in uniformly random slots; the others are EMPTY. Of too many records, a random choice stays."""
+    if len(members) > slots:
+        members = members[random_permutation(len(members))[:slots]]
+    placed = np.full(slots, EMPTY, np.int64)
+    placed[random_permutation(slots)[: len(members)]] = members
+    return placed.tolist()
+
+
+def overflow(mean: Fraction, slots: int) -> Fraction:
+    """Bounds from above the probability that a Poisson-sampled batch of this mean size has more members than slots.
+
+    With s = slots + 1 above the mean M it is at most (M/s)^s e^(s - M), Chernoff's bound for sums of independent coins.
+
+    >>> overflow(Fraction(64), 150) < Fraction(1, 10**17), overflow(Fraction(64), 63)
+    (True, Fraction(1, 1))
+    """
+    s = slots + 1
+    mean = Fraction(math.ceil(mean * 1024), 1024)  # a short number; the bound grows with the mean
+    if mean >= s:
+        return Fraction(1)
+    return min(Fraction(1), power_from_above(mean / s, s) * power_from_above(EULER, math.ceil(s - mean)))
+
+
+def power_from_above(x: Fraction, n: int) -> Fraction:
+    """Bounds x^n from above, for x > 0: each product keeps 128 binary digits, rounded up.
+
+    >>> power_from_above(Fraction(3, 2), 5), 1 < power_from_above(Fraction(1, 3), 999) * 3**999 < 1.000001
+    (Fraction(243, 32), True)
+    """
+    power = Fraction(1)
+    for digit in f"{n:b}":
+        product = power * power * (x if digit == "1" else 1)
+        last = power_of_two(floor_log2(product) - 127)
+        power = math.ceil(product / last) * last
+    return power
+
+
+def enough_slots(mean: Fraction, most: int, multiple: int = 1) -> int:
+    """Finds a number of slots, a multiple, that a batch exceeds with probability below 2^-64; at most the records."""
+    low, slots = math.floor(mean), math.ceil(mean)
+    while slots < most and overflow(mean, slots) > RARELY:
+        low, slots = slots, slots + math.isqrt(slots) + 8
+    while slots - low > 1:  # the least that is enough, but for rounding
+        middle = (low + slots) // 2
+        low, slots = (low, middle) if overflow(mean, middle) <= RARELY else (middle, slots)
+    return -(-min(slots, most) // multiple) * multiple
 
 
 def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None = None) -> list[Any]:
-    """The gradients of each example: those that the model's own hooks collect, or by differentiating row by row."""
+    """Computes each example's gradients: from the model's own hooks, or by differentiating row by row."""
     if _has_hooks(model):
         module = module_of(model)
         _clear(model)
@@ -128,7 +226,7 @@ def per_example(model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forw
 
 
 def _others(inputs: Any, targets: Any, changed: Any, trial: int) -> tuple[Any, Any]:
-    """The batch with other values in the rows that are changed."""
+    """Returns the batch with other values in the changed rows."""
     rows, aims = inputs.clone(), targets.clone()
     one = trial * 5 % len(inputs)
     if inputs.is_floating_point():
@@ -142,9 +240,9 @@ def _others(inputs: Any, targets: Any, changed: Any, trial: int) -> tuple[Any, A
 def _seeded(
     model: Any, inputs: Any, targets: Any, loss: Loss, forward: Forward | None
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Gradients, and the buffers they leave behind, as if nothing had been done before or were done afterwards.
+    """Computes gradients and the buffers they leave behind, and restores the model and the random state.
 
-    The randomness is the same each time: dropout is no sight of others.
+    The seed is the same each time, so dropout alone changes nothing.
     """
     before, on_gpus = torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     buffers = dict(module_of(model).named_buffers())
@@ -160,7 +258,7 @@ def _seeded(
 
 
 def _restore(module: Any, buffers: dict[str, Any], values: dict[str, Any]) -> None:
-    """The same tensors with the same values: a layer may have changed one, or put another in its place."""
+    """Restores the buffers, both tensors and values: a layer may have changed one or replaced it."""
     for name, buffer in buffers.items():
         home, _, own = name.rpartition(".")
         with torch.no_grad():
@@ -177,7 +275,7 @@ def _has_hooks(model: Any) -> bool:
 
 
 def _hooked(model: Any) -> Any:
-    """A copy as Opacus wraps it: by differentiating row by row no row would ever be beside another."""
+    """Wraps a copy as Opacus does: differentiating row by row would never put two rows side by side."""
     return need("opacus").GradSampleModule(copy.deepcopy(model))
 
 

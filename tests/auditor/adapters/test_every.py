@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.auditor.adapters.conformance import check_sum, check_words
 
 import soundsum as ss
 from soundsum.auditor.adapters import HERE, NAMES, open_adapter
+from tests.auditor.adapters.conformance import check_sum, check_words
 
 LIBRARIES = {
     "diffprivlib": "diffprivlib",

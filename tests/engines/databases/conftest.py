@@ -3,6 +3,7 @@
 import os
 
 import pytest
+
 from tests.engines.databases.servers import PostgresServer, find_java
 
 

@@ -2,10 +2,10 @@
 
 import psycopg
 import pytest
-from tests.engines.attacked import jump_of, our_jump_is_sound, path_through
-from tests.engines.databases.servers import load_into_postgres
 
 import soundsum as ss
+from tests.engines.attacked import jump_of, our_jump_is_sound, path_through
+from tests.engines.databases.servers import load_into_postgres
 
 
 @pytest.mark.xdist_group("postgres")

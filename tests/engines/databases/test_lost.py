@@ -10,9 +10,9 @@ import time
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from tests.engines.databases.servers import find_java
 
 import soundsum as ss
+from tests.engines.databases.servers import find_java
 
 SLOW = "CASE WHEN reflect('java.lang.Thread', 'sleep', 250L) <> 'x' THEN CAST(id AS DOUBLE) END AS x"
 """A column that takes its time."""

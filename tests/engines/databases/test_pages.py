@@ -2,10 +2,10 @@
 
 import psycopg
 import pytest
-from tests.test_documents import blocks
 from typer.testing import CliRunner
 
 from soundsum.cli import app
+from tests.test_documents import blocks
 
 
 @pytest.mark.xdist_group("postgres")

@@ -3,10 +3,10 @@
 import psycopg
 import pyarrow as pa
 import pytest
-from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
-from tests.engines.databases.servers import load_into_postgres
 
 import soundsum as ss
+from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+from tests.engines.databases.servers import load_into_postgres
 
 pytestmark = pytest.mark.xdist_group("postgres")
 

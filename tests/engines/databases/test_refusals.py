@@ -7,13 +7,13 @@ import time
 import psycopg
 import pyarrow as pa
 import pytest
-from tests.engines.databases.servers import PostgresServer, load_into_postgres
 from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
 from soundsum.engines.postgres import _say_unplanned
 from soundsum.releases.request import Setting, prepare
+from tests.engines.databases.servers import PostgresServer, load_into_postgres
 
 pytestmark = pytest.mark.xdist_group("postgres")
 

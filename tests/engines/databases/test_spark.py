@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
+import soundsum as ss
 from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
 from tests.engines.databases.servers import find_java
 from tests.engines.folders import NO_NOISE, ODD_VALUES, assert_odd_values_are_read, write_folders
-
-import soundsum as ss
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -7,8 +7,7 @@ from functools import partial
 
 import pytest
 
-from soundsum.gradients import model
-from soundsum.numbers.clipping import Grid, clip, factor, shorten
+from soundsum.numbers.clipping import Grid, clip, coarsening, factor, shorten
 from soundsum.paper.verify import verify
 from soundsum.paper.verify.gradients import check
 
@@ -23,7 +22,7 @@ def clip_with(find, shortened, row, grid):
     """The clip, with another factor or another way to shorten."""
     if not all(map(math.isfinite, row)):
         return [0] * len(row)
-    step = 2.0 ** (grid.exponent + model.coarsening(max(map(abs, row)), grid))
+    step = 2.0 ** (grid.exponent + coarsening(max(map(abs, row)), grid))
     rounded = [round(x / step) for x in row]
     found = find(grid.limit, sum(r * r for r in rounded), grid.precision)
     return rounded if found is None else [shortened(r, *found) for r in rounded]
@@ -61,7 +60,7 @@ def test_soundsum_and_the_model_do_without_torch():
 import sys
 sys.modules["torch"] = None
 import soundsum as ss
-import soundsum.numbers.clipping, soundsum.gradients.normal, soundsum.gradients.sums, soundsum.paper.verify
+import soundsum.numbers.clipping, soundsum.gradients.normal, soundsum.gradients.clipped_sum, soundsum.paper.verify
 assert ss.gradients.Grid.of(1.0).limit == 2**24
 try:
     ss.gradients.Sum(1.0, 1.0).add([[1.0]])

@@ -1,4 +1,4 @@
-"""Opacus with sums that keep their promise: its PrivacyEngine, optimizers and data loaders, as it calls them.
+"""Opacus with sound sums: its PrivacyEngine, optimizers and data loaders, under its own names.
 
 ```python
 engine = ss.gradients.opacus.PrivacyEngine()
@@ -12,18 +12,18 @@ model, optimizer, loader = engine.make_private(
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from soundsum.gradients.needs import need
+from soundsum.gradients.lazy_import import need
 
 if TYPE_CHECKING:
-    from soundsum.gradients.opacus.engine import PrivacyEngine
     from soundsum.gradients.opacus.loading import BatchMemoryManager
     from soundsum.gradients.opacus.optimizers import DistributedDPOptimizer, DPOptimizer
+    from soundsum.gradients.opacus.privacy_engine import PrivacyEngine
 
 _HOMES = {
     "BatchMemoryManager": "loading",
     "DPOptimizer": "optimizers",
     "DistributedDPOptimizer": "optimizers",
-    "PrivacyEngine": "engine",
+    "PrivacyEngine": "privacy_engine",
 }
 
 __all__ = ["BatchMemoryManager", "DPOptimizer", "DistributedDPOptimizer", "PrivacyEngine"]

@@ -16,14 +16,12 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from soundsum.gradients.opacus.blanks import dummy_like
-from soundsum.gradients.opacus.forms import form, sent
-from soundsum.gradients.sampling import EMPTY, coins, place
-from soundsum.gradients.slots import Slots
-from soundsum.gradients.tickets import Ticket, Tickets
+from soundsum.gradients.batch_guard import BatchGuard, Ticket
+from soundsum.gradients.opacus.dummies import dummy_like, form, sent
+from soundsum.gradients.slots import EMPTY, Slots, coins, place
 
 
-class Padded(Dataset):
+class PaddedDataset(Dataset):
     """A dataset with a dummy at EMPTY."""
 
     def __init__(self, dataset: Any, dummy: Any) -> None:
@@ -37,18 +35,18 @@ class Padded(Dataset):
 
 
 class PoissonBatches(Sampler[list[int]]):
-    """Batches of indices: each record in each batch with probability q. One without any holds a dummy.
+    """Batches of indices: each record in each batch with probability q. A batch without records holds a dummy.
 
-    `tickets` says what each batch is that the newest iterator drew; each iterator has its own.
+    `tickets` are those of the batches that the newest iterator drew; each iterator has its own.
     """
 
-    def __init__(self, records: int, q: Fraction, desk: Tickets) -> None:
-        self.records, self.q, self.desk = records, q, desk
+    def __init__(self, records: int, q: Fraction, guard: BatchGuard) -> None:
+        self.records, self.q, self.guard = records, q, guard
         self.tickets: deque[Ticket] = deque()
 
     @property
     def steps(self) -> int:
-        """In an epoch: a public number."""
+        """The number of steps in an epoch, which is public."""
         return max(1, int(1 / self.q))
 
     def __len__(self) -> int:
@@ -64,12 +62,12 @@ class PoissonBatches(Sampler[list[int]]):
     def _parts(self, tickets: deque[Ticket]) -> Iterator[list[int]]:
         for _ in range(self.steps):
             members = self.draw().tolist() or [EMPTY]  # of no rows many layers make no gradient, but an error
-            tickets.append(Ticket(next(self.desk.numbers), 0, True, [i != EMPTY for i in members]))
+            tickets.append(Ticket(next(self.guard.numbers), 0, True, [i != EMPTY for i in members]))
             yield members
 
 
 class SlotBatches(PoissonBatches):
-    """The same in slots, whole or in parts of a physical size."""
+    """Poisson-sampled batches in slots, whole or in parts of a physical size."""
 
     def __init__(self, records: int, q: Fraction, slots: Slots, physical: int | None = None, world: Any = None) -> None:
         super().__init__(records, q, slots)
@@ -77,12 +75,12 @@ class SlotBatches(PoissonBatches):
 
     @property
     def rows(self) -> int:
-        """Of a batch, on this rank."""
+        """The number of rows of a batch on this rank."""
         return self.slots.size // (1 if self.world is None else torch.distributed.get_world_size(self.world))
 
     @property
     def widths(self) -> list[int]:
-        """How many rows each part of a batch has."""
+        """The number of rows in each part of a batch."""
         width = self.physical or self.rows
         return [min(width, self.rows - first) for first in range(0, self.rows, width)]
 
@@ -108,19 +106,19 @@ class SlotBatches(PoissonBatches):
         return box[0][rank * width : (rank + 1) * width]
 
 
-class TicketLoader(DataLoader):
-    """Gives the batches, and hands out a ticket for each, which the optimizer takes.
+class GuardedLoader(DataLoader):
+    """Yields the batches and issues a ticket for each, which the optimizer takes.
 
-    The newest iterator alone works: workers that persist give an older one the batches of the newest.
+    Only the newest iterator works: persistent workers would give an older one the batches of the newest.
     """
 
     def __iter__(self) -> Iterator[Any]:
         loaded = super().__iter__()
-        self.batch_sampler.desk.withdraw()  # of an epoch that was left early
+        self.batch_sampler.guard.withdraw()  # of an epoch that was left early
         return self._handed_out(loaded, self.batch_sampler.tickets)
 
     def require_form(self, batch: Any, ticket: Ticket) -> None:
-        """Without slots a batch is taken as it comes."""
+        """Accepts every batch: without slots their shapes vary."""
 
     def _handed_out(self, loaded: Iterator[Any], tickets: deque[Ticket]) -> Iterator[Any]:
         batches: PoissonBatches = self.batch_sampler
@@ -134,18 +132,18 @@ class TicketLoader(DataLoader):
                 break
             ticket = tickets.popleft()
             self.require_form(batch, ticket)
-            batches.desk.hand_out(ticket)
+            batches.guard.hand_out(ticket)
             handed_out.add(ticket.batch)
             del ticket  # which may be as long as the batch
             yield batch
-        batches.desk.withdraw(handed_out)  # those that were only looked at
+        batches.guard.withdraw(handed_out)  # those that were only looked at
 
 
-class SlotLoader(TicketLoader):
-    """The same in slots: a batch has the form of one that holds dummies alone, which is public.
+class SlotLoader(GuardedLoader):
+    """Loads batches in slots: each has the form of a batch of dummies, which is public.
 
-    `form` is that of a whole batch, found before any example was collated: a collate_fn that has another one later
-    remembers what it saw.
+    `form` is that of a whole batch, found before any example was collated: a collate_fn that later gives dummies
+    another form remembers examples.
     """
 
     form: Any
@@ -162,7 +160,7 @@ class SlotLoader(TicketLoader):
         return super().__iter__()
 
     def dummies(self, rows: int) -> Any:
-        """A batch of dummies alone."""
+        """Collates a batch of dummies alone."""
         return self.collate_fn([self.dataset[EMPTY] for _ in range(rows)])
 
     def _expect(self, rows: int) -> Any:
@@ -176,14 +174,14 @@ class SlotLoader(TicketLoader):
             )
 
 
-def poisson_loader(loader: Any, q: Fraction, desk: Tickets, dummy: Any) -> TicketLoader:
-    """Without slots: batches as large as they come."""
-    batches = PoissonBatches(len(loader.dataset), q, desk)
-    return TicketLoader(padded(loader, dummy), batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
+def poisson_loader(loader: Any, q: Fraction, guard: BatchGuard, dummy: Any) -> GuardedLoader:
+    """Makes a loader without slots, whose batches vary in size."""
+    batches = PoissonBatches(len(loader.dataset), q, guard)
+    return GuardedLoader(padded(loader, dummy), batch_sampler=batches, collate_fn=loader.collate_fn, **settings(loader))
 
 
-def padded(loader: Any, dummy: Any) -> Padded:
-    return Padded(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
+def padded(loader: Any, dummy: Any) -> PaddedDataset:
+    return PaddedDataset(loader.dataset, dummy_like(loader.dataset[0]) if dummy is None else dummy)
 
 
 def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) -> SlotLoader:
@@ -194,7 +192,7 @@ def slot_loader(loader: Any, q: Fraction, slots: Slots, dummy: Any, world: Any) 
 
 
 def settings(loader: Any) -> dict[str, Any]:
-    """How a loader works, apart from what it draws."""
+    """Returns the settings of a loader, except those that choose records."""
     names = (
         "num_workers", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context", "prefetch_factor",
         "persistent_workers",
@@ -203,7 +201,7 @@ def settings(loader: Any) -> dict[str, Any]:
 
 
 class BatchMemoryManager:
-    """Opacus's own, for batches in slots: each is split into parts of a fixed size, added up as integers."""
+    """Opacus's BatchMemoryManager for batches in slots: splits each into parts of a fixed size, summed as integers."""
 
     def __init__(self, *, data_loader: Any, max_physical_batch_size: int, optimizer: Any) -> None:
         if not isinstance(data_loader, SlotLoader):

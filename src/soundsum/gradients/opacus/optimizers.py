@@ -14,10 +14,10 @@ import opacus.optimizers
 import torch
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 
-from soundsum.gradients.opacus.refusals import AMP, refuse_module, refuse_parameters
-from soundsum.gradients.sums import Sum
+from soundsum.gradients.batch_guard import BatchGuard, Ticket, forget, forget_gradients, module_of
+from soundsum.gradients.clipped_sum import Sum
+from soundsum.gradients.opacus.unsupported import AMP, refuse_module, refuse_parameters
 from soundsum.gradients.terms import exact_multiplier
-from soundsum.gradients.tickets import Ticket, Tickets, forget, forget_gradients, module_of
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
@@ -28,7 +28,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
 
     slots: which batch it is and which rows are dummies; without it every row is an example.
     max_grad_norm: a list clips each parameter apart.
-    steps_accounted: how many steps the engine's accountant knows of; a step that it is not told of is refused.
+    steps_accounted: counts the steps that the engine's accountant knows of; an unaccounted step is refused.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         max_grad_norm: Any,
         expected_batch_size: Any,
         loss_reduction: str = "mean",
-        slots: Tickets | None = None,
+        slots: BatchGuard | None = None,
     ) -> None:
         noise_multiplier = float(
             exact_multiplier(noise_multiplier)
@@ -106,7 +106,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             _mark_as_processed(p.summed_grad)
 
     def scale_grad(self) -> None:
-        """Opacus's own, for noised gradients alone."""
+        """Scales as Opacus does, but only noised gradients."""
         if self.loss_reduction != "mean":
             return
         gradients = [p.grad for p in self.params]
@@ -118,10 +118,10 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             _mark_noised(gradient)
 
     def pre_step(self, closure: Any = None) -> bool:
-        """Opacus's own, but the accountant's hook comes before the noise.
+        """Prepares a step as Opacus does, but calls the accountant's hook before the noise is drawn.
 
-        Nothing of the batch is left with the model then, which may be saved: not its examples' gradients, nor their sum
-        without noise.
+        Afterwards nothing of the batch is left with the model, which may be saved: neither the examples' gradients nor
+        their sum without noise.
         """
         try:
             try:
@@ -134,7 +134,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         return released
 
     def _release(self) -> bool:
-        """Whether the batch is whole, and its noisy gradient is there to be stepped on."""
+        """Releases the noisy gradient if the batch is complete, and says whether it is."""
         self.clip_and_accumulate()
         if self._check_skip_next_step():
             self._is_last_step_skipped = True
@@ -170,7 +170,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         )
 
     def _gradients(self) -> list[Any]:
-        """Of each example, by parameter, once."""
+        """Returns the per-example gradients by parameter; they can be used once."""
         if not self.params:
             raise ValueError("none of the optimizer's parameters is trained (requires_grad); unfreeze some")
         for p in self.params:
@@ -213,11 +213,11 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             )
 
     def _check_skip_next_step(self, pop_next: bool = True) -> bool:
-        """Where the batch has further parts."""
+        """Says whether the batch has further parts."""
         return self._ticket is not None and not self._ticket.last
 
     def _require_next(self, ticket: Ticket | None) -> None:
-        """What is added to one sum are the parts of one batch, each once and in their order."""
+        """Requires that one sum gets the parts of one batch, each once and in order."""
         if self._sum is None:
             fits = ticket is None or ticket.part == 0
         elif ticket is None or self._ticket is None:
@@ -235,12 +235,12 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
 
     @property
     def _step_supports_amp_scaling(self) -> bool:
-        """Asked by torch's GradScaler before anything else."""
+        """Refuses torch's GradScaler, which asks for this before anything else."""
         raise ValueError(AMP)
 
 
 class DistributedDPOptimizer(DPOptimizer):
-    """The integers of all ranks are added with the noise that rank 0 drew; every rank makes the same step.
+    """Adds the integers of all ranks and the noise that rank 0 drew; every rank makes the same step.
 
     expected_batch_size is that of all ranks together.
     """
@@ -255,7 +255,7 @@ class DistributedDPOptimizer(DPOptimizer):
 
 
 def _mark_noised(gradient: Any) -> None:
-    """The mark is on the tensor itself and holds until it changes: a backward pass adds to it, or makes another."""
+    """Marks the tensor itself until it changes: a backward pass adds to it or makes another."""
     gradient.noised_version = gradient._version
 
 
@@ -264,7 +264,7 @@ def _is_noised(gradient: Any) -> bool:
 
 
 def _require_noise(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """Called before the optimizer that was given makes a step; a closure would compute other gradients after this."""
+    """Checks the gradients before the original optimizer steps; a closure would compute others after this."""
     gradients = [p.grad for group in given.param_groups for p in group["params"] if p.grad is not None]
     if not all(map(_is_noised, gradients)) or any(map(callable, (*arguments[1:], *named.values()))):
         raise ValueError(
@@ -274,7 +274,7 @@ def _require_noise(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]
 
 
 def refuse_second(module: Any) -> None:
-    """Two would each clip and account for their own part of one backward pass, with tickets of different batches."""
+    """Refuses a second optimizer: each would account for its part of one backward pass, on different batches."""
     if _shared(module):
         gc.collect()  # one that nobody holds any more may be waiting for it
     if _shared(module):

@@ -1,7 +1,7 @@
 """A private sum of gradients: clipped and added as integers, released once with the rounded Gaussian.
 
-What is proved of it is docs/theorems/gradients.md. The integers are the same in any order, in any microbatches, shards
-and devices; the release is a post-processing of the Gaussian mechanism with the noise multiplier asked for.
+docs/theorems/gradients.md has the proof. The integers are the same in any order and with any microbatches, shards and
+devices; the release is a post-processing of the Gaussian mechanism with the noise multiplier asked for.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from soundsum import randomness
-from soundsum.gradients import group as groups
-from soundsum.gradients.adding import add_batch, work_out
-from soundsum.gradients.batches import copies_of, limits_of, matrices, tensors_of
-from soundsum.gradients.files import new_file, read_once
-from soundsum.gradients.needs import torch
-from soundsum.gradients.noise import MOST_SIGMA, add_noise
+from soundsum.gradients.adding import (
+    MOST_SIGMA,
+    add_batch,
+    add_noise,
+    add_over_ranks,
+    count_over_ranks,
+    is_first_rank,
+    ranks_of,
+    require_same_terms,
+    work_out,
+)
+from soundsum.gradients.batches import Shape, Totals, copies_of, limits_of, matrices, tensors_of
+from soundsum.gradients.exclusive import Exclusive, exclusively, new_file, read_once
+from soundsum.gradients.lazy_import import torch
 from soundsum.gradients.normal import fresh_key
-from soundsum.gradients.terms import exact_multiplier, layered, require_room
-from soundsum.gradients.totals import Shape, Totals
-from soundsum.gradients.turns import Turns, in_turn
+from soundsum.gradients.terms import THEOREM, exact_multiplier, layered, require_room
 from soundsum.numbers.clipping import Grid
 from soundsum.numbers.formatting import number
 
@@ -30,12 +36,12 @@ if TYPE_CHECKING:
     from soundsum.methods.method import Theorem
 
 SAVED = {"terms", "examples", "parts", "pieces", "shapes"}
-"""What a file of a sum holds."""
+"""The keys in the file of a sum."""
 
 
 @dataclass(frozen=True)
 class Noisy:
-    """A released sum: integers with noise, in steps of the grid. What is computed from them is as private as they."""
+    """A released sum: integers with noise, in steps of the grid. Anything computed from them is equally private."""
 
     totals: Totals
     step: Fraction
@@ -47,14 +53,14 @@ class Noisy:
         return self.totals.shaped()
 
     def floats(self, dtype: Any = None) -> list[Any]:
-        """The sum in the gradients' own units, as float32 or another float type; 16-bit types by way of float32."""
+        """Returns the sum in the gradients' units, as float32 or another float type (16-bit: by way of float32)."""
         dtype = dtype or torch.float32
         working = dtype if dtype == torch.float64 else torch.float32
         pieces = [piece.to(working).mul_(float(self.step)).to(dtype) for piece in self.totals.pieces]
         return Totals(pieces, self.totals.shapes).shaped()
 
 
-class Sum(Turns):
+class Sum(Exclusive):
     """The sum of per-example gradients, each clipped to an L2 norm. Threads that share one take turns.
 
     max_norm: the norm each example's whole gradient is clipped to; a list clips each tensor to a norm of its own.
@@ -81,13 +87,11 @@ class Sum(Turns):
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one example can move the sum in L2."""
+        """The most one example can move the sum, in L2."""
         return self.grid.sensitivity
 
     @property
     def theorem(self) -> Theorem:
-        from soundsum.gradients.promise import THEOREM
-
         return THEOREM
 
     def add(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
@@ -101,9 +105,9 @@ class Sum(Turns):
         """
         self.consume(copies_of(gradients), limits, present)
 
-    @in_turn
+    @exclusively
     def consume(self, gradients: Any, limits: Any = None, present: Sequence[bool] | None = None) -> None:
-        """The same without a copy, for tensors that nobody else changes meanwhile: they are read twice."""
+        """Adds a batch without copying it: the tensors are read twice, so nobody else may change them meanwhile."""
         self._require_open()
         if self._reduced:
             raise ValueError("add(): after all_reduce what one rank adds would not be in the others' sums; add before")
@@ -140,7 +144,7 @@ class Sum(Turns):
             raise
 
     def limits(self, norms: Any) -> Any:
-        """Limits for `add` from float norms of each example's parts, however they were computed: their shares of K."""
+        """Turns float norms of each example's parts, however computed, into limits for `add`: their shares of K."""
         share = norms.double().nan_to_num(0.0, 0.0, 0.0).clamp(min=0)
         share = share / share.amax(1, keepdim=True).clamp(min=torch.finfo(torch.float64).tiny)
         squares = torch.zeros_like(share[:, 0])
@@ -152,16 +156,16 @@ class Sum(Turns):
         return torch.where(fits, steps, 0)
 
     def sum(self) -> list[Any]:
-        """The integers without noise, in steps of the grid. Not private: for tests, and for whoever owns the data."""
+        """Returns the integers without noise, in steps of the grid. Not private: for tests and the data's owner."""
         return self._known().clone().shaped()
 
     def running(self) -> list[Any]:
-        """The same without a copy, to be read alone; what is added later does not show in it."""
+        """Returns the integers without noise or copy, for reading only; later batches do not show in them."""
         return self._known().shaped()
 
-    @in_turn
+    @exclusively
     def release(self, group: Any = None) -> Noisy:
-        """The sum with noise. It works once: a second draw of noise on the same sum would weaken the first.
+        """Releases the sum with noise. It works once: a second draw of noise on the same sum would weaken the first.
 
         group: a torch.distributed process group, all of whose ranks call this with their part of the sum. Rank 0 draws
         the noise before the integers are reduced, and all ranks get the same ones.
@@ -174,26 +178,26 @@ class Sum(Turns):
             )
         totals = self._known()
         if group is not None:
-            ranks = groups.ranks(group)
+            ranks = ranks_of(group)
             if self._reduced and ranks != self._reduced:
                 raise ValueError(
                     f"release(): the sum was reduced over the ranks {list(self._reduced)} and this group has "
                     f"{list(ranks)}, so it would be released more than once; give the group of all_reduce"
                 )
-            groups.require_same(self._digest(), group)
-            require_room(self.examples if self._reduced else groups.total(self.examples, group))
+            require_same_terms(self._digest(), group)
+            require_room(self.examples if self._reduced else count_over_ranks(self.examples, group))
         self._closed = "has been released"
-        first = group is None or groups.is_first(group)
+        first = group is None or is_first_rank(group)
         noisy = totals.clone() if first or not self._reduced else totals.emptied()
         if first:
             add_noise(noisy.pieces, self.sigma, fresh_key())
         if group is not None:
-            groups.add_up(noisy.pieces, group)
+            add_over_ranks(noisy.pieces, group)
         return Noisy(noisy, self.grid.step, self.sigma)
 
-    @in_turn
+    @exclusively
     def merge(self, other: Sum) -> None:
-        """Adds a sum over other examples to this one; the other cannot be used any more."""
+        """Adds a sum over other examples to this one; the other can no longer be used."""
         self._require_open()
         other._require_open()
         if self._reduced or other._reduced:
@@ -212,24 +216,24 @@ class Sum(Turns):
         other._closed = "has been merged into another"  # first: an interrupt may lose examples, and counts none twice
         self.parts, self.examples, self._totals = self.parts | other.parts, self.examples + other.examples, both
 
-    @in_turn
+    @exclusively
     def all_reduce(self, group: Any = None) -> None:
         """Adds the integers of all ranks of a group (None: all ranks there are): each then has the whole sum."""
         self._require_open()
         if self._reduced:
             raise ValueError("all_reduce(): this has been done; another would count every example once per rank")
-        whole, ranks = self._known().clone(), groups.ranks(group)
-        groups.require_same(self._digest(), group)
-        examples = groups.total(self.examples, group)
+        whole, ranks = self._known().clone(), ranks_of(group)
+        require_same_terms(self._digest(), group)
+        examples = count_over_ranks(self.examples, group)
         require_room(examples)
-        groups.add_up(whole.pieces, group)
+        add_over_ranks(whole.pieces, group)
         self._reduced, self.examples, self._totals = ranks, examples, whole  # no rank releases it alone from here on
 
-    @in_turn
+    @exclusively
     def save(self, path: Any) -> None:
         """Writes the integers, without noise, to a new file, for `Sum.load` and `merge` elsewhere.
 
-        The file is readable by its owner alone. This sum cannot be used any more.
+        Only its owner can read the file. This sum can no longer be used.
         """
         self._require_open()
         if self._reduced:
@@ -243,7 +247,7 @@ class Sum(Turns):
 
     @classmethod
     def load(cls, path: Any) -> Sum:
-        """A saved sum. The file is gone then: another sum from it could be released too."""
+        """Loads a saved sum and deletes the file, from which a second sum could be loaded and released too."""
         state = read_once(path, SAVED)
         exponent, limit, layers, multiplier = state["terms"]
         loaded = cls(1, multiplier)
@@ -254,7 +258,7 @@ class Sum(Turns):
         return loaded
 
     def explain(self) -> str:
-        """What is promised, in words."""
+        """Explains the guarantee in words."""
         parts = "its gradient" if self.layers is None else f"each of its {len(self.layers)} tensors' gradients"
         return (
             f"One example moves this sum by at most {number(self.sensitivity)} in L2 ({self.grid.limit:,} steps of "
@@ -275,7 +279,7 @@ class Sum(Turns):
         return f"Sum(max_norm={float(self.sensitivity):g}, noise_multiplier={float(self.noise_multiplier):g}{state})"
 
     def _scratch(self, shapes: list[Shape], devices: list[Any]) -> Totals:
-        """Where a batch is added: a copy of the integers so far, or zeros if they are elsewhere or there are none."""
+        """Makes the totals a batch is added to: a copy of those so far, or zeros if there are none on its devices."""
         if self._totals is not None and devices == self._totals.devices:
             return self._totals.clone()
         return Totals.zeros(shapes, devices)
@@ -297,9 +301,9 @@ class Sum(Turns):
 
 
 def clip(gradients: Any, max_norm: Any) -> Any:
-    """Each example's integers, in steps of `Grid.of(max_norm)`: what `Sum` would add, to look at.
+    """Computes each example's integers, in steps of `Grid.of(max_norm)`, as `Sum` would add them; for inspection.
 
-    gradients: a tensor, or one for each parameter; the same comes back, as int64.
+    gradients: a tensor, or one for each parameter; the result has the same structure, as int64.
     """
     from soundsum.gradients import plain
 

@@ -20,9 +20,11 @@ from opacus.accountants.utils import get_noise_multiplier
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
-from soundsum.gradients.opacus.loading import TicketLoader, poisson_loader, slot_loader
+from soundsum.gradients.batch_guard import BatchGuard
+from soundsum.gradients.clipped_sum import Sum
+from soundsum.gradients.opacus.loading import GuardedLoader, poisson_loader, slot_loader
 from soundsum.gradients.opacus.optimizers import LIVE, DistributedDPOptimizer, DPOptimizer, refuse_second
-from soundsum.gradients.opacus.refusals import (
+from soundsum.gradients.opacus.unsupported import (
     keep_fixed,
     refuse_accountant,
     refuse_dataset,
@@ -35,10 +37,7 @@ from soundsum.gradients.opacus.refusals import (
     refuse_settings,
     refuse_target,
 )
-from soundsum.gradients.sampling import enough_slots, overflow, rate, rate_from_above
-from soundsum.gradients.slots import Slots
-from soundsum.gradients.sums import Sum
-from soundsum.gradients.tickets import Tickets
+from soundsum.gradients.slots import Slots, enough_slots, overflow, rate, rate_from_above
 
 ASSUMED = "gradients assumed independent of the other rows"
 OVERFLOW = "soundsum_overflow"
@@ -46,9 +45,9 @@ SEPARATE = "rows do not see each other's values in a batch of fixed shape (Slots
 
 
 class PrivacyEngine(opacus.PrivacyEngine):
-    """Opacus's own, made sound. `secure_mode` changes nothing: the randomness is always the operating system's.
+    """Opacus's engine, made sound. `secure_mode` changes nothing: randomness always comes from the operating system.
 
-    `explain()` says what the last make_private promises, `assumptions` what it takes for granted.
+    `explain()` states the guarantee of the last make_private, `assumptions` the conditions it rests on.
     """
 
     def __init__(self, *, accountant: str = "prv", secure_mode: bool = True) -> None:
@@ -97,8 +96,8 @@ class PrivacyEngine(opacus.PrivacyEngine):
         """
         use_slots = slots is not False
         filled: Slots | None
-        desk: Tickets
-        loader: TicketLoader
+        guard: BatchGuard
+        loader: GuardedLoader
         refuse_settings(
             loss_reduction=loss_reduction,
             slots=use_slots,
@@ -120,15 +119,15 @@ class PrivacyEngine(opacus.PrivacyEngine):
         ranks = 1 if world is None else torch.distributed.get_world_size(world)
         if use_slots:
             size = _size(slots, q, most, ranks)
-            filled = desk = Slots(module, size)
+            filled = guard = Slots(module, size)
             loader = slot_loader(data_loader, q, filled, dummy, world)
             chance = overflow(q * most, size) if size < most else Fraction(0)
             assumptions: tuple[str, ...] = (SEPARATE,)
         else:
             if world is not None:
                 raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
-            filled, desk = None, Tickets(module)
-            loader, chance, assumptions = poisson_loader(data_loader, q, desk, dummy), Fraction(0), (ASSUMED,)
+            filled, guard = None, BatchGuard(module)
+            loader, chance, assumptions = poisson_loader(data_loader, q, guard, dummy), Fraction(0), (ASSUMED,)
         prepared = self._prepare_model(
             module,
             batch_first=batch_first,
@@ -138,7 +137,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             wrap_model=wrap_model,
         )
         prepared.forbid_grad_accumulation()
-        desk.watch(prepared)
+        guard.watch(prepared)
         keep_fixed(module)
         self.slots, self.overflow, self.assumptions = filled, max(self.overflow, chance), assumptions
         kind = DPOptimizer if world is None else DistributedDPOptimizer
@@ -148,7 +147,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             max_grad_norm=max_grad_norm,
             expected_batch_size=expected,
             loss_reduction=loss_reduction,
-            slots=desk,
+            slots=guard,
         )
         LIVE.add(private)
         private.steps_accounted = self._steps
@@ -159,7 +158,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
     def make_private_with_epsilon(
         self, *, target_epsilon: float, target_delta: float, epochs: int, sample_rate: Any = None, **settings: Any
     ) -> tuple[Any, DPOptimizer, Any]:
-        """The same with the noise that keeps epsilon and delta over so many epochs of 1/sample_rate steps."""
+        """Calls make_private with noise that keeps epsilon and delta over the epochs, of 1/sample_rate steps each."""
         if len(self.accountant):
             raise ValueError("this engine has spent some of its budget already; make a new one for a target epsilon")
         refuse_target(target_epsilon, target_delta, epochs)
@@ -183,7 +182,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         return self.make_private(noise_multiplier=multiplier, sample_rate=q, **settings)
 
     def get_epsilon(self, delta: float) -> float:
-        """The epsilon spent so far at this delta, what cut batches take of it included."""
+        """Returns the epsilon spent so far at this delta, including the cost of batches that may have been cut."""
         steps = self._steps()
         if not steps:
             return 0.0
@@ -195,7 +194,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         return max(spent, self._accounted(left))
 
     def _accounted(self, delta: float) -> float:
-        """What the accountant says, where it can be believed."""
+        """Returns the accountant's epsilon, or raises where floats make it unreliable."""
         try:
             spent = float(self.accountant.get_epsilon(delta))
         except RuntimeError:  # prv's, where its numbers do not fit together
@@ -207,11 +206,11 @@ class PrivacyEngine(opacus.PrivacyEngine):
         return sum(entry[-1] for entry in self.accountant.history)
 
     def save_checkpoint(self, *, checkpoint_dict: dict[str, Any] | None = None, **settings: Any) -> None:
-        """Opacus's own, with how likely a batch is cut."""
+        """Saves Opacus's checkpoint together with the probability that a batch is cut."""
         super().save_checkpoint(checkpoint_dict={**(checkpoint_dict or {}), OVERFLOW: str(self.overflow)}, **settings)
 
     def load_checkpoint(self, **settings: Any) -> dict[str, Any]:
-        """Opacus's own; what cut batches of the steps so far take of delta is counted on."""
+        """Loads Opacus's checkpoint; earlier steps keep counting the probability that their batches were cut."""
         if self._steps():
             raise ValueError(
                 f"this engine has accounted for {self._steps()} steps, which a checkpoint would replace with its own; "
@@ -225,14 +224,14 @@ class PrivacyEngine(opacus.PrivacyEngine):
         return checkpoint
 
     def explain(self) -> str:
-        """What is promised, and on which conditions."""
+        """Explains the guarantee and its conditions."""
         return self._promise
 
 
 def _count_step(accountant: Any, sample_rate: float, optimizer: DPOptimizer) -> None:
-    """Opacus's own hook, with the noise of the sum itself, and with a history that is replaced in one move.
+    """Counts a step like Opacus's hook, with the sum's own noise and a history replaced in one assignment.
 
-    Its accountants take the last steps out of their history while they count one more; an interrupt would lose them.
+    Opacus's accountants take the last steps out of their history while they count one more; an interrupt loses them.
     """
     counting = copy.copy(accountant)
     counting.history = list(accountant.history)
@@ -241,7 +240,7 @@ def _count_step(accountant: Any, sample_rate: float, optimizer: DPOptimizer) -> 
 
 
 def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) -> float:
-    """What is left of delta: each step may be cut, with or without the example (docs/theorems/gradients.md)."""
+    """Subtracts from delta the cost of batches that may be cut at each step (docs/theorems/gradients.md)."""
     if not chance:
         return delta
     used = float(chance) * 1.0001 * steps * (1 + math.exp(min(epsilon, 700.0)))
@@ -254,7 +253,7 @@ def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) ->
 
 
 def _public(sample_rate: Any, expected: Any, most: Any, data: Any, dummy: Any) -> tuple[Fraction, float, int]:
-    """The numbers that may not come from the data."""
+    """Checks the public numbers, which may not come from the data."""
     q = rate(sample_rate)
     if not _is_number(expected) or not 0 < expected < math.inf:
         raise ValueError(
@@ -280,7 +279,7 @@ def _most(most: Any) -> int:
 
 
 def _size(slots: Any, q: Fraction, most: int, ranks: int) -> int:
-    """How many slots: so many that nobody notices, or as many as were asked for."""
+    """Chooses the number of slots: as many as were asked for, or enough that cuts are negligible."""
     if slots is None or slots is True:
         return enough_slots(q * most, most, ranks)
     if not isinstance(slots, int) or slots < 1:
@@ -291,7 +290,7 @@ def _size(slots: Any, q: Fraction, most: int, ranks: int) -> int:
 
 
 def _trained(optimizer: Any) -> int:
-    """How many parameters are trained."""
+    """Counts the parameters that are trained."""
     return sum(p.requires_grad for group in optimizer.param_groups for p in group["params"])
 
 

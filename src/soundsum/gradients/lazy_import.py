@@ -1,6 +1,6 @@
-"""The packages of the extra `soundsum[torch]`, imported when something of them is first used.
+"""Lazy imports of the packages of the extra `soundsum[torch]`.
 
-So `import soundsum` and the parts of this room that need no torch (the model, its noise) work without it.
+`import soundsum` and the parts of this room that need no torch (such as the model of the noise) work without it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 
-class Needed:
+class LazyModule:
     """A package that is imported when first asked for an attribute."""
 
     def __init__(self, name: str) -> None:
@@ -17,7 +17,7 @@ class Needed:
         self._package: Any = None
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):  # what Python asks of any object is no use of the package
+        if attribute.startswith("__"):  # Python asks these of any object; they do not use the package
             raise AttributeError(attribute)
         if self._package is None:
             self._package = need(self._name)
@@ -25,7 +25,7 @@ class Needed:
 
 
 def need(name: str) -> Any:
-    """The package, or an error that says how to get it."""
+    """Imports a package, or raises an error that says how to install it."""
     try:
         return import_module(name)
     except ModuleNotFoundError as missing:
@@ -36,4 +36,4 @@ def need(name: str) -> Any:
         ) from None
 
 
-torch = Needed("torch")
+torch = LazyModule("torch")

@@ -1,7 +1,8 @@
-"""The form of a batch: the shapes and types of everything in it, without its values.
+"""Dummies for empty slots, and the form of a batch: the shapes and types of everything in it, without its values.
 
-Where it depends on the examples, each of them can be seen in the rows of all others (a batch that is padded to its
-longest example has one more column for everybody). So it is compared with that of a batch of dummies.
+A dummy reveals nothing about any record. Where the form of a batch depends on the examples, each of them shows in the
+rows of all others: a batch padded to its longest example gives everybody more columns. So the form is compared with
+that of a batch of dummies.
 """
 
 from __future__ import annotations
@@ -9,20 +10,47 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 SINGLE = (str, bytes, int, float, complex, type(None), type, np.generic, torch.dtype, torch.device)
-"""What has no shape: one value, of one example or of the whole batch."""
+"""Types without a shape: one value, of one example or of the whole batch."""
 
 WORD = struct.calcsize("P")
 
 
+def dummy_like(example: Any) -> Any:
+    """Makes an example of the same kind with every number 0: its shape is public, its values reveal nothing."""
+    if isinstance(example, torch.Tensor):
+        return torch.zeros_like(example)
+    if isinstance(example, np.ndarray):
+        return np.zeros_like(example)
+    if isinstance(example, bool | int | float | np.number | np.bool_):
+        return type(example)(0)
+    if isinstance(example, Mapping):
+        return _rebuilt(example, {key: dummy_like(value) for key, value in example.items()})
+    if isinstance(example, tuple | list):
+        return _rebuilt(example, [dummy_like(part) for part in example])
+    raise _no_dummy(example)
+
+
+def _rebuilt(like: Any, parts: Collection[Any]) -> Any:
+    """Rebuilds a container of the same kind, with names where it has them."""
+    try:
+        return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+    except TypeError:
+        raise _no_dummy(like) from None
+
+
+def _no_dummy(example: Any) -> ValueError:
+    return ValueError(f"no dummy is known for examples with a {type(example).__name__}; give one with dummy=")
+
+
 def form(batch: Any, within: tuple[int, ...] = (), beside: bool = False) -> Any:
-    """Comparable: the parts of containers, and the attributes of all objects, in turn.
+    """Describes a batch, for comparison: the parts of containers and the attributes of all objects, recursively.
 
     What cannot be looked into is refused where it is a part of the batch. Where it is beside the parts of a container,
     in an attribute (as tokenizers keep their own objects with a batch), it counts by its type alone.
@@ -53,7 +81,7 @@ def form(batch: Any, within: tuple[int, ...] = (), beside: bool = False) -> Any:
 
 
 def sent(batch: Any) -> Any:
-    """As a worker process sends it: pickled, and tensors without the attributes they were given."""
+    """Returns the batch as a worker process sends it: pickled, with tensors stripped of added attributes."""
     tensors: list[Any] = []
 
     class Sender(pickle.Pickler):
@@ -73,7 +101,7 @@ def sent(batch: Any) -> Any:
 
 
 def _contents(batch: Any) -> Any:
-    """The parts of a container in a dict or list, the shape and type of a tensor; None for other objects."""
+    """Returns a container's parts in a dict or list, a tensor's shape and type, or None for other objects."""
     if isinstance(batch, torch.Tensor):
         return _of_tensor(batch)
     if isinstance(batch, np.ndarray) and batch.dtype != object:
@@ -92,13 +120,13 @@ def _of_tensor(x: torch.Tensor) -> Any:
 
 
 def _attributes(batch: Any) -> dict[str, Any]:
-    """By name: those in __slots__ and all others."""
+    """Collects attributes by name: those in __slots__ and all others."""
     names = [name for kind in type(batch).__mro__ for name in _slots(kind)]
     return {name: getattr(batch, name) for name in names if hasattr(batch, name)} | getattr(batch, "__dict__", {})
 
 
 def _is_opaque(kind: type) -> bool:
-    """Whether its objects hold more than attributes, in memory that Python does not see (a deque, and whatever is one).
+    """Says whether objects of this type hold more than attributes, in memory hidden from Python (such as a deque).
 
     Anything else has room for a reference to each attribute in __slots__, to a dict of the others, and to weak ones.
     """
@@ -108,7 +136,7 @@ def _is_opaque(kind: type) -> bool:
 
 
 def _slots(kind: type) -> list[str]:
-    """As they are called outside the class too."""
+    """Lists the slots of a class, under the names they have outside it."""
     names = kind.__dict__.get("__slots__", ())
     own = f"_{kind.__name__.lstrip('_')}"
     return [

@@ -1,4 +1,4 @@
-"""What is refused, each with the reason and what to do instead: settings under which no theorem of ours holds."""
+"""Refuses settings that the theorem does not cover, each with the reason and an alternative."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import math
 from typing import Any
 
-from soundsum.gradients.needs import need
+from soundsum.gradients.lazy_import import need
 
 MODES = ("hooks", "functorch")
 MOST_OF_PRV = 600
@@ -73,7 +73,7 @@ def refuse_settings(
 
 
 def refuse_target(epsilon: Any, delta: Any, epochs: Any) -> None:
-    """What a search for the noise would not end with, or end with any."""
+    """Refuses targets for which the search for the noise multiplier would not end, or would accept any noise."""
     if not 0 < epsilon < math.inf:
         raise ValueError(f"target_epsilon={epsilon}: an epsilon to keep is above 0 and finite, such as 3")
     if not 0 < delta < 1:
@@ -83,7 +83,7 @@ def refuse_target(epsilon: Any, delta: Any, epochs: Any) -> None:
 
 
 def refuse_epsilon(accountant: str, epsilon: float) -> None:
-    """One that is no number, or that floats cannot tell from a larger one."""
+    """Refuses an epsilon that is NaN, or that floats cannot tell from a larger one."""
     if math.isnan(epsilon) or (accountant == "prv" and epsilon > MOST_OF_PRV):
         raise ValueError(
             f"epsilon={epsilon:.4g}: the accountant prv computes with floats that end near exp(709), so what it says "
@@ -92,7 +92,7 @@ def refuse_epsilon(accountant: str, epsilon: float) -> None:
 
 
 def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
-    """One norm for the whole gradient, or a list of one for each parameter that is trained."""
+    """Requires one norm for the whole gradient, or a list with one for each trained parameter."""
     several = isinstance(max_grad_norm, list | tuple)
     if several != (clipping == "per_layer"):
         wanted = "a list of norms, one for each parameter" if clipping == "per_layer" else "one norm"
@@ -102,7 +102,7 @@ def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
 
 
 def refuse_optimizer(optimizer: Any) -> None:
-    """One that cannot step on a noisy gradient: the error would come after the step was accounted for."""
+    """Refuses an optimizer that cannot step on a noisy gradient, before a step is accounted for."""
     name = type(optimizer).__name__
     try:
         inspect.signature(optimizer.step).bind()
@@ -116,7 +116,7 @@ def refuse_optimizer(optimizer: Any) -> None:
 
 
 def refuse_parameters(module: Any, optimizer: Any) -> None:
-    """Those of one that the other has not; also at every step, as some may have been frozen at first."""
+    """Refuses parameters that only one of the two has; also at every step, as some may have been frozen at first."""
     known, given = set(module.parameters()), {p for group in optimizer.param_groups for p in group["params"]}
     if given - known:
         raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
@@ -128,7 +128,7 @@ def refuse_parameters(module: Any, optimizer: Any) -> None:
 
 
 def refuse_module(module: Any) -> None:
-    """Layers that mix examples or keep something of them, and sharding that splits one; also at every step."""
+    """Refuses layers that mix or remember examples, and sharding that splits one; also at every step."""
     batch_norm = need("torch.nn.modules.batchnorm")._BatchNorm
     nn = need("torch.nn")
     embeddings = (nn.Embedding, nn.EmbeddingBag)
@@ -169,12 +169,12 @@ def refuse_module(module: Any) -> None:
 
 
 def _is_reparametrization(hook: Any) -> bool:
-    """Whether it computes a layer's weight from other parameters before each call."""
+    """Says whether a hook computes a layer's weight from other parameters before each call."""
     return type(hook).__module__.startswith("torch.nn.utils.")
 
 
 def is_fixed(layer: Any) -> bool:
-    """Whether a layer of torch's normalises by the statistics it has, and leaves them as they are."""
+    """Says whether a layer of torch's normalises by fixed statistics and leaves them unchanged."""
     return (
         isinstance(layer, need("torch.nn.modules.batchnorm")._NormBase)
         and type(layer).__module__.startswith("torch.nn.modules.")
@@ -187,7 +187,7 @@ def is_fixed(layer: Any) -> bool:
 
 
 def keep_fixed(module: Any) -> None:
-    """From now on such a layer cannot be called otherwise; `train()` of the whole model would change it."""
+    """Requires the fixed layers to stay fixed at every call; `train()` of the whole model would change them."""
     for layer in filter(is_fixed, module.modules()):
         layer.register_forward_pre_hook(_require_fixed)
 
@@ -206,7 +206,7 @@ def refuse_dataset(dataset: Any) -> None:
 
 
 def refuse_sampler(loader: Any) -> None:
-    """One that chooses records would be passed over, and records trained on that it leaves out."""
+    """Refuses a sampler that chooses records: it would be ignored, and records it leaves out would be trained on."""
     data = need("torch.utils.data")
     everybody = (data.SequentialSampler, data.RandomSampler, data.distributed.DistributedSampler)
     chooses = loader.sampler if loader.batch_sampler is None else loader.batch_sampler

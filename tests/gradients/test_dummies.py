@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.data import DataLoader, default_collate
 
 import soundsum as ss
-from soundsum.gradients.opacus.blanks import dummy_like
+from soundsum.gradients.opacus.dummies import dummy_like
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 Example = namedtuple("Example", "x y")

@@ -4,10 +4,10 @@ from weakref import ref
 
 import pytest
 import torch
-from tests.gradients.training import private, train
 from torch import nn
 
 import soundsum as ss
+from tests.gradients.training import private, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

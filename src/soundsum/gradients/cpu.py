@@ -1,4 +1,4 @@
-"""The clipped sum on the CPU: the face of src/kernels/gradients.cpp. Tensors are handed over without a copy."""
+"""The clipped sum on the CPU, by src/kernels/gradients.cpp. Tensors are passed without a copy."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.gradients.factors import Factors, Measured
-from soundsum.gradients.needs import torch
+from soundsum.gradients.lazy_import import torch
+from soundsum.gradients.terms import Factors, Measured
 
 
 def measure(tensors: Sequence[Any], rows: Sequence[int], scale: Sequence[float]) -> Measured:
-    """Of the rows asked for; where the largest is 2^30 steps or more its squares are not to be read."""
+    """Measures the rows asked for. Where the largest is 2^30 steps or more, its squares are meaningless."""
     top, low, high = (np.zeros(len(rows), np.uint64) for _ in range(3))
     native.measure_gradients(
         *_arrays(tensors), list(rows), np.array(scale, np.float64), top, low, high, torch.get_num_threads()
@@ -37,7 +37,7 @@ def add(tensors: Sequence[Any], found: Factors, into: Sequence[Any]) -> None:
 
 
 def add_noise(total: Any, key: bytes, table: Sequence[int], sigma: int, first: int) -> list[int]:
-    """Adds the noise of coordinates `first` and on to a vector; returns those that were not decided."""
+    """Adds the noise of coordinates `first` and on to a vector; returns those left undecided."""
     return native.add_rounded_normal(
         key, np.array(table, np.uint64), sigma, first, total.numpy(), torch.get_num_threads()
     )

@@ -1,7 +1,7 @@
-"""Which batch a step is on: the data loader hands out a ticket with each batch, and the optimizer takes it once.
+"""A guard that ties each step to one batch: the data loader issues a ticket with each batch, the optimizer takes it.
 
-What a model still holds of an earlier batch (gradients of its examples, activations, graphs) must not get into a step
-on a later one, which is accounted for as a step on that one alone. So it is forgotten with every new ticket.
+A step is accounted for as a step on one batch alone. So nothing that a model still holds of an earlier batch (gradients
+of its examples, activations, graphs) may get into it, and the guard clears all of that with every new ticket.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from soundsum.gradients.needs import need, torch
+from soundsum.gradients.lazy_import import need, torch
 
 EARLIER = (
     "this backward pass goes through what the model computed for an earlier batch (or while it was not training), "
@@ -26,7 +26,7 @@ SECOND = (
 
 
 class Activations(list[Any]):
-    """What a layer was called on: rows of examples, which are not written to a file with the model, nor copied."""
+    """The inputs of a layer: rows of examples, which are neither saved with the model nor copied."""
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return Activations, ()
@@ -34,7 +34,7 @@ class Activations(list[Any]):
 
 @dataclass(frozen=True)
 class Ticket:
-    """What one part of a batch is: `batch` numbers the draws of coins, `present` says which rows hold an example."""
+    """The identity of one part of a batch: `batch` counts the batches drawn, `present` marks rows with an example."""
 
     batch: int
     part: int
@@ -42,8 +42,8 @@ class Ticket:
     present: list[bool]
 
 
-class Tickets:
-    """Those of one model, in the process that made them."""
+class BatchGuard:
+    """The tickets of one model, valid in the process that made them."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -55,11 +55,11 @@ class Tickets:
         self._rows = (-1, 0)  # the newest backward pass, and how many rows its layers were called on
 
     def __getstate__(self) -> dict[str, Any]:
-        """A model that is saved has these in its hooks; which rows hold an example is not for a file."""
+        """Leaves out which rows hold an example: a saved model has its guard in its hooks."""
         return {**self.__dict__, "waiting": [], "_passes": {}}
 
     def watch(self, model: Any) -> None:
-        """From now on a backward pass through what the model computed before the newest batch is an error."""
+        """From now on, refuses a backward pass through anything the model computed before the newest batch."""
         self.model = model
         forget(model)
         ddp = need("torch.nn.parallel").DistributedDataParallel
@@ -74,17 +74,17 @@ class Tickets:
                 layer.register_full_backward_pre_hook(self._require_activations)
 
     def hand_out(self, ticket: Ticket) -> None:
-        """A loader says what it gives next."""
+        """Registers the batch that a loader gives next."""
         self._forget()  # first: an interrupt would leave an earlier batch's gradients with this one's ticket
         self.waiting.append(ticket)
 
     def withdraw(self, batches: Set[int] | None = None) -> None:
-        """The batches of these numbers, or all that were fetched, will not be trained on any more."""
+        """Gives up the batches of these numbers, or all that were fetched: they will not be trained on."""
         self.waiting = [] if batches is None else [ticket for ticket in self.waiting if ticket.batch not in batches]
         self._forget()
 
     def require_one(self) -> None:
-        """It must be known which batch is being trained on."""
+        """Requires that exactly one batch is waiting, so that it is known which one is trained on."""
         if os.getpid() != self._process:
             raise ValueError(
                 "this process was forked after make_private, and both would step on the same batches; call "
@@ -102,7 +102,7 @@ class Tickets:
             )
 
     def take(self, rows: int) -> Ticket:
-        """What the batch is that was just trained on; each is asked for once."""
+        """Takes the ticket of the batch that was just trained on; each can be taken once."""
         self.require_one()
         ticket = self.waiting.pop()
         if len(ticket.present) != rows:
@@ -136,9 +136,9 @@ class Tickets:
             raise self._refusal(EARLIER)
 
     def _require_activations(self, layer: Any, gradients: Any) -> None:
-        """Opacus pairs passes by their number alone: where there are too many, some were paired with another's.
+        """Requires the activations of this pass: Opacus pairs passes by their number alone, so extra ones pair wrongly.
 
-        It also takes the rows that a layer was called on, however few, for the first ones of the batch.
+        Opacus also takes the rows that a layer was called on, however few, for the first ones of the batch.
         """
         if not self.model.hooks_enabled:
             return
@@ -157,17 +157,17 @@ class Tickets:
             )
 
     def _axis(self, layer: Any) -> int:
-        """Where Opacus looks for the rows of what a layer was called on."""
+        """The axis along which Opacus looks for the rows of a layer's inputs."""
         return 0 if self.model.batch_first or type(layer) is need("opacus.layers.dp_rnn").RNNLinear else 1
 
     def _refusal(self, reason: str) -> ValueError:
-        """Nothing is left to step on then."""
+        """Clears everything that could be stepped on, and makes the error."""
         self._forget()
         return ValueError(reason)
 
 
 def _refuse_packed(layer: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """Its rows are sorted by length, and Opacus takes them for the batch's, in their order."""
+    """Refuses a PackedSequence: its rows are sorted by length, and Opacus takes them in the order of the batch."""
     if _has_packed((inputs, named)) and _learns(layer):
         raise ValueError(
             f"a PackedSequence reaches a {type(layer).__name__}: its rows are sorted by their length, so one example's "
@@ -192,17 +192,17 @@ def _refuse_ddp(layer: Any, inputs: Any) -> None:
 
 
 def _learns(layer: Any) -> bool:
-    """Whether a call of it now is for gradients of its parameters."""
+    """Says whether a call of the layer now would lead to gradients of its parameters."""
     return bool(layer.training and torch.is_grad_enabled() and any(p.requires_grad for p in layer.parameters()))
 
 
 def module_of(model: Any) -> Any:
-    """The module in Opacus's wrapper, which need not be one itself; any other as it is."""
+    """Unwraps Opacus's wrapper, which need not be a module itself; returns any other model as it is."""
     return getattr(model, "_module", model)
 
 
 def forget(model: Any) -> None:
-    """What earlier passes left with the hooks: gradients, and activations that no backward pass has used."""
+    """Clears what earlier passes left with the hooks: gradients, and activations that no backward pass has used."""
     for p in module_of(model).parameters():
         forget_gradients(p)
     for layer in _layers(model):
@@ -212,11 +212,11 @@ def forget(model: Any) -> None:
 
 
 def forget_gradients(p: Any) -> None:
-    """Those of each example with respect to a parameter, whole or not."""
+    """Clears the per-example gradients of a parameter, complete or not."""
     p.grad_sample, p._forward_counter = None, 0
     p.__dict__.pop("_current_grad_sample", None)
 
 
 def _layers(model: Any) -> list[Any]:
-    """Those with parameters of their own."""
+    """Lists the layers with parameters of their own."""
     return [m for m in module_of(model).modules() if next(m.parameters(recurse=False), None) is not None]

@@ -4,9 +4,9 @@ import inspect
 
 import pytest
 
-from soundsum.gradients.needs import Needed
+from soundsum.gradients.lazy_import import LazyModule
 
-NOWHERE = Needed("soundsum_knows_no_such_package")
+NOWHERE = LazyModule("soundsum_knows_no_such_package")
 
 
 def test_python_may_ask_anything_of_it():
