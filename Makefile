@@ -170,7 +170,7 @@ fuzz: build
 	@$(CMAKE_KERNELS) -S . -B $(FUZZ) -DCMAKE_BUILD_TYPE=Debug -DSOUNDSUM_SANITIZE=ON >/dev/null
 	@$(BIN)/cmake --build $(FUZZ) >/dev/null
 	@LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/fuzz_kernels.py --module $(FUZZ) $(ARGS)
+	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -m tests.fuzz_kernels --module $(FUZZ) $(ARGS)
 
 # Builds the wheel and the source archive, then uses the wheel in an environment that has nothing else.
 dist: build
