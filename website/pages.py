@@ -38,6 +38,7 @@ def lay_out(folder: Path) -> None:
     pages = {page_of(origin): text for origin, text in originals().items()} | reference.pages()
     for source in sorted(linked_sources()):
         pages[page_of(source)] = show_source(source)
+    pages["theorems/index.md"] = theorems(pages)
     pages["index.md"] += contents(pages)
     for stale in set(folder.rglob("*.md")) - {folder / page for page in pages}:
         stale.unlink()
@@ -112,6 +113,13 @@ def contents(pages: dict[str, str]) -> str:
     return "\n\n" + "\n\n".join(lists) + "\n"
 
 
+def theorems(pages: dict[str, str]) -> str:
+    """One entry of the navigation for all theorems, so that only those who open it see their names."""
+    inside = sorted(posixpath.relpath(page, "theorems") for page in pages if page.startswith("theorems/"))
+    listed = "\n".join(["```{toctree}", "", "Lemmas <../lemmas.md>", *inside, "```"])
+    return f"# Theorems\n\nEach summation method has a page with its theorem, conditions and proof.\n\n{listed}\n"
+
+
 CONTENTS = {
     "Analysts": [
         "Installing <installing.md>",
@@ -137,12 +145,12 @@ CONTENTS = {
         "Notebook: from an attack to a bound <notebooks/from_attack_to_bound.md>",
         "Attacks <attacks.md>",
         "Proofs of the attacks <attack_proofs.md>",
-        "The paper computed anew <reproduction.md>",
+        "Theorems <theorems/index.md>",
+        "The paper recomputed <reproduction.md>",
         "Errata of the paper <errata.md>",
         "Verification <verification.md>",
         "Proofs in Coq <project/proofs.md>",
     ],
-    "Theorems": ["Lemmas <lemmas.md>", "theorems/"],
     "Reference": ["reference/"],
     "Project": ["project/"],
 }
