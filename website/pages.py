@@ -115,9 +115,11 @@ def contents(pages: dict[str, str]) -> str:
 
 def theorems(pages: dict[str, str]) -> str:
     """One entry of the navigation for all theorems, so that only those who open it see their names."""
-    inside = sorted(posixpath.relpath(page, "theorems") for page in pages if page.startswith("theorems/"))
-    listed = "\n".join(["```{toctree}", "", "Lemmas <../lemmas.md>", *inside, "```"])
-    return f"# Theorems\n\nEach summation method has a page with its theorem, conditions and proof.\n\n{listed}\n"
+    inside = sorted(
+        page.removeprefix("theorems/") for page in pages if page.startswith("theorems/") and page not in named
+    )
+    entries = "\n".join(["```{toctree}", "", "Lemmas <../lemmas.md>", *inside, "```"])
+    return f"# Theorems\n\nEach summation method has a page with its theorem, conditions and proof.\n\n{entries}\n"
 
 
 CONTENTS = {
