@@ -115,9 +115,7 @@ def contents(pages: dict[str, str]) -> str:
 
 def theorems(pages: dict[str, str]) -> str:
     """One entry of the navigation for all theorems, so that only those who open it see their names."""
-    inside = sorted(
-        page.removeprefix("theorems/") for page in pages if page.startswith("theorems/") and page not in named
-    )
+    inside = sorted(page.removeprefix("theorems/") for page in pages if page.startswith("theorems/"))
     entries = "\n".join(["```{toctree}", "", "Lemmas <../lemmas.md>", *inside, "```"])
     return f"# Theorems\n\nEach summation method has a page with its theorem, conditions and proof.\n\n{entries}\n"
 
