@@ -18,8 +18,8 @@ import pyarrow as pa
 import soundsum as ss
 
 HELPERS = {
-    *("arithmetic/rationals", "arithmetic/numbers", "arithmetic/words", "shown"),
-    *("data/identities", "data/paths", "data/relations", "randomness", "registry"),
+    *("numbers/rationals", "numbers/types", "numbers/formatting", "numbers/quoting"),
+    *("tables/identities", "tables/paths", "tables/relations", "randomness", "registry"),
 }
 ROOT = f"{Path(ss.__file__).parent}/"
 
