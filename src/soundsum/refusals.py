@@ -1,0 +1,139 @@
+"""Refusals: wrong arguments, as objects that Python, the command line and others each put into their own words.
+
+A refusal names the option and the reason as codes, for programs and tests to compare, and says what to do instead. Its
+two sentences are templates. Code stands in backticks: `` `groups` `` is an option as the reader spells it, and
+`` `groups=['a']` `` an option with a value. Braces hold facts: numbers, and public arguments that were quoted
+(`soundsum.numbers.quoting.quote`), never an object, as an object may hold data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, Protocol, Self, TypeVar
+
+OPTION = re.compile(r"([A-Za-z_]\w*)(?:=(.+))?", re.DOTALL)
+
+
+R = TypeVar("R", bound="Refusal")
+
+
+class Reason(StrEnum):
+    """Why an argument is refused."""
+
+    MISSING = "missing"  # it is needed
+    UNKNOWN = "unknown"  # it names nothing there is: no column, method, option, attack
+    WRONG_TYPE = "wrong-type"
+    NOT_A_NUMBER = "not-a-number"
+    NOT_WHOLE = "not-whole"
+    TOO_SMALL = "too-small"
+    TOO_LARGE = "too-large"
+    TOO_MANY = "too-many"  # more than a public limit on entries, statistics, digits, depth
+    SWAPPED = "swapped"  # the lower bound is above the upper
+    EMPTY = "empty"
+    REPEATED = "repeated"
+    NEEDS = "needs"  # another option that was not given
+    CONFLICT = "conflict"  # with another option
+    MISMATCH = "mismatch"  # with the table, its schema or the owner's terms
+    UNSUPPORTED = "unsupported"  # sound in itself, and not done here
+    MALFORMED = "malformed"  # cannot be parsed
+    UNREADABLE = "unreadable"  # a file that is not what it should be
+    ABSENT = "absent"  # a file or a table that is not there
+    EXISTS = "exists"  # a file that would be overwritten
+    CLOSED = "closed"  # used too late, or by another
+    EXCEEDED = "exceeded"  # the budget
+    UNSOUND = "unsound"  # no proof covers it
+
+
+class Spelling(Protocol):
+    """How a reader writes options and code: in Python, on the command line, in a request."""
+
+    def option(self, name: str, value: str | None) -> str: ...
+    def code(self, text: str) -> str: ...
+    def remedy(self, refusal: Refusal) -> str | None:
+        """Another remedy than the refusal's own, as a template."""
+
+
+class Python:
+    """Options as keyword arguments."""
+
+    def option(self, name: str, value: str | None) -> str:
+        return f"{name}=" if value is None else f"{name}={value}"
+
+    def code(self, text: str) -> str:
+        return text
+
+    def remedy(self, refusal: Refusal) -> str | None:
+        return None
+
+
+PYTHON: Spelling = Python()
+
+
+class Refusal(Exception):
+    """A wrong argument; nothing was charged or read. Raised as `RefusedValue` or `RefusedType`.
+
+    >>> refusal = RefusedValue(
+    ...     "max_rows", Reason.NOT_WHOLE, "`max_rows={given}` is not a whole number", "give one, 1 or more", given="'a'"
+    ... )
+    >>> print(refusal)
+    max_rows='a' is not a whole number; give one, 1 or more
+    >>> refusal.option, refusal.reason.value, refusal.facts
+    ('max_rows', 'not-whole', {'given': "'a'"})
+    """
+
+    def __init__(
+        self, option: str | None, reason: Reason, problem: str, remedy: str = "", /, **facts: str | int
+    ) -> None:
+        super().__init__(option, reason, problem, remedy)
+        self.option, self.reason, self.problem, self.remedy = option, reason, problem, remedy
+        self.place, self.facts = "", facts  # the place in a file, such as [total]
+        strangers = [name for name, fact in facts.items() if type(fact) not in (str, int)]
+        assert not strangers, f"facts are text or whole numbers: {strangers}"
+
+    def say(self, spelling: Spelling) -> str:
+        """One line in the reader's spelling: the problem, then the remedy."""
+        remedy = spelling.remedy(self)
+        problem, remedy = (
+            self._spell(text, spelling) for text in (self.problem, self.remedy if remedy is None else remedy)
+        )
+        joint = "" if not remedy else " " if problem.endswith(":") else "; "
+        return f"{self.place}: {problem}{joint}{remedy}" if self.place else f"{problem}{joint}{remedy}"
+
+    def within(self, place: str) -> Self:
+        """The same refusal, of something in a file."""
+        return _again(type(self), self.args, f"{place}: {self.place}" if self.place else place, self.facts)
+
+    def __str__(self) -> str:
+        return self.say(PYTHON)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.place, self.facts)
+
+    def _spell(self, template: str, spelling: Spelling) -> str:
+        return "".join(_pieces(template, self.facts, spelling))
+
+
+class RefusedValue(Refusal, ValueError):
+    """An argument whose value cannot be used."""
+
+
+class RefusedType(Refusal, TypeError):
+    """An argument of a type that cannot be used."""
+
+
+def _pieces(template: str, facts: dict[str, str | int], spelling: Spelling) -> Iterator[str]:
+    for i, piece in enumerate(template.split("`")):  # facts come later, so what they hold is never read as code
+        said = piece.format(**facts)
+        named = OPTION.fullmatch(piece) if i % 2 else None
+        if named is None:
+            yield spelling.code(said) if i % 2 else said
+        else:
+            yield spelling.option(named[1], None if named[2] is None else said.partition("=")[2])
+
+
+def _again(kind: type[R], args: tuple[Any, ...], place: str, facts: dict[str, str | int]) -> R:
+    refusal = kind(*args, **facts)
+    refusal.place = place
+    return refusal

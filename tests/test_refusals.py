@@ -1,0 +1,68 @@
+"""Refusals are objects: codes for programs, templates for each reader, and no data or other errors behind them."""
+
+import ast
+import pickle
+
+import pytest
+
+from soundsum.refusals import Python, Reason, RefusedType, RefusedValue
+from tests.refusing import ROOT, SNAPSHOT, every_refusal
+
+SWAPPED = RefusedValue(
+    "lower",
+    Reason.SWAPPED,
+    "`lower={lower}` is above `upper={upper}`",
+    "swap `lower` and `upper`",
+    lower="2",
+    upper="`1`",
+)
+
+
+class Flags(Python):
+    def option(self, name, value):
+        return f"--{name}" if value is None else f"--{name} {value}"
+
+    def remedy(self, refusal):
+        return "turn `lower` and `upper` around" if refusal.reason == Reason.SWAPPED else None
+
+
+def test_each_reader_has_a_spelling():
+    assert str(SWAPPED) == "lower=2 is above upper=`1`; swap lower= and upper="
+    assert SWAPPED.say(Flags()) == "--lower 2 is above --upper `1`; turn --lower and --upper around"
+
+
+def test_a_place_comes_first():
+    assert str(SWAPPED.within("[total]").within("a.toml")).startswith("a.toml: [total]: lower=2 is above")
+
+
+def test_a_refusal_is_the_same_in_another_process():
+    copied = pickle.loads(pickle.dumps(SWAPPED.within("here")))
+    assert str(copied) == str(SWAPPED.within("here"))
+    assert (type(copied), copied.option, copied.reason, copied.facts) == (
+        RefusedValue,
+        "lower",
+        "swapped",
+        SWAPPED.facts,
+    )
+
+
+@pytest.mark.parametrize("given", [None, 0.5, [1], {"a": 1}, True])
+def test_facts_are_text_or_whole_numbers(given):
+    with pytest.raises(AssertionError, match="facts"):
+        RefusedType("data", Reason.WRONG_TYPE, "{given}", given=given)
+
+
+def test_the_words_are_those_in_one_file():
+    """After a change of words: python -m tests.refusing."""
+    assert list(every_refusal()) == SNAPSHOT.read_text().splitlines()
+
+
+def test_no_refusal_is_raised_where_another_error_is_handled():
+    """Python would keep that error, and what its frames hold, as the refusal's context."""
+    found = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for handler in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ExceptHandler)):
+            for node in ast.walk(handler):
+                if isinstance(node, ast.Raise) and node.exc is not None and "Reason." in ast.unparse(node.exc):
+                    found.append(f"{path.name}:{node.lineno}")
+    assert found == []
