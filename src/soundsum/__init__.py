@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from soundsum.methods.problem import Problem
     from soundsum.numbers.rationals import Rounding
     from soundsum.numbers.types import FloatType, IntType
+    from soundsum.privacy.planner import Plan
     from soundsum.privacy.units import Unit
     from soundsum.releases.api import mean, release, sum, variance
     from soundsum.releases.certificates import check
     from soundsum.releases.collections import Releases, Several
     from soundsum.releases.counting import count, histogram
-    from soundsum.releases.planning import Plan, plan, plans
+    from soundsum.releases.planning import plan, plans
     from soundsum.releases.private import Private
     from soundsum.releases.released import Release
     from soundsum.releases.sizes import private_max_size
@@ -54,7 +55,8 @@ _HOMES = {
     "soundsum.releases.certificates": ("check",),
     "soundsum.releases.counting": ("count", "histogram"),
     "soundsum.releases.released": ("Release",),
-    "soundsum.releases.planning": ("Plan", "plan", "plans"),
+    "soundsum.privacy.planner": ("Plan",),
+    "soundsum.releases.planning": ("plan", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.releases.sizes": ("private_max_size",),

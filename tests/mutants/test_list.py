@@ -75,7 +75,7 @@ def test_a_line_of_cpp_differs_in_its_code(file):
 def test_the_named_ones_are_among_them(names):
     """What independent readings found alive."""
     assert "methods/checked Checked.steps: ('permute',): without permute" in names
-    assert "privacy/planner Scheme.__post_init__: math.ceil to floor" in names
+    assert "privacy/planner Plan.__post_init__: math.ceil to floor" in names
     assert "methods/numpy_pairwise height: 2 to 1" in names
     assert "methods/numpy_pairwise safe_height: 25 to 24" in names
     noise = "any((part.l1 for parts in norms for part in parts))"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import soundsum as ss
 from soundsum.methods import METHODS, Iterated, Kahan, OnGrid, Wide
 from soundsum.numbers.types import NAMED
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
 
 RELATIONS = list(ss.Relation)
@@ -291,12 +291,12 @@ def test_a_plan_is_a_line_and_plans_are_a_table():
     assert [line.split()[0] for line in lines[2:]] == [plan.method for plan in plans]
 
 
-def test_a_scheme_that_does_not_apply_gives_no_number():
+def test_a_plan_that_does_not_apply_gives_no_number():
     """Nor a sum, where the method alone would give one but not by group."""
     limited = ss.Problem("float64", 0, 1, "change_one", size=2)
-    scheme = Scheme(limited, Iterated(), Unit(2))
-    assert not scheme.adder.unmet(limited)
-    for asked in (lambda: scheme.accuracy, lambda: scheme.sum([0.5, 1.0]), lambda: scheme.sensitivity):
+    made = Plan(limited, Iterated(), Unit(2))
+    assert not made.adder.unmet(limited)
+    for asked in (lambda: made.accuracy, lambda: made.sum([0.5, 1.0]), lambda: made.sensitivity):
         with pytest.raises(ValueError, match="iterated does not apply: sums by group"):
             asked()
 
@@ -327,7 +327,7 @@ def test_what_a_plan_says_of_itself_in_json():
     assert told["ratio"] == str(iterated.ratio)
     assert told["sensitivity_l2_squared"] == str(iterated.sensitivity**2)
     assert ss.plan(ss.Problem("float64", 0, 0)).to_json()["ratio"] == "1"
-    refused = Scheme(ss.Problem("float64", -1, 1), Iterated()).to_json()
+    refused = Plan(ss.Problem("float64", -1, 1), Iterated()).to_json()
     assert refused["applies"] is False
     assert refused["unmet"]
     assert "sensitivity" not in refused
@@ -345,4 +345,4 @@ def test_what_a_theorem_says_of_records_comes_before_what_follows_from_their_ste
         def sensitivity(self, problem):
             return 2 * super().sensitivity(problem)
 
-    assert Scheme(ss.Problem("int8", 0, 5), Careful()).sensitivity == 10
+    assert Plan(ss.Problem("int8", 0, 5), Careful()).sensitivity == 10

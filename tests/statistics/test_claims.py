@@ -11,7 +11,7 @@ from soundsum.methods import Iterated
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import IntType
 from soundsum.privacy.guarantee import guarantee
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Sum
 from soundsum.statistics.statistic import Statistic
@@ -109,7 +109,7 @@ def test_nothing_is_claimed_where_the_method_does_not_apply():
     """Of a mean neither, which has steps of its own."""
     for kind in (Sum, Mean):
         with pytest.raises(ValueError, match="iterated does not apply"):
-            Claim(kind, Scheme(Problem("float64", 0, 1), Iterated()))
+            Claim(kind, Plan(Problem("float64", 0, 1), Iterated()))
 
 
 def test_what_a_task_is_unless_it_says_otherwise():

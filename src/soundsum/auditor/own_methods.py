@@ -11,7 +11,8 @@ from soundsum.auditor.target import Target
 from soundsum.methods import METHODS
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import NumberType, number_type
-from soundsum.releases.planning import Plan, plan
+from soundsum.privacy.planner import Plan
+from soundsum.releases.planning import plan
 from soundsum.tables.relations import Relation
 
 MAX_SIZE = 1 << 20

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from soundsum.methods import Method, Theorem
-from soundsum.methods.problem import Problem
 from soundsum.numbers.formatting import layout, number, ratio
-from soundsum.privacy.units import Unit
 from soundsum.references import place
 
-
-class Explainable(Protocol):
-    """The facts about a plan that `explain` prints."""
-
-    @property
-    def problem(self) -> Problem: ...
-    @property
-    def adder(self) -> Method: ...
-    @property
-    def unit(self) -> Unit: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def theorem(self) -> Theorem: ...
-    @property
-    def unmet(self) -> tuple[str, ...]: ...
-    @property
-    def sensitivity(self) -> Fraction: ...
-    @property
-    def ideal(self) -> Fraction: ...
-    @property
-    def ratio(self) -> Fraction: ...
-    @property
-    def steps(self) -> tuple[str, ...]: ...
-    @property
-    def modulus(self) -> int | None: ...
-    @property
-    def randomised(self) -> bool: ...
+if TYPE_CHECKING:
+    from soundsum.privacy.planner import Plan
 
 
-def explain(plan: Explainable, every: Sequence[Explainable]) -> str:
+def explain(plan: Plan, every: Sequence[Plan]) -> str:
     """Explain the guarantee: its theorem, its conditions, and its cost beside the alternatives."""
     if plan.unmet:
         return "\n".join(
@@ -69,15 +39,15 @@ def _under(heading: str, facts: Sequence[str]) -> list[tuple[str, str]]:
     return [("" if i else heading, fact) for i, fact in enumerate(facts)]
 
 
-def _vector(plan: Explainable) -> str:
+def _vector(plan: Plan) -> str:
     return "" if plan.unit.groups is None else "s, all groups together,"
 
 
-def _modulo(plan: Explainable) -> str:
+def _modulo(plan: Plan) -> str:
     return "" if plan.modulus is None else f" modulo {plan.modulus:,}, and noise is added modulo that too"
 
 
-def _alternatives(plan: Explainable, every: Sequence[Explainable]) -> list[str]:
+def _alternatives(plan: Plan, every: Sequence[Plan]) -> list[str]:
     others = [p for p in every if p.method != plan.method and not p.unmet]
     shown = [f"{p.method}, with a ratio of {ratio(p.ratio)}" for p in others[:4]]
     return shown + ([f"and {len(others) - 4} more, listed by soundsum plan"] if len(others) > 4 else [])

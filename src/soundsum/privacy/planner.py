@@ -1,7 +1,7 @@
 """The paper's roadmap as code: for a problem, every way to add with what it costs, and the best one.
 
-`choose` picks a method by name or by rule; a `Scheme` joins it to a problem and a unit of privacy, with the sensitivity
-that is proved for the three; `rank` lists a scheme for every method, the cheapest first.
+`choose` picks a method by name or by rule; a `Plan` joins it to a problem and a unit of privacy, with the sensitivity
+that is proved for the three; `rank` lists a plan for every method, the cheapest first.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from soundsum.methods import METHODS, Method, OnGrid, Theorem, Wide
 from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps, steps_from_zero
+from soundsum.numbers import text_tables
+from soundsum.numbers.formatting import number, ratio
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact
 from soundsum.numbers.types import IntType
@@ -25,13 +27,17 @@ from soundsum.privacy.units import RECORD, Norms, Unit
 from soundsum.tables.records import Missing, records
 from soundsum.tables.relations import Relation
 
+if TYPE_CHECKING:
+    from soundsum.budget import Budget
+    from soundsum.releases.released import Release
+
 WIDE, GRID = Wide(), OnGrid()
 BY_GROUP = (WIDE, GRID)
 """The defaults for integers and for floats, which alone add by group and by person."""
 
 
 @dataclass(frozen=True)
-class Scheme:
+class Plan:
     """A problem, a way to add and a unit of privacy, with the sensitivity that is proved for the three.
 
     Everything is computed once, when it is made. Where the method does not apply, `unmet` says why, each reason with
@@ -125,7 +131,7 @@ class Scheme:
     ) -> float:
         """How far the noise may move the sum, with this confidence: half the width of a release's interval.
 
-        >>> round(Scheme(Problem("float64", 0, 1000), OnGrid()).error(epsilon=1, confidence=0.95), 6)
+        >>> round(Plan(Problem("float64", 0, 1000), OnGrid()).error(epsilon=1, confidence=0.95), 6)
         2995.732274
         """
         return float(self._error(guarantee(epsilon, delta, rho, noise), confidence))
@@ -133,7 +139,7 @@ class Scheme:
     def epsilon_for(self, error: Any, confidence: float = 0.95) -> Fraction:
         """The least epsilon, to one part in a million, whose Laplace noise stays within this error so often.
 
-        >>> Scheme(Problem("float64", 0, 1000), OnGrid()).epsilon_for(error=3000)
+        >>> Plan(Problem("float64", 0, 1000), OnGrid()).epsilon_for(error=3000)
         Fraction(2094169, 2097152)
         """
         allowed = exact(error, "error")
@@ -161,13 +167,37 @@ class Scheme:
             raise TypeError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.95")
         return promised.noise_for(self.step_norms).half_width(confidence) * self.step
 
-    def of_size(self, n: int) -> Self:
-        """Restate the scheme for data of n records, where their number is public."""
-        return type(self)(self.problem.with_size(n), self.adder, self.unit)
+    def release(
+        self,
+        data: Any,
+        epsilon: Any = None,
+        *,
+        noise: str = "laplace",
+        delta: Any = None,
+        rho: Any = None,
+        column: str | None = None,
+        missing: Missing = "zero",
+        budget: Budget | None = None,
+        name: str | None = None,
+    ) -> Release:
+        """The method's own sum with noise for its sensitivity; the options are those of `soundsum.sum`.
+
+        >>> p = Plan(Problem("float64", 0, 10), OnGrid())
+        >>> p.release([1.0, 2.0, 3.0], epsilon="1/2").epsilon
+        Fraction(1, 2)
+        """
+        from soundsum.releases.planning import release_plan  # the one step up: a plan is carried out there
+
+        promised = guarantee(epsilon, delta, rho, noise)
+        return release_plan(self, data, promised, column, missing, budget, name)
+
+    def of_size(self, n: int) -> Plan:
+        """Restate the plan for data of n records, where their number is public."""
+        return Plan(self.problem.with_size(n), self.adder, self.unit)
 
     def explain(self) -> str:
         """Explain the guarantee and its proof, for people."""
-        return explain(self, [] if self.unmet or not self.unit.is_plain else rank(self.problem, Scheme))
+        return explain(self, [] if self.unmet or not self.unit.is_plain else rank(self.problem))
 
     def to_json(self) -> dict[str, Any]:
         """A plain dict, exact numbers as strings."""
@@ -204,11 +234,29 @@ class Scheme:
         if self.unmet:
             raise ValueError(f"{self.method} does not apply: {'; '.join(self.unmet)}")
 
+    def __repr__(self) -> str:
+        if self.unmet:
+            return f"<{self.method}, which does not apply to {self.problem}: {'; '.join(self.unmet)}>"
+        most = f"{number(self.sensitivity)} (ideal {number(self.ideal)}, ratio {ratio(self.ratio)})"
+        return f"<{self.method} for {self.problem}: {self.unit} moves the sum by at most {most}>"
+
+    def _repr_html_(self) -> str:
+        if self.unmet:
+            return text_tables.table(
+                [("does not apply", "; ".join(self.unmet))], caption=f"{self.method}: {self.problem}"
+            )
+        rows = {
+            "method": f"{self.method}: {' -> '.join(self.steps)}",
+            "sensitivity": number(self.sensitivity),
+            "ideal": f"{number(self.ideal)} for exact addition; the ratio is {ratio(self.ratio)}",
+            "protects": self.unit,
+            "theorem": self.theorem.statement,
+        }
+        return text_tables.table(rows.items(), caption=str(self.problem))
+
 
 PROVED = ("steps", "modulus", "randomised", "record_steps", "step", "step_norms", "norms")
 """Attributes that are missing where a method does not apply."""
-
-S = TypeVar("S", bound=Scheme)
 
 
 def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
@@ -236,10 +284,10 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
     if method == "auto":
         return WIDE if isinstance(problem.dtype, IntType) else GRID
     if method == "float":
-        adding = [scheme for scheme in rank(problem, Scheme) if scheme.adder.adds_floats]
+        adding = [plan for plan in rank(problem) if plan.adder.adds_floats]
         if not adding[0].unmet:
             return adding[0].adder
-        reasons = "; ".join(f"{scheme.method}: {scheme.unmet[0]}" for scheme in adding)
+        reasons = "; ".join(f"{plan.method}: {plan.unmet[0]}" for plan in adding)
         raise ValueError(f"no method that adds floats as floats applies: {reasons}")
     if method not in METHODS:
         raise ValueError(f"method={quote(method)} is not one of auto, float, {', '.join(METHODS)}")
@@ -255,14 +303,14 @@ def require_problem(problem: Any) -> None:
         )
 
 
-def rank(problem: Problem, kind: type[S]) -> list[S]:
-    """A scheme for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
+def rank(problem: Problem) -> list[Plan]:
+    """A plan for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
     require_problem(problem)
-    every = [kind(problem, method) for method in METHODS.values()]
-    applicable = sorted((scheme for scheme in every if not scheme.unmet), key=_preference)
-    return applicable + [scheme for scheme in every if scheme.unmet]
+    every = [Plan(problem, method) for method in METHODS.values()]
+    applicable = sorted((plan for plan in every if not plan.unmet), key=_preference)
+    return applicable + [plan for plan in every if plan.unmet]
 
 
-def _preference(scheme: Scheme) -> tuple[Fraction, bool, bool, int]:
+def _preference(plan: Plan) -> tuple[Fraction, bool, bool, int]:
     """Smallest sensitivity; then plain results before modular ones, deterministic before randomised, fewer steps."""
-    return scheme.sensitivity, scheme.modulus is not None, scheme.randomised, len(scheme.steps)
+    return plan.sensitivity, plan.modulus is not None, plan.randomised, len(plan.steps)

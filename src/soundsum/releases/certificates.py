@@ -26,7 +26,7 @@ from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.noise import Noise, NoNoise
-from soundsum.privacy.planner import Scheme, choose
+from soundsum.privacy.planner import Plan, choose
 from soundsum.privacy.units import Unit
 from soundsum.statistics import STATISTICS, Claim
 from soundsum.statistics.additive import Additive
@@ -189,8 +189,8 @@ def _claim(certificate: dict[str, Any]) -> Claim:
     kind = STATISTICS.find(certificate["statistic"])
     method = make_method(certificate["method"], certificate["parameters"])
     problem = Problem(**certificate["problem"])
-    scheme = Scheme(problem, choose(problem, method), Unit(**certificate["unit"]))
-    return Claim(kind, scheme, Fraction(certificate["worth"]))
+    plan = Plan(problem, choose(problem, method), Unit(**certificate["unit"]))
+    return Claim(kind, plan, Fraction(certificate["worth"]))
 
 
 def compare_release(release: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Plans that can be released: the public face of the planner."""
+"""Plans as people ask for them: one, or one for every method; and how one is carried out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from soundsum.methods import Method
 from soundsum.methods.problem import Problem
 from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import number, ratio
-from soundsum.privacy.guarantee import guarantee
-from soundsum.privacy.planner import Scheme, choose, rank
+from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.planner import Plan, choose, rank
 from soundsum.privacy.units import RECORD, Unit
 from soundsum.releases.frames import require_module
 from soundsum.releases.pipeline import carry_out, hold_no_data
@@ -29,62 +29,29 @@ from soundsum.tables.schemas import require_columns
 HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 
 
-class Plan(Scheme):
-    """A problem and a way to add, with the sensitivity that is proved for the two; it can be explained and released."""
-
-    @hold_no_data
-    def release(
-        self,
-        data: Any,
-        epsilon: Any = None,
-        *,
-        noise: str = "laplace",
-        delta: Any = None,
-        rho: Any = None,
-        column: str | None = None,
-        missing: Missing = "zero",
-        budget: Budget | None = None,
-        name: str | None = None,
-    ) -> Release:
-        """The method's own sum with noise for its sensitivity; the options are those of `soundsum.sum`.
-
-        >>> p = plan(Problem("float64", 0, 10))
-        >>> p.release([1.0, 2.0, 3.0], epsilon="1/2").epsilon
-        Fraction(1, 2)
-        """
-        promised = guarantee(epsilon, delta, rho, noise)
-        if not self.unit.is_plain:
-            raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
-        engine = open_engine(data)
-        require_columns(engine.schema.names, engine.schema, column)
-        _, worth = engine.schema.type(column, self.problem.dtype)
-        if worth != 1:
-            raise TypeError(f"column {column!r} is decimal, and the plan is for {self.problem.dtype}; use ss.sum")
-        task = Task(Sum(column, self.problem.lower, self.problem.upper), Claim(Sum, self), missing)
-        whom = Binding(relation=self.problem.relation, data=name)
-        (released,) = carry_out(engine, [task], Rows(source=name_source(data)), promised, budget, whom)
-        assert isinstance(released, Release)
-        return released
-
-    def __repr__(self) -> str:
-        if self.unmet:
-            return f"<{self.method}, which does not apply to {self.problem}: {'; '.join(self.unmet)}>"
-        most = f"{number(self.sensitivity)} (ideal {number(self.ideal)}, ratio {ratio(self.ratio)})"
-        return f"<{self.method} for {self.problem}: {self.unit} moves the sum by at most {most}>"
-
-    def _repr_html_(self) -> str:
-        if self.unmet:
-            return text_tables.table(
-                [("does not apply", "; ".join(self.unmet))], caption=f"{self.method}: {self.problem}"
-            )
-        rows = {
-            "method": f"{self.method}: {' -> '.join(self.steps)}",
-            "sensitivity": number(self.sensitivity),
-            "ideal": f"{number(self.ideal)} for exact addition; the ratio is {ratio(self.ratio)}",
-            "protects": self.unit,
-            "theorem": self.theorem.statement,
-        }
-        return text_tables.table(rows.items(), caption=str(self.problem))
+@hold_no_data
+def release_plan(
+    plan: Plan,
+    data: Any,
+    promised: Guarantee,
+    column: str | None,
+    missing: Missing,
+    budget: Budget | None,
+    name: str | None,
+) -> Release:
+    """Carry out a plan: the method's own sum, with noise for its sensitivity."""
+    if not plan.unit.is_plain:
+        raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
+    engine = open_engine(data)
+    require_columns(engine.schema.names, engine.schema, column)
+    _, worth = engine.schema.type(column, plan.problem.dtype)
+    if worth != 1:
+        raise TypeError(f"column {column!r} is decimal, and the plan is for {plan.problem.dtype}; use ss.sum")
+    task = Task(Sum(column, plan.problem.lower, plan.problem.upper), Claim(Sum, plan), missing)
+    whom = Binding(relation=plan.problem.relation, data=name)
+    (released,) = carry_out(engine, [task], Rows(source=name_source(data)), promised, budget, whom)
+    assert isinstance(released, Release)
+    return released
 
 
 class Plans(list[Plan]):
@@ -113,9 +80,9 @@ class Plans(list[Plan]):
             for exponent in range(most.bit_length()):
                 own = {"size": None, "max_size": None, which: 1 << exponent}
                 n = Problem(problem.dtype, problem.lower, problem.upper, problem.relation, **own)
-                scheme = Scheme(n, adder)
-                if not scheme.unmet:
-                    points.append((1 << exponent, float(scheme.ratio)))
+                plan = Plan(n, adder)
+                if not plan.unmet:
+                    points.append((1 << exponent, float(plan.ratio)))
             if points:
                 ratios[adder.label] = ([n for n, _ in points], [found for _, found in points])
         title = f"Methods of adding {replace(problem, size=None, max_size=None)}"
@@ -147,4 +114,4 @@ def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Uni
 
 def plans(problem: Problem) -> Plans:
     """A plan for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
-    return Plans(rank(problem, Plan))
+    return Plans(rank(problem))

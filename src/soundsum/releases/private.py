@@ -18,11 +18,11 @@ from soundsum.numbers import text_tables
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.planner import Plan
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.mistakes import with_hints
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
 from soundsum.releases.pipeline import Adder, carry_out, hold_no_data, make_charge, say_budget
-from soundsum.releases.planning import Plan
 from soundsum.releases.released import Release
 from soundsum.releases.request import WHAT_STATISTICS, Setting, look, name_statistics, prepare, prepare_or_charge
 from soundsum.releases.schema import ColumnSchema, find_groups

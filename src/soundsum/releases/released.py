@@ -20,7 +20,7 @@ from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
@@ -174,7 +174,7 @@ class Release(Framed):
         return self.claim.kind.entry_name or self.claim.kind.name
 
     @property
-    def plan(self) -> Scheme:
+    def plan(self) -> Plan:
         return self.claim.plan
 
     @property

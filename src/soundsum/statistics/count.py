@@ -9,7 +9,7 @@ from typing import Any
 from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
@@ -32,17 +32,17 @@ class Counted(Statistic):
         return unit.caps
 
     @classmethod
-    def record_steps(cls, plan: Scheme) -> RecordSteps | None:
+    def record_steps(cls, plan: Plan) -> RecordSteps | None:
         return plan.record_steps
 
     @classmethod
-    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+    def parts(cls, plan: Plan, steps: RecordSteps | None) -> tuple[Part, ...]:
         assert steps is not None
         return (Part("count", Fraction(1), plan.step_norms, COUNT, (steps.low, steps.high), power=0),)
 
     @classmethod
     def estimator(
-        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Additive:
         return Additive(noises[0], Fraction(1), is_whole=True)
 

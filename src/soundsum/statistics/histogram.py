@@ -15,7 +15,7 @@ from soundsum.kernels.preparation import as_doubles_array
 from soundsum.methods.problem import Problem
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, is_special, nearest_float
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
 from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import STATISTICS
@@ -90,7 +90,7 @@ class Histogram(Counted):
         return "rows outside the cells or without a value left out"
 
     @classmethod
-    def unmet(cls, plan: Scheme) -> list[str]:
+    def unmet(cls, plan: Plan) -> list[str]:
         return ["a histogram has cells, the groups of its unit"] if plan.unit.groups is None else []
 
 

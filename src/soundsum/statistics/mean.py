@@ -10,7 +10,7 @@ from fractions import Fraction
 from soundsum.methods.steps import RecordSteps, steps_from_near
 from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
 from soundsum.statistics.moments import Moments, first_power, quotients, row_count, say_average_rows
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part
@@ -29,17 +29,17 @@ class Mean(Bounded):
         return say_average_rows(unit)
 
     @classmethod
-    def record_steps(cls, plan: Scheme) -> RecordSteps:
+    def record_steps(cls, plan: Plan) -> RecordSteps:
         return steps_from_near(plan.problem)
 
     @classmethod
-    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+    def parts(cls, plan: Plan, steps: RecordSteps | None) -> tuple[Part, ...]:
         assert steps is not None
         return (first_power(plan, steps), *row_count(plan))
 
     @classmethod
     def estimator(
-        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Moments:
         assert steps is not None
         return MeanOfSums(steps, noises, n if plan.unit.is_plain else None, worth)

@@ -14,22 +14,22 @@ from fractions import Fraction
 from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
 from soundsum.statistics.statistic import COUNT, Part
 
 
-def first_power(plan: Scheme, q: RecordSteps) -> Part:
+def first_power(plan: Plan, q: RecordSteps) -> Part:
     norms = plan.unit.norms(-q.width, q.width, plan.problem.relation)
     return Part("sum of c", q.step / 2, norms, (-q.ends, 2, 0), (-q.width, q.width))
 
 
-def second_power(plan: Scheme, q: RecordSteps) -> Part:
+def second_power(plan: Plan, q: RecordSteps) -> Part:
     norms = plan.unit.norms(0, q.width**2, plan.problem.relation)
     return Part("sum of c^2", q.step**2 / 4, norms, (q.ends**2, -4 * q.ends, 4), (0, q.width**2), power=2)
 
 
-def row_count(plan: Scheme) -> tuple[Part, ...]:
+def row_count(plan: Plan) -> tuple[Part, ...]:
     """The number of records, unless it is public; by group it never is."""
     if plan.problem.relation.sized and plan.unit.is_plain:
         return ()

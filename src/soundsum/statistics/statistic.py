@@ -23,7 +23,7 @@ from soundsum.numbers.quoting import is_hashable, quote
 from soundsum.numbers.rationals import exact, is_special, nearest_float
 from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Norms, Unit
 from soundsum.registry import Registry
 from soundsum.tables.keys import Codes
@@ -140,24 +140,24 @@ class Statistic(ABC):
     # What is claimed
 
     @classmethod
-    def unmet(cls, plan: Scheme) -> list[str]:
+    def unmet(cls, plan: Plan) -> list[str]:
         """Why the statistic's proof does not cover a plan, each reason with what to do; empty if it does."""
         return []
 
     @classmethod
-    def record_steps(cls, plan: Scheme) -> RecordSteps | None:
+    def record_steps(cls, plan: Plan) -> RecordSteps | None:
         """How records become integers; None where a method adds in a way of its own."""
         return steps_from_zero(plan.problem)
 
     @classmethod
     @abstractmethod
-    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+    def parts(cls, plan: Plan, steps: RecordSteps | None) -> tuple[Part, ...]:
         """Everything it lets out."""
 
     @classmethod
     @abstractmethod
     def estimator(
-        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Estimator:
         """How it is read; n is the number of records where it is public."""
 

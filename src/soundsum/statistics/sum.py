@@ -10,7 +10,7 @@ from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.formatting import bound
 from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import STATISTICS, SUM, Bounded, Part
@@ -37,17 +37,17 @@ class Sum(Bounded):
         return unit.say(f"each person counts with a total{{}} clamped to [{low}, {high}]")
 
     @classmethod
-    def record_steps(cls, plan: Scheme) -> RecordSteps | None:
+    def record_steps(cls, plan: Plan) -> RecordSteps | None:
         return plan.record_steps
 
     @classmethod
-    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+    def parts(cls, plan: Plan, steps: RecordSteps | None) -> tuple[Part, ...]:
         reach = None if steps is None else (steps.low, steps.high)
         return (Part("sum", plan.step, plan.step_norms, SUM, reach, wraps=_find_wrapping(plan)),)
 
     @classmethod
     def estimator(
-        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Additive:
         step, public = plan.step, ZERO
         if plan.unit.is_plain and n is not None:
@@ -58,7 +58,7 @@ class Sum(Bounded):
         return Additive(noises[0], step, is_whole, public, _find_wrapping(plan))
 
 
-def _find_wrapping(plan: Scheme) -> IntType | None:
+def _find_wrapping(plan: Plan) -> IntType | None:
     """The type whose arithmetic a modular sum is in."""
     signed = getattr(plan.problem.dtype, "signed", True)
     return None if plan.modulus is None else IntType(plan.modulus.bit_length() - 1, signed)

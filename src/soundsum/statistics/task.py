@@ -14,7 +14,7 @@ from soundsum.methods import parameters
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.statistics.statistic import Estimator, Part, Statistic
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
@@ -29,7 +29,7 @@ class Claim:
     """
 
     kind: type[Statistic]
-    plan: Scheme
+    plan: Plan
     worth: Fraction = Fraction(1)
     record_steps: RecordSteps | None = field(init=False, repr=False)  # None: the method adds in a way of its own
     parts: tuple[Part, ...] = field(init=False, repr=False)  # everything that is let out

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from soundsum.methods.steps import RecordSteps, inward, steps_from_near
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Scheme
+from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
 from soundsum.statistics.moments import Moments, first_power, row_count, say_average_rows, second_power
 from soundsum.statistics.statistic import STATISTICS, Bounded, Part
@@ -30,7 +30,7 @@ class Variance(Bounded):
         return say_average_rows(unit)
 
     @classmethod
-    def unmet(cls, plan: Scheme) -> list[str]:
+    def unmet(cls, plan: Plan) -> list[str]:
         problem = plan.problem
         if plan.unit.is_plain or not problem.dtype.is_integer or max(map(abs, inward(problem))) < 1 << 31:
             return []
@@ -40,17 +40,17 @@ class Variance(Bounded):
         ]
 
     @classmethod
-    def record_steps(cls, plan: Scheme) -> RecordSteps:
+    def record_steps(cls, plan: Plan) -> RecordSteps:
         return steps_from_near(plan.problem, BITS)
 
     @classmethod
-    def parts(cls, plan: Scheme, steps: RecordSteps | None) -> tuple[Part, ...]:
+    def parts(cls, plan: Plan, steps: RecordSteps | None) -> tuple[Part, ...]:
         assert steps is not None
         return (first_power(plan, steps), second_power(plan, steps), *row_count(plan))
 
     @classmethod
     def estimator(
-        cls, plan: Scheme, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Moments:
         assert steps is not None
         return VarianceOfSums(steps, noises, n if plan.unit.is_plain else None, worth)

@@ -17,7 +17,7 @@ from soundsum.methods.problem import Problem
 from soundsum.numbers.types import bfloat16, float32, float64
 from soundsum.pages.plot_data import Line, Plot
 from soundsum.paper.reproduce.ours import naive, releases
-from soundsum.releases.planning import Plan
+from soundsum.privacy.planner import Plan
 
 POINTS = 200
 
