@@ -31,6 +31,15 @@ def test_each_reader_has_a_spelling():
     assert SWAPPED.say(Flags()) == "--lower 2 is above --upper `1`; turn --lower and --upper around"
 
 
+@pytest.mark.parametrize("option", ["epsilon", "rho"])
+def test_a_template_can_name_whatever_option_is_refused(option):
+    refusal = RefusedValue(
+        option, Reason.TOO_SMALL, "`{option}={given}` is too small", "give `{option}=1`", given="{option}"
+    )
+    assert str(refusal) == f"{option}={{option}} is too small; give {option}=1"
+    assert refusal.say(Flags()) == f"--{option} {{option}} is too small; give --{option} 1"
+
+
 def test_a_place_comes_first():
     assert str(SWAPPED.within("[total]").within("a.toml")).startswith("a.toml: [total]: lower=2 is above")
 

@@ -2,8 +2,8 @@
 
 A refusal names the option and the reason as codes, for programs and tests to compare, and says what to do instead. Its
 two sentences are templates. Code stands in backticks: `` `groups` `` is an option as the reader spells it, and
-`` `groups=['a']` `` an option with a value. Braces hold facts: numbers, and public arguments that were quoted
-(`soundsum.numbers.quoting.quote`), never an object, as an object may hold data.
+`` `groups=['a']` `` an option with a value; `` `{option}` `` is the refusal's own. Braces hold facts: numbers, and
+public arguments that were quoted (`soundsum.numbers.quoting.quote`), never an object, as an object may hold data.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Refusal(Exception):
         return _again, (type(self), self.args, self.place, self.facts)
 
     def _spell(self, template: str, spelling: Spelling) -> str:
-        return "".join(_pieces(template, self.facts, spelling))
+        return "".join(_pieces(template.replace("{option}", self.option or ""), self.facts, spelling))
 
 
 class RefusedValue(Refusal, ValueError):
