@@ -10,12 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.refusing import refused
 
 from soundsum.attacks import attack, delivery
 from soundsum.attacks.delivery import DELIVERIES, Delivery
 from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.microquery import STARTS
 from soundsum.attacks.delivery.tipping import tipping_bounds
+from soundsum.refusals import Reason
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 
@@ -63,7 +65,7 @@ def test_bounds_are_found_where_one_record_tips_the_sum(starts, place):
 
 
 def test_where_a_tie_brings_both_sums_together_no_bounds_are_found():
-    with pytest.raises(ValueError, match="tips no sum with bounds near"):
+    with refused("starts", Reason.UNSUPPORTED, ValueError, place=250, n=1000):
         tipping_bounds([7_654_500.0], 1000, 250)
 
 
@@ -83,22 +85,26 @@ def test_without_any_noise_to_speak_of_ours_is_as_exact_as_the_rest():
 
 
 @pytest.mark.parametrize(
-    "name, options, message",
+    "name, option, given, reason",
     [
-        ("microquery", {"targets": 0}, "targets=0: give a whole number from 1 to 65,536"),
-        ("had_covid", {"epsilon": 0}, "epsilon=0: it is a number above 0"),
-        ("dp_sgd_step", {"noise_multiplier": -1}, "noise_multiplier=-1: it is a number above 0"),
+        ("microquery", "targets", 0, Reason.TOO_SMALL),
+        ("microquery", "targets", 65_537, Reason.TOO_LARGE),
+        ("microquery", "targets", 1.5, Reason.NOT_WHOLE),
+        ("had_covid", "epsilon", 0, Reason.TOO_SMALL),
+        ("had_covid", "epsilon", math.inf, Reason.TOO_SMALL),
+        ("dp_sgd_step", "noise_multiplier", -1, Reason.TOO_SMALL),
     ],
 )
-def test_bad_input(name, options, message):
-    with pytest.raises(ValueError, match=message):
-        DELIVERIES[name](**options)
+def test_bad_input(name, option, given, reason):
+    with refused(option, reason, ValueError, given=str(given)):
+        DELIVERIES[name](**{option: given})
 
 
 def test_without_duckdb_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ValueError, match=r"pip install 'soundsum\[duckdb\]'"):
+    with refused(None, Reason.MISSING, ValueError) as error:
         delivery.had_covid()
+    assert "`pip install 'soundsum[duckdb]'`" in error.value.remedy
 
 
 FIGURE = """

@@ -5,7 +5,8 @@ the difference exactly. `soundsum attack list` shows them all.
 """
 
 from soundsum.attacks.attack import Attack, Event
-from soundsum.attacks.choose import attack, families_for
+from soundsum.attacks.attack_arguments import families_for
+from soundsum.attacks.choose import attack
 from soundsum.attacks.examples import examples, mironov
 from soundsum.attacks.families import FAMILIES
 from soundsum.attacks.family import Family

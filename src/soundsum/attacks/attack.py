@@ -22,6 +22,7 @@ from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import binary, layout, times
 from soundsum.numbers.rationals import Value, exact, is_special
 from soundsum.references import place
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.runs import Runs
 
 Total: TypeAlias = str | Callable[[Any], Any]
@@ -55,7 +56,12 @@ class Event:
         if is_special(left):
             return cls("nan" if left != left else "infinite")
         if is_special(right) or left == right:
-            raise ValueError(f"outputs around {left} and {right} are not told apart by a threshold; give other sums")
+            raise RefusedValue(
+                "right",
+                Reason.UNSUPPORTED,
+                "no threshold tells these two sums apart",
+                "give two that differ, as `right` a finite one",
+            )
         return cls("above" if left > right else "below", (Fraction(left) + Fraction(right)) / 2)
 
     def __call__(self, output: Any) -> bool:
@@ -118,18 +124,51 @@ class Attack:
         kind, lower, upper = self.problem.dtype, self.problem.lower, self.problem.upper
         for bound in (lower, upper):
             if bound not in kind:
-                raise ValueError(f"the bound {bound} is not a value of {kind}; the nearest is {kind.round(bound)}")
-        for side in (self.left, self.right):
+                raise RefusedValue(
+                    "problem",
+                    Reason.CONFLICT,
+                    "the bound {bound} is not a value of {dtype}",
+                    "the nearest is {nearest}",
+                    bound=str(bound),
+                    dtype=str(kind),
+                    nearest=str(kind.round(bound)),
+                )
+        for name, side in (("left", self.left), ("right", self.right)):
             if side.type != kind:
-                raise ValueError(f"the records are {side.type} and the problem is about {kind}; use one type")
-            for x in side.counts():
-                if not (lower <= x <= upper or (self.outside and is_special(x))):
-                    raise ValueError(f"the record {x} is outside the bounds [{lower}, {upper}]; give wider bounds")
+                raise RefusedValue(
+                    name,
+                    Reason.MISMATCH,
+                    "the records of `{option}` are {found} and the problem is about {dtype}",
+                    "use one type",
+                    found=str(side.type),
+                    dtype=str(kind),
+                )
+            if not all(lower <= x <= upper or (self.outside and is_special(x)) for x in side.counts()):
+                raise RefusedValue(
+                    name,
+                    Reason.MISMATCH,
+                    "`{option}` has records outside the problem's bounds [{lower}, {upper}]",
+                    "give wider bounds",
+                    lower=str(lower),
+                    upper=str(upper),
+                )
             if self.problem.size is not None and side.size != self.problem.size:
-                raise ValueError(f"{side.size:,} records where {self.problem.size:,} are promised")
+                raise RefusedValue(
+                    name,
+                    Reason.MISMATCH,
+                    "`{option}` has {found:,} records where the problem promises {size:,}",
+                    "give as many as it promises",
+                    found=side.size,
+                    size=self.problem.size,
+                )
         if self.distance > 1:
-            raise ValueError(
-                f"the datasets are {self.distance:,} apart under {self.problem.relation}; neighbours are within 1"
+            raise RefusedValue(
+                "right",
+                Reason.MISMATCH,
+                "the datasets are {distance} apart under {relation}",
+                "give neighbours, which are at most 1 apart",
+                distance=f"{self.distance:,}",
+                relation=str(self.problem.relation),
             )
 
     def __hash__(self) -> int:
@@ -179,9 +218,12 @@ class Attack:
             left, right = (exact(total(as_data(side)), "the sum") for side in (self.left, self.right))
             return left, right
         if self.records > MOST_ADDED and total not in ("grid", "wide", "modular", "split", "rounded"):
-            raise ValueError(
-                f"{self.records:,} records would take too long to add one by one; use a narrower dtype, "
-                "or ratio= or max_records= for a smaller attack"
+            raise RefusedValue(
+                "dtype",
+                Reason.TOO_MANY,
+                "{records:,} records would take too long to add one by one",
+                "use a narrower `dtype`, or `ratio` or `max_records` for a smaller attack",
+                records=self.records,
             )
         return total_by_name(total, self.left, self.problem), total_by_name(total, self.right, self.problem)
 

@@ -2,13 +2,14 @@
 
 A new family is one file in `families/`, or a `Family` registered in FAMILIES from anywhere.
 
-A family's theorem has parameters with conditions; `whole` and `exponent` check them. What is outside is `Unmet`, which
-says between which whole numbers to look for the nearest that works; `choose` finds it by trying. Every float family may
-be scaled by a power of two without changing a rounding, which is how it is fitted to bounds.
+A family's theorem has parameters with conditions; `whole` and `exponent` check them. Outside they raise `Unmet`, which
+says between which whole numbers to look for the nearest that works; `choose` finds it by trying and names it. Every
+float family may be scaled by a power of two without changing a rounding, which is how it is fitted to bounds.
 """
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import floor_log2, power_of_two
 from soundsum.numbers.types import FloatType, IntType, NumberType
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
 from soundsum.tables.relations import Relation
 from soundsum.tables.runs import Runs
@@ -110,13 +112,17 @@ class Family:
 
 
 class Unmet(ValueError):
-    """A parameter outside its condition; those from `low` to `high`, as `value` makes them of whole numbers, may do."""
+    """A parameter outside its condition; those from `low` to `high`, as `value` makes them of whole numbers, may do.
+
+    Nobody outside sees it: `attack` refuses the parameter instead, and names the nearest that works.
+    """
 
     def __init__(
         self, name: str, given: int, low: int, high: int, condition: str, value: Callable[[int], Any] = int
     ) -> None:
-        super().__init__(f"{name}={show_parameter(value(given))}: the condition is {condition}")
-        self.name, self.given, self.low, self.high, self.value = name, given, low, high, value
+        super().__init__(name, condition)
+        self.name, self.given, self.low, self.high = name, given, low, high
+        self.condition, self.value = condition, value
 
 
 def show_parameter(x: int | Fraction) -> str:
@@ -126,12 +132,12 @@ def show_parameter(x: int | Fraction) -> str:
 
 def index(name: str, given: Any) -> int:
     """Any whole number, NumPy's too."""
-    try:
-        if isinstance(given, bool | np.bool_):
-            raise TypeError
-        return operator.index(given)
-    except TypeError:
-        raise ValueError(f"{name}={quote(given)} is not a whole number; give one") from None
+    if not isinstance(given, bool | np.bool_):
+        with contextlib.suppress(TypeError):
+            return operator.index(given)
+    raise RefusedValue(
+        name, Reason.NOT_WHOLE, "`{option}={given}` is not a whole number", "give one", given=quote(given)
+    )
 
 
 def whole(name: str, given: Any, low: int, high: int, condition: str) -> int:
@@ -180,9 +186,13 @@ def exponent(
         raise Unmet(name, e, least, most, f"{ends}, so that records and sums are values of {kind}", value)
     low, high = low * power_of_two(e), high * power_of_two(e)
     if lower is not None and upper is not None and not (lower <= low and high <= upper):
-        raise ValueError(
-            f"bounds={situation.as_given(lower, upper)} do not hold this attack's records, which reach over "
-            f"{situation.as_given(low, high)}; give bounds that do, or other parameters"
+        raise RefusedValue(
+            "bounds",
+            Reason.UNSUPPORTED,
+            "`bounds={bounds}` do not hold this attack's records, which range over {reach}",
+            "give bounds that do, or other parameters",
+            bounds=situation.as_given(lower, upper),
+            reach=situation.as_given(low, high),
         )
     return e
 

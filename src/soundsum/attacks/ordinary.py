@@ -17,14 +17,23 @@ from soundsum.numbers.grids import power_of_two_grid
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import Value, is_special
 from soundsum.numbers.types import FloatType, IntType
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.runs import Runs
 
 
-def total_by_name(name: str, data: Runs, problem: Problem) -> Value:
+def total_by_name(name: str, data: Runs, problem: Problem, option: str = "total") -> Value:
     """The sum of `data` by one of the ways to add listed in `INTEGER_SUMS` or `FLOAT_SUMS`."""
     ways = INTEGER_SUMS if isinstance(problem.dtype, IntType) else FLOAT_SUMS
     if name not in ways:
-        raise ValueError(f"total={quote(name)} is not a way to add {problem.dtype}; use one of {', '.join(ways)}")
+        raise RefusedValue(
+            option,
+            Reason.UNKNOWN,
+            "`{option}={given}` is not a way to add {dtype}",
+            "use one of {ways}",
+            given=quote(name),
+            dtype=str(problem.dtype),
+            ways=", ".join(ways),
+        )
     return ways[name](data, problem)
 
 

@@ -6,8 +6,11 @@ mailed and opened from disk. The template engine escapes the text, the XML seria
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from soundsum.refusals import Reason, RefusedValue
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -16,11 +19,16 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def template(name: str = "page.html") -> Template:
-    """A page's template; a ValueError says what to install if there is nothing to lay it out."""
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise ValueError("the page is laid out by Jinja2: pip install 'soundsum[report]'") from None
+    """A page's template; refused with what to install if there is nothing to lay it out."""
+    if find_spec("jinja2") is None:
+        raise RefusedValue(
+            None,
+            Reason.MISSING,
+            "the page is laid out by Jinja2, which is not installed",
+            "`pip install 'soundsum[report]'`",
+        )
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from markupsafe import Markup
 
 from soundsum.numbers.rationals import nearest_float
+from soundsum.refusals import Reason, RefusedValue
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CHARACTER = 0.7
@@ -29,7 +30,13 @@ def coordinate(value: float) -> str:
     ('12.35', '3')
     """
     if not math.isfinite(value):
-        raise ValueError(f"{value} is no place in a picture; leave the point out, or end the axis before it")
+        raise RefusedValue(
+            "value",
+            Reason.NOT_A_NUMBER,
+            "{given} is not a finite coordinate",
+            "leave the point out, or end the axis before it",
+            given=str(value),
+        )
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 

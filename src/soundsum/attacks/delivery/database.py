@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
+
+from soundsum.refusals import Reason, RefusedValue
 
 
 def connect() -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise ValueError("this delivery asks DuckDB: pip install 'soundsum[duckdb]'") from None
+    if find_spec("duckdb") is None:
+        raise RefusedValue(
+            None,
+            Reason.MISSING,
+            "this delivery asks DuckDB, which is not installed",
+            "`pip install 'soundsum[duckdb]'`",
+        )
+    import duckdb
+
     database = duckdb.connect()
     database.execute("SET threads = 1")
     return database

@@ -13,9 +13,10 @@ from typing import Any
 
 from soundsum.methods.problem import Problem
 from soundsum.numbers.quoting import quote
-from soundsum.numbers.rationals import exact
+from soundsum.numbers.rationals import exact, is_special
 from soundsum.privacy.samplers import discrete_gaussian, discrete_laplace
 from soundsum.randomness import random_bytes
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.api import sum as private_sum
 
 FINENESS = 1 << 20
@@ -120,13 +121,44 @@ def _allowed_accuracy(epsilon: Fraction) -> float:
 
 
 def positive(name: str, value: Any) -> Fraction:
-    number = Fraction(exact(value, name))
-    if number <= 0:
-        raise ValueError(f"{name}={value}: it is a number above 0, such as 1/4")
-    return number
+    number = exact(value, name)
+    if is_special(number) or number <= 0:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is not a finite number above 0",
+            "give one such as 1/4",
+            given=quote(value),
+        )
+    return Fraction(number)
 
 
 def at_least_one(name: str, value: int, most: int) -> int:
-    if not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{name}={quote(value)}: give a whole number from 1 to {most:,}")
+    if not isinstance(value, int):
+        raise RefusedValue(
+            name,
+            Reason.NOT_WHOLE,
+            "`{option}={given}` is not a whole number",
+            "give one from 1 to {most:,}",
+            given=quote(value),
+            most=most,
+        )
+    if value < 1:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is less than 1",
+            "give a whole number from 1 to {most:,}",
+            given=quote(value),
+            most=most,
+        )
+    if value > most:
+        raise RefusedValue(
+            name,
+            Reason.TOO_LARGE,
+            "`{option}={given}` is more than there are",
+            "give a whole number from 1 to {most:,}",
+            given=quote(value),
+            most=most,
+        )
     return value

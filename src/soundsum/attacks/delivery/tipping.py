@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.methods.problem import Problem
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
 
 TRIED = 8192
@@ -35,7 +37,15 @@ def tipping_bounds(starts: Sequence[float], n: int, place: int) -> tuple[Problem
         if 4 * ratios[best] >= n:
             problem = Problem("float64", lower[best], upper[best], Relation.CHANGE_ONE, n)
             return problem, (Fraction(low[best]) + Fraction(high[best])) / 2
-    raise ValueError(f"record {place} of {n:,} tips no sum with bounds near {starts}; give other starts")
+    raise RefusedValue(
+        "starts",
+        Reason.UNSUPPORTED,
+        "record {place} of {n:,} tips no sum with bounds near {starts}",
+        "give other `starts`",
+        place=place,
+        n=n,
+        starts=quote(list(starts)),
+    )
 
 
 def _sums(

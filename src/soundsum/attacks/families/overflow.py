@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import ANY_SIZED_FIRST, FAMILIES, Family, Situation, Wish, whole
 from soundsum.numbers.types import IntType, uint64
+from soundsum.refusals import Reason, RefusedValue
 
 Parts: TypeAlias = list[tuple[int, int]]
 
@@ -84,7 +85,14 @@ def _multiple(end: int, kind: IntType, x: int) -> int:
     """How many records of one value add up to the end of the type, modulo it."""
     shared = math.gcd(x, kind.modulus)
     if end % shared:
-        raise ValueError(f"bounds: no number of records of {x} adds up to the end of {kind}; give bounds that differ")
+        raise RefusedValue(
+            "bounds",
+            Reason.UNSUPPORTED,
+            "with these `bounds` no number of records, which are all {record}, adds up to the end of {dtype}",
+            "give bounds that differ",
+            record=x,
+            dtype=str(kind),
+        )
     return end // shared * pow(x // shared, -1, kind.modulus // shared) % (kind.modulus // shared)
 
 

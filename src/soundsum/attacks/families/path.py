@@ -17,8 +17,10 @@ from soundsum.attacks.attack import Attack, as_data
 from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Unmet, Wish, exponent, index, whole
 from soundsum.attacks.ordinary import total_by_name
 from soundsum.numbers import formatting
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.numbers.types import float64
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.runs import Runs
 
 MOST_RECORDS = 1 << 40
@@ -35,7 +37,13 @@ def build(situation: Situation, n: int | None = None, m: int | None = None) -> A
         L, U = situation.bounds
         given: dict[str, Any] = {"n": n}
         if m is not None:
-            raise ValueError(f"m={m}: with bounds= the records are the bounds; leave m out")
+            raise RefusedValue(
+                "m",
+                Reason.CONFLICT,
+                "`m={given}`: with `bounds` the records are the bounds",
+                "leave `m` out",
+                given=quote(m),
+            )
         if n * max(abs(L), abs(U)) > kind.max:
             raise Unmet(
                 "n", n, 2, _most(situation), f"that the sums fit {kind}, which ends at {formatting.binary(kind.max)}"
@@ -53,16 +61,32 @@ def build(situation: Situation, n: int | None = None, m: int | None = None) -> A
 
     def total(i: int) -> Fraction:
         data, how = walk(i), situation.target or "rounded"
-        result = exact(how(as_data(data)) if callable(how) else total_by_name(how, data, problem), "the target's sum")
+        answer = how(as_data(data)) if callable(how) else total_by_name(how, data, problem, "target")
+        result = exact(answer, "the target's sum")
         if is_special(result):
-            raise ValueError(f"the target's sum of {n:,} records in [{L}, {U}] is {result}; give a smaller n")
+            raise RefusedValue(
+                "target",
+                Reason.NOT_A_NUMBER,
+                "the sum of {n:,} records in [{lower}, {upper}] by the `target` is {result}",
+                "give a smaller `n`, or a `target` that adds",
+                n=n,
+                lower=str(L),
+                upper=str(U),
+                result=str(result),
+            )
         return Fraction(result)
 
     step, before, after = steepest(total, n)
     if before == after:
-        raise ValueError(
-            f"the sum of {n:,} records is {before}, whether they are all {L} or all {U}, so no step moves it; "
-            "give a target that adds, more records or wider bounds"
+        raise RefusedValue(
+            "target",
+            Reason.UNSUPPORTED,
+            "the sum of {n:,} records is {result}, whether they are all {lower} or all {upper}, so no step moves it",
+            "give a `target` that adds, more records or wider bounds",
+            n=n,
+            result=str(before),
+            lower=str(L),
+            upper=str(U),
         )
     return Attack(
         name="path",

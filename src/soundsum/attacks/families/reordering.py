@@ -15,6 +15,7 @@ from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Situation, Wish, exponent, index, whole
 from soundsum.numbers.rationals import power_of_two
 from soundsum.numbers.types import float64
+from soundsum.refusals import Reason, RefusedValue
 
 
 def build(
@@ -30,7 +31,13 @@ def build(
     a = max(0, min(k // 2, k - d)) if a is None else a
     a = whole("a", a, 0, k + 1 - d, f"0 <= a <= k + 1 - d = {k + 1 - d}")
     if drop_last and situation.relation.sized:
-        raise ValueError(f"drop_last=True changes the number of records, which {situation.relation} makes public")
+        raise RefusedValue(
+            "drop_last",
+            Reason.CONFLICT,
+            "`drop_last=True` changes the number of records, which {relation} makes public",
+            "leave `drop_last` out, or give another `relation`",
+            relation=str(situation.relation),
+        )
     b, c = 2 ** (k + 1 - a), 2 ** (k + 1 - d)
     j = _scale(situation, a, d, j)
     L, U = power_of_two(j), power_of_two(j + d)

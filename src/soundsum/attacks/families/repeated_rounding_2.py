@@ -22,8 +22,10 @@ from soundsum.attacks.family import (
     show_parameter,
     whole,
 )
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.numbers.types import float64
+from soundsum.refusals import Reason, RefusedValue
 
 
 def build(situation: Situation, j: int | None = None, upper: Any = None) -> Attack:
@@ -63,11 +65,23 @@ def _power(upper: Any) -> int | None:
         return None
     U = exact(upper, "upper")
     if is_special(U) or U <= 0:
-        raise ValueError(f"upper={upper}: the condition is that U is a power of two; 1 is one")
+        raise RefusedValue(
+            "upper",
+            Reason.UNSUPPORTED,
+            "`upper={given}`: the condition is that U is a power of two",
+            "give one, such as 1",
+            given=quote(upper),
+        )
     e = floor_log2(Fraction(U))
     if power_of_two(e) != U:
-        below = show_parameter(power_of_two(e))
-        raise ValueError(f"upper={upper}: the condition is that U is a power of two; the nearest below is {below}")
+        raise RefusedValue(
+            "upper",
+            Reason.UNSUPPORTED,
+            "`upper={given}`: the condition is that U is a power of two",
+            "the nearest below is `upper={below}`",
+            given=quote(upper),
+            below=show_parameter(power_of_two(e)),
+        )
     return e
 
 

@@ -13,13 +13,21 @@ from soundsum.attacks.attack import Attack
 from soundsum.attacks.families.overflow import default_upper
 from soundsum.attacks.family import FAMILIES, UNORDERED, Family, Situation, Wish, index, whole
 from soundsum.numbers.types import int32
+from soundsum.refusals import Reason, RefusedValue
 
 
 def build(situation: Situation, lower: int | None = None, upper: int | None = None) -> Attack:
     kind = situation.integers
     bottom, top = (int(b) for b in situation.bounds or (kind.min, kind.max))
     if not bottom < 0 < top:
-        raise ValueError(f"bounds=({bottom}, {top}): the condition is L < 0 < U; give bounds of both signs")
+        raise RefusedValue(
+            "bounds",
+            Reason.UNSUPPORTED,
+            "`bounds=({lower}, {upper})`: the condition is L < 0 < U",
+            "give bounds of both signs",
+            lower=bottom,
+            upper=top,
+        )
     if upper is None:
         upper = top if situation.bounds else default_upper(kind)
     U = whole("upper", upper, 1, top, f"0 < upper <= {top}")

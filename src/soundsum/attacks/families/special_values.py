@@ -18,6 +18,7 @@ from soundsum.numbers import models
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import float64
+from soundsum.refusals import Reason, RefusedValue
 
 FORMS = {
     "nan": "One NaN makes the sum NaN, through a clamp that compares.",
@@ -28,16 +29,29 @@ FORMS = {
 
 def build(situation: Situation, form: str = "nan") -> Attack:
     if form not in FORMS:
-        raise ValueError(f"form={quote(form)} is not one of {', '.join(FORMS)}")
+        raise RefusedValue(
+            "form",
+            Reason.UNKNOWN,
+            "`form={given}` is not a form of special values",
+            "use one of {known}",
+            given=quote(form),
+            known=", ".join(FORMS),
+        )
     kind = situation.floats
     lower, upper = situation.bounds or (Fraction(0), kind.max if form == "overflow" else Fraction(1))
     plain = max(lower, min(Fraction(0), upper))
     sized = situation.relation.sized
     if form == "overflow" and (kind.add(upper, upper) != math.inf or (sized and kind.add(upper, plain) == math.inf)):
         besides = ", and U and the record nearest zero add up to a number" if sized else ""
-        raise ValueError(
-            f"bounds={situation.as_given(lower, upper)}: the condition is that 2 U is infinite in {kind}{besides}; "
-            f"bounds={situation.as_given(Fraction(0), kind.max)} work"
+        raise RefusedValue(
+            "bounds",
+            Reason.UNSUPPORTED,
+            "`bounds={given}`: the condition is that 2 U is infinite in {dtype}{besides}",
+            "use `bounds={works}`",
+            given=situation.as_given(lower, upper),
+            dtype=str(kind),
+            besides=besides,
+            works=situation.as_given(Fraction(0), kind.max),
         )
     odd: Value = upper if form == "overflow" else math.nan if form == "nan" else math.inf
     common = [(upper, 1) if form == "overflow" else (plain, 3)]

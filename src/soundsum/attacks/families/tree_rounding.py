@@ -16,6 +16,7 @@ from soundsum.attacks.attack import Attack
 from soundsum.attacks.family import FAMILIES, ORDERED_SIZED, Family, Situation, Wish, exponent, index, whole
 from soundsum.numbers.rationals import floor_log2, power_of_two
 from soundsum.numbers.types import float64
+from soundsum.refusals import Reason, RefusedValue
 
 MOST_LEVELS = 60
 """Records are counted in 64 bits."""
@@ -57,10 +58,14 @@ def _neighbours(situation: Situation, j: int, m: int | None) -> tuple[Fraction, 
     L = Fraction(kind.next_down(U))
     nearest_zero = max(least_bound, kind.smallest_normal if m is None else power_of_two(m))
     if nearest_zero > L:
-        given = situation.as_given(*situation.bounds)
-        raise ValueError(
-            f"bounds={given} hold no two neighbouring normal floats, the one nearer zero "
-            f"with an odd last bit, that {n:,} can be added of; give bounds that do, or other parameters"
+        raise RefusedValue(
+            "bounds",
+            Reason.UNSUPPORTED,
+            "`bounds={given}` hold no two neighbouring normal floats, the one nearer zero with an odd last bit, of "
+            "which {n:,} can be added",
+            "give bounds that do, or other parameters",
+            given=situation.as_given(*situation.bounds),
+            n=n,
         )
     return L, U, floor_log2(L)
 
