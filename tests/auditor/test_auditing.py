@@ -1,6 +1,7 @@
 """Audits: what is certified, what runs show, what is neither, and what a target that misbehaves leads to."""
 
 import json
+import math
 import subprocess
 import sys
 import time
@@ -17,10 +18,14 @@ from soundsum.attacks.ordinary import total_by_name
 from soundsum.auditor.choosing import Allowance, attacks_on
 from soundsum.auditor.confirming import IN_FRESH, IN_THIS, confirm
 from soundsum.auditor.measuring import measure
+from soundsum.auditor.opening import imported
 from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Refused, Unsupported
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason
 from tests.auditor import mechanisms as m
+from tests.refusing import refused
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 
@@ -442,38 +447,87 @@ def test_our_own_methods_keep_their_claims(method):
 
 
 @pytest.mark.parametrize(
-    "options, said",
+    "options, option, reason, facts",
     [
-        ({}, "needs release= or noiseless="),
-        ({"noiseless": 3}, "cannot be called"),
-        ({"noiseless": np.sum}, "bounds are fixed; give them as bounds"),
-        ({"noiseless": np.sum, "bounds": (0, 0.1), "dtype": "float32"}, "not a value of float32; the nearest is"),
-        ({"noiseless": np.sum, "bounds": (1, 0)}, "are not two finite numbers that go up"),
-        ({"noiseless": np.sum, "bounds": (0, 1), "epsilon": -1}, "epsilon=-1"),
-        ({"noiseless": np.sum, "bounds": (0, 1), "delta": 1}, "from 0 to below 1"),
-        ({"noiseless": np.sum, "bounds": (0, 1), "relation": "nearby"}, "is not one of symmetric"),
+        ({}, "release", Reason.MISSING, {}),
+        ({"noiseless": 3}, "noiseless", Reason.WRONG_TYPE, {"given": "3"}),
+        ({"noiseless": np.sum}, "bounds", Reason.MISSING, {}),
+        ({"bounds": (0, 0.1), "dtype": "float32"}, "bounds", Reason.CONFLICT, {"dtype": "float32"}),
+        ({"bounds": (1, 0)}, "bounds", Reason.SWAPPED, {"lower": "1", "upper": "0"}),
+        ({"bounds": (0, math.inf)}, "bounds", Reason.NOT_A_NUMBER, {"upper": "inf"}),
+        ({"bounds": 3}, "bounds", Reason.WRONG_TYPE, {"given": "3"}),
+        ({"epsilon": -1}, "epsilon", Reason.TOO_SMALL, {"given": "-1"}),
+        ({"delta": 1}, "delta", Reason.TOO_LARGE, {"given": "1", "most": 1}),
     ],
 )
-def test_a_target_says_what_is_missing(options, said):
-    with pytest.raises((ValueError, TypeError), match=said):
+def test_a_target_says_what_is_missing(options, option, reason, facts):
+    if option not in ("release", "noiseless") and options != {"noiseless": np.sum}:
+        options = {"noiseless": np.sum, "bounds": (0, 1), **options}
+    with refused(option, reason, TypeError if option == "noiseless" else ValueError, **facts):
         ss.Target(**options)
 
 
+def test_what_is_no_function_is_quoted_without_its_content():
+    with refused("release", Reason.WRONG_TYPE, TypeError, given="a numpy ndarray"):
+        ss.Target(release=np.array([98765]))
+
+
+def test_bounds_may_be_an_array():
+    assert ss.Target(noiseless=np.sum, bounds=np.array([0, 1])).bounds == (0, 1)
+
+
+def test_an_unknown_relation_is_refused():
+    with pytest.raises(ValueError, match="relation"):
+        ss.Target(noiseless=np.sum, bounds=(0, 1), relation="nearby")
+
+
 @pytest.mark.parametrize(
-    "name, said",
+    "name, reason, facts",
     [
-        ("nunpy", "did you mean numpy"),
-        ("numpy.som", "did you mean numpy.sum"),
-        ("pkg.mod:f", "needs its promise"),
+        ("nunpy", Reason.UNKNOWN, {"near": "numpy"}),
+        ("numpy.som", Reason.UNKNOWN, {"near": "numpy.sum or numpy.sum_int32"}),
+        ("nothing.like.it", Reason.UNKNOWN, {"given": "'nothing.like.it'"}),
+        ("pkg.mod:f", Reason.NEEDS, {"given": "'pkg.mod:f'"}),
     ],
 )
-def test_unknown_names_come_with_the_nearest(name, said):
-    with pytest.raises(ValueError, match=said):
+def test_unknown_names_come_with_the_nearest(name, reason, facts):
+    with refused("target", reason, ValueError, **facts):
         ss.audit(name)
 
 
-def test_bad_options_are_refused():
-    with pytest.raises(ValueError, match="is not one of overflow"):
-        ss.audit(target(), ["flooding"])
-    with pytest.raises(ValueError, match="rate of false alarms"):
-        ss.audit(target(), alpha=0)
+@pytest.mark.parametrize(
+    "name, reason, facts",
+    [
+        ("no.such.module:f", Reason.ABSENT, {"missing": "no"}),
+        ("math:fsun", Reason.UNKNOWN, {"near": "fsum"}),
+        ("math:qqq", Reason.UNKNOWN, {"function": "qqq"}),
+        ("math:pi", Reason.WRONG_TYPE, {"type": "a float"}),
+    ],
+)
+def test_a_function_that_cannot_be_had_is_refused(name, reason, facts):
+    for option in ("target", "noiseless"):
+        with refused(option, reason, ValueError, given=f"{name!r}", **facts):
+            imported(name, option)
+
+
+@pytest.mark.parametrize(
+    "option, given, reason",
+    [
+        ("attacks", ["flooding"], Reason.UNKNOWN),
+        ("alpha", 0, Reason.TOO_SMALL),
+        ("alpha", 1, Reason.TOO_LARGE),
+        ("runs", -1, Reason.TOO_SMALL),
+        ("seconds", 0, Reason.TOO_SMALL),
+        ("memory", -5, Reason.TOO_SMALL),
+    ],
+)
+def test_bad_options_are_refused(option, given, reason):
+    with refused(option, reason, ValueError, given=quote(given[0] if option == "attacks" else given)):
+        ss.audit(target(), **{option: given})
+
+
+def test_what_promises_nothing_is_refused():
+    with refused("target", Reason.WRONG_TYPE, TypeError, function="fsum"):
+        ss.audit(math.fsum)
+    with refused("install", Reason.UNSUPPORTED, ValueError, library="numpy"):
+        ss.audit("numpy", install=True)

@@ -77,16 +77,20 @@ def check_family(family: Family, situation: Situation, parameters: dict[str, Any
             bound=str(situation.bounds[0]),
             never=never,
         )
-    for bound in situation.bounds or ():
-        if bound not in situation.kind:
+    check_bounds(situation.bounds or (), situation.kind)
+
+
+def check_bounds(bounds: Sequence[Fraction], kind: NumberType) -> None:
+    for bound in bounds:
+        if bound not in kind:
             raise RefusedValue(
                 "bounds",
                 Reason.CONFLICT,
                 "{bound} in `bounds` is not a value of {dtype}",
                 "the nearest is {nearest}",
                 bound=quote(bound),
-                dtype=str(situation.kind),
-                nearest=str(situation.kind.round(bound)),
+                dtype=str(kind),
+                nearest=str(kind.round(bound)),
             )
 
 
@@ -105,9 +109,7 @@ def read_relation(family: Family, relation: Relation | str | None) -> Relation:
     return chosen
 
 
-def read_bounds(bounds: tuple[Any, Any] | None) -> tuple[Fraction, Fraction] | None:
-    if bounds is None:
-        return None
+def read_bounds(bounds: object) -> tuple[Fraction, Fraction]:
     if not isinstance(bounds, Sequence) or len(bounds) != 2:
         raise RefusedValue(
             "bounds",

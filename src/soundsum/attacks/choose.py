@@ -52,7 +52,8 @@ def attack(
     """
     family = find_family(name)
     kind = family.default if dtype is None else number_type(dtype)
-    situation = Situation(kind, read_relation(family, relation), read_bounds(bounds), target)
+    within = None if bounds is None else read_bounds(bounds)
+    situation = Situation(kind, read_relation(family, relation), within, target)
     check_family(family, situation, parameters)
     wish = Wish(read_ratio(ratio), read_size(max_records))
     turned = situation

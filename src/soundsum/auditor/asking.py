@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from soundsum.auditor.target import Raised, Refused, Target, Unsupported
+from soundsum.auditor.target import Raised, Target, TargetRefused, Unsupported
 from soundsum.numbers.rationals import Value
 
 MOST_TEXT = 300
@@ -41,7 +41,7 @@ def ask(target: Target, question: Callable[[], Any]) -> Any:
 def failure(error: BaseException, refuses: tuple[type[BaseException], ...] = ()) -> Failure:
     """What an error says; `refuses` are those by which a library declines."""
     match error:
-        case Refused():
+        case TargetRefused():
             return Failure("refused", _line(str(error)))
         case Unsupported() | MemoryError() | TimeoutError() | RecursionError():
             return Failure("unsupported", _line(str(error) or type(error).__name__))

@@ -21,6 +21,7 @@ from soundsum.auditor.process import Limits
 from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 RUNS, ALPHA, SECONDS, MEMORY = 10_000, 1e-6, 60.0, 8 << 30
 
@@ -95,9 +96,14 @@ def _targets(target: Target | str | Iterable[Target], install: bool, spec: str |
     for one in several:
         if not isinstance(one, Target):
             name = getattr(one, "__name__", "f") if callable(one) else "f"
-            raise TypeError(
-                f"target={quote(one)} does not say what it promises; give ss.Target(release={name}, "
-                "dtype='float64', relation='change_one', epsilon=1), with the type, relation and epsilon it claims"
+            raise RefusedType(
+                "target",
+                Reason.WRONG_TYPE,
+                "`target={given}` does not say what it promises",
+                "give `ss.Target(release={function}, dtype='float64', relation='change_one', epsilon=1)`, with the "
+                "type, relation and epsilon it claims",
+                given=quote(one),
+                function=name,
             )
     return _named_apart(several)
 
@@ -118,15 +124,45 @@ def _wanted(attacks: str | Sequence[str | Attack]) -> tuple[list[str] | None, li
     names = [one for one in attacks if isinstance(one, str)]
     own = [one for one in attacks if isinstance(one, Attack)]
     for name in names:
-        if name != "all":
-            FAMILIES.find(name)
+        if name != "all" and name not in FAMILIES:
+            raise RefusedValue(
+                "attacks",
+                Reason.UNKNOWN,
+                "`attacks={given}` is not an attack",
+                "use all, or some of {known}",
+                given=quote(name),
+                known=", ".join(FAMILIES),
+            )
     return (None if "all" in names else names), own
 
 
 def _check(runs: int, alpha: float, seconds: float, memory: int) -> None:
     if runs < 0:
-        raise ValueError(f"runs={quote(runs)}: give a number of pairs of runs, 0 or more")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={quote(alpha)}: the rate of false alarms lies between 0 and 1; give one such as 1e-6")
-    if seconds <= 0 or memory <= 0:
-        raise ValueError(f"seconds={seconds}, memory={memory}: limits are above 0")
+        raise RefusedValue(
+            "runs",
+            Reason.TOO_SMALL,
+            "`runs={given}` is below 0",
+            "give a number of pairs of runs, 0 or more",
+            given=quote(runs),
+        )
+    if alpha <= 0:
+        raise RefusedValue(
+            "alpha",
+            Reason.TOO_SMALL,
+            "`alpha={given}`: the rate of false alarms lies between 0 and 1",
+            "give one such as 1e-6",
+            given=quote(alpha),
+        )
+    if not alpha < 1:
+        raise RefusedValue(
+            "alpha",
+            Reason.TOO_LARGE,
+            "`alpha={given}`: the rate of false alarms lies between 0 and 1",
+            "give one such as 1e-6",
+            given=quote(alpha),
+        )
+    for name, limit in (("seconds", seconds), ("memory", memory)):
+        if not limit > 0:
+            raise RefusedValue(
+                name, Reason.TOO_SMALL, "`{option}={given}` is not above 0", "give a higher limit", given=quote(limit)
+            )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from soundsum.auditor.finding import Finding
+from soundsum.numbers.quoting import printed
+from soundsum.refusals import Reason, RefusedValue
 
 BASELINE = "dp-audit-baseline.json"
 """Its usual name, at the root of a repository."""
@@ -41,8 +43,15 @@ def known(path: str | Path) -> dict[str, list[str]]:
         return {str(target): sorted(map(str, rules)) for target, rules in violations.items()}
     except FileNotFoundError:
         return {}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not a baseline ({error}); write it anew with --dp-audit-update") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise RefusedValue(
+        "path",
+        Reason.UNREADABLE,
+        "{path} is not a baseline",
+        "write it anew with `--dp-audit-update`",
+        path=printed(str(path)),
+    )
 
 
 def compare(findings: Iterable[Finding], baseline: dict[str, list[str]], target: str) -> Compared:

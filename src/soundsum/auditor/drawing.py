@@ -13,7 +13,7 @@ from typing import Any
 from soundsum.attacks import Attack
 from soundsum.auditor.asking import Failure, failure
 from soundsum.auditor.events import Outputs
-from soundsum.auditor.target import Refused, Target
+from soundsum.auditor.target import Target, TargetRefused
 
 BLOCK = 8
 """Runs on one side in a row, of a release that gives several at once."""
@@ -85,7 +85,7 @@ class Drawing:
             if said.kind == "unsupported":
                 raise
             if self.attack.outside and (said.kind == "refused" or not self.target.specials):
-                raise Refused(said.text) from None
+                raise TargetRefused(said.text) from None
             if runs > 1:
                 return [one for _ in range(runs) for one in self._block(side, 1)]
             drawn = [error]

@@ -19,6 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
+
 READY = "soundsum-ready"
 """The file that says that an environment is complete."""
 
@@ -26,8 +29,8 @@ OFFLINE = ("ConnectionError", "ConnectTimeout", "NameResolutionError", "ProxyErr
 """What pip says where it reaches no index."""
 
 
-class NotInstalled(ValueError):
-    """A library could not be installed; the text says why and what to do."""
+class NotInstalled(RefusedValue):
+    """A library could not be installed."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,9 @@ def environment_for(name: str, pins: Path, spec: str | None = None) -> Environme
 def install(name: str, pins: Path, spec: str | None = None) -> Path:
     """The Python of a library's environment, which is made if it is not there."""
     if spec is None and not pins.exists():
-        raise NotInstalled(f"{name} has no pinned versions to install; give them with --install-spec")
+        raise NotInstalled(
+            "spec", Reason.NEEDS, "{library} has no pinned versions to install", "give one with `spec`", library=name
+        )
     if spec is not None:
         _check(name, spec)
     environment = environment_for(name, pins, spec)
@@ -113,27 +118,53 @@ def _make(environment: Environment, name: str, pins: Path, spec: str | None) -> 
     ]
     done = subprocess.run(pip, capture_output=True, text=True)
     if done.returncode:
-        raise NotInstalled(_why(name, done.stderr))
+        raise _refuse_install(name, done.stderr)
     (environment.path / READY).touch()
 
 
-def _why(name: str, said: str) -> str:
+def _refuse_install(name: str, said: str) -> NotInstalled:
     """What pip said, in one line, and what to do about it."""
     if any(sign in said for sign in OFFLINE):
-        return (
-            f"{name} could not be installed: no package index was reached; connect to a network, point pip to an index "
-            f"it can reach, or install {name} beside soundsum and leave out --install"
+        return NotInstalled(
+            "install",
+            Reason.ABSENT,
+            "{library} could not be installed: no package index was reached",
+            "connect to a network, point pip to an index it can reach, or install {library} beside soundsum and leave "
+            "out `install`",
+            library=name,
         )
     errors = [line.removeprefix("ERROR: ") for line in said.splitlines() if line.startswith("ERROR")]
     reason = errors[-1] if errors else (said.strip().splitlines() or ["pip gave no reason"])[-1]
-    remedy = "; PyTorch's CPU build comes from its own index: point pip there" if "+cpu" in reason else ""
-    return f"{name} could not be installed: {reason[:300]}{remedy}"
+    if "+cpu" in reason:
+        return NotInstalled(
+            "install",
+            Reason.ABSENT,
+            "{library} could not be installed: {said}",
+            "point pip to PyTorch's own index, where its CPU builds are",
+            library=name,
+            said=reason[:300],
+        )
+    return NotInstalled(
+        "install",
+        Reason.ABSENT,
+        "{library} could not be installed: {said}",
+        "install it beside soundsum and leave out `install`",
+        library=name,
+        said=reason[:300],
+    )
 
 
 def _check(name: str, spec: str) -> None:
     """A spec is one requirement by name and version, not an option of pip's or an address to fetch from."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?\s*([=<>!~]=?[^;@/\\]*)?", spec):
-        raise NotInstalled(f"--install-spec {spec!r} is not a name with a version, such as {name}==1.0; give one")
+        raise NotInstalled(
+            "spec",
+            Reason.MALFORMED,
+            "`spec={given}` is not a name with a version",
+            "give one such as {library}==1.0",
+            given=quote(spec),
+            library=name,
+        )
 
 
 def _project(spec: str) -> str:

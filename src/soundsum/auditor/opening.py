@@ -18,7 +18,8 @@ from typing import Any
 from soundsum.auditor import adapters, own_methods, teaching
 from soundsum.auditor.process import Limits
 from soundsum.auditor.target import Target
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_type
+from soundsum.refusals import Reason, RefusedValue
 
 GROUP = "soundsum.adapters"
 
@@ -31,7 +32,7 @@ def known_libraries() -> list[str]:
 def open_targets(
     name: str, install: bool = False, spec: str | None = None, limits: Limits | None = None
 ) -> list[Target]:
-    """The targets of a library, or of one of its functions; a ValueError names the nearest if there are none.
+    """The targets of a library, or of one of its functions; a refusal names the nearest if there are none.
 
     `limits` are those of the processes that libraries are run in.
 
@@ -39,17 +40,24 @@ def open_targets(
     ['soundsum.modular[int64, change_one]']
     """
     if ":" in name:
-        raise ValueError(f"target={quote(name)}: a function of your own needs its promise; give --dtype and --relation")
+        raise RefusedValue(
+            "target",
+            Reason.NEEDS,
+            "`target={given}`: a function of your own needs its promise",
+            "give `ss.Target(release=function, dtype='float64', relation='change_one', epsilon=1)`, with the type, "
+            "relation and epsilon it claims",
+            given=quote(name),
+        )
     limits = limits or Limits()
     if adapters.split_name(name) is not None:
         return adapters.open_adapter(name, install, spec, limits=limits)
     library, _, function = name.partition(".")
     found = _open(library, install or spec is not None, limits)
     if found is None:
-        raise ValueError(_unknown(name, known_libraries()))
+        raise _refuse_unknown(name, known_libraries())
     chosen = [t for t in found if not function or t.name == name or t.name.startswith((f"{name}[", f"{name}."))]
     if not chosen:
-        raise ValueError(_unknown(name, [t.name.partition("[")[0] for t in found]))
+        raise _refuse_unknown(name, [t.name.partition("[")[0] for t in found])
     return chosen
 
 
@@ -57,7 +65,13 @@ def _open(library: str, install: bool, limits: Limits) -> list[Target] | None:
     if library not in known_libraries():
         return None
     if install:
-        raise ValueError(f"install: {library} is audited as it is here; leave --install out")
+        raise RefusedValue(
+            "install",
+            Reason.UNSUPPORTED,
+            "{library} is audited as it is here",
+            "leave `install` out",
+            library=library,
+        )
     if library == "soundsum":
         return own_methods.targets()
     if library in teaching.names():
@@ -69,11 +83,27 @@ def _open(library: str, install: bool, limits: Limits) -> list[Target] | None:
     return None
 
 
-def _unknown(name: str, names: list[str]) -> str:
+def _refuse_unknown(name: str, names: list[str]) -> RefusedValue:
     names = list(dict.fromkeys(names))
     near = difflib.get_close_matches(name, names, 3, 0.5)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"target={quote(name)} is not known; {meant}the names are {', '.join(names)}, or pkg.mod:function"
+    if not near:
+        return RefusedValue(
+            "target",
+            Reason.UNKNOWN,
+            "`target={given}` is not known",
+            "the names are {known}, or pkg.mod:function",
+            given=quote(name),
+            known=", ".join(names),
+        )
+    return RefusedValue(
+        "target",
+        Reason.UNKNOWN,
+        "`target={given}` is not known",
+        "did you mean {near}? the names are {known}, or pkg.mod:function",
+        given=quote(name),
+        near=" or ".join(near),
+        known=", ".join(names),
+    )
 
 
 def own_target(name: str, *, noiseless: str | None = None, claimed: str | None = None, **promise: Any) -> Target:
@@ -81,10 +111,10 @@ def own_target(name: str, *, noiseless: str | None = None, claimed: str | None =
     found = imported(name)
     if isinstance(found, Target):
         return found
-    stated = claimed if claimed is None or ":" not in claimed else imported(claimed)
+    stated = claimed if claimed is None or ":" not in claimed else imported(claimed, "claimed")
     return Target(
         release=found,
-        noiseless=imported(noiseless) if noiseless else None,
+        noiseless=imported(noiseless, "noiseless") if noiseless else None,
         claimed=stated,
         name=name,
         source=_where(found),
@@ -92,25 +122,61 @@ def own_target(name: str, *, noiseless: str | None = None, claimed: str | None =
     )
 
 
-def imported(name: str) -> Any:
+def imported(name: str, option: str = "target") -> Any:
     """A function or a Target by where it lies; the folder one is in counts too."""
     place, _, function = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
+    found: Any = None
+    missing = place
     try:
-        module = importlib.import_module(place)
+        found = importlib.import_module(place)
     except ImportError as error:
-        raise ValueError(f"target={quote(name)}: {place} cannot be imported ({error}); give pkg.mod:function") from None
-    found: Any = module
+        missing = error.name or place
+    if found is None:
+        raise RefusedValue(
+            option,
+            Reason.ABSENT,
+            "`{option}={given}`: the module {missing} cannot be imported",
+            "give pkg.mod:function, of a module that can be imported here",
+            given=quote(name),
+            missing=missing,
+        )
     for part in function.split("."):
         if not hasattr(found, part):
-            near = difflib.get_close_matches(part, dir(found), 3)
-            meant = f"; did you mean {' or '.join(near)}?" if near else "; name a function of that module"
-            raise ValueError(f"target={quote(name)}: {place} has no {function}{meant}")
+            raise _refuse_attribute(option, name, function, difflib.get_close_matches(part, dir(found), 3))
         found = getattr(found, part)
     if not isinstance(found, Target) and not callable(found):
-        raise ValueError(f"target={quote(name)}: {function} is {type(found).__name__}, not a function; name one")
+        raise RefusedValue(
+            option,
+            Reason.WRONG_TYPE,
+            "`{option}={given}` is {type}, not a function",
+            "name one",
+            given=quote(name),
+            type=say_type(found),
+        )
     return found
+
+
+def _refuse_attribute(option: str, name: str, function: str, near: list[str]) -> RefusedValue:
+    if not near:
+        return RefusedValue(
+            option,
+            Reason.UNKNOWN,
+            "`{option}={given}`: the module has no {function}",
+            "name a function of that module",
+            given=quote(name),
+            function=function,
+        )
+    return RefusedValue(
+        option,
+        Reason.UNKNOWN,
+        "`{option}={given}`: the module has no {function}",
+        "did you mean {near}?",
+        given=quote(name),
+        function=function,
+        near=" or ".join(near),
+    )
 
 
 def _where(function: Any) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from soundsum.auditor.target import Raised, Refused, Unsupported
+from soundsum.auditor.target import Raised, TargetRefused, Unsupported
 from soundsum.tables.runs import Runs
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -42,7 +42,7 @@ START = 300.0
 """A library may take this many seconds to import, and whatever else its adapter starts then: some a Java machine."""
 
 
-class Missing(ImportError):
+class LibraryMissing(ImportError):
     """The library is not in the environment."""
 
 
@@ -65,13 +65,13 @@ class Process:
         self._lock = threading.Lock()
 
     def ask(self, request: Mapping[str, Any]) -> Any:
-        """The answer to one request; Refused, Unsupported or Raised where there is none."""
+        """The answer to one request; TargetRefused, Unsupported or Raised where there is none."""
         with self._lock:
             if self._running is None or self._running.poll() is not None:
                 self._start()
             plain = self._exchange(json.dumps(request).encode())
         if "refused" in plain:
-            raise Refused(plain["refused"])
+            raise TargetRefused(plain["refused"])
         if "unsupported" in plain:
             raise Unsupported(plain["unsupported"])
         if "raised" in plain:
@@ -110,7 +110,7 @@ class Process:
         plain = self._read(START)
         if "missing" in plain:
             self.close()
-            raise Missing(plain["missing"])
+            raise LibraryMissing(plain["missing"])
 
     def _read(self, seconds: float) -> Any:
         """The next frame within the limit; otherwise the worker is ended, and the reason raised."""

@@ -9,7 +9,7 @@ ints and floats, data as one NumPy array, or as Runs where the target says that 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -17,10 +17,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from soundsum.attacks.attack_arguments import check_bounds, read_bounds
 from soundsum.methods.problem import Problem
 from soundsum.numbers import formatting
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import Value, decimal, exact, is_special
 from soundsum.numbers.types import NumberType, double, float64, number_type
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.relations import Relation
 from soundsum.tables.runs import Runs
 
@@ -34,8 +37,12 @@ threads.
 PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
 
 
-class Refused(Exception):
+class TargetRefused(Exception):
     """The library declined the parameters; the text is what it said."""
+
+
+Refused = TargetRefused
+"""Its former name, for adapters in other packages."""
 
 
 class Unsupported(Exception):
@@ -107,11 +114,19 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.release is None and self.noiseless is None:
-            raise ValueError("a Target needs release= or noiseless=; give one, a function of the data")
+            raise RefusedValue(
+                "release", Reason.MISSING, "a Target needs `release` or `noiseless`", "give one, a function of the data"
+            )
         for role in ("release", "noiseless"):
             if getattr(self, role) is not None and not callable(getattr(self, role)):
-                raise TypeError(f"{role}={getattr(self, role)!r} cannot be called; give a function of the data")
-        relation = Relation(self.relation)
+                raise RefusedType(
+                    role,
+                    Reason.WRONG_TYPE,
+                    "`{option}={given}` cannot be called",
+                    "give a function of the data",
+                    given=quote(getattr(self, role)),
+                )
+        relation = Relation.read(self.relation)
         own = self.release or self.noiseless
         self._set("dtype", number_type(self.dtype))
         self._set("relation", relation)
@@ -128,8 +143,12 @@ class Target:
         if self.bounds is not None:
             return
         if not all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None):
-            raise ValueError(
-                f"{self.name} takes no lower and upper, so its bounds are fixed; give them as bounds=(lower, upper)"
+            raise RefusedValue(
+                "bounds",
+                Reason.MISSING,
+                "{target} takes no lower and upper, so its bounds are fixed",
+                "give them as `bounds=(lower, upper)`",
+                target=self.name,
             )
 
     def _promise(self) -> str:
@@ -261,20 +280,27 @@ def _takes_bounds(function: Callable[..., Any]) -> bool:
 
 def _share(name: str, given: Any, most: int | None) -> Fraction:
     value = decimal(given, name)
-    if is_special(value) or value < 0 or (most is not None and value >= most):
-        limit = "a finite number, 0 or more" if most is None else f"from 0 to below {most}"
-        raise ValueError(f"{name}={given}: give {limit}")
+    if is_special(value) or value < 0:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is not a finite number, 0 or more",
+            "give one",
+            given=quote(given),
+        )
+    if most is not None and value >= most:
+        raise RefusedValue(
+            name,
+            Reason.TOO_LARGE,
+            "`{option}={given}` is not below {most}",
+            "give a number from 0 to below {most}",
+            given=quote(given),
+            most=most,
+        )
     return Fraction(value)
 
 
 def _bounds(given: Any, kind: NumberType) -> tuple[Fraction, Fraction]:
-    try:
-        lower, upper = (exact(bound, "bounds") for bound in given)
-    except (TypeError, ValueError):
-        raise ValueError(f"bounds={given!r}: give two numbers, the least and the largest a record may be") from None
-    if is_special(lower) or is_special(upper) or lower > upper:
-        raise ValueError(f"bounds=({lower}, {upper}) are not two finite numbers that go up; give the lower one first")
-    for bound in (lower, upper):
-        if bound not in kind:
-            raise ValueError(f"bounds: {bound} is not a value of {kind}; the nearest is {kind.round(Fraction(bound))}")
-    return Fraction(lower), Fraction(upper)
+    bounds = read_bounds(tuple(given) if isinstance(given, Iterable) else given)
+    check_bounds(bounds, kind)
+    return bounds

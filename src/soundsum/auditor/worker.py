@@ -34,7 +34,7 @@ PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
 ROLES = ("release", "noiseless", "claimed")
 
 
-class Refusal(Exception):
+class LibraryRefused(Exception):
     """The library declined the parameters."""
 
 
@@ -113,7 +113,7 @@ class Worker:
                 named["data"] = self.prepare(target, request["data"], given)
             result = function(**named)
         except target.get("refuses", ()) as refusal:
-            raise Refusal(f"{type(refusal).__name__}: {refusal}") from refusal
+            raise LibraryRefused(f"{type(refusal).__name__}: {refusal}") from refusal
         return [text(value) for value in (result if "runs" in named else [result])]
 
     def prepare(self, target: dict[str, Any], plain: dict[str, Any], given: dict[str, Any]) -> Any:
@@ -180,7 +180,7 @@ def answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request, whatever happens in it."""
     try:
         return {"values": worker.call(request)} if "target" in request else {"targets": worker.describe()}
-    except Refusal as refusal:
+    except LibraryRefused as refusal:
         return {"refused": str(refusal)}
     except (MemoryError, NotImplementedError) as fault:
         worker.prepared.clear()

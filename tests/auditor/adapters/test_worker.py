@@ -9,9 +9,9 @@ import pytest
 
 import soundsum as ss
 from soundsum.auditor.opening import open_targets
-from soundsum.auditor.process import Limits, Missing
+from soundsum.auditor.process import LibraryMissing, Limits
 from soundsum.auditor.remote import Library
-from soundsum.auditor.target import Raised, Refused, Unsupported
+from soundsum.auditor.target import Raised, TargetRefused, Unsupported
 
 TOY = Path(__file__).with_name("toy.py")
 THREE = ss.Runs("float64", [(0.5, 2), ((0.25, 1), 1)])
@@ -64,7 +64,7 @@ def test_the_lines_of_a_repro_are_what_is_run(toy):
 @pytest.mark.parametrize(
     "name, kind, words",
     [
-        ("declines", Refused, "ZeroDivisionError: division by zero"),
+        ("declines", TargetRefused, "ZeroDivisionError: division by zero"),
         ("raises", Raised, "IndexError"),
         ("text", Raised, "'seven' is not a number"),
         ("unable", Unsupported, "not supported: too many records"),
@@ -111,7 +111,7 @@ def test_fresh_processes_have_the_threads_asked_for(toy):
 def test_a_library_that_is_not_there_is_missing(tmp_path):
     adapter = tmp_path / "absent.py"
     adapter.write_text("def targets():\n    import a_library_that_is_not_there\n")
-    with pytest.raises(Missing, match="a_library_that_is_not_there"):
+    with pytest.raises(LibraryMissing, match="a_library_that_is_not_there"):
         Library("absent", Path(sys.executable), adapter, Limits()).targets()
 
 

@@ -11,13 +11,16 @@ import difflib
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from soundsum.auditor.environments import Environment, environment_for
 from soundsum.auditor.environments import install as install_environment
-from soundsum.auditor.process import Limits, Missing
+from soundsum.auditor.process import LibraryMissing, Limits
 from soundsum.auditor.remote import Library
 from soundsum.auditor.target import Target
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 
 HERE = Path(__file__).parent
 
@@ -53,7 +56,24 @@ def open_adapter(
     """
     found = split_name(name)
     if found is None:
-        raise ValueError(f"there is no adapter for {name!r}{_nearest(name, NAMES)}")
+        near = _find_near(name, NAMES)
+        if not near:
+            raise RefusedValue(
+                "name",
+                Reason.UNKNOWN,
+                "there is no adapter for {given}",
+                "there are {known}",
+                given=quote(name),
+                known=", ".join(NAMES),
+            )
+        raise RefusedValue(
+            "name",
+            Reason.UNKNOWN,
+            "there is no adapter for {given}",
+            "did you mean {near}?",
+            given=quote(name),
+            near=near,
+        )
     library, within = found
     return open_file(library, _file(library), install, spec, function or within, limits)
 
@@ -76,18 +96,41 @@ def open_file(
     python = Path(sys.executable)
     if install or spec:
         python = install_environment(name, adapter.with_suffix(".txt"), spec)
-    try:
+    targets = None
+    with suppress(LibraryMissing):
         targets = Library(name, python, adapter, limits or Limits()).targets()
-    except Missing as missing:
-        raise ValueError(
-            f"{name} cannot be imported here ({missing}); give --install to use an environment of its own"
-        ) from None
+    if targets is None:
+        raise RefusedValue(
+            "install",
+            Reason.MISSING,
+            "{library} cannot be imported here",
+            "give `install` to use an environment of its own",
+            library=name,
+        )
     if function is None:
         return targets
     chosen = [x for x in targets if x.name == f"{name}.{function}" or x.name.startswith(f"{name}.{function}.")]
     if not chosen:
-        raise ValueError(
-            f"{name} has no target {function!r}{_nearest(f'{name}.{function}', [x.name for x in targets])}"
+        names = [x.name for x in targets]
+        near = _find_near(f"{name}.{function}", names)
+        if not near:
+            raise RefusedValue(
+                "function",
+                Reason.UNKNOWN,
+                "{library} has no target {given}",
+                "there are {known}",
+                library=name,
+                given=quote(function),
+                known=", ".join(names),
+            )
+        raise RefusedValue(
+            "function",
+            Reason.UNKNOWN,
+            "{library} has no target {given}",
+            "did you mean {near}?",
+            library=name,
+            given=quote(function),
+            near=near,
         )
     return chosen
 
@@ -96,6 +139,5 @@ def _file(library: str) -> Path:
     return HERE / f"{library.replace('-', '_')}.py"
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-    return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(names)}"
+def _find_near(name: str, names: Sequence[str]) -> str:
+    return " or ".join(difflib.get_close_matches(name, names, n=3, cutoff=0.4))

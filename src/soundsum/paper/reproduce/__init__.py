@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from soundsum.numbers.quoting import quote
 from soundsum.pages.plot_data import Plot
 from soundsum.paper.reproduce import bounds, example_attacks, experiments, matrix, ours, series
 from soundsum.paper.reproduce.errata_elsewhere import errata
@@ -22,6 +23,7 @@ from soundsum.paper.reproduce.reproduction import (
     Section,
     SideBySide,
 )
+from soundsum.refusals import Reason, RefusedValue
 
 __all__ = [
     "SECTIONS",
@@ -80,7 +82,14 @@ SECTIONS: dict[str, Draft] = {
 def _one(errata: tuple[Erratum, ...], label: str) -> tuple[Erratum, ...]:
     found = tuple(erratum for erratum in errata if erratum.label == label)
     if not found:
-        raise ValueError(f"there is no erratum {label!r}; the labels are {', '.join(e.label for e in errata)}")
+        raise RefusedValue(
+            "only",
+            Reason.UNKNOWN,
+            "there is no erratum {given}",
+            "the labels are {known}",
+            given=quote(label),
+            known=", ".join(erratum.label for erratum in errata),
+        )
     return found
 
 
@@ -97,7 +106,14 @@ def reproduce(
     wanted = list(SECTIONS) if only is None else list(only)
     for name in wanted:
         if name not in SECTIONS and not name.startswith("errata:"):
-            raise ValueError(f"there is no section {name!r}; the sections are {', '.join(SECTIONS)}, or errata:LABEL")
+            raise RefusedValue(
+                "only",
+                Reason.UNKNOWN,
+                "there is no section {given}",
+                "the sections are {known}, or errata:LABEL",
+                given=quote(name),
+                known=", ".join(SECTIONS),
+            )
     began, made = time.monotonic(), []
     for done, wish in enumerate(wanted):
         name, _, label = wish.partition(":")

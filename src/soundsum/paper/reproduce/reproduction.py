@@ -15,7 +15,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from soundsum.numbers.formatting import Number, text
+from soundsum.numbers.quoting import quote
 from soundsum.pages.plot_data import Plot
+from soundsum.refusals import Reason, RefusedValue
 
 DIGITS = Context(prec=50, Emin=-(10**12), Emax=10**12)
 """The decimals in which probabilities are kept: 50 digits, and exponents far beyond a float's."""
@@ -38,7 +40,13 @@ def holds(found: Number, sign: Sign, stated: Number) -> bool:
     """
     if isinstance(found, str | bool) or isinstance(stated, str | bool):
         if sign != "=":
-            raise ValueError(f"{found!r} {sign} {stated!r}: statements are equal or not; use =")
+            raise RefusedValue(
+                "sign",
+                Reason.UNSUPPORTED,
+                "`sign={given}`: statements are equal or not, and have no order",
+                "use `sign='='`",
+                given=quote(sign),
+            )
         return type(found) is type(stated) and found == stated
     one, other = Fraction(found), Fraction(stated)
     return {"=": one == other, "<=": one <= other, "<": one < other, ">=": one >= other, ">": one > other}[sign]

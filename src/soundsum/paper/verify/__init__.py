@@ -20,6 +20,7 @@ from soundsum.paper.verify.gradients import ClipTurn
 from soundsum.paper.verify.kahan_errors import KahanTurn
 from soundsum.paper.verify.subjects import Subject, subject
 from soundsum.paper.verify.verification import Case, Counterexample, Result, Verification, join
+from soundsum.refusals import Reason, RefusedValue
 
 __all__ = ["Case", "Counterexample", "Result", "Subject", "Verification", "check", "subject", "verify"]
 
@@ -33,7 +34,7 @@ def verify(
     """Check every method, or only those with the given labels.
 
     `progress` is told how many tasks are done, of how many. With one process nothing is started beside this one. A
-    method on which no case of the tiny types can be looked at is a ValueError: nothing was checked, so nothing holds.
+    method on which no case of the tiny types can be looked at is refused: nothing was checked, so nothing holds.
 
     >>> verify(quick=True, only=["wide"], processes=1).violations
     0
@@ -43,7 +44,14 @@ def verify(
     wanted = None if only is None else frozenset(only)
     known = [*METHODS, gradients.LABEL]
     if unknown := [name for name in only or () if name not in known]:
-        raise ValueError(f"only={quote(unknown[0])}: there is no such method; there are {', '.join(known)}")
+        raise RefusedValue(
+            "only",
+            Reason.UNKNOWN,
+            "`only={given}`: there is no such method",
+            "there are {known}",
+            given=quote(unknown[0]),
+            known=", ".join(known),
+        )
     todo: list[WorkItem | KahanTurn | ClipTurn] = [*turns(quick, wanted)]
     if wanted is None or "kahan" in wanted:
         todo += kahan_errors.turns(quick)
@@ -72,9 +80,12 @@ def verify(
 def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
     looked_at = {result.method for result in results if result.cases}
     if missing := [label for label in labels if label not in looked_at]:
-        raise ValueError(
-            f"{', '.join(missing)}: not one problem on the tiny types meets the conditions, so nothing was checked; "
-            "let `unmet` admit some of them, or give verify types that it does"
+        raise RefusedValue(
+            "only",
+            Reason.EMPTY,
+            "{methods}: not one problem on the tiny types meets the conditions, so nothing was checked",
+            "let `unmet()` admit some of them, or give verify types that it does",
+            methods=", ".join(missing),
         )
 
 

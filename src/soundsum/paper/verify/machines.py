@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from soundsum.numbers.models import Fold, Tree
 from soundsum.numbers.rationals import Rounding, Value, is_special
 from soundsum.numbers.types import FloatType
+from soundsum.refusals import Reason, RefusedValue
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -80,7 +81,13 @@ def of_fold(fold: Fold, inputs: Sequence[Value], unit: Fraction) -> Machine:
     states = [fold.start]
     for state in states:  # grows as new states turn up
         if len(states) > MOST_STATES:
-            raise ValueError(f"the model has over {MOST_STATES:,} states on these inputs, so they cannot all be seen")
+            raise RefusedValue(
+                "fold",
+                Reason.TOO_MANY,
+                "the model has over {most:,} states on these inputs, so they cannot all be seen",
+                "give a model with fewer",
+                most=MOST_STATES,
+            )
         row = []
         for x in inputs:
             after = _canonical(fold.step(state, x))

@@ -26,6 +26,7 @@ from soundsum.paper.verify.apart import ApartForm
 from soundsum.paper.verify.forms import ExactForm, FoldForm, Form, JoinedForm, TreeForm, is_exact
 from soundsum.paper.verify.halves import Halves
 from soundsum.paper.verify.machines import Multiples
+from soundsum.refusals import Reason, RefusedValue
 
 
 @dataclass(frozen=True)
@@ -224,8 +225,12 @@ def _form_of_fold(subject: Subject, added: NumberType, inputs: list[Value], apar
     unit = Fraction(1) if isinstance(added, IntType) else added.smallest_subnormal
     fold = subject.model(Problem(added, 0, 0))
     if not isinstance(fold, Fold):
-        raise ValueError(
-            f"{subject.method.label}: its model is a tree, and only those of FromAccuracy can be looked at"
+        raise RefusedValue(
+            "only",
+            Reason.UNSUPPORTED,
+            "the model of {method} is a tree, and of these only those of FromAccuracy can be verified",
+            "leave {method} out, or give its model as a Fold",
+            method=subject.method.label,
         )
     if not isinstance(fold.start, tuple):
         return FoldForm(machines.of_fold(fold, inputs, unit), subject.entries)
