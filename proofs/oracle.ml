@@ -18,6 +18,15 @@ let record s =
   | [word; bytes; x] -> ((z word, List.map z (String.split_on_char '.' bytes)), b64_of_bits (z x))
   | _ -> failwith s
 
+(* Random bytes, two hexadecimal digits each. *)
+let bytes s =
+  List.init (String.length s / 2) (fun i -> Big_int_Z.big_int_of_int (int_of_string ("0x" ^ String.sub s (2 * i) 2)))
+
+let noise = function
+  | "laplace" -> sample
+  | "gaussian" -> gaussian_sample
+  | name -> failwith name
+
 (* The error of n records of a given magnitude, by the name of the sum. *)
 let error sum sized k n =
   match sum with
@@ -176,6 +185,15 @@ let answer = function
       | [] -> failwith s in
     let clipped = clip_blocks (z exponent) (z room) (z precision) (z limit) (List.map block blocks) in
     String.concat " " (List.map show (List.concat clipped))
+  | ["draw"; kind; numerator; denominator; drawn] ->
+    let bytes = bytes drawn in
+    (match noise kind (z numerator) (z denominator) bytes with
+     | Some (value, rest) -> show value ^ " " ^ string_of_int (List.length bytes - List.length rest)
+     | None -> "none")
+  | ["draws"; kind; numerator; denominator; drawn] ->
+    let draw = noise kind (z numerator) (z denominator) in
+    let rec go bytes = match draw bytes with Some (value, rest) -> show value :: go rest | None -> [] in
+    String.concat " " (go (bytes drawn))
   | "lane" :: anchors :: patterns -> show (lane64 (List.map z patterns) (z anchors))
   | "sums64" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (sums64 (List.map (fun s -> b64_of_bits (z s)) records)))
   | "sums32" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (sums32 (List.map (fun s -> b32_of_bits (z s)) records)))

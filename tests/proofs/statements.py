@@ -69,6 +69,16 @@ DEFINITIONS = [
         "highest_numpy_tree is_numpy_type numpy_pairwise_allowed kahan_reach kahan_allowed split_allowed "
         "toward_zero_allowed shift_allowed stays_in_type stays_finite relation is_sized is_ordered "
         "cut_permutes saturating_permutes toward_zero_permutes",
+        "Programs": "total program bind run byte_mean weigh passes extended strings",
+        "Samplers": "bernoulli kernel_bernoulli first_failure bernoulli_exp successes again number_of bits_below "
+        "bytes_below below signed attempt laplace_within laplace kernel_laplace kernel_then_reference",
+        "Private": "window sample share noisy probability laplace_mass",
+        "Gaussian": "exp_coins bernoulli_exp_any distance gaussian_attempt gaussian_from gaussian",
+        "Theta": "lsum bounded least_bound g theta",
+        "Zcdp": "zcdp c gaussian_mass gaussian_sample",
+        "Composition": "grows unit_weight tends close then_ noisy_number noisy_numbers L1 mechanism keeps_its_promise "
+        "session",
+        "EndToEnd": "steps release in_event",
         "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
         "Claims": "of_size neighbours protected cut records public_size",
     }.items()
