@@ -17,6 +17,7 @@ from soundsum.gradients.lazy_import import need, torch
 from soundsum.gradients.normal import draw, kernel_table
 from soundsum.gradients.terms import Factors, Measured, factors, scales
 from soundsum.numbers.clipping import Grid, coarsening
+from soundsum.refusals import Reason, RefusedValue
 
 MOST_SIGMA = 1 << 56
 
@@ -112,7 +113,12 @@ def ranks_of(group: Any) -> tuple[int, ...]:
     """Lists the ranks of a group this process is in: for any other group torch silently does nothing."""
     distributed = need("torch.distributed")
     if distributed.get_rank(group) < 0:
-        raise ValueError("this process is not in the group, so nothing would be added; give a group that it is in")
+        raise RefusedValue(
+            "group",
+            Reason.MISMATCH,
+            "this process is not in the group, so nothing would be added",
+            "give a group that it is in",
+        )
     return tuple(distributed.get_process_group_ranks(group))
 
 
@@ -136,7 +142,12 @@ def require_same_terms(terms: str, group: Any) -> None:
     both = torch.tensor([digest, -digest], dtype=torch.int64, device=_group_device(group))
     distributed.all_reduce(both, op=distributed.ReduceOp.MAX, group=group)
     if int(both[0]) != -int(both[1]):
-        raise ValueError("the ranks' sums have other norms, noise or parameters; make all of them with the same")
+        raise RefusedValue(
+            None,
+            Reason.MISMATCH,
+            "the ranks' sums have different norms, noise or parameters",
+            "make all of them with the same",
+        )
 
 
 def _group_device(group: Any) -> Any:

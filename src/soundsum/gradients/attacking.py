@@ -16,6 +16,8 @@ from typing import Any
 from soundsum.gradients.clipped_sum import Sum
 from soundsum.gradients.lazy_import import need, torch
 from soundsum.gradients.slots import Slots, per_example
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 
 Step = Callable[[Any, Any, str, float, float], list[Any]]
 """step(model, inputs, reduction, max_norm, noise_multiplier) -> the noisy sum of clipped gradients, by parameter.
@@ -103,13 +105,32 @@ def attack(name: str, dtype: str | None = None) -> Attack:
     dtype: bfloat16 (the default) or float16 for the last three, of model and data; ghost is in float32.
     """
     if name not in BUILDERS:
-        raise ValueError(f"no attack is called {name!r}: there are {', '.join(BUILDERS)}")
+        raise RefusedValue(
+            "name",
+            Reason.UNKNOWN,
+            "no attack is called {given}",
+            "choose one of {known}",
+            given=quote(name),
+            known=", ".join(BUILDERS),
+        )
     if name == "ghost":
         if dtype not in (None, "float32"):
-            raise ValueError(f"dtype={dtype!r}: ghost is in float32; leave it out")
+            raise RefusedValue(
+                "dtype",
+                Reason.UNSUPPORTED,
+                "`dtype={given}`: the attack ghost is in float32",
+                "leave `dtype` out",
+                given=quote(dtype),
+            )
         return _ghost()
     if (dtype or "bfloat16") not in SIGNIFICAND:
-        raise ValueError(f"dtype={dtype!r}: this attack is in {' or '.join(SIGNIFICAND)}")
+        raise RefusedValue(
+            "dtype",
+            Reason.UNSUPPORTED,
+            "`dtype={given}`: this attack is in bfloat16 or float16",
+            "give one of these, or leave `dtype` out for bfloat16",
+            given=quote(dtype),
+        )
     return BUILDERS[name](dtype or "bfloat16")
 
 

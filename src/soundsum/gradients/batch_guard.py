@@ -11,18 +11,10 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 from soundsum.gradients.lazy_import import need, torch
-
-EARLIER = (
-    "this backward pass goes through what the model computed for an earlier batch (or while it was not training), "
-    "which would get into the step on another; call the model anew on each batch that is fetched"
-)
-SECOND = (
-    "this is a second backward pass on one batch (a gradient penalty, retain_graph, a loss that was kept?), and each "
-    "example's gradients are known of the first alone; leave it out"
-)
+from soundsum.refusals import Reason, RefusedValue
 
 
 class Activations(list[Any]):
@@ -86,19 +78,27 @@ class BatchGuard:
     def require_one(self) -> None:
         """Requires that exactly one batch is waiting, so that it is known which one is trained on."""
         if os.getpid() != self._process:
-            raise ValueError(
-                "this process was forked after make_private, and both would step on the same batches; call "
-                "make_private in the process that trains"
+            raise RefusedValue(
+                None,
+                Reason.CLOSED,
+                "this process was forked after `make_private()`, and both would step on the same batches",
+                "call `make_private()` in the process that trains",
             )
         if not self.waiting:
-            raise ValueError(
-                "it is not known which batch this is and which rows are dummies: take each batch from the data loader "
-                "that make_private gave, one step for each (soundsum.gradients.opacus.BatchMemoryManager splits them)"
+            raise RefusedValue(
+                None,
+                Reason.MISSING,
+                "it is not known which batch this is and which rows are dummies",
+                "take each batch from the data loader that `make_private()` gave, one step for each "
+                "(`soundsum.gradients.opacus.BatchMemoryManager` splits them)",
             )
         if len(self.waiting) > 1:
-            raise ValueError(
-                f"{len(self.waiting)} batches were fetched and not stepped on, so it is not known whose gradients "
-                "these are: step on each before the next is fetched; optimizer.drop() gives up those fetched so far"
+            raise RefusedValue(
+                None,
+                Reason.TOO_MANY,
+                "{batches} batches were fetched and not stepped on, so it is not known whose gradients these are",
+                "step on each before the next is fetched, or give up those fetched so far with `optimizer.drop()`",
+                batches=len(self.waiting),
             )
 
     def take(self, rows: int) -> Ticket:
@@ -106,9 +106,13 @@ class BatchGuard:
         self.require_one()
         ticket = self.waiting.pop()
         if len(ticket.present) != rows:
-            raise ValueError(
-                f"{rows} rows of gradients for a batch of {len(ticket.present)}: train on whole batches, with a model "
-                "that keeps one row for each example"
+            raise RefusedValue(
+                None,
+                Reason.MISMATCH,
+                "there are {rows} rows of gradients for a batch of {expected}",
+                "train on whole batches, with a model that keeps one row for each example",
+                rows=rows,
+                expected=len(ticket.present),
             )
         return ticket
 
@@ -121,10 +125,12 @@ class BatchGuard:
     def _remember(self, layer: Any, inputs: Any, outputs: Any) -> None:
         if torch._C._current_graph_task_id() != -1:
             self._forget()
-            raise ValueError(
-                "the model was called within a backward pass (torch.utils.checkpoint?), where it is not known which "
-                "batch it is called on; leave checkpointing out, and use soundsum.gradients.opacus.BatchMemoryManager "
-                "where memory is short"
+            raise RefusedValue(
+                None,
+                Reason.UNSUPPORTED,
+                "the model was called within a backward pass (`torch.utils.checkpoint`?), where it is not known which "
+                "batch it is called on",
+                "leave checkpointing out, and use `soundsum.gradients.opacus.BatchMemoryManager` where memory is short",
             )
         require = partial(self._require_newest, self._moment)
         for x in outputs if isinstance(outputs, tuple) else (outputs,):
@@ -133,7 +139,7 @@ class BatchGuard:
 
     def _require_newest(self, moment: int, gradient: Any) -> None:
         if moment != self._moment:
-            raise self._refusal(EARLIER)
+            self._refuse_earlier()
 
     def _require_activations(self, layer: Any, gradients: Any) -> None:
         """Requires the activations of this pass: Opacus pairs passes by their number alone, so extra ones pair wrongly.
@@ -144,34 +150,57 @@ class BatchGuard:
             return
         this = torch._C._current_graph_task_id()
         if not layer.activations:
-            raise self._refusal(EARLIER if self._passes.get(id(layer), this) == this else SECOND)
+            if self._passes.get(id(layer), this) == this:
+                self._refuse_earlier()
+            self._forget()
+            raise RefusedValue(
+                None,
+                Reason.REPEATED,
+                "this is a second backward pass on one batch (a gradient penalty, retain_graph, a loss that was "
+                "kept?), and each example's gradients are known only for the first",
+                "leave it out",
+            )
         self._passes[id(layer)] = this
         seen = [inputs[-1].shape[self._axis(layer)] for inputs in layer.activations]
         if self._rows[0] != this:
             self._rows = this, seen[0]
         if set(seen) != {self._rows[1]}:
             numbers = " and ".join(map(str, sorted({*seen, self._rows[1]})))
-            raise self._refusal(
-                f"layers were called on {numbers} rows in one pass, and it is not known which examples they are; use a "
-                "model that keeps one row for each example in every layer"
+            self._forget()
+            raise RefusedValue(
+                None,
+                Reason.MISMATCH,
+                "layers were called on {rows} rows in one pass, and it is not known which examples they are",
+                "use a model that keeps one row for each example in every layer",
+                rows=numbers,
             )
 
     def _axis(self, layer: Any) -> int:
         """The axis along which Opacus looks for the rows of a layer's inputs."""
         return 0 if self.model.batch_first or type(layer) is need("opacus.layers.dp_rnn").RNNLinear else 1
 
-    def _refusal(self, reason: str) -> ValueError:
-        """Clears everything that could be stepped on, and makes the error."""
+    def _refuse_earlier(self) -> NoReturn:
+        """Clears everything that could be stepped on, and refuses."""
         self._forget()
-        return ValueError(reason)
+        raise RefusedValue(
+            None,
+            Reason.CLOSED,
+            "this backward pass goes through what the model computed for an earlier batch (or while it was not "
+            "training), which would get into the step on another batch",
+            "call the model anew on each batch that is fetched",
+        )
 
 
 def _refuse_packed(layer: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Refuses a PackedSequence: its rows are sorted by length, and Opacus takes them in the order of the batch."""
     if _has_packed((inputs, named)) and _learns(layer):
-        raise ValueError(
-            f"a PackedSequence reaches a {type(layer).__name__}: its rows are sorted by their length, so one example's "
-            "gradient would be taken for another's; give the layer padded sequences of one public length"
+        raise RefusedValue(
+            None,
+            Reason.UNSOUND,
+            "a PackedSequence reaches a {layer}: its rows are sorted by their length, so one example's gradient would "
+            "be taken for another's",
+            "give the layer padded sequences of one public length",
+            layer=type(layer).__name__,
         )
 
 
@@ -184,10 +213,13 @@ def _has_packed(value: Any) -> bool:
 
 def _refuse_ddp(layer: Any, inputs: Any) -> None:
     if need("torch.nn.parallel").DistributedDataParallel._active_ddp_module is not None and _learns(layer):
-        raise ValueError(
-            "the model is called within a DistributedDataParallel that was put around it after make_private, so each "
-            "rank would draw its own batches and noise; wrap the module before make_private, in "
-            "opacus.distributed.DifferentiallyPrivateDistributedDataParallel"
+        raise RefusedValue(
+            None,
+            Reason.UNSOUND,
+            "the model is called within a DistributedDataParallel that was put around it after `make_private()`, so "
+            "each rank would draw its own batches and noise",
+            "wrap the module before `make_private()`, in "
+            "`opacus.distributed.DifferentiallyPrivateDistributedDataParallel`",
         )
 
 

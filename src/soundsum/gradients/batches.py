@@ -12,6 +12,8 @@ from itertools import groupby
 from typing import Any
 
 from soundsum.gradients.lazy_import import torch
+from soundsum.numbers.quoting import say_type
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 SUPPORTED = ("float32", "bfloat16", "float16", "float64")
 WHOLE = ("torch.int64", "torch.int32", "torch.int16", "torch.int8", "torch.uint8")
@@ -27,14 +29,22 @@ def tensors_of(gradients: Any) -> list[Any]:
     """Checks the batch's tensors: floats of a supported type, all with the same number of rows."""
     tensors = [gradients] if isinstance(gradients, torch.Tensor) else list(gradients)
     if not tensors:
-        raise ValueError("gradients=[]: give one tensor for each parameter, with one row for each example")
+        raise RefusedValue(
+            "gradients",
+            Reason.EMPTY,
+            "`gradients=[]` has no tensors",
+            "give one for each parameter, with one row for each example",
+        )
     for place, g in enumerate(tensors):
         _check(place, g)
     sizes = {len(g) for g in tensors}
     if len(sizes) > 1:
-        raise ValueError(
-            f"the tensors have {', '.join(map(str, sorted(sizes)))} examples: "
-            "each parameter's gradients have one row for each example of the same batch"
+        raise RefusedValue(
+            "gradients",
+            Reason.MISMATCH,
+            "the tensors have {sizes} rows",
+            "give each parameter's tensor one row for each example of the same batch",
+            sizes=" and ".join(map(str, sorted(sizes))),
         )
     return [g.detach().resolve_neg() for g in tensors]
 
@@ -46,10 +56,21 @@ def matrices(tensors: Sequence[Any]) -> list[Any]:
 def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[int]]:
     """Checks limits of each example and block; returns them by block, as 0 for an example above `most` in L2."""
     if not isinstance(limits, torch.Tensor) or str(limits.dtype) not in WHOLE:
-        raise TypeError("limits are integers (steps of the grid) in a tensor; Sum.limits makes them from norms")
+        raise RefusedType(
+            "limits",
+            Reason.WRONG_TYPE,
+            "`limits` is not a tensor of integers, which count steps of the grid",
+            "make one from norms with `Sum.limits`",
+        )
     if tuple(limits.shape) != (examples, blocks):
-        raise ValueError(
-            f"limits of shape {tuple(limits.shape)}: one for each example and tensor is {(examples, blocks)}"
+        raise RefusedValue(
+            "limits",
+            Reason.MISMATCH,
+            "`limits` has shape {given} for {examples} examples and {tensors} tensors",
+            "give one limit for each example and tensor",
+            given=str(tuple(limits.shape)),
+            examples=examples,
+            tensors=blocks,
         )
     rows = [
         row if min(row) >= 0 and sum(k * k for k in row) <= most * most else [0] * blocks for row in limits.tolist()
@@ -59,16 +80,49 @@ def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[i
 
 def _check(place: int, g: Any) -> None:
     if not isinstance(g, torch.Tensor):
-        raise TypeError(f"gradient {place} is a {type(g).__name__}: give torch tensors, one for each parameter")
+        raise RefusedType(
+            "gradients",
+            Reason.WRONG_TYPE,
+            "gradient {place} is {given}",
+            "give torch tensors, one for each parameter",
+            place=place,
+            given=say_type(g),
+        )
     name = str(g.dtype).removeprefix("torch.")
     if name not in SUPPORTED:
-        raise TypeError(f"gradient {place} is {name}: gradients are {', '.join(SUPPORTED)}")
+        raise RefusedType(
+            "gradients",
+            Reason.UNSUPPORTED,
+            "gradient {place} has the type {dtype}",
+            "give one of {supported}",
+            place=place,
+            dtype=name,
+            supported=", ".join(SUPPORTED),
+        )
     if g.layout != torch.strided or g.is_quantized:
-        raise TypeError(f"gradient {place} is not an ordinary dense tensor; convert it with .to_dense()")
+        raise RefusedType(
+            "gradients",
+            Reason.UNSUPPORTED,
+            "gradient {place} is not an ordinary dense tensor",
+            "convert it with `.to_dense()`",
+            place=place,
+        )
     if g.ndim == 0:
-        raise ValueError(f"gradient {place} has no leading dimension: its first one counts the examples")
+        raise RefusedValue(
+            "gradients",
+            Reason.MISMATCH,
+            "gradient {place} has no leading dimension, which counts the examples",
+            "give it one row for each example",
+            place=place,
+        )
     if g.device.type == "meta":
-        raise ValueError(f"gradient {place} is on the device 'meta', which holds no values; move it to a real one")
+        raise RefusedValue(
+            "gradients",
+            Reason.UNSUPPORTED,
+            "gradient {place} is on the device 'meta', which holds no values",
+            "move it to a real one",
+            place=place,
+        )
 
 
 def _width(g: Any) -> int:

@@ -31,6 +31,8 @@ from soundsum.gradients.normal import fresh_key
 from soundsum.gradients.terms import THEOREM, exact_multiplier, layered, require_room
 from soundsum.numbers.clipping import Grid
 from soundsum.numbers.formatting import number
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 if TYPE_CHECKING:
     from soundsum.methods.method import Theorem
@@ -78,7 +80,13 @@ class Sum(Exclusive):
         self.noise_multiplier = exact_multiplier(noise_multiplier)
         self.sigma = math.ceil(self.noise_multiplier * self.grid.limit)
         if self.sigma >= MOST_SIGMA:
-            raise ValueError(f"noise_multiplier={noise_multiplier}: so much noise leaves 64 bits; give less than 2^31")
+            raise RefusedValue(
+                "noise_multiplier",
+                Reason.TOO_LARGE,
+                "`noise_multiplier={given}` is more noise than 64 bits hold",
+                "give less than 2^31",
+                given=quote(noise_multiplier),
+            )
         self.examples = 0
         self.parts = {randomness.random_bytes(16).hex()}
         self._totals: Totals | None = None
@@ -110,20 +118,44 @@ class Sum(Exclusive):
         """Adds a batch without copying it: the tensors are read twice, so nobody else may change them meanwhile."""
         self._require_open()
         if self._reduced:
-            raise ValueError("add(): after all_reduce what one rank adds would not be in the others' sums; add before")
+            raise RefusedValue(
+                None,
+                Reason.CLOSED,
+                "after `all_reduce()` an example that one rank adds would not be in the others' sums",
+                "add every example before it",
+            )
         tensors = tensors_of(gradients)
         shapes = [tuple(g.shape[1:]) for g in tensors]
         if self._totals is not None and shapes != self._totals.shapes:
-            raise ValueError(
-                f"gradients of shapes {shapes} do not fit the sum's {self._totals.shapes}: add the same parameters"
+            raise RefusedValue(
+                "gradients",
+                Reason.MISMATCH,
+                "gradients of shapes {given} do not fit the sum's {expected}",
+                "add those of the same parameters",
+                given=str(shapes),
+                expected=str(self._totals.shapes),
             )
         if self.layers is not None and len(self.layers) != len(tensors):
-            raise ValueError(f"{len(tensors)} tensors and {len(self.layers)} norms: give one norm for each tensor")
+            raise RefusedValue(
+                "gradients",
+                Reason.MISMATCH,
+                "{tensors} tensors do not fit the {norms} norms of the sum",
+                "give one norm for each tensor",
+                tensors=len(tensors),
+                norms=len(self.layers),
+            )
         examples = len(tensors[0])
         present = None if present is None else list(present)
         require_room(self.examples + examples)
         if present is not None and len(present) != examples:
-            raise ValueError(f"present has {len(present)} entries for {examples} rows: give one for each row")
+            raise RefusedValue(
+                "present",
+                Reason.MISMATCH,
+                "`present` has {entries} entries for {rows} rows",
+                "give one for each row",
+                entries=len(present),
+                rows=examples,
+            )
         if limits is not None:
             blocks, chosen = _apart(tensors), limits_of(limits, examples, len(tensors), self.grid.limit)
         elif self.layers is not None:
@@ -172,17 +204,24 @@ class Sum(Exclusive):
         """
         self._require_open()
         if self._reduced and group is None:
-            raise ValueError(
-                "release(): after all_reduce each rank holds the whole sum, and would draw noise of its own; "
-                "call release(group) on every rank"
+            raise RefusedValue(
+                "group",
+                Reason.MISSING,
+                "after `all_reduce()` each rank holds the whole sum, and would draw noise of its own",
+                "call `release(group)` on every rank",
             )
         totals = self._known()
         if group is not None:
             ranks = ranks_of(group)
             if self._reduced and ranks != self._reduced:
-                raise ValueError(
-                    f"release(): the sum was reduced over the ranks {list(self._reduced)} and this group has "
-                    f"{list(ranks)}, so it would be released more than once; give the group of all_reduce"
+                raise RefusedValue(
+                    "group",
+                    Reason.MISMATCH,
+                    "the sum was reduced over the ranks {reduced} and this group has {given}, so it would be released "
+                    "more than once",
+                    "give the group of `all_reduce()`",
+                    reduced=str(list(self._reduced)),
+                    given=str(list(ranks)),
                 )
             require_same_terms(self._digest(), group)
             require_room(self.examples if self._reduced else count_over_ranks(self.examples, group))
@@ -201,16 +240,30 @@ class Sum(Exclusive):
         self._require_open()
         other._require_open()
         if self._reduced or other._reduced:
-            raise ValueError("merge(): after all_reduce a sum holds other ranks' examples too; merge before it")
+            raise RefusedValue(
+                None, Reason.CLOSED, "after `all_reduce()` a sum holds other ranks' examples too", "merge before it"
+            )
         if self.parts & other.parts:
-            raise ValueError("merge(): the two sums have examples in common, which would count twice; merge each once")
+            raise RefusedValue(
+                "other",
+                Reason.REPEATED,
+                "the two sums have examples in common, which would count twice",
+                "merge each sum once",
+            )
         theirs = other._known()
         if self._totals is not None and theirs.shapes != self._totals.shapes:
-            raise ValueError(
-                f"merge(): sums of shapes {theirs.shapes} and {self._totals.shapes} are of different parameters"
+            raise RefusedValue(
+                "other",
+                Reason.MISMATCH,
+                "sums of shapes {given} and {expected} are of different parameters",
+                "merge sums of the same",
+                given=str(theirs.shapes),
+                expected=str(self._totals.shapes),
             )
         if self._terms() != other._terms():
-            raise ValueError("merge(): the sums have other norms or noise; make both with the same")
+            raise RefusedValue(
+                "other", Reason.MISMATCH, "the two sums have different norms or noise", "make both with the same"
+            )
         require_room(self.examples + other.examples)
         both = theirs.clone() if self._totals is None else self._totals.plus(theirs)
         other._closed = "has been merged into another"  # first: an interrupt may lose examples, and counts none twice
@@ -221,7 +274,12 @@ class Sum(Exclusive):
         """Adds the integers of all ranks of a group (None: all ranks there are): each then has the whole sum."""
         self._require_open()
         if self._reduced:
-            raise ValueError("all_reduce(): this has been done; another would count every example once per rank")
+            raise RefusedValue(
+                None,
+                Reason.CLOSED,
+                "`all_reduce()` was called before, and a second call would count every example once per rank",
+                "call it once",
+            )
         whole, ranks = self._known().clone(), ranks_of(group)
         require_same_terms(self._digest(), group)
         examples = count_over_ranks(self.examples, group)
@@ -237,7 +295,9 @@ class Sum(Exclusive):
         """
         self._require_open()
         if self._reduced:
-            raise ValueError("save(): after all_reduce a sum holds other ranks' examples too; save before it")
+            raise RefusedValue(
+                None, Reason.CLOSED, "after `all_reduce()` a sum holds other ranks' examples too", "save before it"
+            )
         totals = self._known().cpu()
         state = {"terms": self._terms(), "examples": self.examples, "parts": sorted(self.parts),
                  "pieces": totals.pieces, "shapes": totals.shapes}  # fmt: skip
@@ -272,7 +332,12 @@ class Sum(Exclusive):
         )
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Sum is not copied or pickled, as the copy could be released too; use save, load and merge")
+        raise RefusedType(
+            None,
+            Reason.UNSUPPORTED,
+            "a Sum is not copied or pickled, as the copy could be released too",
+            "use `save()`, `load()` and `merge()`",
+        )
 
     def __repr__(self) -> str:
         state = f", {self._closed}" if self._closed else ""
@@ -292,12 +357,16 @@ class Sum(Exclusive):
 
     def _known(self) -> Totals:
         if self._totals is None:
-            raise ValueError("the sum has no shape yet: add a batch first (one of no examples will do)")
+            raise RefusedValue(
+                None, Reason.EMPTY, "the sum has no shape yet", "add a batch first (one of no examples will do)"
+            )
         return self._totals
 
     def _require_open(self) -> None:
         if self._closed:
-            raise ValueError(f"this sum {self._closed}; make a new Sum for the next batch")
+            raise RefusedValue(
+                None, Reason.CLOSED, "this sum {closed}", "make a new Sum for the next batch", closed=self._closed
+            )
 
 
 def clip(gradients: Any, max_norm: Any) -> Any:

@@ -16,6 +16,8 @@ from typing import IO, Any, Concatenate, ParamSpec, TypeVar
 
 from soundsum import randomness
 from soundsum.gradients.lazy_import import torch
+from soundsum.numbers.quoting import printed, quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -32,17 +34,22 @@ class Exclusive:
 
     def _require_process(self) -> None:
         if os.getpid() != self._process:
-            raise ValueError(
-                "this sum was made in the process that this one was forked from, which has it too; make one here, and "
-                "use save, load and merge between processes"
+            raise RefusedValue(
+                None,
+                Reason.CLOSED,
+                "this sum was made in the process that this one was forked from, which has it too",
+                "make one here, and use `save()`, `load()` and `merge()` between processes",
             )
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         with self._lock:
             if self._busy:
-                raise ValueError(
-                    "a signal handler interrupted a method of this sum, and cannot use it; do so when that is done"
+                raise RefusedValue(
+                    None,
+                    Reason.CLOSED,
+                    "a signal handler interrupted a method of this sum, and cannot use the sum",
+                    "use it when the method is done",
                 )
             self._busy = True
             try:
@@ -101,10 +108,16 @@ def _require_keys(name: str, keys: Set[str]) -> None:
         raise _gone(name) from None
     except OSError:
         raise
-    except Exception as other:  # as many kinds as there are files
-        raise ValueError(f"{name}: this is not a whole file that Sum.save wrote; it stays as it is") from other
+    except Exception:  # as many kinds as there are files
+        found = None
     if not isinstance(found, dict) or set(found) != keys:
-        raise ValueError(f"{name}: this file holds no sum; it stays as it is. Give one that Sum.save wrote")
+        raise RefusedValue(
+            "path",
+            Reason.UNREADABLE,
+            "{path} is not a whole file that `Sum.save` wrote, and stays as it is",
+            "give one that is",
+            path=printed(name),
+        )
 
 
 def _gone(name: str) -> FileNotFoundError:
@@ -113,5 +126,11 @@ def _gone(name: str) -> FileNotFoundError:
 
 def _name(path: Any) -> str:
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"a {type(path).__name__} is no path: a sum is kept in a file, so that it can be loaded once")
-    return os.fspath(path)
+        raise RefusedType(
+            "path",
+            Reason.WRONG_TYPE,
+            "`path={given}` is not a path, and a sum is kept in a file so that it can be loaded once",
+            "give the path of a file",
+            given=quote(path),
+        )
+    return os.fsdecode(path)

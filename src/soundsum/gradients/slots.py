@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from soundsum.gradients.batch_guard import BatchGuard, forget, module_of
 from soundsum.gradients.lazy_import import need, torch
+from soundsum.numbers.quoting import quote, say_type
 from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.randomness import bernoulli, random_permutation, random_words
+from soundsum.refusals import Reason, RefusedValue
 
 EULER = Fraction(2_718_281_828_459_045_236, 10**18)
 """Just above e."""
@@ -78,8 +80,18 @@ class Slots(BatchGuard):
     """
 
     def __init__(self, model: Any, size: int) -> None:
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ValueError(f"size={size!r}: the number of slots is a whole number, 1 or more")
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise RefusedValue(
+                "size",
+                Reason.NOT_WHOLE,
+                "`size={given}` is not a whole number of slots",
+                "give 1 or more",
+                given=quote(size),
+            )
+        if size < 1:
+            raise RefusedValue(
+                "size", Reason.TOO_SMALL, "`size={given}` leaves no slots", "give 1 or more", given=quote(size)
+            )
         super().__init__(model)
         self.size = size
 
@@ -97,9 +109,31 @@ class Slots(BatchGuard):
         hooks; a copy of a model without them gets them. A trial that finds nothing proves nothing.
         """
         if len(inputs) != self.size:
-            raise ValueError(f"a batch of {len(inputs)} rows: give one that fills the {self.size} slots")
-        if not isinstance(targets, torch.Tensor) or targets.ndim == 0 or len(targets) != self.size:
-            raise ValueError(f"targets are a {type(targets).__name__}: give a tensor with one for each of the rows")
+            raise RefusedValue(
+                "inputs",
+                Reason.MISMATCH,
+                "`inputs` has {rows} rows for {size} slots",
+                "give a batch that fills the slots",
+                rows=len(inputs),
+                size=self.size,
+            )
+        if not isinstance(targets, torch.Tensor):
+            raise RefusedValue(
+                "targets",
+                Reason.WRONG_TYPE,
+                "`targets` is {given}",
+                "give a tensor with one target for each row",
+                given=say_type(targets),
+            )
+        if targets.ndim == 0 or len(targets) != self.size:
+            raise RefusedValue(
+                "targets",
+                Reason.MISMATCH,
+                "`targets` has the shape {given} for {size} rows",
+                "give a tensor with one target for each row",
+                given=str(tuple(targets.shape)),
+                size=self.size,
+            )
         model = self.model if _has_hooks(self.model) else _hooked(self.model)
         first, before = _seeded(model, inputs, targets, loss, forward)
         changed, largest, remembered = 0, 0.0, set()
@@ -125,13 +159,37 @@ class Slots(BatchGuard):
 def rate(sample_rate: object) -> Fraction:
     """Checks a sampling rate and returns it exactly."""
     if sample_rate is None:
-        raise ValueError(
-            "sample_rate=None: the number of records is private, so the rate is not taken from it; give the "
-            "probability with which a record is in a batch, such as sample_rate='1/256'"
+        raise RefusedValue(
+            "sample_rate",
+            Reason.MISSING,
+            "`sample_rate=None`: the number of records is private, so the rate is not taken from it",
+            "give the probability with which a record is in a batch, such as `sample_rate='1/256'`",
         )
     q = exact(sample_rate, "sample_rate")
-    if is_special(q) or not 0 < q <= 1:
-        raise ValueError(f"sample_rate={sample_rate}: a probability is above 0 and at most 1")
+    if is_special(q):
+        raise RefusedValue(
+            "sample_rate",
+            Reason.NOT_A_NUMBER,
+            "`sample_rate={given}` is not a finite number",
+            "give a probability above 0 and at most 1",
+            given=quote(sample_rate),
+        )
+    if q <= 0:
+        raise RefusedValue(
+            "sample_rate",
+            Reason.TOO_SMALL,
+            "`sample_rate={given}` is not above 0",
+            "give a probability above 0 and at most 1",
+            given=quote(sample_rate),
+        )
+    if q > 1:
+        raise RefusedValue(
+            "sample_rate",
+            Reason.TOO_LARGE,
+            "`sample_rate={given}` is above 1",
+            "give a probability above 0 and at most 1",
+            given=quote(sample_rate),
+        )
     return Fraction(q)
 
 

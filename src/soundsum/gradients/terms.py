@@ -13,7 +13,9 @@ from typing import Any
 
 from soundsum.methods.method import Theorem
 from soundsum.numbers.clipping import BITS, Grid, coarsening, factor
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.refusals import Reason, RefusedValue
 
 THEOREM = Theorem(
     "gradients",
@@ -29,8 +31,11 @@ MOST_SHIFT = 63
 
 def require_room(examples: int) -> None:
     if examples > MOST_EXAMPLES:
-        raise ValueError(
-            f"{examples:,} examples: the sum of more than 2^38 might leave its 64-bit integers; release before that"
+        raise RefusedValue(
+            None,
+            Reason.TOO_MANY,
+            "the sum of more than 2^38 examples might leave its 64-bit integers",
+            "release it before that",
         )
 
 
@@ -38,7 +43,12 @@ def layered(norms: Sequence[Any]) -> tuple[Grid, tuple[int, ...]]:
     """Turns norms of each tensor into limits in steps of one grid, whose own limit bounds the whole gradient."""
     squares = sum((Fraction(Grid.of(norm).sensitivity) ** 2 for norm in norms), Fraction(0))
     if not squares:
-        raise ValueError("max_norm=[]: give one norm for each tensor, or one for the whole gradient")
+        raise RefusedValue(
+            "max_norm",
+            Reason.EMPTY,
+            "`max_norm=[]` has no norms",
+            "give one for each tensor, or one for the whole gradient",
+        )
     exponent = floor_log2(squares) // 2 - BITS
     limits = tuple(math.floor(Fraction(exact(norm)) / power_of_two(exponent)) for norm in norms)
     return Grid(exponent, math.isqrt(sum(k * k for k in limits) - 1) + 1), limits
@@ -46,10 +56,21 @@ def layered(norms: Sequence[Any]) -> tuple[Grid, tuple[int, ...]]:
 
 def exact_multiplier(noise_multiplier: Any) -> Fraction:
     multiplier = exact(noise_multiplier, "noise_multiplier")
-    if is_special(multiplier) or multiplier <= 0:
-        raise ValueError(
-            f"noise_multiplier={noise_multiplier}: a private sum needs noise, so it is above 0; "
-            "sum() gives the integers without any"
+    if is_special(multiplier):
+        raise RefusedValue(
+            "noise_multiplier",
+            Reason.NOT_A_NUMBER,
+            "`noise_multiplier={given}` is not a finite number",
+            "give one above 0",
+            given=quote(noise_multiplier),
+        )
+    if multiplier <= 0:
+        raise RefusedValue(
+            "noise_multiplier",
+            Reason.TOO_SMALL,
+            "`noise_multiplier={given}` is not above 0, and a private sum needs noise",
+            "give more; `Sum.sum()` returns the integers without any",
+            given=quote(noise_multiplier),
         )
     return Fraction(multiplier)
 

@@ -11,10 +11,14 @@ import io
 import pickle
 import struct
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import torch
+
+from soundsum.numbers.quoting import say_type
+from soundsum.refusals import Reason, RefusedValue
 
 SINGLE = (str, bytes, int, float, complex, type(None), type, np.generic, torch.dtype, torch.device)
 """Types without a shape: one value, of one example or of the whole batch."""
@@ -39,14 +43,19 @@ def dummy_like(example: Any) -> Any:
 
 def _rebuilt(like: Any, parts: Collection[Any]) -> Any:
     """Rebuilds a container of the same kind, with names where it has them."""
-    try:
+    with suppress(TypeError):
         return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
-    except TypeError:
-        raise _no_dummy(like) from None
+    raise _no_dummy(like)
 
 
-def _no_dummy(example: Any) -> ValueError:
-    return ValueError(f"no dummy is known for examples with a {type(example).__name__}; give one with dummy=")
+def _no_dummy(example: Any) -> RefusedValue:
+    return RefusedValue(
+        "dummy",
+        Reason.MISSING,
+        "no dummy is known for examples with {given}",
+        "give one with `dummy`",
+        given=say_type(example),
+    )
 
 
 def form(batch: Any, within: tuple[int, ...] = (), beside: bool = False) -> Any:
@@ -65,9 +74,12 @@ def form(batch: Any, within: tuple[int, ...] = (), beside: bool = False) -> Any:
     if contents is None and _is_opaque(type(batch)):
         if beside:
             return type(batch)
-        raise ValueError(
-            f"a batch holds a {type(batch).__name__}, in which shapes that depend on the examples cannot be seen; let "
-            "collate_fn give tensors, in tuples, lists, dicts or objects with attributes"
+        raise RefusedValue(
+            "data_loader",
+            Reason.UNSUPPORTED,
+            "a batch holds {given}, in which shapes that depend on the examples cannot be seen",
+            "let its collate_fn give tensors, in tuples, lists, dicts or objects with attributes",
+            given=say_type(batch),
         )
     attributes = _attributes(batch)
     around = beside or contents is not None

@@ -19,6 +19,8 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from soundsum.gradients.batch_guard import BatchGuard, Ticket
 from soundsum.gradients.opacus.dummies import dummy_like, form, sent
 from soundsum.gradients.slots import EMPTY, Slots, coins, place
+from soundsum.numbers.quoting import quote, say_type
+from soundsum.refusals import Reason, RefusedValue
 
 
 class PaddedDataset(Dataset):
@@ -125,7 +127,12 @@ class GuardedLoader(DataLoader):
         handed_out: set[int] = set()
         while True:
             if batches.tickets is not tickets:
-                raise ValueError("the data loader was iterated anew, which ends this iterator; go on with the newest")
+                raise RefusedValue(
+                    None,
+                    Reason.CLOSED,
+                    "the data loader was iterated anew, which ends this iterator",
+                    "go on with the newest",
+                )
             try:
                 batch = next(loaded)
             except StopIteration:
@@ -152,9 +159,11 @@ class SlotLoader(GuardedLoader):
     def __iter__(self) -> Iterator[Any]:
         batches: SlotBatches = self.batch_sampler
         if form(self.dummies(batches.rows)) != self.form:
-            raise ValueError(
-                "collate_fn gives dummies another shape than at first, so it remembers examples it saw (the longest?); "
-                "bring every example to one public shape"
+            raise RefusedValue(
+                "data_loader",
+                Reason.UNSOUND,
+                "collate_fn gives dummies another shape than at first, so it remembers examples it saw (the longest?)",
+                "bring every example to one public shape",
             )
         self.expected = {rows: self._expect(rows) for rows in set(batches.widths)}
         return super().__iter__()
@@ -168,9 +177,12 @@ class SlotLoader(GuardedLoader):
 
     def require_form(self, batch: Any, ticket: Ticket) -> None:
         if form(batch) != self.expected[len(ticket.present)]:
-            raise ValueError(
-                "a batch's shape or type depends on its examples (padded to the longest?), which everybody in it "
-                "can see; bring every example to one public shape and type, and the dummy too"
+            raise RefusedValue(
+                "data_loader",
+                Reason.UNSOUND,
+                "a batch's shape or type depends on its examples (padded to the longest?), so one example can change "
+                "the gradients of the others",
+                "bring every example to one public shape and type, and the dummy too",
             )
 
 
@@ -205,10 +217,28 @@ class BatchMemoryManager:
 
     def __init__(self, *, data_loader: Any, max_physical_batch_size: int, optimizer: Any) -> None:
         if not isinstance(data_loader, SlotLoader):
-            raise ValueError("give the data loader of make_private with slots; without them parts are not one size")
-        if not isinstance(max_physical_batch_size, int) or max_physical_batch_size < 1:
-            raise ValueError(
-                f"max_physical_batch_size={max_physical_batch_size!r}: a part has whole rows; give 1 or more"
+            raise RefusedValue(
+                "data_loader",
+                Reason.WRONG_TYPE,
+                "`data_loader` is {given}, and only batches in slots have parts of one size",
+                "give the data loader of `make_private()` with slots",
+                given=say_type(data_loader),
+            )
+        if not isinstance(max_physical_batch_size, int):
+            raise RefusedValue(
+                "max_physical_batch_size",
+                Reason.NOT_WHOLE,
+                "`max_physical_batch_size={given}` is not a whole number of rows",
+                "give 1 or more",
+                given=quote(max_physical_batch_size),
+            )
+        if max_physical_batch_size < 1:
+            raise RefusedValue(
+                "max_physical_batch_size",
+                Reason.TOO_SMALL,
+                "`max_physical_batch_size={given}` leaves no rows in a part",
+                "give 1 or more",
+                given=quote(max_physical_batch_size),
             )
         self.loader, self.physical, self.optimizer = data_loader, max_physical_batch_size, optimizer
 

@@ -16,8 +16,9 @@ from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processe
 
 from soundsum.gradients.batch_guard import BatchGuard, Ticket, forget, forget_gradients, module_of
 from soundsum.gradients.clipped_sum import Sum
-from soundsum.gradients.opacus.unsupported import AMP, refuse_module, refuse_parameters
+from soundsum.gradients.opacus.unsupported import refuse_module, refuse_parameters
 from soundsum.gradients.terms import exact_multiplier
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
@@ -63,12 +64,17 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
     def summed(self) -> Sum:
         """The sum that is released next."""
         if self._sum is None:
-            raise ValueError("there is nothing to release: clip_and_accumulate comes first")
+            raise RefusedValue(None, Reason.EMPTY, "there is nothing to release", "call `clip_and_accumulate()` first")
         return self._sum
 
     def clip_and_accumulate(self) -> None:
         if torch.is_inference_mode_enabled():
-            raise ValueError("tensors made here cannot be marked as noised; call step() outside torch.inference_mode()")
+            raise RefusedValue(
+                None,
+                Reason.UNSUPPORTED,
+                "tensors made in inference mode cannot be marked as noised",
+                "call `step()` outside `torch.inference_mode()`",
+            )
         if self.slots is not None:
             self.slots.require_one()
             if self.slots.model is not None:
@@ -111,7 +117,7 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             return
         gradients = [p.grad for p in self.params]
         if not all(map(_is_noised, gradients)):
-            raise ValueError("there is nothing to scale: add_noise comes first")
+            raise RefusedValue(None, Reason.EMPTY, "there is nothing to scale", "call `add_noise()` first")
         for gradient in gradients:
             gradient /= self.expected_batch_size
         for gradient in gradients:  # after all of them, as they are views of one tensor
@@ -151,9 +157,11 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
 
     def signal_skip_step(self, do_skip: bool = True) -> None:
         if do_skip:
-            raise ValueError(
-                "signal_skip_step: one step on several batches would count a record once for each, and be accounted "
-                "for once; for parts of one batch use soundsum.gradients.opacus.BatchMemoryManager"
+            raise RefusedValue(
+                "do_skip",
+                Reason.UNSOUND,
+                "one step on several batches would count a record once for each, and be accounted for once",
+                "for parts of one batch use `soundsum.gradients.opacus.BatchMemoryManager`",
             )
 
     def drop(self) -> None:
@@ -164,20 +172,26 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         self.zero_grad()
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a private optimizer is not copied or pickled, as both would step on the same batches; keep its "
-            "state_dict(), and call load_state_dict on the one that make_private gave"
+        raise RefusedType(
+            None,
+            Reason.UNSUPPORTED,
+            "a private optimizer is not copied or pickled, as both would step on the same batches",
+            "keep its `state_dict()`, and call `load_state_dict()` on the one that `make_private()` gave",
         )
 
     def _gradients(self) -> list[Any]:
         """Returns the per-example gradients by parameter; they can be used once."""
         if not self.params:
-            raise ValueError("none of the optimizer's parameters is trained (requires_grad); unfreeze some")
+            raise RefusedValue(
+                None, Reason.EMPTY, "none of the optimizer's parameters is trained (requires_grad)", "unfreeze some"
+            )
         for p in self.params:
             if isinstance(getattr(p, "grad_sample", None), list):
-                raise ValueError(
-                    "the gradients of several passes are there, in which a record would count more than once; one "
-                    "backward pass for each step, and forbid_grad_accumulation() on the module again"
+                raise RefusedValue(
+                    None,
+                    Reason.REPEATED,
+                    "there are gradients of several backward passes, so a record would count more than once",
+                    "make one pass for each step, and call `forbid_grad_accumulation()` on the module again",
                 )
         gradients: list[Any] = self.grad_samples
         for p in self.params:
@@ -189,9 +203,12 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         if self.step_hook:
             self.step_hook(self)
         if self.steps_accounted is not None and self.steps_accounted() == before:
-            raise ValueError(
-                "this step would not be accounted for, as attach_step_hook put another hook in the accountant's place; "
-                "let yours call the one that was there (optimizer.step_hook)"
+            raise RefusedValue(
+                None,
+                Reason.UNSOUND,
+                "this step would not be accounted for, as `attach_step_hook()` put another hook in the accountant's "
+                "place",
+                "let yours call the one that was there (`optimizer.step_hook`)",
             )
 
     def _forget(self) -> None:
@@ -207,9 +224,11 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
 
     def _require_terms(self) -> None:
         if self._terms != self._now():
-            raise ValueError(
-                "the clipping norm, the noise multiplier or what is trained changed within a batch; step the scheduler "
-                "and freeze parameters after a whole one"
+            raise RefusedValue(
+                None,
+                Reason.MISMATCH,
+                "the clipping norm, the noise multiplier or the set of trained parameters changed within a batch",
+                "step the scheduler and freeze parameters after a whole one",
             )
 
     def _check_skip_next_step(self, pop_next: bool = True) -> bool:
@@ -225,9 +244,11 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
         else:
             fits = (ticket.batch, ticket.part) == (self._ticket.batch, self._ticket.part + 1)
         if not fits:
-            raise ValueError(
-                "this is not the next part of the batch that was begun, and parts of several would add up in one step; "
-                "step on every part in turn, or call optimizer.drop() and begin with a new batch"
+            raise RefusedValue(
+                None,
+                Reason.MISMATCH,
+                "this is not the next part of the batch that was begun, and parts of several would add up in one step",
+                "step on every part in turn, or call `optimizer.drop()` and begin with a new batch",
             )
 
     def _group(self) -> Any:
@@ -236,7 +257,13 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
     @property
     def _step_supports_amp_scaling(self) -> bool:
         """Refuses torch's GradScaler, which asks for this before anything else."""
-        raise ValueError(AMP)
+        raise RefusedValue(
+            None,
+            Reason.UNSOUND,
+            "dynamic loss scaling multiplies every gradient by a factor that depends on all examples so far, and skips "
+            "steps where one of them overflows",
+            "train in bfloat16 or float32 and call `optimizer.step()` without a GradScaler",
+        )
 
 
 class DistributedDPOptimizer(DPOptimizer):
@@ -267,9 +294,12 @@ def _require_noise(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]
     """Checks the gradients before the original optimizer steps; a closure would compute others after this."""
     gradients = [p.grad for group in given.param_groups for p in group["params"] if p.grad is not None]
     if not all(map(_is_noised, gradients)) or any(map(callable, (*arguments[1:], *named.values()))):
-        raise ValueError(
-            f"this {type(given).__name__} would step on gradients without noise, or changed since; call step() of the "
-            "optimizer that make_private gave, which uses this one"
+        raise RefusedValue(
+            None,
+            Reason.UNSOUND,
+            "this {optimizer} would step on gradients that have no noise or changed since they got it",
+            "call `step()` of the optimizer that `make_private()` gave, which uses this one",
+            optimizer=type(given).__name__,
         )
 
 
@@ -278,9 +308,11 @@ def refuse_second(module: Any) -> None:
     if _shared(module):
         gc.collect()  # one that nobody holds any more may be waiting for it
     if _shared(module):
-        raise ValueError(
-            "the module has parameters of another private optimizer: use one optimizer with two parameter groups, or "
-            "delete the earlier one first (del optimizer)"
+        raise RefusedValue(
+            "module",
+            Reason.CLOSED,
+            "the module has parameters of another private optimizer",
+            "use one optimizer with two parameter groups, or delete the earlier one first (`del optimizer`)",
         )
 
 

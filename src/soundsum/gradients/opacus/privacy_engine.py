@@ -38,6 +38,8 @@ from soundsum.gradients.opacus.unsupported import (
     refuse_target,
 )
 from soundsum.gradients.slots import Slots, enough_slots, overflow, rate, rate_from_above
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 
 ASSUMED = "gradients assumed independent of the other rows"
 OVERFLOW = "soundsum_overflow"
@@ -125,7 +127,9 @@ class PrivacyEngine(opacus.PrivacyEngine):
             assumptions: tuple[str, ...] = (SEPARATE,)
         else:
             if world is not None:
-                raise ValueError("slots=False: ranks share a batch by its slots; leave slots out")
+                raise RefusedValue(
+                    "slots", Reason.CONFLICT, "`slots=False`: ranks share a batch by its slots", "leave `slots` out"
+                )
             filled, guard = None, BatchGuard(module)
             loader, chance, assumptions = poisson_loader(data_loader, q, guard, dummy), Fraction(0), (ASSUMED,)
         prepared = self._prepare_model(
@@ -160,9 +164,14 @@ class PrivacyEngine(opacus.PrivacyEngine):
     ) -> tuple[Any, DPOptimizer, Any]:
         """Calls make_private with noise that keeps epsilon and delta over the epochs, of 1/sample_rate steps each."""
         if len(self.accountant):
-            raise ValueError("this engine has spent some of its budget already; make a new one for a target epsilon")
+            raise RefusedValue(
+                None,
+                Reason.CLOSED,
+                "this engine has spent some of its budget already",
+                "make a new one for a target epsilon",
+            )
         refuse_target(target_epsilon, target_delta, epochs)
-        refuse_epsilon(self.accountant.mechanism(), target_epsilon)
+        refuse_epsilon(self.accountant.mechanism(), target_epsilon, "target_epsilon")
         q = rate(sample_rate)
         most = settings.get("max_size")
         slots = settings.get("slots")
@@ -171,7 +180,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
         if slots is not False and most is not None:
             size = _size(slots, q, _most(most), 1)
             spare = overflow(q * most, size) if size < most else Fraction(0)
-        delta = _without_cuts(target_delta, target_epsilon, steps, spare)
+        delta = _without_cuts(target_delta, target_epsilon, steps, spare, "target_delta")
         multiplier = get_noise_multiplier(
             target_epsilon=target_epsilon,
             target_delta=delta,
@@ -212,14 +221,22 @@ class PrivacyEngine(opacus.PrivacyEngine):
     def load_checkpoint(self, **settings: Any) -> dict[str, Any]:
         """Loads Opacus's checkpoint; earlier steps keep counting the probability that their batches were cut."""
         if self._steps():
-            raise ValueError(
-                f"this engine has accounted for {self._steps()} steps, which a checkpoint would replace with its own; "
-                "to go back, load the model's state_dict alone, and to go on from a checkpoint, use a new engine"
+            raise RefusedValue(
+                None,
+                Reason.CLOSED,
+                "this engine has accounted for {steps} steps, which a checkpoint would replace with its own",
+                "to go back, load the model's state_dict alone, and to go on from a checkpoint, use a new engine",
+                steps=self._steps(),
             )
         checkpoint: dict[str, Any] = super().load_checkpoint(**settings)
         if OVERFLOW not in checkpoint:
             self.overflow = Fraction(1)
-            raise ValueError("the checkpoint does not say how likely a batch was cut; load one that this engine saved")
+            raise RefusedValue(
+                "path",
+                Reason.UNREADABLE,
+                "the checkpoint does not say how likely a batch was cut",
+                "load one that this engine saved",
+            )
         self.overflow = max(self.overflow, Fraction(checkpoint[OVERFLOW]))
         return checkpoint
 
@@ -239,15 +256,20 @@ def _count_step(accountant: Any, sample_rate: float, optimizer: DPOptimizer) -> 
     accountant.history = counting.history
 
 
-def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) -> float:
+def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction, option: str = "delta") -> float:
     """Subtracts from delta the cost of batches that may be cut at each step (docs/theorems/gradients.md)."""
     if not chance:
         return delta
     used = float(chance) * 1.0001 * steps * (1 + math.exp(min(epsilon, 700.0)))
     if used > delta / 2:
-        raise ValueError(
-            f"delta={delta}: batches larger than their slots take {used:.2g} of it at epsilon {epsilon:.3g}; "
-            "give more slots, or a larger delta"
+        raise RefusedValue(
+            option,
+            Reason.TOO_SMALL,
+            "batches larger than their slots take {used} of a delta of {given} at an epsilon of {epsilon}",
+            "give more slots, or a larger delta",
+            used=f"{used:.2g}",
+            given=quote(delta),
+            epsilon=f"{epsilon:.3g}",
         )
     return delta - used
 
@@ -255,26 +277,81 @@ def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction) ->
 def _public(sample_rate: Any, expected: Any, most: Any, data: Any, dummy: Any) -> tuple[Fraction, float, int]:
     """Checks the public numbers, which may not come from the data."""
     q = rate(sample_rate)
-    if not _is_number(expected) or not 0 < expected < math.inf:
-        raise ValueError(
-            f"expected_batch_size={expected!r}: give the public number to divide by, such as sample_rate times a rough "
-            "size; the number of records is private"
-        )
+    _require_divisor(expected)
     most = _most(most)
     if len(data) > most:
-        raise ValueError(f"the data has more than max_size={most} records; the promise would not cover them")
+        raise RefusedValue(
+            "max_size",
+            Reason.MISMATCH,
+            "the data has more than `max_size={given}` records, and the guarantee would not cover them",
+            "give the most records the data can have",
+            given=most,
+        )
     if dummy is None and len(data) == 0:
-        raise ValueError("the data has no records, so it is not known what an example looks like; give one with dummy=")
+        raise RefusedValue(
+            "dummy",
+            Reason.MISSING,
+            "the data has no records, so it is not known what an example looks like",
+            "give one with `dummy`",
+        )
     return q, float(expected), most
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _require_divisor(expected: Any) -> None:
+    if expected is None:
+        raise RefusedValue(
+            "expected_batch_size",
+            Reason.MISSING,
+            "`expected_batch_size=None`: the number of records is private, so the divisor is not taken from it",
+            "give a public number, such as the sampling rate times a rough size",
+        )
+    if not _is_finite(expected):
+        raise RefusedValue(
+            "expected_batch_size",
+            Reason.NOT_A_NUMBER,
+            "`expected_batch_size={given}` is not a finite number",
+            "give the public number to divide by, such as the sampling rate times a rough size",
+            given=quote(expected),
+        )
+    if expected <= 0:
+        raise RefusedValue(
+            "expected_batch_size",
+            Reason.TOO_SMALL,
+            "`expected_batch_size={given}` is not above 0",
+            "give the public number to divide by, such as the sampling rate times a rough size",
+            given=quote(expected),
+        )
+
+
+def _is_finite(value: Any) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and -math.inf < value < math.inf
 
 
 def _most(most: Any) -> int:
-    if not _is_number(most) or not 1 <= most < math.inf or int(most) != most:
-        raise ValueError(f"max_size={most!r}: give the most records the data can have, a public number of your choice")
+    if most is None:
+        raise RefusedValue(
+            "max_size",
+            Reason.MISSING,
+            "`max_size=None`: the number of records is private, so their limit is not taken from it",
+            "give the most records the data can have, a public number of your choice",
+        )
+    if not _is_finite(most) or int(most) != most:
+        raise RefusedValue(
+            "max_size",
+            Reason.NOT_WHOLE,
+            "`max_size={given}` is not a whole number",
+            "give the most records the data can have, a public number of your choice",
+            given=quote(most),
+        )
+    if most < 1:
+        raise RefusedValue(
+            "max_size",
+            Reason.TOO_SMALL,
+            "`max_size={given}` is less than 1",
+            "give the most records the data can have, a public number of your choice",
+            given=quote(most),
+        )
     return int(most)
 
 
@@ -282,10 +359,31 @@ def _size(slots: Any, q: Fraction, most: int, ranks: int) -> int:
     """Chooses the number of slots: as many as were asked for, or enough that cuts are negligible."""
     if slots is None or slots is True:
         return enough_slots(q * most, most, ranks)
-    if not isinstance(slots, int) or slots < 1:
-        raise ValueError(f"slots={slots!r}: the number of slots is a whole number, 1 or more; leave it out for enough")
+    if not isinstance(slots, int):
+        raise RefusedValue(
+            "slots",
+            Reason.NOT_WHOLE,
+            "`slots={given}` is not a whole number",
+            "give 1 or more, or leave `slots` out for enough of them",
+            given=quote(slots),
+        )
+    if slots < 1:
+        raise RefusedValue(
+            "slots",
+            Reason.TOO_SMALL,
+            "`slots={given}` is less than 1",
+            "give more, or leave `slots` out for enough of them",
+            given=quote(slots),
+        )
     if slots % ranks:
-        raise ValueError(f"slots={slots}: {ranks} ranks share them evenly; give a multiple of {ranks}")
+        raise RefusedValue(
+            "slots",
+            Reason.MISMATCH,
+            "`slots={given}`: {ranks} ranks cannot share them evenly",
+            "give a multiple of {ranks}",
+            given=quote(slots),
+            ranks=ranks,
+        )
     return slots
 
 

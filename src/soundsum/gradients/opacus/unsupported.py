@@ -7,6 +7,8 @@ import math
 from typing import Any
 
 from soundsum.gradients.lazy_import import need
+from soundsum.numbers.quoting import printed, quote
+from soundsum.refusals import Reason, RefusedValue
 
 MODES = ("hooks", "functorch")
 MOST_OF_PRV = 600
@@ -20,9 +22,11 @@ what is said up to 600 holds: q is above exp(-59), or such a step less likely th
 
 def refuse_accountant(accountant: str) -> None:
     if accountant == "gdp":
-        raise ValueError(
-            "accountant='gdp': its epsilon is what many steps tend to, which is no bound for the steps there were; "
-            "use prv or rdp"
+        raise RefusedValue(
+            "accountant",
+            Reason.UNSOUND,
+            "`accountant='gdp'` approximates epsilon by its limit for many steps, which is no upper bound",
+            "use prv or rdp",
         )
 
 
@@ -36,94 +40,214 @@ def refuse_settings(
     noise_generator: Any,
 ) -> None:
     if not poisson_sampling:
-        raise ValueError(
-            "poisson_sampling=False: accountants count on each record being in a batch by a coin of its own, which "
-            "fixed batches are not; leave it True"
+        raise RefusedValue(
+            "poisson_sampling",
+            Reason.UNSOUND,
+            "`poisson_sampling=False` makes fixed batches, and accountants assume that each record is sampled "
+            "independently",
+            "leave it True",
         )
     if grad_sample_mode == "ew":
-        raise ValueError(
-            "grad_sample_mode='ew': expanded weights add to a batch's gradients what is left of an earlier batch, "
-            "where no layer is called; use grad_sample_mode='hooks' or 'functorch'"
+        raise RefusedValue(
+            "grad_sample_mode",
+            Reason.UNSOUND,
+            "`grad_sample_mode='ew'`: expanded weights add to a batch's gradients what is left of an earlier batch, "
+            "where no layer is called",
+            "use `grad_sample_mode='hooks'` or 'functorch'",
         )
     if grad_sample_mode not in MODES:
-        raise ValueError(
-            f"grad_sample_mode={grad_sample_mode!r}: it adds the gradients up before they can be clipped as integers, "
-            f"trusting norms that were computed in floats; use grad_sample_mode='hooks' (or {', '.join(MODES[1:])})"
+        raise RefusedValue(
+            "grad_sample_mode",
+            Reason.UNSOUND,
+            "`grad_sample_mode={given}` adds the gradients up before they can be clipped as integers, trusting norms "
+            "that were computed in floats",
+            "use `grad_sample_mode='hooks'` or 'functorch'",
+            given=quote(grad_sample_mode),
         )
     if clipping == "adaptive":
-        raise ValueError(
-            "clipping='adaptive': its norm follows how many of the other examples were clipped, a count released with "
-            "floating-point noise; use clipping='flat' or 'per_layer' with norms you choose"
+        raise RefusedValue(
+            "clipping",
+            Reason.UNSOUND,
+            "`clipping='adaptive'`: its norm follows how many of the other examples were clipped, a count released "
+            "with floating-point noise",
+            "use `clipping='flat'` or 'per_layer' with norms you choose",
         )
     if clipping not in ("flat", "per_layer"):
-        raise ValueError(
-            f"clipping={clipping!r}: it is not known that it looks at one example alone; use 'flat' or 'per_layer'"
+        raise RefusedValue(
+            "clipping",
+            Reason.UNSOUND,
+            "`clipping={given}` is not known to look at one example at a time",
+            "use 'flat' or 'per_layer'",
+            given=quote(clipping),
         )
     if loss_reduction not in ("sum", "mean"):
-        raise ValueError(f"loss_reduction={loss_reduction!r}: it is 'sum', or with slots also 'mean'")
+        raise RefusedValue(
+            "loss_reduction",
+            Reason.UNKNOWN,
+            "`loss_reduction={given}` is neither 'sum' nor 'mean'",
+            "give 'sum', or 'mean' with slots",
+            given=quote(loss_reduction),
+        )
     if loss_reduction == "mean" and not slots:
-        raise ValueError(
-            "loss_reduction='mean' without slots: the mean divides by the size of the batch, which is private, so "
-            "every example's gradient depends on how many others there are; use loss_reduction='sum', or slots"
+        raise RefusedValue(
+            "loss_reduction",
+            Reason.CONFLICT,
+            "`loss_reduction='mean'` without slots divides by the size of the batch, which is private, so every "
+            "example's gradient depends on how many others there are",
+            "use `loss_reduction='sum'`, or slots",
         )
     if noise_generator is not None:
-        raise ValueError(
-            "noise_generator: noise that can be repeated hides nothing; it always comes from the operating system"
+        raise RefusedValue(
+            "noise_generator",
+            Reason.UNSOUND,
+            "noise from a generator can be repeated, so it hides nothing",
+            "leave `noise_generator` out: noise always comes from the operating system",
         )
 
 
 def refuse_target(epsilon: Any, delta: Any, epochs: Any) -> None:
     """Refuses targets for which the search for the noise multiplier would not end, or would accept any noise."""
-    if not 0 < epsilon < math.inf:
-        raise ValueError(f"target_epsilon={epsilon}: an epsilon to keep is above 0 and finite, such as 3")
-    if not 0 < delta < 1:
-        raise ValueError(f"target_delta={delta}: a probability to keep is above 0 and below 1, such as 1e-5")
-    if not epochs >= 1 or int(epochs) != epochs:
-        raise ValueError(f"epochs={epochs}: give how many epochs will be trained, a whole number, 1 or more")
+    if not math.isfinite(epsilon):
+        raise RefusedValue(
+            "target_epsilon",
+            Reason.NOT_A_NUMBER,
+            "`target_epsilon={given}` is not a finite number",
+            "give one above 0, such as 3",
+            given=quote(epsilon),
+        )
+    if epsilon <= 0:
+        raise RefusedValue(
+            "target_epsilon",
+            Reason.TOO_SMALL,
+            "`target_epsilon={given}` is not above 0",
+            "give a larger one, such as 3",
+            given=quote(epsilon),
+        )
+    if not delta > 0:
+        raise RefusedValue(
+            "target_delta",
+            Reason.TOO_SMALL,
+            "`target_delta={given}` is not above 0",
+            "give a probability above 0 and below 1, such as 1e-5",
+            given=quote(delta),
+        )
+    if delta >= 1:
+        raise RefusedValue(
+            "target_delta",
+            Reason.TOO_LARGE,
+            "`target_delta={given}` is not below 1",
+            "give a probability above 0 and below 1, such as 1e-5",
+            given=quote(delta),
+        )
+    if not math.isfinite(epochs) or int(epochs) != epochs:
+        raise RefusedValue(
+            "epochs",
+            Reason.NOT_WHOLE,
+            "`epochs={given}` is not a whole number",
+            "give the number of epochs that will be trained, 1 or more",
+            given=quote(epochs),
+        )
+    if epochs < 1:
+        raise RefusedValue(
+            "epochs",
+            Reason.TOO_SMALL,
+            "`epochs={given}` is less than 1",
+            "give the number of epochs that will be trained, 1 or more",
+            given=quote(epochs),
+        )
 
 
-def refuse_epsilon(accountant: str, epsilon: float) -> None:
+def refuse_epsilon(accountant: str, epsilon: float, option: str | None = None) -> None:
     """Refuses an epsilon that is NaN, or that floats cannot tell from a larger one."""
     if math.isnan(epsilon) or (accountant == "prv" and epsilon > MOST_OF_PRV):
-        raise ValueError(
-            f"epsilon={epsilon:.4g}: the accountant prv computes with floats that end near exp(709), so what it says "
-            f"above {MOST_OF_PRV} may be far too little; use more noise, or PrivacyEngine(accountant='rdp')"
+        raise RefusedValue(
+            option,
+            Reason.UNSOUND,
+            "the accountant prv cannot bound an epsilon of {epsilon}: it computes with floats that end near exp(709), "
+            "so what it says above {most} may be far too small",
+            "use more noise, or `PrivacyEngine(accountant='rdp')`",
+            epsilon=f"{epsilon:.4g}",
+            most=MOST_OF_PRV,
         )
 
 
 def refuse_norms(clipping: str, max_grad_norm: Any, parameters: int) -> None:
     """Requires one norm for the whole gradient, or a list with one for each trained parameter."""
     several = isinstance(max_grad_norm, list | tuple)
-    if several != (clipping == "per_layer"):
-        wanted = "a list of norms, one for each parameter" if clipping == "per_layer" else "one norm"
-        raise ValueError(f"max_grad_norm={max_grad_norm}: clipping={clipping!r} takes {wanted}")
+    if several and clipping != "per_layer":
+        raise RefusedValue(
+            "max_grad_norm",
+            Reason.CONFLICT,
+            "`max_grad_norm={given}`: `clipping={clipping}` takes one norm",
+            "give one norm, or `clipping='per_layer'`",
+            given=quote(max_grad_norm),
+            clipping=quote(clipping),
+        )
+    if not several and clipping == "per_layer":
+        raise RefusedValue(
+            "max_grad_norm",
+            Reason.CONFLICT,
+            "`max_grad_norm={given}`: `clipping='per_layer'` takes a list of norms",
+            "give one for each parameter",
+            given=quote(max_grad_norm),
+        )
     if several and len(max_grad_norm) != parameters:
-        raise ValueError(f"max_grad_norm has {len(max_grad_norm)} norms for {parameters} parameters: give one for each")
+        raise RefusedValue(
+            "max_grad_norm",
+            Reason.MISMATCH,
+            "`max_grad_norm` has {norms} norms for {parameters} parameters",
+            "give one for each",
+            norms=len(max_grad_norm),
+            parameters=parameters,
+        )
 
 
 def refuse_optimizer(optimizer: Any) -> None:
     """Refuses an optimizer that cannot step on a noisy gradient, before a step is accounted for."""
     name = type(optimizer).__name__
+    if _needs_closure(optimizer):
+        raise RefusedValue(
+            "optimizer",
+            Reason.UNSUPPORTED,
+            "{optimizer} computes the gradients several times in one step (its step takes a closure), and each of them "
+            "would need noise of its own",
+            "use an optimizer that steps on one gradient, such as SGD or Adam",
+            optimizer=name,
+        )
+    if isinstance(optimizer, need("torch.optim").SparseAdam):
+        raise RefusedValue(
+            "optimizer",
+            Reason.UNSUPPORTED,
+            "{optimizer} takes sparse gradients, and noise makes all of them dense",
+            "use Adam",
+            optimizer=name,
+        )
+
+
+def _needs_closure(optimizer: Any) -> bool:
     try:
         inspect.signature(optimizer.step).bind()
     except TypeError:
-        raise ValueError(
-            f"{name} computes the gradients several times in one step (step takes a closure), and each of them would "
-            "need noise of its own; use an optimizer that steps on one gradient, such as SGD or Adam"
-        ) from None
-    if isinstance(optimizer, need("torch.optim").SparseAdam):
-        raise ValueError(f"{name} takes sparse gradients, and noise makes all of them dense; use Adam")
+        return True
+    return False
 
 
 def refuse_parameters(module: Any, optimizer: Any) -> None:
     """Refuses parameters that only one of the two has; also at every step, as some may have been frozen at first."""
     known, given = set(module.parameters()), {p for group in optimizer.param_groups for p in group["params"]}
     if given - known:
-        raise ValueError("the optimizer has parameters that the module has not; make it from module.parameters()")
+        raise RefusedValue(
+            "optimizer",
+            Reason.MISMATCH,
+            "the optimizer has parameters that the module does not have",
+            "make it from `module.parameters()`",
+        )
     if any(p.requires_grad for p in known - given):
-        raise ValueError(
-            "the module trains parameters that the optimizer has not, and their gradients would get no noise; give all "
-            "to one optimizer, or freeze the others (requires_grad_(False))"
+        raise RefusedValue(
+            "module",
+            Reason.MISMATCH,
+            "the module trains parameters that the optimizer does not have, and their gradients would get no noise",
+            "give all to one optimizer, or freeze the others (`requires_grad_(False)`)",
         )
 
 
@@ -134,38 +258,72 @@ def refuse_module(module: Any) -> None:
     embeddings = (nn.Embedding, nn.EmbeddingBag)
     for name, layer in module.named_modules():
         if type(layer).__name__.startswith(("FSDP", "FullyShardedDataParallel")):
-            raise ValueError("FSDP splits one example's gradient over ranks, which is not supported; use DPDDP")
+            raise RefusedValue(
+                "module",
+                Reason.UNSUPPORTED,
+                "FSDP splits one example's gradient over ranks, which is not supported",
+                "use `opacus.distributed.DifferentiallyPrivateDistributedDataParallel`",
+            )
         if is_fixed(layer):
             continue
         if isinstance(layer, batch_norm) and not type(layer).__name__.startswith(("InstanceNorm", "LazyInstanceNorm")):
-            raise ValueError(
-                f"{name or 'the module'} is a {type(layer).__name__}, which normalises each example by the others, so "
-                "no gradient is of one example alone; use GroupNorm (PrivacyEngine.get_compatible_module replaces it), "
-                "or keep the statistics it has: requires_grad_(False), and eval() after each train() of the model"
+            raise RefusedValue(
+                "module",
+                Reason.UNSOUND,
+                "{layer} is a {kind}, which normalises each example by the others, so no gradient depends on one "
+                "example alone",
+                "use GroupNorm (`PrivacyEngine.get_compatible_module` replaces it), or keep the statistics it has: "
+                "`requires_grad_(False)`, and `eval()` after each `train()` of the model",
+                layer=_say(name),
+                kind=type(layer).__name__,
             )
         if any(getattr(layer, kept, None) is not None for kept in ("running_mean", "running_var")):
-            raise ValueError(
-                f"{name or 'the module'} ({type(layer).__name__}) keeps running statistics of the examples, or may, "
-                "and they are not noised; make the layer with track_running_stats=False (setting it later keeps them), "
-                "or use torch's own with the statistics it has: requires_grad_(False) and eval()"
+            raise RefusedValue(
+                "module",
+                Reason.UNSOUND,
+                "{layer} ({kind}) keeps running statistics of the examples, or may, and they get no noise",
+                "make the layer with `track_running_stats=False` (setting it later keeps them), or use torch's own "
+                "with the statistics it has: `requires_grad_(False)` and `eval()`",
+                layer=_say(name),
+                kind=type(layer).__name__,
             )
         if getattr(layer, "max_norm", None) is not None and isinstance(layer, embeddings):
-            raise ValueError(
-                f"{name or 'the module'} is an {type(layer).__name__} with max_norm={layer.max_norm}, which rescales "
-                "the rows that examples look up, without noise; leave max_norm out"
+            raise RefusedValue(
+                "module",
+                Reason.UNSOUND,
+                "{layer} is an {kind} with `max_norm={given}`, which rescales the rows that examples look up, without "
+                "noise",
+                "make it without max_norm",
+                layer=_say(name),
+                kind=type(layer).__name__,
+                given=quote(layer.max_norm),
             )
         hooks = [hook for hook in layer._forward_pre_hooks.values() if _is_reparametrization(hook)]
         if hooks and any(p.requires_grad for p in layer.parameters(recurse=False)):
-            raise ValueError(
-                f"{name or 'the module'} is a {type(layer).__name__} with the {type(hooks[0]).__name__} of "
-                "torch.nn.utils, whose parameters get no gradients of each example; use that of "
-                "torch.nn.utils.parametrizations"
+            raise RefusedValue(
+                "module",
+                Reason.UNSUPPORTED,
+                "{layer} is a {kind} with the {hook} of `torch.nn.utils`, whose parameters get no gradients of each "
+                "example",
+                "use that of `torch.nn.utils.parametrizations`",
+                layer=_say(name),
+                kind=type(layer).__name__,
+                hook=type(hooks[0]).__name__,
             )
         if any(kind.__module__.startswith("torch.ao.quantization") for kind in type(layer).__mro__):
-            raise ValueError(
-                f"{name or 'the module'} is a {type(layer).__name__}, which remembers the range of the examples' "
-                "values, without noise; quantize the model after it is trained"
+            raise RefusedValue(
+                "module",
+                Reason.UNSOUND,
+                "{layer} is a {kind}, which remembers the range of the examples' values, without noise",
+                "quantize the model after it is trained",
+                layer=_say(name),
+                kind=type(layer).__name__,
             )
+
+
+def _say(name: str) -> str:
+    """Names a layer; the module itself has no name."""
+    return printed(name) or "the module"
 
 
 def _is_reparametrization(hook: Any) -> bool:
@@ -194,15 +352,23 @@ def keep_fixed(module: Any) -> None:
 
 def _require_fixed(layer: Any, inputs: Any) -> None:
     if not is_fixed(layer):
-        raise ValueError(
-            f"a {type(layer).__name__} that was frozen and in eval mode when the model was made private no longer "
-            "is; leave it frozen, and call eval() on it after each train() of the model"
+        raise RefusedValue(
+            "module",
+            Reason.UNSOUND,
+            "a {kind} that was frozen and in eval mode when the model was made private no longer is",
+            "leave it frozen, and call `eval()` on it after each `train()` of the model",
+            kind=type(layer).__name__,
         )
 
 
 def refuse_dataset(dataset: Any) -> None:
     if isinstance(dataset, need("torch.utils.data").IterableDataset):
-        raise ValueError("an IterableDataset cannot be sampled by a coin for each record; give one with an index")
+        raise RefusedValue(
+            "data_loader",
+            Reason.UNSUPPORTED,
+            "an IterableDataset cannot be Poisson-sampled",
+            "give one with an index",
+        )
 
 
 def refuse_sampler(loader: Any) -> None:
@@ -213,13 +379,10 @@ def refuse_sampler(loader: Any) -> None:
     if type(chooses) is data.BatchSampler:
         chooses = chooses.sampler
     if not isinstance(chooses, everybody) and not hasattr(chooses, "tickets"):
-        raise ValueError(
-            f"the data loader has a {type(chooses).__name__}, which chooses records, and private training draws from "
-            "all of them by coins of its own; give a loader of the records to train on (torch.utils.data.Subset)"
+        raise RefusedValue(
+            "data_loader",
+            Reason.UNSUPPORTED,
+            "the data loader has a {sampler}, which chooses records, and private training samples from all of them",
+            "give a loader of the records to train on (`torch.utils.data.Subset`)",
+            sampler=type(chooses).__name__,
         )
-
-
-AMP = (
-    "dynamic loss scaling multiplies every gradient by a factor that depends on all examples so far, and skips steps "
-    "where one of them overflows; train in bfloat16 or float32 and call optimizer.step() without a GradScaler"
-)
