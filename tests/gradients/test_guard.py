@@ -16,9 +16,10 @@ import soundsum.gradients as ours
 from soundsum.gradients.opacus import PrivacyEngine
 from tests.gradients.test_batch_guard import accounted, backward
 from tests.gradients.training import PUBLIC, data, model
+from tests.refusing import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-REFUSED = "would step on gradients without noise, .*; call step"
+WITHOUT_NOISE = (None, "unsound", ValueError)
 TRACED = tuple(str(Path(package.__file__).parent) for package in (ours, opacus))
 
 
@@ -43,7 +44,7 @@ def test_the_given_optimizer_is_guarded_when_nobody_keeps_the_private_one():
     for batch in loader:
         within.zero_grad()
         backward(net, batch)
-        with pytest.raises(ValueError, match=REFUSED):
+        with refused(*WITHOUT_NOISE, optimizer="SGD"):
             within.step()
     assert all(map(torch.equal, before, net.parameters()))
     assert accounted(engine) == 0
@@ -56,7 +57,7 @@ def test_a_model_is_made_private_again_with_the_optimizer_that_was_given():
     terms = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, **PUBLIC}
     net, optimizer, loader = engine.make_private(module=net, optimizer=within, data_loader=DataLoader(data()), **terms)
     backward(net, next(iter(loader)))
-    with pytest.raises(ValueError, match=REFUSED):
+    with refused(*WITHOUT_NOISE, optimizer="SGD"):
         within.step()
     optimizer.step()
     assert accounted(engine) == 1
@@ -72,7 +73,7 @@ def test_a_backward_pass_after_the_noise_is_not_stepped_on(cleared):
         optimizer.zero_grad(set_to_none=cleared)
     before = weights(net)
     backward(net, batch)
-    with pytest.raises(ValueError, match=REFUSED):
+    with refused(*WITHOUT_NOISE, optimizer="SGD"):
         within.step()
     assert all(map(torch.equal, before, net.parameters()))
 
@@ -99,7 +100,7 @@ def test_a_closure_is_not_evaluated_behind_the_guard(how):
         within.zero_grad()
         backward(net, batch)
 
-    with pytest.raises(ValueError, match="without noise"):
+    with refused(*WITHOUT_NOISE, optimizer="SGD"):
         how(within.step, closure)
     assert all(map(torch.equal, before, net.parameters()))
 
@@ -107,9 +108,9 @@ def test_a_closure_is_not_evaluated_behind_the_guard(how):
 def test_gradients_without_noise_are_not_scaled_into_noised_ones():
     _, net, optimizer, loader, within = given()
     backward(net, next(iter(loader)))
-    with pytest.raises(ValueError, match="add_noise comes first"):
+    with refused(None, "empty"):
         optimizer.scale_grad()
-    with pytest.raises(ValueError, match=REFUSED):
+    with refused(*WITHOUT_NOISE, optimizer="SGD"):
         within.step()
 
 
@@ -229,6 +230,6 @@ def test_noise_that_is_added_by_hand_is_accounted_for_as_it_is():
 def test_a_step_in_inference_mode_is_refused_before_it_is_accounted_for():
     engine, net, optimizer, loader, _ = given()
     backward(net, next(iter(loader)))
-    with torch.inference_mode(), pytest.raises(ValueError, match=r"call step\(\) outside torch.inference_mode"):
+    with torch.inference_mode(), refused(None, "unsupported"):
         optimizer.step()
     assert accounted(engine) == 0

@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from soundsum.gradients.clipped_sum import Sum
+from tests.refusing import refused
 
+UNCERTAIN = "was interrupted while a batch was added, which may be in it or not"
 STATE = ("_totals", "examples", "parts", "_closed", "_reduced")
 
 
@@ -44,9 +46,9 @@ def interrupted(s, after, action):
 def test_a_batch_that_is_added_again_after_an_interrupt_counts_once(after):
     s, g = begun(), [torch.tensor([[0.5, 0.0, 0.0]])]
     if interrupted(s, after, lambda: s.add(g)):
-        with pytest.raises(ValueError, match="may be in it or not; make a new Sum"):
+        with refused(None, "closed", closed=UNCERTAIN):
             s.add(g)
-        with pytest.raises(ValueError, match="may be in it or not"):
+        with refused(None, "closed", closed=UNCERTAIN):
             s.release()
     else:
         assert after > 2
@@ -60,9 +62,9 @@ def test_a_sum_that_is_merged_again_after_an_interrupt_counts_once(which, after)
     one, other = both
     other.add([torch.tensor([[0.5, 0.0, 0.0]])])
     if interrupted(both[which], after, lambda: one.merge(other)):
-        with pytest.raises(ValueError, match="merged into another"):
+        with refused(None, "closed", closed="has been merged into another"):
             one.merge(other)
-        with pytest.raises(ValueError, match="merged into another"):
+        with refused(None, "closed", closed="has been merged into another"):
             other.release()
     assert int(one.sum()[0][0]) in (0, 2**23)
 
@@ -73,7 +75,7 @@ def test_a_rank_that_is_interrupted_in_a_reduction_does_not_release_alone(after,
     try:
         s = begun()
         assert interrupted(s, after, s.all_reduce)
-        with pytest.raises(ValueError, match=r"call release\(group\) on every rank"):
+        with refused("group", "missing"):
             s.release()
     finally:
         torch.distributed.destroy_process_group()

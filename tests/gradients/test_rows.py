@@ -13,6 +13,7 @@ from soundsum.gradients.opacus import PrivacyEngine
 from tests.gradients.test_batch_guard import accounted
 from tests.gradients.test_leftovers import AS_THEY_COME, BOTH, Scaled
 from tests.gradients.training import PUBLIC, model, private, train
+from tests.refusing import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SEQUENCES = TensorDataset(torch.randn(40, 5, 6), torch.arange(40) % 2)
@@ -35,7 +36,7 @@ class Packs(nn.Module):
 @pytest.mark.parametrize("kind", [DPLSTM, DPGRU, DPRNN])
 def test_a_packed_sequence_is_refused_as_its_rows_are_not_those_of_the_batch(settings, kind):
     engine, net, optimizer, loader = private(Packs(kind(6, 4, batch_first=True)), SEQUENCES, sample_rate=1, **settings)
-    with pytest.raises(ValueError, match=r"PackedSequence.*give the layer padded sequences"):
+    with refused(None, "unsound", layer=kind.__name__):
         train(net, optimizer, loader)
     assert accounted(engine) == 0
     with torch.no_grad():
@@ -68,8 +69,9 @@ class Tied(nn.Module):
 def test_a_layer_that_sees_some_of_the_rows_is_refused(settings, net):
     """Their gradients would be added to those of the first rows."""
     engine, net, optimizer, loader = private(net(), sample_rate="1/2", **settings)
-    with pytest.raises(ValueError, match="one row for each example"):
+    with refused(None, "mismatch") as caught:
         train(net, optimizer, loader)
+    assert caught.value.facts == {}  # how many rows a batch has is private without slots
     assert accounted(engine) == 0
 
 
@@ -78,7 +80,7 @@ def test_a_gradient_penalty_is_refused_by_its_name():
     x, _ = next(iter(loader))
     x.requires_grad_()
     (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
-    with pytest.raises(ValueError, match=r"second backward pass.*gradient penalty.*leave it out"):
+    with refused(None, "repeated"):
         slope.square().sum().backward()
     with pytest.raises(ValueError, match="not initialized"):
         optimizer.step()
@@ -183,7 +185,7 @@ def test_a_batch_of_nobody_holds_a_dummy_that_counts_as_zero():
 def test_optimizers_that_cannot_step_on_a_noisy_gradient_are_refused_before_anything_is_accounted(kind):
     net, engine = model(), PrivacyEngine()
     terms = {"data_loader": DataLoader([(torch.ones(6), 0)]), "noise_multiplier": 1.0, "max_grad_norm": 1.0, **PUBLIC}
-    with pytest.raises(ValueError, match=f"{kind.__name__} .*; use"):
+    with refused("optimizer", "unsupported", optimizer=kind.__name__):
         engine.make_private(module=net, optimizer=kind(net.parameters()), **terms)
     engine.make_private(module=net, optimizer=torch.optim.SGD(net.parameters()), **terms)  # as it was
 
@@ -193,7 +195,7 @@ def test_ddp_around_a_private_model_is_refused(free_port):
     try:
         engine, net, optimizer, loader = private()
         wrapped = DistributedDataParallel(net)
-        with pytest.raises(ValueError, match="wrap the module before make_private"):
+        with refused(None, "unsound"):
             train(wrapped, optimizer, loader)
         assert accounted(engine) == 0
         engine, net, optimizer, loader = private(DistributedDataParallel(model()))

@@ -109,10 +109,8 @@ class BatchGuard:
             raise RefusedValue(
                 None,
                 Reason.MISMATCH,
-                "there are {rows} rows of gradients for a batch of {expected}",
+                "the gradients do not have one row for each row of the batch",
                 "train on whole batches, with a model that keeps one row for each example",
-                rows=rows,
-                expected=len(ticket.present),
             )
         return ticket
 
@@ -165,14 +163,13 @@ class BatchGuard:
         if self._rows[0] != this:
             self._rows = this, seen[0]
         if set(seen) != {self._rows[1]}:
-            numbers = " and ".join(map(str, sorted({*seen, self._rows[1]})))
             self._forget()
             raise RefusedValue(
                 None,
                 Reason.MISMATCH,
-                "layers were called on {rows} rows in one pass, and it is not known which examples they are",
+                "layers were called on different numbers of rows in one pass, and it is not known which examples they "
+                "are",
                 "use a model that keeps one row for each example in every layer",
-                rows=numbers,
             )
 
     def _axis(self, layer: Any) -> int:
@@ -197,8 +194,8 @@ def _refuse_packed(layer: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -
         raise RefusedValue(
             None,
             Reason.UNSOUND,
-            "a PackedSequence reaches a {layer}: its rows are sorted by their length, so one example's gradient would "
-            "be taken for another's",
+            "a PackedSequence reaches a layer ({layer}): its rows are sorted by their length, so one example's "
+            "gradient would be taken for another's",
             "give the layer padded sequences of one public length",
             layer=type(layer).__name__,
         )

@@ -42,9 +42,8 @@ def tensors_of(gradients: Any) -> list[Any]:
         raise RefusedValue(
             "gradients",
             Reason.MISMATCH,
-            "the tensors have {sizes} rows",
+            "the tensors have different numbers of rows",
             "give each parameter's tensor one row for each example of the same batch",
-            sizes=" and ".join(map(str, sorted(sizes))),
         )
     return [g.detach().resolve_neg() for g in tensors]
 
@@ -66,10 +65,8 @@ def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[i
         raise RefusedValue(
             "limits",
             Reason.MISMATCH,
-            "`limits` has shape {given} for {examples} examples and {tensors} tensors",
-            "give one limit for each example and tensor",
-            given=str(tuple(limits.shape)),
-            examples=examples,
+            "`limits` does not have one limit for each example and tensor",
+            "give a row for each example, with a column for each of {tensors} tensors",
             tensors=blocks,
         )
     rows = [

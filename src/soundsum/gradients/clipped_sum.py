@@ -151,10 +151,8 @@ class Sum(Exclusive):
             raise RefusedValue(
                 "present",
                 Reason.MISMATCH,
-                "`present` has {entries} entries for {rows} rows",
-                "give one for each row",
-                entries=len(present),
-                rows=examples,
+                "`present` does not have one entry for each row",
+                "give as many as the batch has rows",
             )
         if limits is not None:
             blocks, chosen = _apart(tensors), limits_of(limits, examples, len(tensors), self.grid.limit)

@@ -270,32 +270,30 @@ def refuse_module(module: Any) -> None:
             raise RefusedValue(
                 "module",
                 Reason.UNSOUND,
-                "{layer} is a {kind}, which normalises each example by the others, so no gradient depends on one "
-                "example alone",
+                "{layer} ({type}) normalises each example by the others, so no gradient depends on one example alone",
                 "use GroupNorm (`PrivacyEngine.get_compatible_module` replaces it), or keep the statistics it has: "
                 "`requires_grad_(False)`, and `eval()` after each `train()` of the model",
                 layer=_say(name),
-                kind=type(layer).__name__,
+                type=type(layer).__name__,
             )
         if any(getattr(layer, kept, None) is not None for kept in ("running_mean", "running_var")):
             raise RefusedValue(
                 "module",
                 Reason.UNSOUND,
-                "{layer} ({kind}) keeps running statistics of the examples, or may, and they get no noise",
+                "{layer} ({type}) keeps running statistics of the examples, or may, and they get no noise",
                 "make the layer with `track_running_stats=False` (setting it later keeps them), or use torch's own "
                 "with the statistics it has: `requires_grad_(False)` and `eval()`",
                 layer=_say(name),
-                kind=type(layer).__name__,
+                type=type(layer).__name__,
             )
         if getattr(layer, "max_norm", None) is not None and isinstance(layer, embeddings):
             raise RefusedValue(
                 "module",
                 Reason.UNSOUND,
-                "{layer} is an {kind} with `max_norm={given}`, which rescales the rows that examples look up, without "
-                "noise",
+                "{layer} ({type}) with `max_norm={given}` rescales the rows that examples look up, without noise",
                 "make it without max_norm",
                 layer=_say(name),
-                kind=type(layer).__name__,
+                type=type(layer).__name__,
                 given=quote(layer.max_norm),
             )
         hooks = [hook for hook in layer._forward_pre_hooks.values() if _is_reparametrization(hook)]
@@ -303,27 +301,26 @@ def refuse_module(module: Any) -> None:
             raise RefusedValue(
                 "module",
                 Reason.UNSUPPORTED,
-                "{layer} is a {kind} with the {hook} of `torch.nn.utils`, whose parameters get no gradients of each "
-                "example",
+                "{layer} ({type}) has the {hook} of `torch.nn.utils`, whose parameters get no per-example gradients",
                 "use that of `torch.nn.utils.parametrizations`",
                 layer=_say(name),
-                kind=type(layer).__name__,
+                type=type(layer).__name__,
                 hook=type(hooks[0]).__name__,
             )
         if any(kind.__module__.startswith("torch.ao.quantization") for kind in type(layer).__mro__):
             raise RefusedValue(
                 "module",
                 Reason.UNSOUND,
-                "{layer} is a {kind}, which remembers the range of the examples' values, without noise",
+                "{layer} ({type}) remembers the range of the examples' values, without noise",
                 "quantize the model after it is trained",
                 layer=_say(name),
-                kind=type(layer).__name__,
+                type=type(layer).__name__,
             )
 
 
 def _say(name: str) -> str:
     """Names a layer; the module itself has no name."""
-    return printed(name) or "the module"
+    return f"layer {printed(name)}" if name else "the module"
 
 
 def _is_reparametrization(hook: Any) -> bool:
@@ -355,9 +352,9 @@ def _require_fixed(layer: Any, inputs: Any) -> None:
         raise RefusedValue(
             "module",
             Reason.UNSOUND,
-            "a {kind} that was frozen and in eval mode when the model was made private no longer is",
+            "a layer ({type}) that was frozen and in eval mode when the model was made private no longer is",
             "leave it frozen, and call `eval()` on it after each `train()` of the model",
-            kind=type(layer).__name__,
+            type=type(layer).__name__,
         )
 
 
@@ -382,7 +379,7 @@ def refuse_sampler(loader: Any) -> None:
         raise RefusedValue(
             "data_loader",
             Reason.UNSUPPORTED,
-            "the data loader has a {sampler}, which chooses records, and private training samples from all of them",
+            "the data loader's {sampler} chooses records, and private training samples from all of them",
             "give a loader of the records to train on (`torch.utils.data.Subset`)",
             sampler=type(chooses).__name__,
         )
