@@ -202,7 +202,7 @@ def test_limits_that_are_too_much_leave_nothing_of_their_example():
         Sum(1.0, 1.0).add(batch(1), limits=torch.ones(1, 2))
     with refused("limits", "wrong-type", TypeError):
         Sum(1.0, 1.0).add(batch(1), limits=torch.ones(1, 2, dtype=torch.bool))
-    with refused("limits", "mismatch", tensors=2):
+    with refused("limits", "mismatch"):
         Sum(1.0, 1.0).add(batch(1), limits=torch.ones(2, 2, dtype=torch.int64))
 
 

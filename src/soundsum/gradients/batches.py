@@ -66,8 +66,7 @@ def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[i
             "limits",
             Reason.MISMATCH,
             "`limits` does not have one limit for each example and tensor",
-            "give a row for each example, with a column for each of {tensors} tensors",
-            tensors=blocks,
+            "give one row for each example and one column for each tensor",
         )
     rows = [
         row if min(row) >= 0 and sum(k * k for k in row) <= most * most else [0] * blocks for row in limits.tolist()

@@ -265,7 +265,7 @@ def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction, op
         raise RefusedValue(
             option,
             Reason.TOO_SMALL,
-            "batches larger than their slots take {used} of a delta of {given} at an epsilon of {epsilon}",
+            "batches larger than their slots take {used} of `{option}={given}` at an epsilon of {epsilon}",
             "give more slots, or a larger delta",
             used=f"{used:.2g}",
             given=quote(delta),
