@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,7 +28,7 @@ class Registry(Mapping[str, T]):
     >>> registry.find("pear")
     Traceback (most recent call last):
         ...
-    ValueError: fruit='pear' is not one of apple
+    soundsum.refusals.RefusedValue: fruit='pear' is not one of apple; use one of these
     """
 
     def __init__(
@@ -49,9 +50,23 @@ class Registry(Mapping[str, T]):
         """Add a thing; also as a decorator. A name stands for one thing."""
         name = getattr(thing, self._key, None)
         if not isinstance(name, str) or not name:
-            raise TypeError(f"{thing!r} has no {self._key}; give it one, a string, to be known by")
+            raise RefusedType(
+                self.what,
+                Reason.MISSING,
+                "{given} has no {key} to be known by",
+                "give it one, a string",
+                given=quote(thing),
+                key=self._key,
+            )
         if name in self._things:
-            raise ValueError(f"{self.what}={name!r} is there already, as {self._things[name]!r}; choose another name")
+            raise RefusedValue(
+                self.what,
+                Reason.EXISTS,
+                "`{option}={given}` is there already, as {thing}",
+                "choose another name",
+                given=quote(name),
+                thing=quote(self._things[name]),
+            )
         self._check(thing)  # type: ignore[arg-type]
         things = {**self._things, name: thing}
         self._things = dict(sorted(things.items(), key=lambda item: self._places.get(item[0], len(self._places))))  # type: ignore[arg-type]
@@ -62,9 +77,16 @@ class Registry(Mapping[str, T]):
         del self._things[name]
 
     def find(self, name: object) -> T:
-        """The thing of this name, or a ValueError with the names there are."""
+        """The thing of this name; refuses other names, with those there are."""
         if not isinstance(name, str) or name not in self._things:
-            raise ValueError(f"{self.what}={quote(name)} is not one of {', '.join(self._things)}")
+            raise RefusedValue(
+                self.what,
+                Reason.UNKNOWN,
+                "`{option}={given}` is not one of {names}",
+                "use one of these",
+                given=quote(name),
+                names=", ".join(self._things),
+            )
         return self._things[name]
 
     def __getitem__(self, name: str) -> T:

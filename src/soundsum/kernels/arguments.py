@@ -12,8 +12,9 @@ import numpy as np
 from soundsum import native
 from soundsum.numbers import models
 from soundsum.numbers.quoting import quote
-from soundsum.numbers.rationals import Value, exact, is_special
+from soundsum.numbers.rationals import Value, exact, is_special, require_whole
 from soundsum.numbers.types import FloatType, IntType, NumberType
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.records import Column, Missing, Records, records
 from soundsum.tables.runs import Runs
 
@@ -40,7 +41,13 @@ def clean_records(column: Records, lower: Value, upper: Value, drop: bool) -> It
 def integer_arguments(data: Any, lower: Any, upper: Any) -> tuple[Records, int, int]:
     column = data if isinstance(data, Column) else records(data)
     if not isinstance(column.type, IntType):
-        raise TypeError(f"the records are {column.type}; this sum adds integers, for floats use grid_sum or float_sum")
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "the records are {kind}, and this sum adds integers",
+            "for floats use `grid_sum` or `float_sum`",
+            kind=column.type.name,
+        )
     low, high = bounds_of(lower, upper, column.type)
     return column, int(low), int(high)
 
@@ -48,14 +55,25 @@ def integer_arguments(data: Any, lower: Any, upper: Any) -> tuple[Records, int, 
 def float_arguments(data: Any, dtype: object) -> Records:
     column = data if isinstance(data, Column) and dtype is None else records(data, dtype)
     if not isinstance(column.type, FloatType):
-        raise TypeError(f"the records are {column.type}; a grid is for floats, for integers use wide_sum")
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "the records are {kind}, and a grid is for floats",
+            "for integers use `wide_sum`",
+            kind=column.type.name,
+        )
     return column
 
 
 def array_only(data: Any, dtype: object = None) -> Column:
     column = records(data, dtype)
     if isinstance(column, Runs):
-        raise TypeError("data is Runs; sums by group need a code per record, so pass np.asarray(runs)")
+        raise RefusedType(
+            "data",
+            Reason.UNSUPPORTED,
+            "data is Runs, and sums by group need a code for each record",
+            "pass `np.asarray(runs)`",
+        )
     return column
 
 
@@ -64,17 +82,44 @@ def bounds_of(lower: Any, upper: Any, kind: NumberType) -> tuple[Value, Value]:
     low, high = exact(lower, "lower"), exact(upper, "upper")
     for name, bound in (("lower", low), ("upper", high)):
         if is_special(bound):
-            raise ValueError(f"{name}={bound}: bounds are finite numbers; give the range the records may lie in")
+            raise RefusedValue(
+                name,
+                Reason.NOT_A_NUMBER,
+                "`{option}={given}`: bounds are finite numbers",
+                "give the range the records may lie in",
+                given=quote(bound),
+            )
         if bound not in kind:
-            raise ValueError(f"{name}={bound} is not a value of {kind}; the nearest is {kind.round(Fraction(bound))}")
+            raise RefusedValue(
+                name,
+                Reason.MISMATCH,
+                "`{option}={given}` is not a value of {kind}",
+                "the nearest is {nearest}",
+                given=quote(bound),
+                kind=kind.name,
+                nearest=quote(kind.round(Fraction(bound))),
+            )
     if low > high:
-        raise ValueError(f"lower={low} is above upper={high}; swap them")
+        raise RefusedValue(
+            "lower",
+            Reason.SWAPPED,
+            "`lower={lower}` is above `upper={upper}`",
+            "swap them",
+            lower=quote(low),
+            upper=quote(high),
+        )
     return low, high
 
 
 def drops_missing(missing: Missing) -> bool:
     if missing not in ("zero", "drop"):
-        raise ValueError(f'missing={quote(missing)} is neither "zero" nor "drop"; give one of these')
+        raise RefusedValue(
+            "missing",
+            Reason.UNKNOWN,
+            '`missing={given}` is neither "zero" nor "drop"',
+            "give one of these",
+            given=quote(missing),
+        )
     return missing == "drop"
 
 
@@ -82,9 +127,7 @@ def threads_for(threads: int | None, size: int) -> int:
     if threads is None:
         wanted = size // RECORDS_PER_THREAD
         return min(len(os.sched_getaffinity(0)), wanted) if wanted > 1 else 1
-    if not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads={quote(threads)}: at least 1 thread is needed, or None to choose")
-    return min(threads, max(1, size))
+    return min(require_whole("threads", threads, 1), max(1, size))
 
 
 def group_threads_for(threads: int | None, size: int, groups: int) -> int:
@@ -95,7 +138,32 @@ def group_threads_for(threads: int | None, size: int, groups: int) -> int:
 def group_codes(codes: Any, size: int) -> np.ndarray[Any, Any]:
     checked = np.asarray(codes)
     if checked.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
-        raise TypeError(f"codes are {checked.dtype}; group codes are int32 or int64")
+        raise RefusedType(
+            "codes",
+            Reason.WRONG_TYPE,
+            "codes are {kind}",
+            "give int32 or int64",
+            kind=checked.dtype.name,
+        )
     if checked.shape != (size,):
-        raise ValueError(f"codes have shape {checked.shape}; one code for each of the {size} records is needed")
+        raise RefusedValue(
+            "codes",
+            Reason.MISMATCH,
+            "codes have shape {shape}",
+            "give one code for each of the {records} records",
+            shape=str(checked.shape),
+            records=size,
+        )
     return np.require(checked, requirements=["C", "A"])
+
+
+def refuse_codes(codes: np.ndarray[Any, Any], groups: int) -> None:
+    """Refuses codes that are not groups."""
+    if ((codes < 0) | (codes >= groups)).any():
+        raise RefusedValue(
+            "codes",
+            Reason.UNKNOWN,
+            "one of the codes is not a group",
+            "give codes of 0 or more, and less than {groups}, the number of groups",
+            groups=groups,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,10 +17,11 @@ from soundsum.kernels.arguments import (
     group_threads_for,
     integer_arguments,
     raw_records,
+    refuse_codes,
 )
 from soundsum.numbers import models
 from soundsum.numbers.grids import Grid, as_doubles
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import require_whole
 from soundsum.tables.records import Missing
 
 Sums: TypeAlias = NDArray[np.uint64]
@@ -47,7 +49,8 @@ def add_integers_by_group(
     _, low, high = integer_arguments(column, lower, upper)
     fill = 0 if drops_missing(missing) else int(models.clean(0, low, high))
     checked, workers = group_codes(codes, len(column.values)), group_threads_for(threads, len(column.values), len(into))
-    native.grouped_wide_sum(raw_records(column), checked, into, low, high, fill, workers)
+    raw = raw_records(column)
+    _add_or_refuse(lambda: native.grouped_wide_sum(raw, checked, into, low, high, fill, workers), checked, len(into))
 
 
 def add_floats_by_group(
@@ -68,13 +71,15 @@ def add_floats_by_group(
     doubles = as_doubles(grid)
     if doubles is None or doubles.shift:
         # Beyond what doubles compute exactly; a given step may be so fine that the integers need more than 64 bits.
+        refuse_codes(checked, len(into))
         for code, x in zip(checked.tolist(), column, strict=True):
-            if not 0 <= code < len(into):
-                raise ValueError(f"{code} is not a group; codes are 0 to {len(into) - 1}")
             total = as_integers(into[code : code + 1])[0] + (fill if x != x else grid.integer(x))
             into[code] = total & (1 << 64) - 1, (total >> 64) & (1 << 64) - 1
     else:
-        native.grouped_grid_sum(raw_records(column), checked, into, *doubles[:-1], fill, workers)
+        raw, constants = raw_records(column), doubles[:-1]
+        _add_or_refuse(
+            lambda: native.grouped_grid_sum(raw, checked, into, *constants, fill, workers), checked, len(into)
+        )
 
 
 def grouped_wide_sum(data: Any, codes: Any, groups: int, lower: Any, upper: Any, **options: Any) -> list[int]:
@@ -97,9 +102,18 @@ def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: Grid, **options: 
 
 def no_sums(groups: int) -> Sums:
     """Sums of zero for so many groups, to be added to."""
-    if not isinstance(groups, int) or groups < 0:
-        raise ValueError(f"groups={quote(groups)}: the number of groups is a whole number, 0 or more")
-    return np.zeros((groups, 2), np.uint64)
+    return np.zeros((require_whole("groups", groups, 0), 2), np.uint64)
+
+
+def _add_or_refuse(add: Callable[[], None], codes: NDArray[Any], groups: int) -> None:
+    """The kernels find codes that are not groups as they add; which one it was is not said, as it may be a record's."""
+    try:
+        add()
+        return
+    except ValueError:
+        if ((codes >= 0) & (codes < groups)).all():
+            raise
+    refuse_codes(codes, groups)
 
 
 FEW = 8

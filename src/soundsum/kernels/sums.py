@@ -22,8 +22,10 @@ from soundsum.kernels.arguments import (
 )
 from soundsum.numbers import models
 from soundsum.numbers.grids import Grid, as_doubles
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import is_special
 from soundsum.numbers.types import NAMED, FloatType, IntType, double, from_double, number_type
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.records import Missing, records
 from soundsum.tables.runs import Runs
 
@@ -55,7 +57,13 @@ def modular_sum(data: Any, lower: Any, upper: Any, *, dtype: object = None, miss
     column, low, high = integer_arguments(data, lower, upper)
     kind = column.type if dtype is None else number_type(dtype)
     if not isinstance(kind, IntType):
-        raise TypeError(f"dtype={kind}: a modulus belongs to an integer type; give IntType(bits, signed)")
+        raise RefusedType(
+            "dtype",
+            Reason.WRONG_TYPE,
+            "`dtype={given}`: a modulus belongs to an integer type",
+            "give `IntType(bits, signed)`",
+            given=kind.name,
+        )
     return kind.wrap(wide_sum(column, low, high, missing=missing))  # reducing once or at every step is the same
 
 
@@ -113,14 +121,35 @@ def float_sum(
     Fraction(10000000000000002, 1)
     """
     if how not in models.FLOAT_SUMS:
-        raise ValueError(f"how={how!r} is not one of {', '.join(models.FLOAT_SUMS)}")
+        raise RefusedValue(
+            "how",
+            Reason.UNKNOWN,
+            "`how={given}` is not one of {names}",
+            "use one of these",
+            given=quote(how),
+            names=", ".join(models.FLOAT_SUMS),
+        )
     column = records(data, dtype)
     kind = column.type
     if not isinstance(kind, FloatType):
-        raise TypeError(f"the records are {kind}; {how} adds floats, for integers use wide_sum")
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "the records are {kind}, and {how} adds floats",
+            "for integers use `wide_sum`",
+            kind=kind.name,
+            how=how,
+        )
     wider = kind if accumulator is None else number_type(accumulator)
     if not isinstance(wider, FloatType) or not wider.holds(kind):
-        raise ValueError(f"accumulator={wider} does not hold every value of {kind}; use {kind} or a wider float type")
+        raise RefusedValue(
+            "accumulator",
+            Reason.MISMATCH,
+            "`accumulator={given}` does not hold every value of {kind}",
+            "use {kind} or a wider float type",
+            given=wider.name,
+            kind=kind.name,
+        )
     low, high = (Fraction(b) for b in bounds_of(lower, upper, kind))
     drop = drops_missing(missing)
     if kind.name in NAMED and wider.name in NAMED:

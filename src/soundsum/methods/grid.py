@@ -21,8 +21,10 @@ from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.grids import Grid, power_of_two_grid, stepped_grid
 from soundsum.numbers.models import Fold, wide
-from soundsum.numbers.rationals import exact
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import exact, is_special
 from soundsum.numbers.types import FloatType, IntType
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.records import Missing, Records
 
 
@@ -45,9 +47,24 @@ class OnGrid(Method):
 
     def __post_init__(self) -> None:
         if self.step not in ("power_of_two", "paper"):
-            object.__setattr__(self, "step", Fraction(exact(self.step, "step")))
-            if cast(Fraction, self.step) <= 0:
-                raise ValueError(f"step={self.step}: a grid has steps above 0")
+            step = exact(self.step, "step")
+            if is_special(step):
+                raise RefusedValue(
+                    "step",
+                    Reason.NOT_A_NUMBER,
+                    "`step={given}` is not a finite number",
+                    "give one above 0",
+                    given=quote(step),
+                )
+            if step <= 0:
+                raise RefusedValue(
+                    "step",
+                    Reason.TOO_SMALL,
+                    "`step={given}`: a grid has steps above 0",
+                    "give a larger one",
+                    given=quote(step),
+                )
+            object.__setattr__(self, "step", Fraction(step))
 
     @property
     def label(self) -> str:

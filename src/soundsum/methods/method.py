@@ -20,6 +20,7 @@ from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.models import Fold, Tree
 from soundsum.numbers.rationals import floor_log2, power_of_two
 from soundsum.numbers.types import FloatType, IntType
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.registry import Registry
 from soundsum.tables.records import Missing, Records, present, records
 
@@ -135,12 +136,23 @@ class Method(ABC):
         """The method's own sum, exactly as its theorem assumes; no noise."""
         column = records(data, problem.dtype)
         if missing == "drop" and problem.relation.sized:
-            raise ValueError(
-                f'missing="drop" changes the number of records, which {problem.relation} makes public; use "zero"'
+            raise RefusedValue(
+                "missing",
+                Reason.CONFLICT,
+                '`missing="drop"` changes the number of records, which {relation} makes public',
+                'use "zero"',
+                relation=problem.relation.value,
             )
         problem = problem.with_size(column.size)
         if reasons := self.unmet(problem):
-            raise ValueError(f"{self.label} does not apply: {'; '.join(reasons)}")
+            raise RefusedValue(
+                "method",
+                Reason.UNSOUND,
+                "{method} does not apply:",
+                "{reasons}",
+                method=self.label,
+                reasons="; ".join(reasons),
+            )
         steps = self.steps(problem)
         if missing == "drop" and not {"permute", "truncate"}.isdisjoint(steps):
             column = present(column)  # before anything that looks at positions
@@ -155,7 +167,14 @@ class Method(ABC):
 def _require_complete(method: Method) -> None:
     for attribute in ("theorem", "takes", "adds_floats"):
         if not hasattr(method, attribute):
-            raise TypeError(f"the method {method.label} has no {attribute}; give its class one, as Method says")
+            raise RefusedType(
+                "method",
+                Reason.MISSING,
+                "the method {method} has no {attribute}",
+                "give its class one, as Method says",
+                method=method.label,
+                attribute=attribute,
+            )
 
 
 FIRST = (

@@ -11,8 +11,9 @@ from typing import Any
 
 from soundsum.numbers.formatting import bound
 from soundsum.numbers.quoting import quote
-from soundsum.numbers.rationals import exact, is_special
+from soundsum.numbers.rationals import exact, is_special, require_whole
 from soundsum.numbers.types import NumberType, number_type
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
 
 LONGEST = 13_000
@@ -58,17 +59,24 @@ class Problem:
         fields["limit"] = fields["size"] if Relation.read(relation).sized else fields["max_size"]
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        if self.lower > self.upper:
-            raise ValueError(say_swapped(self.lower, self.upper))
+        require_ascending(self.lower, self.upper)
         if self.size is not None and not self.relation.sized:
-            raise ValueError(
-                f"size={quote(self.size)}: under {self.relation} the number of records is private; leave size out, "
-                "or give relation='change_one' if it is public"
+            raise RefusedValue(
+                "size",
+                Reason.CONFLICT,
+                "`size={given}`: under {relation} the number of records is private",
+                "leave `size` out, or give `relation='change_one'` if it is public",
+                given=quote(self.size),
+                relation=self.relation.value,
             )
         if self.max_size is not None and self.relation.sized:
-            raise ValueError(
-                f"max_size={quote(self.max_size)}: under {self.relation} the number of records is public; "
-                "give it as size="
+            raise RefusedValue(
+                "max_size",
+                Reason.CONFLICT,
+                "`max_size={given}`: under {relation} the number of records is public",
+                "give it as `size`",
+                given=quote(self.max_size),
+                relation=self.relation.value,
             )
 
     @property
@@ -100,7 +108,15 @@ class Problem:
         if not self.relation.sized or self.size == n:
             return self
         if self.size is not None:
-            raise ValueError(f"size={self.size:,} but the data has {n:,} records; under {self.relation} leave size out")
+            raise RefusedValue(
+                "size",
+                Reason.MISMATCH,
+                "`size={given}` but the data has {records} records",
+                "under {relation} leave `size` out",
+                given=f"{self.size:,}",
+                records=f"{n:,}",
+                relation=self.relation.value,
+            )
         return Problem(self.dtype, self.lower, self.upper, self.relation, n)
 
     def __str__(self) -> str:
@@ -110,26 +126,53 @@ class Problem:
         return f"{self.dtype} records in {bounds}, {self.relation} neighbours{size}{limit}"
 
 
-def say_swapped(lower: Fraction, upper: Fraction) -> str:
-    """That the lower bound is above the upper one, each as somebody may have written it."""
-    low, high = (bound(x).replace(",", "") for x in (lower, upper))
-    return f"lower={low} is above upper={high}; swap them"
+def require_ascending(lower: Fraction, upper: Fraction) -> None:
+    """Refuses a lower bound above the upper one; each is said as somebody may have written it."""
+    if lower > upper:
+        low, high = (bound(x).replace(",", "") for x in (lower, upper))
+        raise RefusedValue(
+            "lower",
+            Reason.SWAPPED,
+            "`lower={lower}` is above `upper={upper}`",
+            "swap them",
+            lower=low,
+            upper=high,
+        )
 
 
 def read_bound(name: str, value: Any) -> Fraction:
-    """A bound of records, exactly; refuses what is none."""
+    """A bound of records, exactly; refuses what is not a finite number."""
     given = exact(value, name)
     if is_special(given):
-        raise ValueError(f"{name}={given}: bounds are finite numbers; give the range the records may lie in")
+        raise RefusedValue(
+            name,
+            Reason.NOT_A_NUMBER,
+            "`{option}={given}`: bounds are finite numbers",
+            "give the range the records may lie in",
+            given=quote(given),
+        )
     number = Fraction(given)
     if max(abs(number.numerator), number.denominator).bit_length() > LONGEST:
-        raise ValueError(f"{name} has more than {LONGEST:,} bits; give a bound that fits the records' type")
+        raise RefusedValue(
+            name,
+            Reason.TOO_MANY,
+            "`{option}` has more than {most} bits",
+            "give a bound that fits the records' type",
+            most=f"{LONGEST:,}",
+        )
     return number
 
 
 def _count(name: str, value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value < 1 << 1024:
-        raise ValueError(f"{name}={quote(value)}: a number of records is a whole number, 0 or more")
-    return int(value)
+    count = require_whole(name, value, 0)
+    if count >= 1 << 1024:
+        raise RefusedValue(
+            name,
+            Reason.TOO_LARGE,
+            "`{option}={given}` is too large for a number of records",
+            "give one below 2^1024",
+            given=quote(count),
+        )
+    return count

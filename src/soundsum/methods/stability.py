@@ -13,6 +13,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from soundsum.randomness import random_permutation
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.records import Column, Records, keep, keep_values, stretch
 from soundsum.tables.runs import Runs
 
@@ -28,9 +29,13 @@ def truncation_bound(insert_delete: Fraction, change_one: Fraction) -> Fraction:
 def permute(data: Records) -> Records:
     """The records in a uniformly random order. An array is in memory already; runs would have to be written out."""
     if isinstance(data, Runs) and data.size > MOST_PERMUTED:
-        raise ValueError(
-            f"runs of {data.size:,} records are too many to permute in memory (the limit is {MOST_PERMUTED:,}); "
-            "use a method whose sum does not depend on the order, such as grid or split"
+        raise RefusedValue(
+            "data",
+            Reason.TOO_MANY,
+            "runs of {records} records are too many to permute in memory (the limit is {most})",
+            "use a method whose sum does not depend on the order, such as grid or split",
+            records=f"{data.size:,}",
+            most=f"{MOST_PERMUTED:,}",
         )
     order = random_permutation(data.size)
     if isinstance(data, Runs):

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
+from soundsum.refusals import Reason, RefusedValue
 
 BITS = 24
 """K is in [2^24, 2^25), as C / D is: D = 2^(floor(log2 C) - 24); for several norms it is rounded up to at most 2^25.
@@ -49,9 +51,29 @@ class Grid:
     def of(cls, max_norm: Any) -> Grid:
         """The grid for gradients clipped to this L2 norm; a float is taken at its binary value."""
         norm = exact(max_norm, "max_norm")
-        if is_special(norm) or not SMALLEST <= norm < LARGEST:
-            raise ValueError(
-                f"max_norm={max_norm}: a clipping norm is from 2^-100 to below 2^80; scale the loss to get there"
+        if is_special(norm):
+            raise RefusedValue(
+                "max_norm",
+                Reason.NOT_A_NUMBER,
+                "`max_norm={given}` is not a finite number",
+                "give one from 2^-100 to below 2^80",
+                given=quote(max_norm),
+            )
+        if norm < SMALLEST:
+            raise RefusedValue(
+                "max_norm",
+                Reason.TOO_SMALL,
+                "`max_norm={given}`: a clipping norm is from 2^-100 to below 2^80",
+                "scale the loss up",
+                given=quote(max_norm),
+            )
+        if norm >= LARGEST:
+            raise RefusedValue(
+                "max_norm",
+                Reason.TOO_LARGE,
+                "`max_norm={given}`: a clipping norm is from 2^-100 to below 2^80",
+                "scale the loss down",
+                given=quote(max_norm),
             )
         norm = Fraction(norm)
         exponent = floor_log2(norm) - BITS

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import enum
 import math
+import operator
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 Value: TypeAlias = int | Fraction | float
 """A value of a number type: an int, a Fraction, or one of the floats inf, -inf and nan."""
@@ -69,13 +72,47 @@ def exact(value: Any, name: str = "value") -> Value:
             return value
         return Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        raise TypeError(f"{name}={quote(value)} is not a number; give one such as 5, 0.5 or '1/3'") from None
+        pass  # refused below, so that the error, which may quote the value, does not come along
+    raise RefusedType(
+        name,
+        Reason.NOT_A_NUMBER,
+        "`{option}={given}` is not a number",
+        "give one such as 5, 0.5 or '1/3'",
+        given=quote(value),
+    )
 
 
 def _is_endless(text: str) -> bool:
     """Whether a text spells a number of more digits than anybody means, such as 1e99999999."""
     exponent = text.lower().partition("e")[2].lstrip("+-").lstrip("0")
     return len(text) > 5000 or len(exponent) > 4
+
+
+def require_whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`, as an int; refuses anything else, and booleans."""
+    whole = None
+    if not isinstance(value, bool | np.bool_):
+        with suppress(TypeError):
+            whole = operator.index(value)
+    if whole is None:
+        raise RefusedValue(
+            name,
+            Reason.NOT_WHOLE,
+            "`{option}={given}` is not a whole number",
+            "give one, {least} or more",
+            given=quote(value),
+            least=least,
+        )
+    if whole < least:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is below {least}",
+            "give a whole number, {least} or more",
+            given=quote(whole),
+            least=least,
+        )
+    return whole
 
 
 def decimal(value: Any, name: str = "value") -> Value:

@@ -19,7 +19,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from soundsum.numbers.quoting import quote
-from soundsum.numbers.rationals import Rounding, Value, floor_log2, is_special, power_of_two, round_half_even
+from soundsum.numbers.rationals import (
+    Rounding,
+    Value,
+    floor_log2,
+    is_special,
+    power_of_two,
+    require_whole,
+    round_half_even,
+)
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 
 @dataclass(frozen=True)
@@ -36,8 +45,7 @@ class IntType:
     is_integer = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bits, int) or self.bits < 1:
-            raise ValueError(f"bits={quote(self.bits)}: an integer type has at least 1 bit")
+        object.__setattr__(self, "bits", require_whole("bits", self.bits, 1))
 
     @cached_property
     def name(self) -> str:
@@ -92,12 +100,20 @@ class IntType:
     def to_bits(self, x: int) -> int:
         """The bit pattern of x, as an unsigned integer."""
         if x not in self:
-            raise ValueError(f"{x} is not a value of {self}; it holds {self.min} to {self.max}")
+            raise RefusedValue(
+                "x",
+                Reason.MISMATCH,
+                "{given} is not a value of {kind}",
+                "it holds {least} to {most}",
+                given=quote(x),
+                kind=self.name,
+                least=self.min,
+                most=self.max,
+            )
         return x % self.modulus
 
     def from_bits(self, pattern: int) -> int:
-        if not 0 <= pattern < self.modulus:
-            raise ValueError(f"{pattern} is not a pattern of {self.bits} bits")
+        _require_pattern(pattern, self.bits)
         return self.wrap(pattern)
 
     @cached_property
@@ -122,10 +138,8 @@ class FloatType:
     is_integer = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(f"k={quote(self.k)}: a float type has at least 1 mantissa bit")
-        if not isinstance(self.l, int) or self.l < 2:
-            raise ValueError(f"l={quote(self.l)}: a float type has at least 2 exponent bits")
+        object.__setattr__(self, "k", require_whole("k", self.k, 1))
+        object.__setattr__(self, "l", require_whole("l", self.l, 2))
 
     @cached_property
     def name(self) -> str:
@@ -248,8 +262,7 @@ class FloatType:
         return sign | (e - self.min_exponent + 1) << self.k | int(x / self.ulp(x)) - (1 << self.k)
 
     def from_bits(self, pattern: int) -> Fraction | float:
-        if not 0 <= pattern < 1 << self.bits:
-            raise ValueError(f"{pattern} is not a pattern of {self.bits} bits")
+        _require_pattern(pattern, self.bits)
         negative, magnitude = divmod(pattern, 1 << (self.bits - 1))
         infinity = ((1 << self.l) - 1) << self.k
         if magnitude > infinity:
@@ -279,11 +292,32 @@ class FloatType:
 
     def _member(self, x: Fraction | int | float) -> Fraction:
         if x not in self:
-            raise ValueError(f"{x} is not a value of {self}; the nearest is {self.round(x)}")
+            raise RefusedValue(
+                "x",
+                Reason.MISMATCH,
+                "{given} is not a value of {kind}",
+                "the nearest is {nearest}",
+                given=quote(Fraction(x)),
+                kind=self.name,
+                nearest=quote(self.round(x)),
+            )
         return Fraction(x)
 
 
 NumberType: TypeAlias = IntType | FloatType
+
+
+def _require_pattern(pattern: int, bits: int) -> None:
+    if not 0 <= pattern < 1 << bits:
+        raise RefusedValue(
+            "pattern",
+            Reason.MISMATCH,
+            "`pattern={given}` does not fit into {bits} bits",
+            "give 0 or more, and less than 2^{bits}",
+            given=quote(pattern),
+            bits=bits,
+        )
+
 
 _FLOAT_NAMES = {(10, 5): "float16", (7, 8): "bfloat16", (23, 8): "float32", (52, 11): "float64"}
 _FLOAT_STORAGE = {"float16": "float16", "bfloat16": "uint16", "float32": "float32", "float64": "float64"}
@@ -310,6 +344,21 @@ def number_type(dtype: object) -> NumberType:
     >>> number_type("bfloat16"), number_type(np.int32), number_type(np.dtype("f8")).name
     (FloatType(k=7, l=8), IntType(bits=32, signed=True), 'float64')
     """
+    kind = find_number_type(dtype)
+    if kind is None:
+        raise RefusedType(
+            "dtype",
+            Reason.UNKNOWN,
+            "`dtype={given}` is not a number type soundsum can add",
+            "use one of {names}, or `IntType(bits, signed)`, or `FloatType(k, l)`",
+            given=quote(dtype),
+            names=", ".join(NAMED),
+        )
+    return kind
+
+
+def find_number_type(dtype: object) -> NumberType | None:
+    """The number type of this name or dtype, None if there is none."""
     if isinstance(dtype, IntType | FloatType):
         return dtype
     if isinstance(dtype, str) and dtype in NAMED:
@@ -323,12 +372,7 @@ def number_type(dtype: object) -> NumberType:
         name = None if dtype is None else dtype_name(np.dtype(dtype))  # type: ignore[call-overload]
     except (TypeError, ValueError, SyntaxError):
         name = None
-    if name in NAMED:
-        return NAMED[name]
-    raise TypeError(
-        f"dtype={quote(dtype)} is not a number type soundsum can add; "
-        f"use one of {', '.join(NAMED)}, or IntType(bits, signed), or FloatType(k, l)"
-    )
+    return NAMED.get(name or "")
 
 
 def double(x: Fraction) -> float:

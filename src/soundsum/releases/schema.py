@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.methods.problem import read_bound, say_swapped
+from soundsum.methods.problem import read_bound, require_ascending
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import NumberType, number_type
 from soundsum.tables.keys import Groups
@@ -89,8 +89,8 @@ class ColumnSchema:
         if len(seconds) < len(given):
             named = {"lower": self.lower, "upper": self.upper}
             low, *high = [_read_bound(name, bound) for name, bound in named.items() if bound is not None]
-            if high and low > high[0]:
-                raise ValueError(say_swapped(low, high[0]))
+            if high:
+                require_ascending(low, high[0])
         elif seconds and seconds[0] > seconds[-1] and is_aware(given[0]) == is_aware(given[-1]):
             raise ValueError(f"lower={quote(self.lower)} is after upper={quote(self.upper)}; swap them")
 

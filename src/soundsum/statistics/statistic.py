@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol
 
 from soundsum.methods import Method
-from soundsum.methods.problem import Problem, say_swapped
+from soundsum.methods.problem import Problem, require_ascending
 from soundsum.methods.steps import RecordSteps, steps_from_zero
 from soundsum.numbers.formatting import number
 from soundsum.numbers.quoting import is_hashable, quote
@@ -184,8 +184,8 @@ class Bounded(Statistic):
             raise ValueError(self._say_no_bounds())
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
         kind, worth = schema.type(self.column, dtype)
-        if not is_special(lower) and not is_special(upper) and lower > upper:  # said in people's units
-            raise ValueError(say_swapped(Fraction(lower), Fraction(upper)))
+        if not is_special(lower) and not is_special(upper):
+            require_ascending(Fraction(lower), Fraction(upper))  # said in people's units
         if worth != 1:  # of decimals: bounds are counted in last digits, as records are
             lower, upper = (x if is_special(x) else Fraction(x) / worth for x in (lower, upper))
         size = self.size

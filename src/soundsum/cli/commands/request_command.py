@@ -31,7 +31,7 @@ from soundsum.cli.options import AsCsv, AsJson, Data, Engine, Epsilon, File, Led
 from soundsum.cli.refusals import say_in_request
 from soundsum.cli.spelled import read_condition, read_file, read_periods
 from soundsum.cli.views.released import choose_form, show
-from soundsum.methods.problem import read_bound, say_swapped
+from soundsum.methods.problem import read_bound, require_ascending
 from soundsum.statistics import STATISTICS, Statistic
 
 SETTINGS = (
@@ -203,8 +203,7 @@ def _pair(bounds: Any) -> tuple[Any, Any]:
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise ValueError(f"bounds = {bounds}: give two numbers, such as bounds = [0, 100]")
     lower, upper = read_bound("lower", bounds[0]), read_bound("upper", bounds[1])
-    if lower > upper:
-        raise ValueError(say_swapped(lower, upper))
+    require_ascending(lower, upper)
     return bounds[0], bounds[1]
 
 
