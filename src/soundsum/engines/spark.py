@@ -20,7 +20,7 @@ from soundsum.tables.files import number_type_of
 from soundsum.tables.paths import Watched, is_path
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
-from soundsum.tables.type_names import say_kind, say_two_kinds
+from soundsum.tables.type_names import refuse_two_kinds, say_kind
 
 MOST_PERSONS = 1 << 46
 MOST_DIGITS = 10**38
@@ -110,7 +110,7 @@ class SparkTable(Catalog):
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         if column in self._text_keys and column in self._asked_as_text:
             wanted = say_kind(number_type_of(number_type(dtype or "float64")))
-            raise ValueError(say_two_kinds(f"column {column!r}", "text", wanted))
+            refuse_two_kinds(column, "text", wanted)
         if column in self._text_keys:
             if dtype is None:
                 said = f"column {column!r} is in the names of folders, which are text"

@@ -115,7 +115,7 @@ def require_schema(table: Schema, schema: Mapping[str, ColumnSchema], types: Map
     require_columns(table.names, table, *schema)
     for column, said in schema.items():
         if said.categories is not None:
-            table.expect_groups(column, Groups(said.categories, f"categories of {column!r}"))
+            table.expect_groups(column, Groups(said.categories, "categories", f"categories of {column!r}"))
         elif said.type is not None:
             table.type(column, said.type)
         elif said.lower is not None or said.upper is not None:

@@ -8,10 +8,12 @@ looked at here.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 from soundsum.numbers.quoting import quote as say_back
+from soundsum.refusals import Reason, RefusedValue
 
 HOUR, DAY = 3600, 86400
 EPOCH = date(1970, 1, 1).toordinal()
@@ -20,12 +22,15 @@ START = datetime(1970, 1, 1, tzinfo=UTC)
 
 def find_zone(name: str) -> ZoneInfo:
     """The zone of a name such as Europe/Vienna."""
-    try:
+    with suppress(OSError, TypeError, ValueError, LookupError):  # a folder, no text, ../, or no such zone
         return ZoneInfo(name)
-    except (OSError, TypeError, ValueError, LookupError):  # a folder, no text, ../, or no such zone
-        raise ValueError(
-            f"zone={say_back(name)} is not a time zone known here; give one such as 'Europe/Vienna'"
-        ) from None
+    raise RefusedValue(
+        "zone",
+        Reason.UNKNOWN,
+        "`zone={given}` is not a time zone known here",
+        "give one such as 'Europe/Vienna'",
+        given=say_back(name),
+    )
 
 
 def clock_second(moment: datetime) -> int:

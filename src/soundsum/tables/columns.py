@@ -8,17 +8,19 @@ anything else is missing. Nothing here raises because of one value.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from soundsum.numbers.quoting import quote
-from soundsum.numbers.types import NumberType, float64, int64, number_type
+from soundsum.numbers.types import NumberType, find_number_type, float64, int64, number_type
+from soundsum.refusals import Reason, RefusedType
 from soundsum.tables.keys import bits_of, is_arrow, is_missing, masked, plain_keys, stored_bits, stored_numbers
 from soundsum.tables.parse_text import is_endless, read_number
 from soundsum.tables.records import Column, Records, records, unmasked
 from soundsum.tables.runs import Runs
+from soundsum.tables.type_names import say_column as say_column
 from soundsum.tables.type_names import say_kind
 
 INT64 = np.iinfo(np.int64)
@@ -61,21 +63,27 @@ def write_out_categories(data: Any) -> Any:
     return categories[data.cat.codes.to_numpy()]
 
 
-def as_numbers(data: Any, dtype: object = None) -> Numbers:
-    """The column as records of its own type, or of `dtype` where that is the same."""
+def as_numbers(data: Any, dtype: object = None, column: Any = None) -> Numbers:
+    """The column as records of its own type, or of `dtype` where that is the same; errors call it by its name."""
     data = write_out_categories(data)
     if isinstance(data, Runs | Column):
-        return Numbers(records(data, dtype), ONE)
+        return Numbers(records(data, dtype, column), ONE)
     if is_untyped(data):
-        return Numbers(records(np.array([_as_float(x) for x in data], np.float64), dtype), ONE)
+        return Numbers(records(np.array([_as_float(x) for x in data], np.float64), dtype, column), ONE)
     if is_arrow(data):
         array = as_arrow(data)
-        return Numbers(records(in_storage(array), dtype), arrow_type(array.type)[1])
+        return Numbers(records(in_storage(array), dtype, column), arrow_type(array.type, column)[1])
     if data.dtype.kind in "US":
-        raise TypeError("data is text; convert it with astype(float), or pass a list, which is read item by item")
+        raise RefusedType(
+            "data" if column is None else "column",
+            Reason.WRONG_TYPE,
+            "{data} is text",
+            "convert it with `astype(float)`, or pass a list, which is read item by item",
+            data=say_column(column),
+        )
     if data.dtype == np.dtype(bool):
-        return Numbers(records(data.astype(np.uint8), dtype), ONE)
-    return Numbers(records(data, dtype), ONE)
+        return Numbers(records(data.astype(np.uint8), dtype, column), ONE)
+    return Numbers(records(data, dtype, column), ONE)
 
 
 def as_keys(data: Any) -> Any:
@@ -110,7 +118,7 @@ def as_arrow(data: Any) -> Any:
     """An Arrow array in one piece."""
     import pyarrow as pa
 
-    try:
+    with suppress(pa.ArrowNotImplementedError):  # because of its type, which is not in a value
         if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
             return pa.array(_hold_days(data))
         chunks = pa.chunked_array(data)
@@ -119,8 +127,13 @@ def as_arrow(data: Any) -> Any:
                 [plain_keys(chunk) for chunk in chunks.chunks] or [plain_keys(_none(chunks.type))]
             )
         return _widen(chunks).combine_chunks()
-    except pa.ArrowNotImplementedError:  # because of its type, which is not in a value
-        raise TypeError(f"a column of {data.dtype} is neither numbers nor keys; cast it") from None
+    raise RefusedType(
+        "data",
+        Reason.WRONG_TYPE,
+        "a column of {kind} is neither numbers nor keys",
+        "cast it",
+        kind=" ".join(str(data.dtype).split()),
+    )
 
 
 def _hold_days(data: Any) -> Any:
@@ -157,7 +170,7 @@ def _arrow_keys(data: Any) -> Any:
     return pa.chunked_array([_widen(plain_keys(chunk)) for chunk in chunked.chunks], kind).combine_chunks()
 
 
-def arrow_type(kind: Any, name: str = "the column") -> tuple[NumberType, Fraction]:
+def arrow_type(kind: Any, column: Any = None) -> tuple[NumberType, Fraction]:
     """The number type of an Arrow type, and what 1 is worth in it."""
     import pyarrow as pa
 
@@ -167,10 +180,19 @@ def arrow_type(kind: Any, name: str = "the column") -> tuple[NumberType, Fractio
         return float64, Fraction(1)
     if pa.types.is_decimal(kind) and not pa.types.is_decimal256(kind):
         return int64, Fraction(10) ** -kind.scale
-    try:
-        return number_type(kind.to_pandas_dtype()), Fraction(1)
-    except (NotImplementedError, TypeError):
-        raise TypeError(f"{name} is {say_kind(kind)}, not numbers; name another column, or cast it") from None
+    found = None
+    with suppress(NotImplementedError, TypeError):
+        found = find_number_type(kind.to_pandas_dtype())
+    if found is None:
+        raise RefusedType(
+            "data" if column is None else "column",
+            Reason.WRONG_TYPE,
+            "{data} is {kind}, not numbers",
+            "name another column, or cast it",
+            data=say_column(column),
+            kind=say_kind(kind),
+        )
+    return found, Fraction(1)
 
 
 def in_storage(array: Any) -> Any:
@@ -215,7 +237,3 @@ def _as_float(x: Any) -> float:
         return math.inf if x > 0 else -math.inf
     except Exception:  # of a class of somebody's own, too
         return math.nan
-
-
-def say_column(column: Any) -> str:
-    return "the data" if column is None else f"column {quote(column)}"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.keys import Codes, Groups, plain_list, require_few
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import Period
@@ -40,7 +41,9 @@ class CrossedGroups:
         if len(set(zip(*map(np.ndarray.tolist, self._listed), strict=True))) != len(given):
             last = {name: place for place, name in enumerate(self.names)}
             twice = next(name for place, name in enumerate(self.names) if last[name] != place)
-            raise ValueError(f"groups names {quote(twice)} twice; name each once")
+            raise RefusedValue(
+                "groups", Reason.REPEATED, "`groups` names {given} twice", "name each once", given=quote(twice)
+            )
         self._levels: list[NDArray[np.int64]] = []
         joined = np.zeros(len(given), np.int64)
         for part, codes in zip(self.parts, self._listed, strict=True):
@@ -95,11 +98,16 @@ def _tuples(groups: Any, columns: Sequence[str | Period]) -> list[tuple[Any, ...
         ]
     lists = [plain_list(one) for one in given if hasattr(one, "__iter__") and not isinstance(one, str | bytes | tuple)]
     if len(lists) != len(given) or len(given) != len(columns):
-        raise ValueError(
-            f"groups of {len(columns)} columns are a list of tuples, such as [('a', 2020), ...], or {len(columns)} "
-            "lists to combine, one for each column"
+        raise RefusedValue(
+            "groups",
+            Reason.MALFORMED,
+            "`groups` does not fit {columns} columns",
+            "give a list of tuples, such as `[('a', 2020), ...]`, or {columns} lists to combine, one for each column",
+            columns=len(columns),
         )
     if not all(lists):
-        raise ValueError("groups= has an empty list in it; give at least one group of each column")
-    require_few(prod(map(len, lists)), "groups=")
+        raise RefusedValue(
+            "groups", Reason.EMPTY, "`groups` has an empty list in it", "give at least one group of each column"
+        )
+    require_few(prod(map(len, lists)))
     return list(product(*lists))

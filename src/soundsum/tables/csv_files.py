@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.cells import RawCells, parse_cells
 from soundsum.tables.paths import RawPath, compression
 from soundsum.tables.prefetch import read_ahead
@@ -87,8 +89,12 @@ class CsvFiles:
     def require(self, column: str) -> None:
         """Refuses a column that is not in every file just once."""
         if not all(names.count(column) == 1 for names in self._names.values()):
-            raise ValueError(
-                f"one of the files does not have just one column {column!r}, as the first has; give all the same names"
+            raise RefusedValue(
+                "data",
+                Reason.MISMATCH,
+                "one of the files has no column {column}, or has it twice",
+                "give all files the same column names",
+                column=quote(column),
             )
 
     def batches(self, kinds: Mapping[str, Any]) -> Iterator[Any]:

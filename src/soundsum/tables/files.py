@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.types import NumberType, int64
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.cells import RawCells, parse_cells
 from soundsum.tables.csv_files import SPARE, CsvFiles, HasLongHeader, IsBinary, IsUtf16
 from soundsum.tables.paths import Files, RawPath, find_files
@@ -46,13 +48,23 @@ def open_files(found: Files) -> Any:
             twice = [key for key in found.keys if any(key in schema.names for schema in schemas)]
             opened = files
     if twice:
-        raise ValueError(
-            f"{found.given}: its files have a column {twice[0]!r}, and its folders are named by it too, perhaps by "
-            "other values; list the files to read their own column, or take it out of them"
+        raise RefusedValue(
+            "data",
+            Reason.CONFLICT,
+            "{path}: its files have a column {column}, and its folders are named by it too, perhaps by other values",
+            "list the files to read their own column, or take it out of them",
+            path=printed(found.given),
+            column=quote(twice[0]),
         )
     if opened is None:  # raised here, so that nothing of the reader comes along
-        words = f"{found.given} cannot be read as {found.format}"
-        raise ValueError(f"{words}; it is empty or broken, or its suffix is wrong")
+        raise RefusedValue(
+            "data",
+            Reason.UNREADABLE,
+            "{path} cannot be read as {format}",
+            "it is empty or broken, or its suffix is wrong",
+            path=printed(found.given),
+            format=found.format,
+        )
     return opened
 
 
@@ -78,16 +90,30 @@ def _open_fragments(found: Files) -> Any:
 def _open_csv(found: Files) -> CsvFiles:
     try:
         return CsvFiles(found.files)
-    except IsUtf16:
-        raise ValueError(f"{found.given} begins as text in UTF-16 does; save it as UTF-8") from None
-    except HasLongHeader:
-        raise ValueError(
-            f"{found.given}: its first line, which has the names of columns, is over 4 MiB; check its quotes and line "
-            "ends"
-        ) from None
-    except IsBinary as other:
-        kind, suffix = other.args
-        raise ValueError(f"{found.given} begins as {kind} file does; rename it to end with {suffix}") from None
+    except (IsUtf16, HasLongHeader, IsBinary) as wrong:
+        found_wrong, kind = type(wrong), wrong.args
+    path = printed(found.given)
+    if found_wrong is IsUtf16:
+        raise RefusedValue(
+            "data", Reason.UNREADABLE, "{path} begins as text in UTF-16 does", "save it as UTF-8", path=path
+        )
+    if found_wrong is HasLongHeader:
+        raise RefusedValue(
+            "data",
+            Reason.UNREADABLE,
+            "{path}: its first line, which has the names of columns, is over 4 MiB",
+            "check its quotes and line ends",
+            path=path,
+        )
+    raise RefusedValue(
+        "data",
+        Reason.UNREADABLE,
+        "{path} begins as {kind} file does",
+        "rename it to end with {suffix}",
+        path=path,
+        kind=kind[0],
+        suffix=kind[1],
+    )
 
 
 def batches(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
@@ -151,7 +177,12 @@ def require_whole(opened: Any) -> Any:
     except ValueError:
         whole = False
     if not whole:
-        raise ValueError("a dataset with a filter is not supported; give the whole one, and conditions with where=")
+        raise RefusedValue(
+            "data",
+            Reason.UNSUPPORTED,
+            "a dataset with a filter is not supported",
+            "give the whole one, and conditions with `where`",
+        )
     return opened
 
 
@@ -171,13 +202,24 @@ def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
             if name in keys:
                 continue
             if name not in schema.names:
-                raise ValueError(f"one of the files has no column {name!r}, which the first has; leave it out")
+                raise RefusedValue(
+                    "data",
+                    Reason.MISMATCH,
+                    "one of the files has no column {column}, which the first has",
+                    "leave it out",
+                    column=quote(name),
+                )
             own = schema.field(name).type
             same_family = any(f(own) and f(kind) for f in (pa.types.is_signed_integer, pa.types.is_floating))
             if own != kind and not (same_family and own.bit_width <= kind.bit_width):
-                raise ValueError(
-                    f"column {name!r} is {say_kind(own)} in one of the files and {say_kind(kind)} in the first; cast "
-                    "one of them"
+                raise RefusedValue(
+                    "data",
+                    Reason.MISMATCH,
+                    "column {column} is {own} in one of the files and {kind} in the first",
+                    "cast one of them",
+                    column=quote(name),
+                    own=say_kind(own),
+                    kind=say_kind(kind),
                 )
 
 

@@ -11,6 +11,7 @@ import datetime
 import operator
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.keys import bits_of, is_missing, stored_bits, without_validity
 from soundsum.tables.parse_text import is_endless, read_number, read_truth
 from soundsum.tables.type_names import say_kind
@@ -83,18 +85,28 @@ class Condition:
             return
         import pyarrow as pa
 
-        try:
+        with suppress(pa.ArrowNotImplementedError):
             self.passes(keys)
-        except pa.ArrowNotImplementedError:
-            raise ValueError(
-                f"where: column {self.column!r} is {keys.type}, which Arrow cannot compare; cast it"
-            ) from None
+            return
+        raise RefusedValue(
+            "where",
+            Reason.UNSUPPORTED,
+            "where: column {column} is {kind}, which Arrow cannot compare",
+            "cast it",
+            column=quote(self.column),
+            kind=say_kind(keys.type),
+        )
 
     def require_untyped(self) -> None:
         """Refuses to order numbers as texts, where the column's type does not say that it has texts."""
         if isinstance(self.value, str) and self.sign not in ("==", "!=") and not is_missing(read_number(self.value)):
-            raise ValueError(
-                f"where: {self.value!r} is text, and as text 9 is above 18; give the number {self.value.strip()}"
+            raise RefusedValue(
+                "where",
+                Reason.WRONG_TYPE,
+                "where: {given} is text, and as text 9 is above 18",
+                "give the number {number}",
+                given=quote(self.value),
+                number=self.value.strip(),
             )
 
     def passes(self, keys: Any) -> NDArray[np.bool_]:
@@ -140,14 +152,24 @@ class Filter:
         given = [where] if isinstance(where, tuple) else where
         if not isinstance(given, list) or not given or not all(_is_condition(one) for one in given):
             example = _as_tuple(given[0] if isinstance(given, list) and given else given) or "[('age', '>=', 18)]"
-            raise ValueError(
-                f"where={quote(where)}: give conditions (column, {' or '.join(SIGNS)}, value), such as {example}"
+            raise RefusedValue(
+                "where",
+                Reason.MALFORMED,
+                "`where={given}` is not a list of conditions",
+                "give conditions (column, {signs}, value), such as {example}",
+                given=quote(where),
+                signs=" or ".join(SIGNS),
+                example=example,
             )
         conditions = tuple(Condition(c, sign, _list_values(v) if sign == "in" else v) for c, sign, v in given)
         for value in [one.value for condition in conditions for one in condition.each]:
             if _kind(value) is None or is_missing(value) or _is_endless(value):
-                raise ValueError(
-                    f"where: {quote(value)} cannot be compared with; give a number, text, a date or a time"
+                raise RefusedValue(
+                    "where",
+                    Reason.WRONG_TYPE,
+                    "where: a column cannot be compared with {given}",
+                    "give a number, text, a date or a time",
+                    given=quote(value),
                 )
         return cls(conditions)
 
@@ -175,14 +197,29 @@ def _is_condition(given: Any) -> bool:
 def _list_values(given: Any) -> tuple[Any, ...]:
     """The values that `in` takes, all of one kind."""
     if not isinstance(given, list | tuple) or not given:
-        raise ValueError(
-            f"where: in takes a list of one or more values, not {quote(given)}; give one such as ['a', 'b']"
+        raise RefusedValue(
+            "where",
+            Reason.MALFORMED,
+            "where: in takes a list of one or more values, not {given}",
+            "give one such as ['a', 'b']",
+            given=quote(given),
         )
     if len(given) > MOST_LISTED:
-        raise ValueError(f"where: in takes at most {MOST_LISTED:,} values, not {len(given):,}; give fewer")
+        raise RefusedValue(
+            "where",
+            Reason.TOO_MANY,
+            "where: in takes at most {most} values, not {count}",
+            "give fewer",
+            most=f"{MOST_LISTED:,}",
+            count=f"{len(given):,}",
+        )
     if len({_kind(value) for value in given}) > 1:
-        raise ValueError(
-            f"where: the values of in must be of one kind, unlike {quote(given)}; give only text, or only numbers"
+        raise RefusedValue(
+            "where",
+            Reason.WRONG_TYPE,
+            "where: the values of in must be of one kind, unlike {given}",
+            "give only text, or only numbers",
+            given=quote(given),
         )
     return tuple(given)
 
@@ -271,9 +308,12 @@ def read_from_text(value: Any) -> Any:
     kinds = {"truth": pa.bool_(), "number": pa.float64(), "text": pa.string()}
     kind = kinds.get(_kind(value) or "")
     if kind is None:
-        raise ValueError(
-            f"where: a CSV file has numbers, text, true and false, and no {quote(value)}; compare with text, such as "
-            "'2024-01-31'"
+        raise RefusedValue(
+            "where",
+            Reason.UNSUPPORTED,
+            "where: a CSV file has numbers, text, true and false, and cannot be compared with {given}",
+            "give text, such as '2024-01-31'",
+            given=quote(value),
         )
     return kind
 
@@ -319,8 +359,14 @@ def as_scalar(value: Any, kind: Any, column: str) -> Any:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         scalar = None
     if scalar is None or not scalar.as_py() == value:
-        raise ValueError(
-            f"where: {quote(given)} is not a value of column {column!r}, which holds {say_kind(kind)}; give one "
-            f"of that type{_example(kind)}"
+        raise RefusedValue(
+            "where",
+            Reason.MISMATCH,
+            "where: {given} is not a value of column {column}, which holds {kind}",
+            "give one of that type{example}",
+            given=quote(given),
+            column=quote(column),
+            kind=say_kind(kind),
+            example=_example(kind),
         )
     return scalar

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from soundsum import native
 from soundsum.numbers.quoting import quote, say_type
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.identities import identify
 from soundsum.tables.parse_text import is_endless, read_number, read_truth, read_whole
 from soundsum.tables.timestamps import is_exact
@@ -30,48 +32,88 @@ RANGE = re.compile(r"\d{4}-[-\dWT]+\.\.\d{4}-[-\dWT]+")
 """From one period to another, as a command spells it; hardly the name of a group."""
 
 
-def require_few(count: int, option: str) -> None:
-    """Refuse more numbers in a release than anybody reads, before anything is charged."""
+def require_few(count: int, asking: str | None = None, option: str = "groups") -> None:
+    """Refuse more numbers in a release than anybody reads, before anything is charged.
+
+    `asking` says what asks for them, if it is more than the option.
+    """
+    if count > MOST and asking is None:
+        raise RefusedValue(
+            option,
+            Reason.TOO_MANY,
+            "`{option}` asks for {count} numbers, and a release has at most {most}",
+            "ask for fewer",
+            count=f"{count:,}",
+            most=f"{MOST:,}",
+        )
     if count > MOST:
-        raise ValueError(f"{option} asks for {count:,} numbers, and a release has at most {MOST:,}; ask for fewer")
+        raise RefusedValue(
+            option,
+            Reason.TOO_MANY,
+            "{asking} asks for {count} numbers, and a release has at most {most}",
+            "ask for fewer",
+            asking=asking or "",
+            count=f"{count:,}",
+            most=f"{MOST:,}",
+        )
 
 
 class Groups:
     """A public list of groups, in order, without repeats."""
 
-    def __init__(self, groups: Any, option: str = "groups") -> None:
-        """`option` is what the list was given as, for errors."""
+    def __init__(self, groups: Any, option: str = "groups", said: str | None = None) -> None:
+        """For errors: the option that the list was given as, and what a lookup calls it, if not by the option."""
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__") or getattr(groups, "ndim", 1) == 0:
-            raise TypeError(
-                f"{option}={quote(groups)} is not a list; give the {option} to release, such as {option}=['a', 'b']"
+            raise RefusedType(
+                option,
+                Reason.WRONG_TYPE,
+                "`{option}={given}` is not a list",
+                "give the {option} to release, such as `{option}=['a', 'b']`",
+                given=quote(groups),
             )
         self.names = plain_list(groups)
         if not self.names:
-            raise ValueError(f"{option} is empty; list at least one")
-        require_few(len(self.names), option)
-        try:
-            self._places = {key: place for place, key in enumerate(map(_as_key, self.names))}
-        except TypeError:
-            odd = next(name for name in self.names if _has_no_hash(name))
-            raise TypeError(
-                f"{option} has {say_type(odd)} in it, which is not a value of a column; leave it out"
-            ) from None
+            raise RefusedValue(option, Reason.EMPTY, "`{option}` is empty", "list at least one")
+        require_few(len(self.names), option=option)
+        places = None
+        with suppress(TypeError):
+            places = {key: place for place, key in enumerate(map(_as_key, self.names))}
+        if places is None:
+            raise RefusedType(
+                option,
+                Reason.WRONG_TYPE,
+                "`{option}` has {kind} in it, which is not a value of a column",
+                "leave it out",
+                kind=say_type(next(name for name in self.names if _has_no_hash(name))),
+            )
+        self._places = places
         for name in self.names:
             if type(name) is str and ".." in name and RANGE.fullmatch(name):
-                raise ValueError(
-                    f"{option} names {quote(name)}, and ranges are for periods; group by the month (or year, week, "
-                    "day, hour) of the column, or name each of them"
+                raise RefusedValue(
+                    option,
+                    Reason.UNSUPPORTED,
+                    "`{option}` names {given}, and ranges are for periods",
+                    "group by the month (or year, week, day, hour) of the column, or name each of them",
+                    given=quote(name),
                 )
             if type(name) not in (int, str) and is_missing(name):
-                raise ValueError(
-                    f"{option} has {'None' if name is None else 'NaN'} in it; rows without a value are left out, "
-                    "so leave it out too"
+                raise RefusedValue(
+                    option,
+                    Reason.UNSUPPORTED,
+                    "`{option}` has {given} in it",
+                    "rows without a value are left out, so leave it out too",
+                    given="None" if name is None else "NaN",
                 )
         if len(self._places) != len(self.names):
             twice = next(name for place, name in enumerate(self.names) if self._places[_as_key(name)] != place)
-            said = quote(twice) if isinstance(groups, list | tuple) else f"the same value, in {quote(groups)},"
-            raise ValueError(f"{option} names {said} twice; name each once")
-        self._option = option
+            raise RefusedValue(
+                option,
+                Reason.REPEATED,
+                "`{option}` names {given} twice",
+                "name each once",
+                given=quote(twice) if isinstance(groups, list | tuple) else f"the same value, in {quote(groups)},",
+            )
+        self._option, self._said = option, said or option
         self._spelled = self.names
         self._encoders: dict[Any, Callable[[Any], Codes]] = {}
 
@@ -145,20 +187,28 @@ class Groups:
 
         if pa.types.is_null(kind):
             return lambda keys: np.full(len(keys), len(self), np.int32)
-        is_time = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+        is_time, listed = pa.types.is_date(kind) or pa.types.is_timestamp(kind), None
         try:
             if is_time and not all(is_exact(name, kind) for name in self.names):
                 raise ValueError
-            listed = self._listed(kind)
-            pc.index_in(listed[:0], value_set=listed)
+            values = self._listed(kind)
+            pc.index_in(values[:0], value_set=values)
+            listed = values
         except MemoryError:
-            few = f"there is too little memory for {len(self.names):,} {self._option}; list fewer"
+            few = f"there is too little memory for {len(self.names):,} {self._said}; list fewer"
             raise MemoryError(few) from None
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            raise ValueError(
-                f"{self._option} {_few(self.names)} cannot be looked up in a column of {say_kind(kind)}; give "
-                "them as that type"
-            ) from None
+            pass  # refused below, so that nothing of Arrow comes along
+        if listed is None:
+            raise RefusedValue(
+                self._option,
+                Reason.MISMATCH,
+                "{groups} {few} cannot be looked up in a column of {kind}",
+                "give them as that type",
+                groups=self._said,
+                few=_few(self.names),
+                kind=say_kind(kind),
+            )
 
         def any_keys(keys: Any) -> Codes:
             found = pc.index_in(without_validity(keys), value_set=listed)
@@ -259,16 +309,23 @@ def require_ids(ids: Any) -> None:
     """Refuses a column of persons' ids by its type, shown by an empty one."""
     import pyarrow as pa
 
-    if not isinstance(ids, list):
-        try:
-            pa.table({"id": ids}).group_by("id").aggregate([])
-            ids.dictionary_encode()
-        except MemoryError:
-            raise
-        except pa.ArrowException:
-            raise TypeError(
-                f"privacy_unit is a column of {say_kind(ids.type)}; ids are numbers or text, so cast it"
-            ) from None
+    if isinstance(ids, list):
+        return
+    try:
+        pa.table({"id": ids}).group_by("id").aggregate([])
+        ids.dictionary_encode()
+        return
+    except MemoryError:
+        raise
+    except pa.ArrowException:
+        pass
+    raise RefusedType(
+        "privacy_unit",
+        Reason.WRONG_TYPE,
+        "`privacy_unit` is a column of {kind}",
+        "ids are numbers or text, so cast it",
+        kind=say_kind(ids.type),
+    )
 
 
 def bits_of(array: Any) -> NDArray[np.bool_]:
@@ -325,7 +382,13 @@ def plain_list(groups: Any) -> list[Any]:
     import pyarrow as pa
 
     if hasattr(groups, "columns"):
-        raise TypeError(f"groups={quote(groups)} is a table, not a list; give the groups to release, as a list")
+        raise RefusedType(
+            "groups",
+            Reason.WRONG_TYPE,
+            "`groups={given}` is a table, not a list",
+            "give the groups to release, as a list",
+            given=quote(groups),
+        )
     if is_arrow(groups) or (getattr(groups, "dtype", None) is not None and groups.dtype.kind == "M"):
         array = pa.chunked_array(groups) if hasattr(groups, "__arrow_c_stream__") else pa.array(groups)
         return list(array.to_pylist())

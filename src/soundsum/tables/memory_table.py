@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import NumberType
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.columns import Numbers, as_keys, as_numbers, empty_like, presence, say_column
 from soundsum.tables.filters import Condition
 from soundsum.tables.keys import Groups, is_arrow, require_ids
@@ -36,14 +38,7 @@ class MemoryTable:
         return list(self._columns)
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        try:
-            numbers = as_numbers(empty_like(self._columns[column]), dtype)
-        except TypeError as error:
-            if column is None:
-                raise
-            said = str(error)
-            its = said.removeprefix("data") if said.startswith("data is ") else f": {said}"
-            raise TypeError(f"{say_column(column)}{its}") from None
+        numbers = as_numbers(empty_like(self._columns[column]), dtype, column)
         return numbers.records.type, numbers.worth
 
     def numbers(self, column: str | None) -> Numbers:
@@ -139,10 +134,23 @@ def is_column(data: Any) -> bool:
     if isinstance(data, Runs | Column):
         return True
     if hasattr(data, "collect") and not is_arrow(data):
-        raise TypeError(f"{type(data).__name__} is not computed yet; pass {type(data).__name__.lower()}.collect()")
+        raise RefusedType(
+            "data",
+            Reason.UNSUPPORTED,
+            "{kind} is not computed yet",
+            "pass {name}.collect()",
+            kind=type(data).__name__,
+            name=type(data).__name__.lower(),
+        )
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         if not isinstance(data, Iterable) or isinstance(data, bytes):
-            raise TypeError(f"{type(data).__name__} is neither a table nor a column; pass a data frame, array or path")
+            raise RefusedType(
+                "data",
+                Reason.WRONG_TYPE,
+                "{kind} is neither a table nor a column",
+                "pass a data frame, array or path",
+                kind=type(data).__name__,
+            )
         return True
     import pyarrow as pa
 
@@ -158,25 +166,56 @@ def _can_be_read_twice(column: Any) -> bool:
 def _require_column(column: Any) -> Any:
     _refuse_by_type(column)
     if isinstance(column, str | bytes) or not (_can_be_read_twice(column) or isinstance(column, Iterable)):
-        raise TypeError(f"{type(column).__name__} is not a column; pass an array or a list")
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "{kind} is not a column",
+            "pass an array or a list",
+            kind=type(column).__name__,
+        )
     if getattr(column, "ndim", 1) == 0:
-        raise TypeError("an array without dimensions is a number and not a column; pass a list of numbers")
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "an array without dimensions is a number and not a column",
+            "pass a list of numbers",
+        )
     if getattr(getattr(column, "dtype", None), "kind", "") == "V":
-        raise TypeError(f"a structured array of {column.dtype.names} is not a column; pass a dict of its fields")
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "a structured array of {fields} is not a column",
+            "pass a dict of its fields",
+            fields=quote(column.dtype.names),
+        )
     return column
 
 
 def _refuse_by_type(data: Any) -> None:
     """Refuses what can be iterated over and is no column, whatever is in it."""
     if isinstance(data, set | frozenset):
-        raise TypeError(f"a {type(data).__name__} holds each value once, and a column all of them; pass a list")
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "a {kind} holds each value once, and a column all of them",
+            "pass a list",
+            kind=type(data).__name__,
+        )
     if type(data).__name__.endswith("GroupBy"):  # of pandas and Polars, which can be iterated over
-        raise TypeError(
-            f"a {type(data).__name__} is neither a table nor a column; pass the data frame, with by= and groups="
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "a {kind} is neither a table nor a column",
+            "pass the data frame, with `by` and `groups`",
+            kind=type(data).__name__,
         )
     if isinstance(data, io.IOBase) or (hasattr(data, "read") and hasattr(data, "readline")):
-        raise TypeError(
-            f"an open file ({type(data).__name__}) is not data; give its path, whose suffix says what it is"
+        raise RefusedType(
+            "data",
+            Reason.WRONG_TYPE,
+            "an open file ({kind}) is not data",
+            "give its path, whose suffix says what it is",
+            kind=type(data).__name__,
         )
 
 
@@ -190,8 +229,14 @@ def _require_one_length(sizes: Mapping[Any, int]) -> int:
     first, length = next(iter(sizes.items()), (None, 0))
     for name, size in sizes.items():
         if size != length:
-            both = f"{say_column(first)} and {say_column(name)}"
-            raise ValueError(f"{both} are not of the same length; give each an entry for every row")
+            raise RefusedValue(
+                "data",
+                Reason.MISMATCH,
+                "{one} and {other} are not of the same length",
+                "give each an entry for every row",
+                one=say_column(first),
+                other=say_column(name),
+            )
     return length
 
 

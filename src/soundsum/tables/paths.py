@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote_to_bytes
 
+from soundsum.numbers.quoting import printed
+from soundsum.refusals import Reason, RefusedValue
+
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 """Of CSV files; the other formats have it inside."""
@@ -77,31 +80,79 @@ def find_files(data: Any) -> Files:
     """The files there are; refused if they are not there, not to be read, or not of one format."""
     given = expand(data) if isinstance(data, PATHS) else "the list of paths"
     if not given:
-        raise ValueError("the path is empty; give that of a file, such as pay.parquet")
+        raise RefusedValue("data", Reason.EMPTY, "the path is empty", "give that of a file, such as pay.parquet")
+    path = printed(given)
     folder = given if isinstance(data, PATHS) and os.path.isdir(given) else None
     named = [given] if isinstance(data, PATHS) else data
     found = _within(folder) if folder else [file for one in named for file in _named(one)]
     if folder and not found:
-        raise ValueError(f"{given}: there are no files in it that end with {', '.join(FORMATS)}")
+        raise RefusedValue(
+            "data",
+            Reason.ABSENT,
+            "{path}: there are no files in it that end with {formats}",
+            "give a folder that has some",
+            path=path,
+            formats=", ".join(FORMATS),
+        )
     if not all(os.path.exists(file) for file in found):
         raise FileNotFoundError(f"{given}: no such file; check the path")
     if len({os.path.realpath(file) for file in found}) < len(found):
-        raise ValueError(f"{given} names a file twice, whose rows would count twice; name each file once")
+        raise RefusedValue(
+            "data",
+            Reason.REPEATED,
+            "{path} names a file twice, whose rows would count twice",
+            "name each file once",
+            path=path,
+        )
     if not folder and any(os.path.isdir(file) for file in found):
-        raise ValueError(f"{given} matches folders; give files, such as *.csv, or one folder, which is read whole")
+        raise RefusedValue(
+            "data",
+            Reason.UNSUPPORTED,
+            "{path} matches folders",
+            "give files, such as *.csv, or one folder, which is read whole",
+            path=path,
+        )
     suffixes = {_suffix(file) for file in found}
     if None in suffixes:
         last = os.path.splitext(given)[1].lower()
-        named = f"{last} is not a known format" if last else "without a suffix its format is not known"
-        raise ValueError(f"{given}: {named}; use {', '.join(FORMATS)}")
+        if not last:
+            raise RefusedValue(
+                "data",
+                Reason.UNSUPPORTED,
+                "{path}: without a suffix its format is not known",
+                "use {formats}",
+                path=path,
+                formats=", ".join(FORMATS),
+            )
+        raise RefusedValue(
+            "data",
+            Reason.UNSUPPORTED,
+            "{path}: {suffix} is not a known format",
+            "use {formats}",
+            path=path,
+            suffix=printed(last),
+            formats=", ".join(FORMATS),
+        )
     formats = {FORMATS[suffix] for suffix in suffixes if suffix is not None}
     if len(formats) > 1 or not all(os.path.isfile(file) for file in found):
-        raise ValueError(f"{given} matches what are not files of one kind; name files with one suffix")
+        raise RefusedValue(
+            "data",
+            Reason.MISMATCH,
+            "{path}: its files are not all of one kind",
+            "name files with one suffix",
+            path=path,
+        )
     if not all(os.access(file, os.R_OK) for file in found):
         raise PermissionError(f"{given}: no permission to read it; ask its owner, or run as a user who may")
     keys = {tuple(key for key, _ in _pairs(os.path.relpath(file, folder))) for file in found} if folder else {()}
     if len(keys) > 1 or (keys != {()} and formats == {"csv"}) or len(set(min(keys))) < len(min(keys)):
-        raise ValueError(f"{given}: its folders do not all name the same keys, or hold CSV; list the files instead")
+        raise RefusedValue(
+            "data",
+            Reason.UNSUPPORTED,
+            "{path}: its folders do not all name the same keys, or hold CSV",
+            "list the files instead",
+            path=path,
+        )
     return Files(given, found, min(formats), min(keys), folder)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from soundsum.numbers.rationals import Value
+from soundsum.refusals import Reason, RefusedValue
 
 Part: TypeAlias = tuple[tuple[Value, ...], int]
 
@@ -74,9 +75,14 @@ def common_subsequence(left: list[tuple[Value, int]], right: list[tuple[Value, i
     equal runs carries them along diagonals; so the corner depends on few points, found from the corner backwards.
     """
     if len(left) * len(right) > MOST_RUN_PAIRS:
-        raise ValueError(
-            f"the insert-delete distance of {len(left):,} and {len(right):,} runs means over {MOST_RUN_PAIRS:,} pairs; "
-            "the symmetric distance is a lower bound that needs no order"
+        raise RefusedValue(
+            None,
+            Reason.TOO_MANY,
+            "the insert-delete distance of {left} and {right} runs takes over {most} pairs of runs",
+            "the symmetric distance is a lower bound that needs no order",
+            left=f"{len(left):,}",
+            right=f"{len(right):,}",
+            most=f"{MOST_RUN_PAIRS:,}",
         )
     # A point (i, x, j, y): x records of the first run i.. taken on the left, y of run j on the right.
     known: dict[tuple[int, int, int, int], int] = {}

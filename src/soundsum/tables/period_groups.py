@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.clocks import show
 from soundsum.tables.keys import Codes, Groups, bits_of, plain_list, stored_numbers
 from soundsum.tables.periods import Period, is_aware
@@ -37,10 +38,22 @@ class Periods(Groups):
             listed = set(period.every())
             outside = [one for one, start in zip(given, self._starts, strict=True) if start not in listed]
             if outside:
-                raise ValueError(f"groups names {quote(outside[0])}, which is not from first to last; widen the range")
+                raise RefusedValue(
+                    "groups",
+                    Reason.CONFLICT,
+                    "`groups` names {given}, which is not from first to last",
+                    "widen the range",
+                    given=quote(outside[0]),
+                )
         if len(set(self._starts)) < len(self._starts):
             twice = next(start for start in self._starts if self._starts.count(start) > 1)
-            raise ValueError(f"groups names {period.name(twice)!s} twice; name each once")
+            raise RefusedValue(
+                "groups",
+                Reason.REPEATED,
+                "`groups` names {given} twice",
+                "name each once",
+                given=str(period.name(twice)),
+            )
         self._aware = period.zone is not None  # or the column is, which its type says
         self._wanted = Wanted(instants=self._aware, times=period.kind == "hour")
         self._spans = [period.span(start) for start in self._starts]
@@ -50,12 +63,17 @@ class Periods(Groups):
     @staticmethod
     def _require_list(groups: Any, period: Period) -> list[Any]:
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__"):
-            raise TypeError(
-                f"groups={quote(groups)} is not a list; list the {period.kind}s to release, or give a range"
+            raise RefusedType(
+                "groups",
+                Reason.WRONG_TYPE,
+                "`groups={given}` is not a list",
+                "list the {kind}s to release, or give a range",
+                given=quote(groups),
+                kind=period.kind,
             )
         given = plain_list(groups)
         if not given:
-            raise ValueError("groups is empty; list at least one")
+            raise RefusedValue("groups", Reason.EMPTY, "`groups` is empty", "list at least one")
         return given
 
     def __len__(self) -> int:
@@ -111,7 +129,13 @@ class Periods(Groups):
         limits = [(-(-s * units // seconds), -(-e * units // seconds) - 1) for s, e in self._spans]
         some = sorted((low, high, place) for place, (low, high) in enumerate(limits) if low <= high)
         if any(high >= low for (_, high, _), (low, _, _) in pairwise(some)):
-            raise ValueError(f"{self.period}: two of the groups overlap; name each time once")
+            raise RefusedValue(
+                "groups",
+                Reason.REPEATED,
+                "{period}: two of the groups overlap",
+                "name each time once",
+                period=str(self.period),
+            )
         return [one[0] for one in some], [one[1] for one in some], [one[2] for one in some]
 
     def _encoder(self, kind: Any) -> Callable[[Any], Codes]:
@@ -128,25 +152,45 @@ class Periods(Groups):
 
             return find_text
         units = units_of(kind)
-        reason = "not dates or times; name another column, or cast it" if units is None else self._refuse(kind)
-        if reason or units is None:
-            raise ValueError(f"{self.period}: the column is {say_kind(kind)}, {reason}")
+        if units is None:
+            raise RefusedValue(
+                "by",
+                Reason.MISMATCH,
+                "{period}: the column is {kind}, not dates or times",
+                "name another column, or cast it",
+                period=str(self.period),
+                kind=say_kind(kind),
+            )
+        self._require_type(kind)
         if pa.types.is_timestamp(kind):
             self._aware = kind.tz is not None
         find = self._finder(*units)
         return lambda keys: find(stored_numbers(keys).astype(np.int64, copy=False), bits_of(keys))
 
-    def _refuse(self, kind: Any) -> str | None:
-        """Why periods like these cannot be those of a type of dates or times."""
+    def _require_type(self, kind: Any) -> None:
+        """Refuses a type of dates or times that has no periods like these."""
         import pyarrow as pa
 
         if pa.types.is_timestamp(kind) and kind.tz is not None:
-            return None
+            return
         if self.period.zone is not None:
-            return "and zone= is for times with a zone; leave it out, and name periods without one"
+            raise RefusedValue(
+                "zone",
+                Reason.MISMATCH,
+                "{period}: the column is {kind}, and `zone` is for times with a zone",
+                "leave it out, and name periods without one",
+                period=str(self.period),
+                kind=say_kind(kind),
+            )
         if self.period.kind == "hour" and not pa.types.is_timestamp(kind):
-            return "which have no hours; ask for days, weeks, months or years"
-        return None
+            raise RefusedValue(
+                "by",
+                Reason.MISMATCH,
+                "{period}: the column is {kind}, which have no hours",
+                "ask for days, weeks, months or years",
+                period=str(self.period),
+                kind=say_kind(kind),
+            )
 
     def _finder(self, units: int, seconds: int) -> Callable[[NDArray[np.int64], NDArray[np.bool_]], Codes]:
         """Which period integers of a unit are in; periods beyond 64 bits have none of them."""

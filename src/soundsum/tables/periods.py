@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.clocks import (
     DAY,
     EPOCH,
@@ -53,20 +54,46 @@ class Period:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str):
-            raise TypeError(f"{self.kind}({quote(self.column)}): name the column of dates or times, such as 'admitted'")
+            raise RefusedType(
+                "column",
+                Reason.WRONG_TYPE,
+                "{kind}({given}) does not name a column",
+                "name the column of dates or times, such as 'admitted'",
+                kind=self.kind,
+                given=quote(self.column),
+            )
         if not isinstance(self.zone, str | tzinfo | None):
-            raise TypeError(f"zone={quote(self.zone)}: give the name of a time zone, such as 'Europe/Vienna'")
+            raise RefusedType(
+                "zone",
+                Reason.WRONG_TYPE,
+                "`zone={given}` is not the name of a time zone",
+                "give one such as 'Europe/Vienna'",
+                given=quote(self.zone),
+            )
         if self.zone is not None:
             object.__setattr__(self, "zone", str(self.zone))
             find_zone(str(self.zone))
         if (self.first is None) != (self.last is None):
-            raise ValueError(f"{self}: give both first and last, or neither and list the {self.kind}s in groups=")
+            raise RefusedValue(
+                "last" if self.last is None else "first",
+                Reason.MISSING,
+                "{period}: {option} is missing",
+                "give both first and last, or neither and list the {kind}s in `groups`",
+                period=str(self),
+                kind=self.kind,
+            )
         if self.first is not None:
             if self.zone is None and (is_aware(self.first) or is_aware(self.last)):
                 object.__setattr__(self, "zone", "UTC")
             first, last = self.read(self.first, "first"), self.read(self.last, "last")
             if last < first:  # type: ignore[operator]
-                raise ValueError(f"{self}: last is before first; give the earlier one first")
+                raise RefusedValue(
+                    "last",
+                    Reason.SWAPPED,
+                    "{period}: last is before first",
+                    "give the earlier one first",
+                    period=str(self),
+                )
             object.__setattr__(self, "first", self.name(first))
             object.__setattr__(self, "last", self.name(last))
 
@@ -92,7 +119,15 @@ class Period:
         for start in self._from(self.read(self.first, "first"), self.read(self.last, "last")):
             found.append(start)
             if len(found) > MOST_PERIODS:
-                raise ValueError(f"{self}: from first to last are more than {MOST_PERIODS:,}; give a shorter range")
+                raise RefusedValue(
+                    "last",
+                    Reason.TOO_MANY,
+                    "{period}: the range from first to last has more than {most} {kind}s",
+                    "give a shorter range",
+                    period=str(self),
+                    most=f"{MOST_PERIODS:,}",
+                    kind=self.kind,
+                )
         return found
 
     def between(self, lower: Any, upper: Any) -> Period:
@@ -100,7 +135,7 @@ class Period:
         low, high = second_of(lower, ANY), second_of(upper, ANY)
         if low is None or high is None:
             return self
-        low, high = self._instant(lower, low), self._instant(upper, high)
+        low, high = self._instant(lower, low, "first"), self._instant(upper, high, "last")
         if _is_day(upper):
             high = day_start(_day_of(high + offset_at(high, self.clock)) + timedelta(1), self.clock) - 1
         return replace(self, first=self.name(self._around(low)), last=self.name(self._around(high)))
@@ -136,16 +171,16 @@ class Period:
         if isinstance(given, np.datetime64):
             given = given.astype("M8[us]")
         plain = given.item() if isinstance(given, np.generic) else given
-        return self._read_hour(plain, role) if self.kind == "hour" else self._read_day(plain)
+        return self._read_hour(plain, role) if self.kind == "hour" else self._read_day(plain, role)
 
-    def _read_day(self, given: Any) -> date:
+    def _read_day(self, given: Any, role: str) -> date:
         found: date | None = None
         if self.kind == "year" and type(given) is int and EARLIEST.year <= given <= LATEST.year:
             found = date(given, 1, 1)
         elif isinstance(given, str):
             found = _spelled_day(self.kind, given.strip())
         elif isinstance(given, datetime):
-            second = self._second_of(given, times=True)
+            second = self._second_of(given, role)
             if is_aware(given):
                 day = _day_of(second + offset_at(second, self.clock))
                 found = day if second == day_start(day, self.clock) else None
@@ -154,41 +189,56 @@ class Period:
         elif isinstance(given, date):
             found = given
         if found is None or _first_day(self.kind, found) != found:
-            raise ValueError(self._no_start(given))
-        self._require_near(found, given)
+            self._refuse_start(given, role)
+        self._require_near(found, given, role)
         return found
 
     def _read_hour(self, given: Any, role: str) -> int:
-        second = self._second_of(given, times=True)
+        second = self._second_of(given, role)
         if is_aware(given):
             if not is_hour_start(second, self.clock):
-                raise ValueError(self._no_start(given))
+                self._refuse_start(given, role)
             return second
         found = [] if second % HOUR else hours_shown(second, self.clock)
         if not found:
-            raise ValueError(self._no_start(given))
+            self._refuse_start(given, role)
         if len(found) > 1 and role == "groups" and not getattr(given, "fold", False):
             both = " and ".join(show(one, self.clock).isoformat(timespec="minutes") for one in found)
-            raise ValueError(f"{self}: {quote(given)} comes twice, as clocks are put back; give {both}, or one of them")
+            raise RefusedValue(
+                role,
+                Reason.REPEATED,
+                "{period}: {given} comes twice, as clocks are put back",
+                "give {both}, or one of them",
+                period=str(self),
+                given=quote(given),
+                both=both,
+            )
         return found[0] if role == "first" else found[-1]
 
-    def _second_of(self, given: Any, times: bool) -> int:
-        second = second_of(given, Wanted(instants=False, times=times))
+    def _second_of(self, given: Any, role: str) -> int:
+        second = second_of(given, Wanted(instants=False, times=True))
         if second is None or getattr(given, "microsecond", None):
-            raise ValueError(self._no_start(given))
-        self._require_near(second, given)
+            self._refuse_start(given, role)
+        self._require_near(second, given, role)
         return second
 
-    def _require_near(self, start: Start, given: Any) -> None:
+    def _require_near(self, start: Start, given: Any, role: str) -> None:
         place = start.toordinal() if isinstance(start, date) else EPOCH + start // DAY
         if not EARLIEST.toordinal() <= place <= LATEST.toordinal():
-            raise ValueError(
-                f"{self}: {quote(given)} is too far away; give years from {EARLIEST.year} to {LATEST.year}"
+            raise RefusedValue(
+                role,
+                Reason.UNSUPPORTED,
+                "{period}: {given} is too far away",
+                "give years from {earliest} to {latest}",
+                period=str(self),
+                given=quote(given),
+                earliest=EARLIEST.year,
+                latest=LATEST.year,
             )
 
-    def _instant(self, bound: Any, second: int) -> int:
+    def _instant(self, bound: Any, second: int, role: str) -> int:
         """The instant at which a clock shows an owner's bound, or of one that says how far it is from UTC."""
-        self._require_near(second, bound)
+        self._require_near(second, bound, role)
         if self.clock is None or is_aware(bound):
             return second
         if _is_day(bound):
@@ -196,12 +246,30 @@ class Period:
         wall = datetime.fromtimestamp(second, UTC).replace(tzinfo=self.clock)
         return int(wall.timestamp())
 
-    def _no_start(self, given: Any) -> str:
-        article = "an" if self.kind == "hour" else "a"
-        begins = f"{self}: {quote(given)} is not where {article} {self.kind} begins"
-        is_range = isinstance(given, str) and ".." in given
-        ranges = f", or for all of a range ss.{self.kind}({self.column!r}, first, last)" if is_range else ""
-        return f"{begins}; give {self.kind}s such as {SPELLED[self.kind]!r}{ranges}"
+    def _refuse_start(self, given: Any, role: str) -> NoReturn:
+        facts = {
+            "period": str(self),
+            "given": quote(given),
+            "one": f"an {self.kind}" if self.kind == "hour" else f"a {self.kind}",
+            "kind": self.kind,
+            "example": repr(SPELLED[self.kind]),
+        }
+        if isinstance(given, str) and ".." in given:
+            raise RefusedValue(
+                role,
+                Reason.MALFORMED,
+                "{period}: {given} is not where {one} begins",
+                "give {kind}s such as {example}, or for all of a range `ss.{kind}({column}, first, last)`",
+                column=quote(self.column),
+                **facts,
+            )
+        raise RefusedValue(
+            role,
+            Reason.MALFORMED,
+            "{period}: {given} is not where {one} begins",
+            "give {kind}s such as {example}",
+            **facts,
+        )
 
     def _from(self, first: Start, last: Start) -> Iterator[Start]:
         start = first

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 
 from soundsum import native
 from soundsum.numbers.rationals import Value, exact
-from soundsum.numbers.types import FloatType, NumberType, dtype_name, number_type
+from soundsum.numbers.types import NAMED, FloatType, NumberType, dtype_name, find_number_type, number_type
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.runs import Runs
-from soundsum.tables.type_names import say_kind
+from soundsum.tables.type_names import say_column, say_kind
 
 Missing: TypeAlias = Literal["zero", "drop"]
 """How a missing record counts: as the value within the bounds nearest zero, or not at all."""
@@ -86,23 +88,32 @@ class Column:
 Records: TypeAlias = Column | Runs
 
 
-def records(data: Any, dtype: object = None) -> Records:
+def records(data: Any, dtype: object = None, column: Any = None) -> Records:
     """Data as records of a number type: runs, a column, an array, an Arrow array, or any iterable (float64 then).
+
+    `column` is its name, for errors.
 
     >>> records(np.array([1, 2, 3], dtype=np.int32)).type.name, records([1, 2.5]).type.name
     ('int32', 'float64')
     """
     if isinstance(data, Runs | Column):
         if dtype is not None and number_type(dtype) != data.type:
-            raise TypeError(f"dtype={number_type(dtype)} but the records are {data.type}; leave dtype out")
+            raise RefusedType(
+                "dtype",
+                Reason.CONFLICT,
+                "`dtype={given}` but the records are {kind}",
+                "leave `dtype` out",
+                given=number_type(dtype).name,
+                kind=data.type.name,
+            )
         return data
     if hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__"):
-        return _from_arrow(data, dtype)
+        return _from_arrow(data, dtype, column)
     if isinstance(data, np.ma.MaskedArray):
-        column = _from_array(data.data, dtype)
+        whole = _from_array(data.data, dtype, column)
         present = unmasked(data)
-        return Column(column.values, column.type, np.packbits(present, bitorder="little"))
-    return _from_array(data if isinstance(data, np.ndarray) else _doubles(data), dtype)
+        return Column(whole.values, whole.type, np.packbits(present, bitorder="little"))
+    return _from_array(data if isinstance(data, np.ndarray) else _doubles(data, column), dtype, column)
 
 
 def unmasked(data: Any) -> NDArray[np.bool_]:
@@ -151,19 +162,30 @@ def stretch(data: Column, rows: slice) -> Column:
     return Column(data.values[rows], data.type, data.validity, data.first_bit + rows.start, data.nullable)
 
 
-def _doubles(data: Any) -> NDArray[np.float64]:
+def _doubles(data: Any, column: Any) -> NDArray[np.float64]:
     """Any iterable of numbers as float64, None as NaN; numbers beyond its range as infinities, which clamp.
 
     NumPy alone would read text and booleans as numbers too, and refuse a large integer. What is no number is refused
     without showing it.
     """
-    try:
+    values: Any = None
+    with suppress(TypeError, ValueError, OverflowError):
         values = data if hasattr(data, "__array__") else [_require_number(record) for record in data]
-        return np.array(values, dtype=np.float64)
-    except OverflowError:
+        with suppress(OverflowError):
+            return np.array(values, dtype=np.float64)
         return np.array([_clamp_to_floats(x) for x in values], dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("data is not a column of numbers; pass an array or an iterable of numbers") from None
+    raise RefusedType(
+        _blame(column),
+        Reason.WRONG_TYPE,
+        "{data} is not a column of numbers",
+        "pass an array or an iterable of numbers",
+        data=say_column(column),
+    )
+
+
+def _blame(column: Any) -> str:
+    """The option that the type of a column is to be blamed on."""
+    return "data" if column is None else "column"
 
 
 def _clamp_to_floats(x: Any) -> Any:
@@ -177,20 +199,55 @@ def _require_number(record: Any) -> Any:
     return record
 
 
-def _from_array(array: NDArray[Any], dtype: object) -> Column:
+def _from_array(array: NDArray[Any], dtype: object, column: Any) -> Column:
     if array.ndim == 0:
-        raise ValueError("data has 0 dimensions; pass a one-dimensional array")
-    if array.ndim != 1:
-        raise ValueError(
-            f"data has {array.ndim} dimensions, and a column has one; give columns by name, several sums in one "
-            'release: ss.release({"a": x[:, 0], "b": x[:, 1]}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], epsilon=1)'
+        raise RefusedValue(
+            _blame(column),
+            Reason.WRONG_TYPE,
+            "{data} has 0 dimensions",
+            "pass a one-dimensional array",
+            data=say_column(column),
         )
-    kind = number_type(array.dtype if dtype is None else dtype)
+    if array.ndim != 1:
+        raise RefusedValue(
+            _blame(column),
+            Reason.WRONG_TYPE,
+            "{data} has {dimensions} dimensions, and a column has one",
+            "give columns by name, several sums in one release: "
+            '`ss.release({{"a": x[:, 0], "b": x[:, 1]}}, [ss.Sum("a", 0, 9), ss.Sum("b", 0, 9)], epsilon=1)`',
+            data=say_column(column),
+            dimensions=array.ndim,
+        )
+    kind = find_number_type(array.dtype) if dtype is None else number_type(dtype)
+    if kind is None:
+        raise RefusedType(
+            _blame(column),
+            Reason.WRONG_TYPE,
+            "{data} is {kind}, which is not a number type soundsum can add",
+            "convert it to one of {names}",
+            data=say_column(column),
+            kind=dtype_name(array.dtype),
+            names=", ".join(NAMED),
+        )
     stored = kind.dtype
     if stored is None:
-        raise TypeError(f"dtype={kind} has no array storage; give the records as Runs")
+        raise RefusedType(
+            "dtype",
+            Reason.UNSUPPORTED,
+            "`dtype={given}` has no array storage",
+            "give the records as Runs",
+            given=kind.name,
+        )
     if dtype_name(array.dtype) != kind.name and not (kind.name == "bfloat16" and array.dtype == np.uint16):
-        raise TypeError(f"data is {array.dtype} but dtype={kind}; convert it with astype first, or leave dtype out")
+        raise RefusedType(
+            "dtype",
+            Reason.CONFLICT,
+            "{data} is {kind} but `dtype={given}`",
+            "convert it with `astype` first, or leave `dtype` out",
+            data=say_column(column),
+            kind=dtype_name(array.dtype),
+            given=kind.name,
+        )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.aligned or array.strides[0] % array.itemsize:
@@ -198,18 +255,34 @@ def _from_array(array: NDArray[Any], dtype: object) -> Column:
     return Column(array.view(stored) if array.dtype != stored else array, kind)
 
 
-def _from_arrow(data: Any, dtype: object) -> Column:
+def _from_arrow(data: Any, dtype: object, column: Any) -> Column:
     import pyarrow as pa
 
     whole_column = hasattr(data, "__arrow_c_array__")  # otherwise in chunks, from Arrow or a data frame
     array = pa.array(data) if whole_column else pa.chunked_array(data).combine_chunks()
-    try:
-        own = number_type(array.type.to_pandas_dtype())
-    except (NotImplementedError, TypeError):
-        raise TypeError(f"data is {say_kind(array.type)}; soundsum adds integers and floats, so cast it") from None
+    own = None
+    with suppress(NotImplementedError, TypeError):
+        own = find_number_type(array.type.to_pandas_dtype())
+    if own is None:
+        raise RefusedType(
+            _blame(column),
+            Reason.WRONG_TYPE,
+            "{data} is {kind}",
+            "soundsum adds integers and floats, so cast it",
+            data=say_column(column),
+            kind=say_kind(array.type),
+        )
     kind = own if dtype is None else number_type(dtype)
     if kind != own:
-        raise TypeError(f"data is {say_kind(array.type)} but dtype={kind}; cast it first, or leave dtype out")
+        raise RefusedType(
+            "dtype",
+            Reason.CONFLICT,
+            "{data} is {kind} but `dtype={given}`",
+            "cast it first, or leave `dtype` out",
+            data=say_column(column),
+            kind=say_kind(array.type),
+            given=kind.name,
+        )
     bitmap, values = array.buffers()
     stop = array.offset + len(array)  # the buffer may go on for any number of bytes
     whole = np.frombuffer(values, dtype=kind.dtype, count=stop) if stop else np.empty(0, kind.dtype)

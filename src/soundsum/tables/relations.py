@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 
 Codes: TypeAlias = NDArray[np.int64]
 
@@ -51,7 +52,14 @@ class Relation(enum.StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Relation:
-        raise ValueError(f"relation={quote(value)} is not one of {', '.join(cls)}")
+        raise RefusedValue(
+            "relation",
+            Reason.UNKNOWN,
+            "`relation={given}` is not one of {names}",
+            "use one of these",
+            given=quote(value),
+            names=", ".join(cls),
+        )
 
     @property
     def ordered(self) -> bool:
@@ -159,7 +167,13 @@ def _codes(left: Iterable[Any], right: Iterable[Any]) -> tuple[Codes, Codes]:
     """The records of both as integers, equal where the records are: NaNs alike, zeros alike."""
     for name, data in (("left", left), ("right", right)):
         if isinstance(data, np.ndarray) and data.ndim != 1:
-            raise ValueError(f"{name} has {data.ndim} dimensions; a dataset is one column, so pass one")
+            raise RefusedValue(
+                name,
+                Reason.WRONG_TYPE,
+                "{option} has {dimensions} dimensions",
+                "a dataset is one column, so pass one",
+                dimensions=data.ndim,
+            )
     both = [data for data in (left, right) if isinstance(data, np.ndarray) and data.dtype.kind in "iuf"]
     if len(both) == 2 and both[0].dtype == both[1].dtype:
         codes = np.unique(np.concatenate(both), return_inverse=True)[1]

@@ -11,6 +11,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, repeat
@@ -20,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote
-from soundsum.numbers.rationals import Value, exact, is_special
+from soundsum.numbers.rationals import Value, exact, is_special, require_whole
 from soundsum.numbers.types import FloatType, NumberType, double, number_type
+from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
 from soundsum.tables.patterns import (
     MOST_RUN_PAIRS,
     Part,
@@ -73,16 +75,42 @@ class Runs:
         if isinstance(values, np.ndarray):
             kind = number_type(values.dtype if dtype is None else dtype)
             if values.ndim != 1:
-                raise ValueError(f"values has {values.ndim} dimensions; a dataset is one column, so pass one")
+                raise RefusedValue(
+                    "values",
+                    Reason.WRONG_TYPE,
+                    "values has {dimensions} dimensions",
+                    "a dataset is one column, so pass one",
+                    dimensions=values.ndim,
+                )
             if kind.name == "bfloat16" and values.dtype == np.uint16:
                 values = map(kind.from_bits, values.tolist())
             else:
                 values = values.tolist()
         elif dtype is None:
-            raise TypeError("dtype is missing; Runs.of takes it from an array, for other values give dtype=")
+            raise RefusedType(
+                "dtype",
+                Reason.MISSING,
+                "`dtype` is missing, as only an array has a type of its own",
+                "give it, such as `dtype='float64'`",
+            )
         else:
             kind = number_type(dtype)
-        return cls(kind, ((value, 1) for value in values))
+        is_number = True
+        try:
+            return cls(kind, ((value, 1) for value in values))
+        except Refusal as refusal:  # which quotes a value, that of a record perhaps
+            is_number = refusal.reason != Reason.NOT_A_NUMBER
+        if not is_number:
+            raise RefusedType(
+                "values", Reason.NOT_A_NUMBER, "one of the values is not a number", "give an iterable of numbers"
+            )
+        raise RefusedValue(
+            "values",
+            Reason.MISMATCH,
+            "one of the values is not a value of {kind}",
+            "round them first, or give a wider type",
+            kind=kind.name,
+        )
 
     # A sequence of exact values
 
@@ -104,7 +132,13 @@ class Runs:
     def __getitem__(self, index: int | slice) -> Value | Runs:
         if isinstance(index, slice):
             if index.step not in (None, 1):
-                raise ValueError(f"step={index.step}: runs are cut in steps of 1; np.asarray(runs) takes any step")
+                raise RefusedValue(
+                    "step",
+                    Reason.UNSUPPORTED,
+                    "`step={given}`: runs are cut in steps of 1",
+                    "`np.asarray(runs)` takes any step",
+                    given=quote(index.step),
+                )
             start, stop, _ = index.indices(self.size)
             return self._with(cut(self.parts, start, max(start, stop)))
         if not -self.size <= index < self.size:
@@ -116,7 +150,14 @@ class Runs:
         if not isinstance(other, Runs):
             return NotImplemented
         if other.type != self.type:
-            raise TypeError(f"{self.type} and {other.type} records do not make one dataset; use one dtype")
+            raise RefusedType(
+                "dtype",
+                Reason.CONFLICT,
+                "{left} and {right} records do not make one dataset",
+                "use one `dtype`",
+                left=self.type.name,
+                right=other.type.name,
+            )
         return self._with(self.parts + other.parts)
 
     def __eq__(self, other: object) -> bool:
@@ -164,13 +205,19 @@ class Runs:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("runs are written out into a new array; leave copy unset")
+            raise RefusedValue(
+                "copy", Reason.UNSUPPORTED, "runs are written out into a new array", "leave `copy` unset"
+            )
         own = _bfloat16_dtype() if self.type.name == "bfloat16" else _store(self.type, []).dtype
         wanted = own if dtype is None else np.dtype(dtype)
         if self.size * wanted.itemsize > MOST_BYTES:
-            raise ValueError(
-                f"{self.size:,} records make an array of over {MOST_BYTES >> 30} GiB; take them by chunks(), or ask "
-                "for fewer (an attack takes max_records=)"
+            raise RefusedValue(
+                None,
+                Reason.TOO_LARGE,
+                "{records} records make an array of over {most} GiB",
+                "take them by `chunks()`, or ask for fewer (an attack takes `max_records`)",
+                records=f"{self.size:,}",
+                most=MOST_BYTES >> 30,
             )
         values, lengths, counts = self.arrays()
         array, at, start = np.empty(self.size, wanted), 0, 0  # filled in place: two copies may not fit memory
@@ -230,9 +277,12 @@ class Runs:
     def _plain_runs(self) -> list[tuple[Value, int]]:
         """One value and its count each, patterns written out."""
         if sum(count if len(pattern) > 1 else 1 for pattern, count in self.parts) > MOST_RUN_PAIRS:
-            raise ValueError(
-                f"the insert-delete distance needs every run apart and there are over {MOST_RUN_PAIRS:,}; "
-                "the symmetric distance is a lower bound that needs no order"
+            raise RefusedValue(
+                None,
+                Reason.TOO_MANY,
+                "the insert-delete distance looks at every run, and there are over {most}",
+                "the symmetric distance is a lower bound that needs no order",
+                most=f"{MOST_RUN_PAIRS:,}",
             )
         plain: list[tuple[Value, int]] = []
         for pattern, count in self.parts:
@@ -261,27 +311,47 @@ class Runs:
 
 
 def _checked_part(kind: NumberType, pattern: Any, count: Any) -> Part:
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
-        raise ValueError(f"count={quote(count)}: a run repeats a whole number of times, 0 or more")
-    values = tuple(exact(x) for x in (pattern if isinstance(pattern, tuple | list) else (pattern,)))
+    if type(count) is not int or count < 0:
+        count = require_whole("count", count, 0)
+    values = tuple(exact(x, "parts") for x in (pattern if isinstance(pattern, tuple | list) else (pattern,)))
     if not values:
-        raise ValueError("a pattern is empty; leave the part out instead")
+        raise RefusedValue("parts", Reason.EMPTY, "a pattern is empty", "leave the part out instead")
     for x in values:
-        if x not in kind:
-            hint = (
-                f"the nearest is {kind.round(Fraction(x))}" if not is_special(x) else "integers have no infinity or NaN"
+        if x not in kind and is_special(x):
+            raise RefusedValue(
+                "parts",
+                Reason.MISMATCH,
+                "{given} is not a value of {kind}",
+                "integers have no infinity or NaN",
+                given=quote(x),
+                kind=kind.name,
             )
-            raise ValueError(f"{x} is not a value of {kind}; {hint}")
+        if x not in kind:
+            raise RefusedValue(
+                "parts",
+                Reason.MISMATCH,
+                "{given} is not a value of {kind}",
+                "the nearest is {nearest}",
+                given=quote(x),
+                kind=kind.name,
+                nearest=quote(kind.round(Fraction(x))),
+            )
     canonical = (
         math.nan if x != x else int(x) if kind.is_integer else x if is_special(x) else Fraction(x) for x in values
     )
-    return tuple(canonical), int(count)
+    return tuple(canonical), count
 
 
 def _store(kind: NumberType, values: list[Value]) -> NDArray[Any]:
     """Exact values as an array of the dtype that stores their type."""
     if kind.dtype is None:
-        raise ValueError(f"{kind} has no NumPy dtype; iterate over the exact values instead")
+        raise RefusedValue(
+            "dtype",
+            Reason.UNSUPPORTED,
+            "{kind} has no NumPy dtype",
+            "iterate over the exact values instead",
+            kind=kind.name,
+        )
     if kind.name == "bfloat16" and isinstance(kind, FloatType):
         return np.array([kind.to_bits(x) for x in values], dtype=np.uint16)
     plain = values if kind.is_integer else [float(x) if is_special(x) else double(Fraction(x)) for x in values]
@@ -289,12 +359,17 @@ def _store(kind: NumberType, values: list[Value]) -> NDArray[Any]:
 
 
 def _bfloat16_dtype() -> np.dtype[Any]:
-    try:
+    with suppress(ImportError):
         from ml_dtypes import bfloat16
-    except ImportError:
-        raise ValueError("an array of bfloat16 needs ml_dtypes: pip install ml_dtypes, or use chunks()") from None
-    dtype: np.dtype[Any] = np.dtype(bfloat16)
-    return dtype
+
+        dtype: np.dtype[Any] = np.dtype(bfloat16)
+        return dtype
+    raise RefusedValue(
+        "dtype",
+        Reason.NEEDS,
+        "an array of bfloat16 needs ml_dtypes",
+        "run `pip install ml_dtypes`, or use `chunks()`",
+    )
 
 
 def _text(value: Value) -> str:

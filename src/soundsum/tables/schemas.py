@@ -10,6 +10,7 @@ import numpy as np
 
 from soundsum.numbers.quoting import is_hashable, quote
 from soundsum.numbers.types import NumberType
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.columns import say_column
 from soundsum.tables.filters import Condition
 from soundsum.tables.keys import Groups
@@ -70,9 +71,22 @@ def require_columns(names: list[Any], where: Schema, *columns: str | None) -> No
     """Refuses columns that are not among a table's names, and a table where no column is named."""
     for name in columns:
         if name is None and None not in names:
-            raise ValueError(f"column= is missing, the name of the column to read; {list_names(where, names)}")
+            raise RefusedValue(
+                "column",
+                Reason.MISSING,
+                "`column` is missing, the name of the column to read",
+                "{names}",
+                names=list_names(where, names),
+            )
         if name not in names:
-            raise ValueError(f"{say_column(name)} is not in the table; {list_names(where, names, name)}")
+            raise RefusedValue(
+                "column",
+                Reason.UNKNOWN,
+                "{column} is not in the table",
+                "{names}",
+                column=say_column(name),
+                names=list_names(where, names, name),
+            )
         if names.count(name) > 1:
             require_unique([name] * names.count(name))
 
@@ -85,7 +99,13 @@ def is_name(given: Any) -> bool:
 def require_name(option: str, given: Any) -> None:
     """Refuses a column's values where its name is asked for."""
     if not is_name(given) or (hasattr(given, "__len__") and not isinstance(given, str | bytes | tuple)):
-        raise TypeError(f"{option}={quote(given)}: give the name of a column of the table, such as {option}='pay'")
+        raise RefusedType(
+            option,
+            Reason.WRONG_TYPE,
+            "`{option}={given}` is not the name of a column",
+            "give the name of a column of the table, such as `{option}='pay'`",
+            given=quote(given),
+        )
 
 
 def list_names(where: Schema, names: list[Any], wanted: Any = None, option: str = "column") -> str:
@@ -104,4 +124,11 @@ def list_names(where: Schema, names: list[Any], wanted: Any = None, option: str 
 def require_unique(names: list[Any]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{say_column(name)} is in the table {names.count(name)} times; rename one")
+            raise RefusedValue(
+                "data",
+                Reason.REPEATED,
+                "{column} is in the table {times} times",
+                "rename one",
+                column=say_column(name),
+                times=names.count(name),
+            )

@@ -10,6 +10,7 @@ from typing import Any
 
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import NumberType, number_type
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables import files
 from soundsum.tables.columns import arrow_type, in_storage, presence, say_column
 from soundsum.tables.csv_files import CsvFiles
@@ -20,7 +21,7 @@ from soundsum.tables.period_groups import Periods
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.records import Column, Records, records
 from soundsum.tables.schemas import Batch
-from soundsum.tables.type_names import say_kind, say_two_kinds
+from soundsum.tables.type_names import refuse_two_kinds, say_kind
 
 
 class StreamTable:
@@ -91,7 +92,7 @@ class StreamTable:
         """Gives a column without a type one, for all that is asked of it; `words` say what it is asked for as."""
         own = self._words.setdefault(column, words or say_kind(kind))
         if self._as.setdefault(column, kind) != kind:
-            raise ValueError(say_two_kinds(say_column(column), own, words or say_kind(kind)))
+            refuse_two_kinds(column, own, words or say_kind(kind))
 
     def arrow_type(self, column: str) -> Any:
         return self._as.get(column) or self._schema.field(column).type
@@ -102,12 +103,25 @@ class StreamTable:
         if self.has_no_types or (wanted is not None and column in self.key_names):
             self.read_as(column, files.number_type_of(wanted))
         elif column in self.key_names and column not in self._as:
-            said = say_column(column)
-            raise TypeError(f"{said} is in the names of folders, which are text; give dtype= to read numbers")
+            raise RefusedType(
+                "dtype",
+                Reason.MISSING,
+                "{column} is in the names of folders, which are text",
+                "give `dtype` to read numbers",
+                column=say_column(column),
+            )
         self._require_one_type(column)
-        kind, worth = arrow_type(self.arrow_type(column), say_column(column))
+        kind, worth = arrow_type(self.arrow_type(column), column)
         if wanted is not None and wanted != kind:
-            raise TypeError(f"dtype={wanted} but {say_column(column)} is {kind}; cast it, or leave dtype out")
+            raise RefusedType(
+                "dtype",
+                Reason.CONFLICT,
+                "`dtype={given}` but {column} is {kind}",
+                "cast it, or leave `dtype` out",
+                given=wanted.name,
+                column=say_column(column),
+                kind=kind.name,
+            )
         return kind, worth
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
@@ -130,9 +144,12 @@ class StreamTable:
 
     def expect_value(self, condition: Condition) -> None:
         if self.has_no_types and any((one.sign, one.value) == ("==", "") for one in condition.each):
-            raise ValueError(
-                "where: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those with "
-                f"({quote(condition.column)}, '!=', '')"
+            raise RefusedValue(
+                "where",
+                Reason.UNSUPPORTED,
+                "where: an empty cell in CSV is missing, and fulfils no condition",
+                "count all rows, and those with ({column}, '!=', '')",
+                column=quote(condition.column),
             )
         if self.has_no_types:
             condition.require_untyped()
@@ -162,8 +179,11 @@ class StreamTable:
         import pyarrow as pa
 
         if isinstance(self._opened, pa.RecordBatchReader):
-            raise ValueError(
-                "size= is missing: the number of rows in a stream shows only at its end; give it, or a table"
+            raise RefusedValue(
+                "size",
+                Reason.MISSING,
+                "`size` is missing: the number of rows in a stream shows only at its end",
+                "give it, or a table",
             )
         if self.has_no_types:  # some lines may be no rows
             return read_within(lambda: sum(batch.rows for batch in StreamTable(self._data).batches()))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
+
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 
 
 def say_kind(kind: Any) -> str:
@@ -37,7 +40,18 @@ def say_kind(kind: Any) -> str:
     return next((words for words, tests in said.items() if any(test(kind) for test in tests)), str(kind))
 
 
-def say_two_kinds(column: str, one: str, other: str) -> str:
-    """Why a column without a type of its own cannot be read in two ways at once, and what to do."""
-    both = " and as ".join("numbers" if words == "float64" else words for words in (one, other))
-    return f"{column} is asked for as {both}, and is read as one of them; name another column, or ask in two calls"
+def say_column(column: Any) -> str:
+    return "the data" if column is None else f"column {quote(column)}"
+
+
+def refuse_two_kinds(column: str, one: str, other: str) -> NoReturn:
+    """Refuses to read a column without a type of its own in two ways at once."""
+    raise RefusedValue(
+        "column",
+        Reason.CONFLICT,
+        "{column} is asked for as {one} and as {other}, and is read as one of them",
+        "name another column, or ask in two calls",
+        column=say_column(column),
+        one="numbers" if one == "float64" else one,
+        other="numbers" if other == "float64" else other,
+    )
