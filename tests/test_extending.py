@@ -35,6 +35,7 @@ from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.statistics import STATISTICS
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import SUM, Bounded, Part
+from tests.refusing import refused
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_a_noise(registered, tmp_path):
 
 
 def test_an_unknown_noise_is_refused():
-    with pytest.raises(ValueError, match="noise='staircase' is not one of laplace, gaussian"):
+    with refused("noise", "unknown", ValueError, given="'staircase'"):
         ss.sum([1.0], 0, 10, 1, noise="staircase")
 
 
@@ -328,13 +329,13 @@ def test_an_engine(registered):
                 assert ss.check(a.certificate) == []
                 assert a.certificate == b.certificate | {"engine": "dicts"}
     assert ss.private_max_size(table, 10**6) == 4
-    with pytest.raises(ValueError, match="column 'y' is not in the table; it has x, k"):
+    with refused("column", "unknown", ValueError, column="column 'y'", names="it has x, k"):
         ss.sum(table, 0, 1, 1, column="y")
 
 
 def test_a_name_stands_for_one_thing(registered):
     for registry, thing in ((NOISES, NOISES["laplace"]), (METHODS, METHODS["wide"]), (STATISTICS, ss.Sum)):
-        with pytest.raises(ValueError, match="is there already"):
+        with refused(registry.what, "exists", ValueError):
             registry.register(thing)
 
 

@@ -25,6 +25,7 @@ from soundsum.methods.steps import RecordSteps, inward, steps_from_near, steps_f
 from soundsum.numbers.grids import power_of_two_grid, stepped_grid
 from soundsum.numbers.types import FloatType, float64
 from soundsum.tables.records import records
+from tests.refusing import refused
 
 
 def test_steps_on_a_grid_and_of_integers():
@@ -154,7 +155,7 @@ def test_a_method_without_its_parts_is_refused():
         theorem = Wide.theorem
         unmet = sensitivity = model = add = lambda *arguments: None
 
-    with pytest.raises(TypeError, match="the method silent has no takes; give its class one"):
+    with refused("method", "missing", TypeError, method="silent", attribute="takes"):
         METHODS.register(Silent())
 
 
