@@ -18,14 +18,23 @@ SNAPSHOT = Path(__file__).parent / "refusals.txt"
 
 @contextmanager
 def refused(
-    option: str | None, reason: Reason | str, kind: type[Exception] = Exception, **facts: str | int
+    option: str | None,
+    reason: Reason | str,
+    error: type[Exception] = Exception,
+    /,
+    **facts: str | int | type[Exception],
 ) -> Iterator[pytest.ExceptionInfo]:
-    """Expects a refusal of this option for this reason, with these facts, and with no other error behind it."""
+    """Expects a refusal of this option for this reason, with these facts, and with no other error behind it.
+
+    A class given as `kind` is the error's; `kind` is also what many refusals call the fact that a type is.
+    """
+    if isinstance(facts.get("kind"), type):
+        error = facts.pop("kind")
     with pytest.raises(Refusal) as caught:
         yield caught
     refusal = caught.value
     assert (refusal.option, refusal.reason) == (option, Reason(reason)), str(refusal)
-    assert isinstance(refusal, kind)
+    assert isinstance(refusal, error)
     assert refusal.facts.items() >= facts.items()
     assert (refusal.__cause__, refusal.__context__) == (None, None)
     assert "\n" not in str(refusal)

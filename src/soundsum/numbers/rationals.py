@@ -64,13 +64,14 @@ def exact(value: Any, name: str = "value") -> Value:
             raise TypeError
         if isinstance(value, np.longdouble) and np.isfinite(value):
             return Fraction(*value.as_integer_ratio())
+        plain = value
         if isinstance(value, np.generic):
-            value = value.item()
-            if not isinstance(value, int | float | str):  # bfloat16 and friends
-                value = float(value)
-        if isinstance(value, int) or (isinstance(value, float) and not math.isfinite(value)):
-            return value
-        return Fraction(value)
+            plain = value.item()
+            if not isinstance(plain, int | float | str):  # bfloat16 and friends
+                plain = float(plain)
+        if isinstance(plain, int) or (isinstance(plain, float) and not math.isfinite(plain)):
+            return plain
+        return Fraction(plain)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         pass  # refused below, so that the error, which may quote the value, does not come along
     raise RefusedType(
