@@ -146,14 +146,14 @@ class TestGroups:
         [
             ({"groups": None}, ValueError, "which groups there are is itself private"),
             ({"by": None}, ValueError, "without by="),
-            ({"groups": []}, ValueError, "groups is empty; list at least one"),
+            ({"groups": []}, ValueError, "groups= is empty; list at least one"),
             ({"groups": ["a", "a"]}, ValueError, "names 'a' twice"),
-            ({"groups": ["a", None]}, ValueError, "groups has None in it"),
-            ({"groups": ["a", math.nan]}, ValueError, "groups has NaN in it"),
-            ({"groups": ["a", pd.NA]}, ValueError, "groups has NaN in it"),
-            ({"groups": ["a", pd.NaT]}, ValueError, "groups has NaN in it"),
-            ({"groups": pa.array(["a", None])}, ValueError, "groups has None in it"),
-            ({"by": ["dept", "pay"], "groups": [("a", math.nan)]}, ValueError, "groups has NaN in it"),
+            ({"groups": ["a", None]}, ValueError, "groups= has None in it"),
+            ({"groups": ["a", math.nan]}, ValueError, "groups= has NaN in it"),
+            ({"groups": ["a", pd.NA]}, ValueError, "groups= has NaN in it"),
+            ({"groups": ["a", pd.NaT]}, ValueError, "groups= has NaN in it"),
+            ({"groups": pa.array(["a", None])}, ValueError, "groups= has None in it"),
+            ({"by": ["dept", "pay"], "groups": [("a", math.nan)]}, ValueError, "groups= has NaN in it"),
             ({"groups": "ab"}, TypeError, "not a list"),
             ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of text"),
             ({"by": "nothing"}, ValueError, "column 'nothing' is not in the table"),
@@ -181,8 +181,8 @@ class TestGroups:
 
     @pytest.mark.parametrize(
         "categories, message",
-        [("ab", "categories='ab' is not a list"), (["a", None], "categories has None"), ([], "categories is empty"),
-         ([1.0, math.nan], "categories has NaN"), (["a", "a"], "categories names 'a' twice")],
+        [("ab", "categories='ab' is not a list"), (["a", None], "categories= has None"), ([], "categories= is empty"),
+         ([1.0, math.nan], "categories= has NaN"), (["a", "a"], "categories= names 'a' twice")],
     )  # fmt: skip
     def test_categories_are_called_so(self, categories, message):
         with pytest.raises((ValueError, TypeError), match=message):

@@ -81,7 +81,7 @@ HINTS = {
     ),
     "another type": (
         lambda: ss.sum(FRAME, 0, 1, 1, column="cost", dtype="int64"),
-        "column 'cost' is float64 but dtype=int64; cast it first, or leave dtype out",
+        "column 'cost' is float64 but dtype=int64; cast it first, or leave dtype= out",
     ),
     "a delta of 2": (
         lambda: ss.count(D, 1, noise="gaussian", delta=2),
@@ -179,7 +179,7 @@ HINTS = {
     "the same without bounds": (lambda: own({}).mean("cost", "1/2"), "give mean('cost', epsilon='1/2')"),
     "a range as a group": (
         lambda: ss.count(D, 1, by="day", groups=["2024-01..2024-12"]),
-        "groups names '2024-01..2024-12', and ranges are for periods; group by the month (or year, week, day, hour)",
+        "groups= names '2024-01..2024-12', and ranges are for periods; group by the month (or year, week, day, hour)",
     ),
 }
 

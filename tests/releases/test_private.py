@@ -193,7 +193,7 @@ REFUSED_SCHEMAS = [
     ({"cost": {"lower": "low"}}, "lower='low' is neither a number nor a date"),
     ({"ward": {"lower": "2024-12-31", "upper": "2024-01-01"}}, "lower='2024-12-31' is after upper='2024-01-01'; swap"),
     ({"cots": ("float64", 0, 50)}, "column 'cots' is not in the table; it has cost, age, ward, patient"),
-    ({"ward": ["a", "a"]}, "schema: column 'ward': categories names 'a' twice"),
+    ({"ward": ["a", "a"]}, "schema: column 'ward': categories= names 'a' twice"),
     ({"ward": {"categories": "ab"}}, "schema: column 'ward': categories='ab' is not a list"),
     ({"ward": [1, 2]}, "categories of 'ward' 1, 2 cannot be looked up in a column of text"),
     ({"cost": "int64"}, "dtype=int64 but column 'cost' is float64"),

@@ -13,6 +13,7 @@ import numpy as np
 from soundsum.methods.problem import read_bound, require_ascending
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import NumberType, number_type
+from soundsum.refusals import Refusal, RefusedType, RefusedValue
 from soundsum.tables.keys import Groups
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import ANY, Period, is_aware, year
@@ -40,12 +41,16 @@ class ColumnSchema:
     @classmethod
     def of(cls, column: str, said: Any) -> ColumnSchema:
         """As the owner writes it: "float64", ["a", "b"], ("float64", 0, 100), or a dict of these by name."""
+        place = f"schema: column {quote(column)}"
         try:
             made = cls._read(said)
             made._require_bounds()
+            return made
+        except Refusal as refusal:
+            refused = refusal.within(place)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"schema: column {quote(column)}: {error}") from None
-        return made
+            raise type(error)(f"{place}: {error}") from None
+        raise refused
 
     @classmethod
     def _read(cls, said: Any) -> ColumnSchema:
@@ -129,8 +134,14 @@ def _require_type_of_bounds(table: Schema, column: str, said: ColumnSchema) -> N
             table.expect_groups(column, Periods(year(column), ["2000"]))  # any year: the column's type is looked at
         else:
             table.type(column)
+        return
+    except Refusal as refusal:
+        remedy = f"{refusal.remedy}, or leave `lower` and `upper` out"
+        kind = RefusedType if isinstance(refusal, RefusedType) else RefusedValue
+        refused = kind(refusal.option, refusal.reason, refusal.problem, remedy, **refusal.facts).within("schema")
     except (TypeError, ValueError) as error:
         raise type(error)(f"schema: {error}, or leave lower and upper out") from None
+    raise refused
 
 
 def _read_bound(name: str, bound: Any) -> Fraction:
