@@ -135,7 +135,7 @@ def test_the_example_that_the_help_prints_runs(folder):
         (b"epsilom = 1" + COUNT, "r.toml: 'epsilom' is not a setting; did you mean epsilon?"),
         (
             b"epsilon = 1\nby = ['dept', 'pay']\ngroups = ['a']" + COUNT,
-            "r.toml: groups does not fit 2 columns; give 2 lists to combine, one for each column: groups = [['a', 'b'], ",
+            "r.toml: groups does not fit 2 columns; give 2 lists to combine, one for each column: groups = [['a', 'b']",
         ),
         (b"[statistics.n]\nstatistic = 'histogram'\ncolumn = 'pay'", "[statistics.n]: a histogram has edges or bins"),
         (
