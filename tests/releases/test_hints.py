@@ -93,7 +93,7 @@ HINTS = {
     ),
     "bounds of edges": (
         lambda: ss.histogram(D, [0, 1], 1, column="age", lower=0, upper=1),
-        "have ends of their own, so leave lower and upper out",
+        "have ends of their own, so leave lower= and upper= out",
     ),
     "categories as edges": (lambda: ss.histogram(D, ["a", "b"], 1, column="ward"), "; give categories=['a', 'b'], or"),
     "a column as edges": (lambda: ss.histogram(D, "age", 1), "or if it is a column, column='age'"),
@@ -127,11 +127,11 @@ HINTS = {
     ),
     "bounds of text": (
         lambda: own({"ward": {"lower": 0, "upper": 1}}, FRAME),
-        "schema: column 'ward' is text; soundsum adds integers and floats, so cast it, or leave lower and upper out",
+        "schema: column 'ward' is text; soundsum adds integers and floats, so cast it, or leave lower= and upper= out",
     ),
     "days as bounds of numbers": (
         lambda: own({"cost": {"lower": "2023-01-01", "upper": "2024-12-31"}}, FRAME),
-        "the column is float64, not dates or times; name another column, or cast it, or leave lower and upper out",
+        "the column is float64, not dates or times; name another column, or cast it, or leave lower= and upper= out",
     ),
     "a list of rows": (
         lambda: ss.sum(FRAME.to_dict("records"), 0, 1, 1, column="cost"),
