@@ -93,7 +93,7 @@ HINTS = {
     ),
     "bounds of edges": (
         lambda: ss.histogram(D, [0, 1], 1, column="age", lower=0, upper=1),
-        "have ends of their own, so leave lower= and upper= out",
+        "have ends of their own, so leave lower and upper out",
     ),
     "categories as edges": (lambda: ss.histogram(D, ["a", "b"], 1, column="ward"), "; give categories=['a', 'b'], or"),
     "a column as edges": (lambda: ss.histogram(D, "age", 1), "or if it is a column, column='age'"),
@@ -103,7 +103,7 @@ HINTS = {
     ),
     "an expression as a column": (
         lambda: ss.sum(FRAME, 0, 1, 1, column=pl.col("cost")),
-        "column=a polars Expr: give the name of a column of the table, such as column='pay'",
+        "column=a polars Expr is not the name of a column; give the name of a column of the table, such as column='pay'",
     ),
     "a column of a table as ids": (
         lambda: ss.sum(FRAME, 0, 1, 1, column="cost", privacy_unit=FRAME["age"]),
