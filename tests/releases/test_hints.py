@@ -103,7 +103,7 @@ HINTS = {
     ),
     "an expression as a column": (
         lambda: ss.sum(FRAME, 0, 1, 1, column=pl.col("cost")),
-        "column=a polars Expr is not the name of a column; give the name of a column of the table, such as column='pay'",
+        "column=a polars Expr is not the name of a column; give the name of a column of the table",
     ),
     "a column of a table as ids": (
         lambda: ss.sum(FRAME, 0, 1, 1, column="cost", privacy_unit=FRAME["age"]),
