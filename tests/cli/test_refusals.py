@@ -86,7 +86,7 @@ REFUSED = [
     (["sum", "t.csv", *PAY, "--epsilon", "inf"], "--epsilon: inf is not a finite number"),
     (["sum", "t.csv", *PAY, "--epsilon", "1e400"], "--epsilon 1e400 promises nothing; give a small number"),
     (["sum", "t.csv", *PAY, "--epsilon", "0"], "--epsilon 0: a privacy parameter is a finite number above 0"),
-    (["sum", "t.csv", *PAY], "epsilon is missing; give a number above 0, such as --epsilon 1"),
+    (["sum", "t.csv", *PAY], "--epsilon is missing; give a number above 0, such as --epsilon 1"),
     (["budget", "create", "l.db", "--epsilon", "1e400"], "--epsilon 1e400 promises nothing"),
     (["sum", "none.csv", *PAY, "--epsilon", "1"], "none.csv: no such file; check the path"),
     (["sum", "noname", *PAY, "--epsilon", "1"], "noname: without a suffix its format is not known; use .parquet, .csv"),
@@ -159,7 +159,7 @@ REFUSED = [
     (["nonsense"], "no such command 'nonsense'; soundsum --help"),
     ([*SUM, "--relation", "samples"], "--relation: 'samples' is not one of 'symmetric'"),
     ([*SUM, "--max-rows", "3"], "--max-rows and --max-groups are about persons; give --privacy-unit"),
-    ([*SUM, "--noise", "gaussian"], "delta is missing; give a number above 0, such as --delta 1e-6"),
+    ([*SUM, "--noise", "gaussian"], "--delta is missing; give a number above 0, such as --delta 1e-6"),
     ([*SUM, "--method", "kahan"], "give --max-size"),
     (
         [*SUM, "--size", "2"],

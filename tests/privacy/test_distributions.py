@@ -10,6 +10,8 @@ import pytest
 from soundsum.privacy import distributions
 from soundsum.privacy.distributions import DOWN, PI, UP
 from soundsum.privacy.zcdp import zcdp_rho
+from soundsum.refusals import Reason
+from tests.refusing import refused
 
 CONFIDENCES = [Fraction(1, 10), 0.5, "0.95", 0.999, Fraction(10**12 - 1, 10**12)]
 
@@ -283,26 +285,47 @@ def test_far_tails_are_told_without_end():
     assert distributions.laplace_half_width(Fraction(2) ** 4096, 0.95) > 2 * 2**4096
 
 
-@pytest.mark.parametrize("bad", [0, 1, -1, 2, math.nan, "x"])
-def test_wrong_confidences_and_deltas(bad):
-    with pytest.raises((ValueError, TypeError), match="confidence="):
+WRONG_SHARES = [
+    (0, Reason.TOO_SMALL),
+    (-1, Reason.TOO_SMALL),
+    (1, Reason.TOO_LARGE),
+    (2, Reason.TOO_LARGE),
+    (math.nan, Reason.NOT_A_NUMBER),
+    (math.inf, Reason.NOT_A_NUMBER),
+]
+
+
+@pytest.mark.parametrize("bad, reason", WRONG_SHARES)
+def test_wrong_confidences_and_deltas(bad, reason):
+    with refused("confidence", reason, ValueError, given=str(bad)):
         distributions.laplace_half_width(Fraction(1), bad)
-    with pytest.raises((ValueError, TypeError), match="confidence="):
+    with refused("confidence", reason, ValueError, given=str(bad)):
         distributions.gaussian_half_width(Fraction(1), bad)
-    with pytest.raises((ValueError, TypeError), match="delta="):
+    with refused("delta", reason, ValueError, given=str(bad)):
         distributions.gaussian_sigma2(1, Fraction(1), bad)
 
 
+def test_a_confidence_is_a_number():
+    for half_width in (distributions.laplace_half_width, distributions.gaussian_half_width):
+        with pytest.raises(TypeError, match="confidence="):
+            half_width(Fraction(1), "x")
+
+
 def test_wrong_sensitivities_and_budgets():
-    for bad in (0, -1, Fraction(1, 2), Fraction(3, 2)):
-        with pytest.raises(ValueError, match="sensitivity="):
+    for bad, reason in (
+        (0, Reason.TOO_SMALL),
+        (-1, Reason.TOO_SMALL),
+        (Fraction(1, 2), Reason.NOT_WHOLE),
+        (Fraction(3, 2), Reason.NOT_WHOLE),
+    ):
+        with refused("sensitivity", reason, ValueError, given=str(bad)):
             distributions.gaussian_delta(Fraction(1), bad, Fraction(1))
     sigma2, epsilon = Fraction(5), Fraction(1)
     assert distributions.gaussian_delta(sigma2, 2.0, epsilon) == distributions.gaussian_delta(sigma2, 2, epsilon)
-    for bad in (0, -1, math.inf):
-        with pytest.raises(ValueError, match="epsilon="):
+    for bad, reason in ((0, Reason.TOO_SMALL), (-1, Reason.TOO_SMALL), (math.inf, Reason.NOT_A_NUMBER)):
+        with refused("epsilon", reason, ValueError, given=str(bad)):
             distributions.gaussian_sigma2(1, bad, Fraction(1, 10))
-        with pytest.raises(ValueError, match="rho="):
+        with refused("rho", reason, ValueError, given=str(bad)):
             distributions.sigma2_for(1, bad)
 
 

@@ -13,6 +13,8 @@ import soundsum as ss
 from soundsum.budget import zcdp_epsilon, zcdp_rho
 from soundsum.privacy import zcdp
 from soundsum.privacy.zcdp import log_bounds
+from soundsum.refusals import Reason
+from tests.refusing import refused
 
 decimal.getcontext().prec = 60
 positive = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
@@ -138,17 +140,18 @@ def test_an_epsilon_too_small_for_floats_has_bun_and_steinke_s_rho(epsilon, delt
 
 @pytest.mark.parametrize("epsilon", [0, -1, Fraction(-1, 2)])
 def test_an_epsilon_is_above_0_and_a_rho_not_below(epsilon):
-    with pytest.raises(ValueError, match=f"epsilon={epsilon}: it is above 0"):
+    with refused("epsilon", Reason.TOO_SMALL, ValueError, given=str(epsilon)):
         zcdp_rho(Fraction(epsilon), Fraction(1, 2))
-    with pytest.raises(ValueError, match="it is 0 or more"):
+    with refused("rho", Reason.TOO_SMALL, ValueError):
         zcdp_epsilon(Fraction(epsilon) - 1, Fraction(1, 2))
 
 
 @pytest.mark.parametrize("delta", [0, 1, -1, 2])
 def test_a_delta_is_between_0_and_1(delta):
-    with pytest.raises(ValueError, match="above 0 and below 1"):
+    reason = Reason.TOO_SMALL if delta <= 0 else Reason.TOO_LARGE
+    with refused("delta", reason, ValueError, given=str(delta)):
         zcdp_rho(Fraction(1), Fraction(delta))
-    with pytest.raises(ValueError, match="above 0 and below 1"):
+    with refused("delta", reason, ValueError, given=str(delta)):
         zcdp_epsilon(Fraction(1), Fraction(delta))
 
 

@@ -48,16 +48,6 @@ def ratio(x: Fraction) -> str:
     return number(x)
 
 
-def shorten(given: object) -> str:
-    """Quote an argument in an error.
-
-    >>> shorten("1e400"), shorten(10**400), shorten(Fraction(1, 3))
-    ('1e400', '100000000000000000...', '1/3')
-    """
-    text = given if isinstance(given, str) else quote(given)
-    return text if len(text) <= 24 or " " in text else f"{text[:18]}..."
-
-
 def ratio_from_below(x: Fraction | None) -> str:
     """A ratio in three digits, rounded down so that 1 means 1; nothing where every claim is 0 and is met.
 

@@ -10,6 +10,7 @@ from typing import Any
 from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import decimal, is_special
+from soundsum.refusals import Reason, RefusedValue
 
 LARGEST = 10**30  # beyond this an epsilon, a delta or a rho is a mistake
 LONGEST = 1024  # bits of a numerator or denominator; longer costs are rounded up to a multiple of 2^-1024
@@ -31,15 +32,22 @@ class Cost:
 
     def __init__(self, epsilon: Any = None, delta: Any = 0, rho: Any = None) -> None:
         if epsilon is None and rho is None:
-            raise ValueError(
-                "a cost has an epsilon, or a rho, or both; give epsilon= for Laplace, rho= for Gaussian noise"
+            raise RefusedValue(
+                "epsilon",
+                Reason.MISSING,
+                "a cost has an epsilon, or a rho, or both",
+                "give `epsilon` for Laplace, `rho` for Gaussian noise",
             )
         object.__setattr__(self, "epsilon", None if epsilon is None else _short(parse_amount("epsilon", epsilon)))
         object.__setattr__(self, "delta", _short(parse_amount("delta", delta)))
         object.__setattr__(self, "rho", None if rho is None else _short(parse_amount("rho", rho)))
         if self.delta and epsilon is None:
-            raise ValueError(
-                f"delta={formatting.amount(self.delta)} without an epsilon; give epsilon= too, or rho= alone"
+            raise RefusedValue(
+                "delta",
+                Reason.NEEDS,
+                "`delta={given}` is given without an epsilon",
+                "give `epsilon` too, or `rho` alone",
+                given=formatting.amount(self.delta),
             )
 
     @property
@@ -63,9 +71,29 @@ def parse_amount(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and not negative."""
     x = decimal(value, name)
     if not is_special(x) and x > LARGEST:
-        raise ValueError(f"{name}={formatting.shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
-    if is_special(x) or x < 0:
-        raise ValueError(f"{name}={quote(value)}: it is a number, 0 or more; give one such as 1 or 1/3")
+        raise RefusedValue(
+            name,
+            Reason.TOO_LARGE,
+            "`{option}={given}` promises nothing",
+            "give a small number, such as 1 or 1/3",
+            given=quote(value),
+        )
+    if is_special(x):
+        raise RefusedValue(
+            name,
+            Reason.NOT_A_NUMBER,
+            "`{option}={given}` is not a finite number",
+            "give one, 0 or more, such as 1 or 1/3",
+            given=quote(value),
+        )
+    if x < 0:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is below 0",
+            "give a number such as 1 or 1/3",
+            given=quote(value),
+        )
     return Fraction(x)
 
 

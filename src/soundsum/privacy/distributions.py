@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, floor_log2, is_special, power_of_two
 from soundsum.privacy.zcdp import zcdp_rho
+from soundsum.refusals import Reason, RefusedValue
 
 DIGITS = 60
 PI = Decimal("3.141592653589793238462643383279502884197169399375105820974944592307816")
@@ -291,19 +292,61 @@ def _probability(bound: Decimal) -> Fraction:
 
 def _above_zero(name: str, value: object) -> Fraction:
     number = exact(value, name)
-    if is_special(number) or number <= 0:
-        raise ValueError(f"{name}={quote(value)}: give a finite number above 0")
+    if is_special(number):
+        raise RefusedValue(
+            name, Reason.NOT_A_NUMBER, "`{option}={given}`:", "give a finite number above 0", given=quote(value)
+        )
+    if number <= 0:
+        raise RefusedValue(
+            name, Reason.TOO_SMALL, "`{option}={given}`:", "give a finite number above 0", given=quote(value)
+        )
     return Fraction(number)
 
 
 def _between_0_and_1(name: str, value: object) -> Fraction:
     number = exact(value, name)
-    if is_special(number) or not 0 < number < 1:
-        raise ValueError(f"{name}={quote(value)}: give a number between 0 and 1, such as 0.95")
+    if is_special(number):
+        raise RefusedValue(
+            name,
+            Reason.NOT_A_NUMBER,
+            "`{option}={given}`:",
+            "give a number between 0 and 1, such as 0.95",
+            given=quote(value),
+        )
+    if number <= 0:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}`:",
+            "give a number between 0 and 1, such as 0.95",
+            given=quote(value),
+        )
+    if number >= 1:
+        raise RefusedValue(
+            name,
+            Reason.TOO_LARGE,
+            "`{option}={given}`:",
+            "give a number between 0 and 1, such as 0.95",
+            given=quote(value),
+        )
     return Fraction(number)
 
 
 def _whole(name: str, value: int) -> int:
-    if value != int(value) or value < 1:
-        raise ValueError(f"{name}={value}: noise on integers needs a whole number of steps, 1 or more")
+    if value != int(value):
+        raise RefusedValue(
+            name,
+            Reason.NOT_WHOLE,
+            "`{option}={given}`: noise on integers needs a whole number of steps",
+            "give one, 1 or more",
+            given=quote(value),
+        )
+    if value < 1:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}`: noise is needed where something can change",
+            "give a whole number of steps, 1 or more",
+            given=quote(value),
+        )
     return int(value)

@@ -17,6 +17,7 @@ from soundsum.privacy.cost import Cost
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.noises import NOISES
 from soundsum.privacy.units import Norms
+from soundsum.refusals import Reason, RefusedValue
 
 LARGE, SMALL = 1000, Fraction(1, 10**12)
 """Epsilons from which on a single record shows for certain, and below which a million million of them do not."""
@@ -68,7 +69,13 @@ class Guarantee:
             return NoNoise()
         fitted = self.noise.fit(norms, self.epsilon, self.delta, self.rho)
         if fitted.parameter > LARGEST_SCALE:
-            raise ValueError(f"{self} is absurdly small: the noise would be beyond 2^4096 steps; give a larger one")
+            raise RefusedValue(
+                "epsilon" if self.rho is None else "rho",
+                Reason.TOO_SMALL,
+                "{guarantee} is absurdly small: the noise would be beyond 2^4096 steps",
+                "give a larger one",
+                guarantee=str(self),
+            )
         return fitted
 
     def __str__(self) -> str:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from soundsum.numbers.formatting import shorten
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import decimal, is_special
 from soundsum.numbers.types import IntType
 from soundsum.privacy.cost import LARGEST, is_long
 from soundsum.privacy.units import Norms
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
 
 MOST_BITS = 4100
@@ -36,7 +36,7 @@ class Noise(ABC):
     @classmethod
     @abstractmethod
     def accept(cls, epsilon: Any, delta: Any, rho: Any) -> tuple[Fraction | None, Fraction, Fraction | None]:
-        """Epsilon, delta and rho, checked; a ValueError says what to give instead of what this kind cannot keep."""
+        """Epsilon, delta and rho, checked; refuses what this kind cannot keep."""
 
     @classmethod
     @abstractmethod
@@ -80,7 +80,12 @@ class NoNoise(Noise):
 
     @classmethod
     def accept(cls, epsilon: Any, delta: Any, rho: Any) -> tuple[Fraction | None, Fraction, Fraction | None]:
-        raise ValueError('noise="none" cannot be asked for; it follows where no record moves the result')
+        raise RefusedValue(
+            "noise",
+            Reason.UNSUPPORTED,
+            "`noise='none'` cannot be asked for: noise is left out where no record can change the result",
+            "leave `noise` out",
+        )
 
     @classmethod
     def fit(cls, norms: Norms[int], epsilon: Fraction | None, delta: Fraction, rho: Fraction | None) -> Noise:
@@ -95,16 +100,50 @@ class NoNoise(Noise):
 
 def positive(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and above 0."""
-    example = f"{name}={'1e-6' if name == 'delta' else 1}"
+    example = "1e-6" if name == "delta" else "1"
     if value is None:
-        raise ValueError(f"{name} is missing; give a number above 0, such as {example}")
+        raise RefusedValue(
+            name,
+            Reason.MISSING,
+            "`{option}` is missing",
+            "give a number above 0, such as `{option}={example}`",
+            example=example,
+        )
     number = decimal(value, name)
     if not is_special(number) and number > LARGEST:
-        raise ValueError(f"{name}={shorten(value)} promises nothing; give a small number, such as 1 or 1/3")
-    if is_special(number) or number <= 0:
-        raise ValueError(f"{name}={quote(value)}: a privacy parameter is a finite number above 0, such as {example}")
+        raise RefusedValue(
+            name,
+            Reason.TOO_LARGE,
+            "`{option}={given}` promises nothing",
+            "give a small number, such as 1 or 1/3",
+            given=quote(value),
+        )
+    if is_special(number):
+        raise RefusedValue(
+            name,
+            Reason.NOT_A_NUMBER,
+            "`{option}={given}`: a privacy parameter is a finite number above 0",
+            "give one such as `{option}={example}`",
+            given=quote(value),
+            example=example,
+        )
+    if number <= 0:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}`: a privacy parameter is a finite number above 0",
+            "give one such as `{option}={example}`",
+            given=quote(value),
+            example=example,
+        )
     if is_long(Fraction(number), MOST_BITS):
-        raise ValueError(
-            f"{name}={shorten(value)} has more than {MOST_BITS:,} bits; give fewer digits, such as {example}"
+        raise RefusedValue(
+            name,
+            Reason.TOO_MANY,
+            "`{option}={given}` has more than {most:,} bits",
+            "give fewer digits, such as `{option}={example}`",
+            given=quote(value),
+            most=MOST_BITS,
+            example=example,
         )
     return Fraction(number)

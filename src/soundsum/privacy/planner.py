@@ -24,6 +24,7 @@ from soundsum.numbers.types import IntType
 from soundsum.privacy.explain import explain
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.units import RECORD, Norms, Unit
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.records import Missing, records
 from soundsum.tables.relations import Relation
 
@@ -143,8 +144,22 @@ class Plan:
         Fraction(2094169, 2097152)
         """
         allowed = exact(error, "error")
-        if isinstance(allowed, float) or allowed <= 0:
-            raise ValueError(f"error={quote(error)}: give how far the noise may move the sum, a number above 0")
+        if isinstance(allowed, float):
+            raise RefusedValue(
+                "error",
+                Reason.NOT_A_NUMBER,
+                "`error={given}` is not a finite number",
+                "give how far the noise may move the sum, a number above 0",
+                given=quote(error),
+            )
+        if allowed <= 0:
+            raise RefusedValue(
+                "error",
+                Reason.TOO_SMALL,
+                "`error={given}` is not above 0",
+                "give how far the noise may move the sum, a number above 0",
+                given=quote(error),
+            )
         if not self.sensitivity:
             return Fraction(0)
 
@@ -164,7 +179,13 @@ class Plan:
 
     def _error(self, promised: Guarantee, confidence: float) -> Fraction:
         if not isinstance(confidence, Real | Decimal | str):
-            raise TypeError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.95")
+            raise RefusedType(
+                "confidence",
+                Reason.WRONG_TYPE,
+                "`confidence={given}`:",
+                "give a number between 0 and 1, such as 0.95",
+                given=quote(confidence),
+            )
         return promised.noise_for(self.step_norms).half_width(confidence) * self.step
 
     def release(
@@ -232,7 +253,13 @@ class Plan:
     def require(self) -> None:
         """Refuses a problem the method's theorem is not about."""
         if self.unmet:
-            raise ValueError(f"{self.method} does not apply: {'; '.join(self.unmet)}")
+            raise RefusedValue(
+                "method",
+                Reason.UNSOUND,
+                "{method} does not apply: {reasons}",
+                method=self.method,
+                reasons="; ".join(self.unmet),
+            )
 
     def __repr__(self) -> str:
         if self.unmet:
@@ -279,8 +306,14 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
     require_problem(problem)
     if isinstance(method, Method):
         return method
-    if not isinstance(method, str):
-        raise ValueError(f"method={quote(method)} is not one of auto, float, {', '.join(METHODS)}")
+    if not isinstance(method, str) or method not in ("auto", "float", *METHODS):
+        raise RefusedValue(
+            "method",
+            Reason.UNKNOWN,
+            "`method={given}` is not one of auto, float, {known}",
+            given=quote(method),
+            known=", ".join(METHODS),
+        )
     if method == "auto":
         return WIDE if isinstance(problem.dtype, IntType) else GRID
     if method == "float":
@@ -288,18 +321,25 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
         if not adding[0].unmet:
             return adding[0].adder
         reasons = "; ".join(f"{plan.method}: {plan.unmet[0]}" for plan in adding)
-        raise ValueError(f"no method that adds floats as floats applies: {reasons}")
-    if method not in METHODS:
-        raise ValueError(f"method={quote(method)} is not one of auto, float, {', '.join(METHODS)}")
+        raise RefusedValue(
+            "method",
+            Reason.UNSOUND,
+            "no method that adds floats as floats applies: {reasons}",
+            "or leave `method` out",
+            reasons=reasons,
+        )
     return METHODS[method]
 
 
 def require_problem(problem: Any) -> None:
     """Refuses the data itself, on which a plan must not depend."""
     if not isinstance(problem, Problem):
-        raise TypeError(
-            f"{quote(problem)} is not a problem; a plan is made before any data: give ss.Problem('float64', 0, 1000), "
-            "with the type and the bounds of records"
+        raise RefusedType(
+            "problem",
+            Reason.WRONG_TYPE,
+            "{given} is not a problem; a plan is made before any data:",
+            "give `ss.Problem('float64', 0, 1000)`, with the type and the bounds of records",
+            given=quote(problem),
         )
 
 

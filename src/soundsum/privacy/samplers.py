@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from soundsum import native, randomness
 from soundsum.kernels import as_integers
+from soundsum.numbers.quoting import quote
 from soundsum.randomness import Stream
+from soundsum.refusals import Reason, RefusedValue
 
 Integers: TypeAlias = NDArray[np.int64] | list[int]
 """Noise for many: an array, or a list where the scale is 2^50 or more and int64 could not hold every value."""
@@ -161,11 +163,23 @@ def _words(integers: list[int], limbs: int) -> NDArray[np.uint64]:
 
 def _above_zero(name: str, parameter: Fraction) -> Fraction:
     if parameter <= 0:
-        raise ValueError(f"{name}={parameter}: a noise parameter is above 0")
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is not above 0",
+            "give a noise parameter above 0",
+            given=quote(parameter),
+        )
     return Fraction(parameter)
 
 
 def _count(count: int) -> int:
     if count < 0:
-        raise ValueError(f"count={count}: give how many draws are wanted, 0 or more")
+        raise RefusedValue(
+            "count",
+            Reason.TOO_SMALL,
+            "`count={given}` is below 0",
+            "give how many draws are wanted, 0 or more",
+            given=quote(count),
+        )
     return count

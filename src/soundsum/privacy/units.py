@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
 
 N = TypeVar("N", int, Fraction)  # in steps, or in the data's units
@@ -46,11 +47,25 @@ class Unit:
 
     def __post_init__(self) -> None:
         if self.groups == 0 and self.groups is not False:
-            raise ValueError("groups is empty; list at least one group")
+            raise RefusedValue("groups", Reason.EMPTY, "`groups` is empty", "list at least one group")
         for name in ("groups", "max_rows", "max_groups"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 1):
-                raise ValueError(f"{name}={quote(value)}: give a whole number, 1 or more")
+            if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__")):
+                raise RefusedValue(
+                    name,
+                    Reason.NOT_WHOLE,
+                    "`{option}={given}` is not a whole number",
+                    "give a whole number, 1 or more",
+                    given=quote(value),
+                )
+            if value is not None and value < 1:
+                raise RefusedValue(
+                    name,
+                    Reason.TOO_SMALL,
+                    "`{option}={given}` is below 1",
+                    "give a whole number, 1 or more",
+                    given=quote(value),
+                )
             object.__setattr__(self, name, None if value is None else int(value))
         object.__setattr__(self, "is_plain", self.groups is None and self.max_rows is None)
 

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import floor_log2, power_of_two
+from soundsum.refusals import Reason, RefusedValue
 
 TERMS = 40  # of the series of atanh, for arguments up to 1/3: the rest is below 3^-81 < 2^-128
 BITS = 128  # arguments of the series are rounded to this many
@@ -30,7 +32,10 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     >>> round(float(zcdp_rho(Fraction(1), Fraction(1, 10**6))), 6)
     0.024356
     """
-    _require(epsilon > 0, f"epsilon={epsilon}: it is above 0")
+    if epsilon <= 0:
+        raise RefusedValue(
+            "epsilon", Reason.TOO_SMALL, "`epsilon={given}` is not above 0", "give a larger one", given=quote(epsilon)
+        )
     slope = _slope(delta)
     alpha = _guess(lambda a: -(_near(epsilon) + slope(a)) / a, _start(epsilon, delta))
     rho = (epsilon + _log_term(alpha, delta)) / alpha
@@ -44,7 +49,8 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     >>> round(float(zcdp_epsilon(Fraction(1, 50), Fraction(1, 10**6))), 6)
     0.899935
     """
-    _require(rho >= 0, f"rho={rho}: it is 0 or more")
+    if rho < 0:
+        raise RefusedValue("rho", Reason.TOO_SMALL, "`rho={given}` is below 0", "give 0 or more", given=quote(rho))
     if not rho:
         return Fraction(0)
     slope = _slope(delta)
@@ -89,7 +95,14 @@ def _slope(delta: Fraction) -> Callable[[float], float]:
 
 
 def _log(delta: Fraction) -> float:
-    _require(0 < delta < 1, f"delta={delta}: it is above 0 and below 1")
+    if delta <= 0:
+        raise RefusedValue(
+            "delta", Reason.TOO_SMALL, "`delta={given}` is not above 0", "give one such as 1e-6", given=quote(delta)
+        )
+    if delta >= 1:
+        raise RefusedValue(
+            "delta", Reason.TOO_LARGE, "`delta={given}` is not below 1", "give one such as 1e-6", given=quote(delta)
+        )
     return float(log_bounds(delta)[0])
 
 
@@ -120,8 +133,3 @@ def _round(x: Fraction, up: bool) -> Fraction:
         return x
     unit = power_of_two(floor_log2(x) - KEPT + 1)
     return (math.ceil(x / unit) if up else math.floor(x / unit)) * unit
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise ValueError(message)

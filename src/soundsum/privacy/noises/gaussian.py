@@ -17,6 +17,7 @@ from soundsum.privacy.distributions import gaussian_half_width, gaussian_sigma2
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.privacy.units import Norms
 from soundsum.privacy.zcdp import zcdp_rho
+from soundsum.refusals import Reason, RefusedValue
 
 
 @NOISES.register
@@ -29,12 +30,21 @@ class Gaussian(Noise):
     def accept(cls, epsilon: Any, delta: Any, rho: Any) -> tuple[Fraction | None, Fraction, Fraction | None]:
         if rho is not None:
             if epsilon is not None or delta is not None:
-                raise ValueError("give rho, or epsilon and delta, not both")
+                raise RefusedValue(
+                    "rho",
+                    Reason.CONFLICT,
+                    "`rho` is given together with `epsilon` or `delta`",
+                    "give `rho` alone, or `epsilon` and `delta`",
+                )
             return None, Fraction(0), positive("rho", rho)
         checked = positive("delta", delta)
         if checked >= 1:
-            raise ValueError(
-                f"delta={quote(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
+            raise RefusedValue(
+                "delta",
+                Reason.TOO_LARGE,
+                "`delta={given}`: a delta is below 1",
+                "give one far below 1/(number of persons), such as 1e-6",
+                given=quote(delta),
             )
         return positive("epsilon", epsilon), checked, None
 

@@ -11,6 +11,7 @@ from soundsum.privacy import samplers
 from soundsum.privacy.distributions import laplace_half_width
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.privacy.units import Norms
+from soundsum.refusals import Reason, RefusedValue
 
 
 @NOISES.register
@@ -22,7 +23,12 @@ class Laplace(Noise):
     @classmethod
     def accept(cls, epsilon: Any, delta: Any, rho: Any) -> tuple[Fraction | None, Fraction, Fraction | None]:
         if delta is not None or rho is not None:
-            raise ValueError('Laplace noise is pure: give epsilon alone, or noise="gaussian" with delta or rho')
+            raise RefusedValue(
+                "rho" if delta is None else "delta",
+                Reason.CONFLICT,
+                "Laplace noise is pure: it has neither a delta nor a rho",
+                "give `epsilon` alone, or `noise='gaussian'` with `delta` or `rho`",
+            )
         return positive("epsilon", epsilon), Fraction(0), None
 
     @classmethod
