@@ -93,7 +93,7 @@ class TestBinding:
             (
                 Binding(VALUES, ids=Same(VISITS)),
                 Binding(),
-                "ask with the budget's privacy_unit=, or " + SECOND + "records, {}",
+                "ask with the budget's privacy_unit=..., or " + SECOND + "records, {}",
             ),
             (
                 Binding(),

@@ -19,6 +19,7 @@ from soundsum.budget.query import Query
 from soundsum.budget.scope import Binding, BudgetMismatch
 from soundsum.numbers.quoting import printed, quote
 from soundsum.privacy.cost import Cost
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.paths import expand
 from soundsum.tables.relations import Relation
 
@@ -90,8 +91,22 @@ class Budget:
         self.path = None if path is None else os.path.abspath(expand(path))
         binding = Binding(privacy_unit, Relation.SYMMETRIC if relation is None else Relation.read(relation), data)
         said = None if privacy_unit is None and relation is None and data is None else binding
-        if max_failures is not None and (type(max_failures) is not int or max_failures < 1):
-            raise ValueError(f"max_failures={quote(max_failures)}: give a whole number, 1 or more")
+        if max_failures is not None and type(max_failures) is not int:
+            raise RefusedValue(
+                "max_failures",
+                Reason.NOT_WHOLE,
+                "`max_failures={given}` is not a whole number",
+                "give a whole number, 1 or more",
+                given=quote(max_failures),
+            )
+        if max_failures is not None and max_failures < 1:
+            raise RefusedValue(
+                "max_failures",
+                Reason.TOO_SMALL,
+                "`max_failures={given}` is below 1",
+                "give a whole number, 1 or more",
+                given=max_failures,
+            )
         no_total = epsilon is None and rho is None and not delta
         limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
         self._store: Store
@@ -113,8 +128,13 @@ class Budget:
         """Bind a budget in memory that is not bound yet; one that is bound otherwise refuses."""
         if self._store.binding not in (None, binding):
             raise BudgetMismatch(
-                f"the budget is bound already: it is for {self._store.binding}, and not for {binding}; make a second "
-                f"one: ss.Budget(epsilon=...{binding.options})"
+                "budget",
+                Reason.MISMATCH,
+                "the budget is bound already: it is for {ours}, and not for {theirs}",
+                "make a second one: `ss.Budget(epsilon=...{options})`",
+                ours=str(self._store.binding),
+                theirs=str(binding),
+                options=binding.options,
             )
         self._store.binding = binding
 
@@ -126,9 +146,21 @@ class Budget:
         about whatever the budget is bound to.
         """
         if not isinstance(cost, Cost):
-            raise TypeError(f"cost={quote(cost)} is not a cost; give one such as ss.Cost(epsilon=1)")
+            raise RefusedType(
+                "cost",
+                Reason.WRONG_TYPE,
+                "`cost={given}` is not a cost",
+                "give one such as `ss.Cost(epsilon=1)`",
+                given=quote(cost),
+            )
         if not isinstance(what, Query | str):
-            raise TypeError(f"what={quote(what)}: say what the charge is for, in a text")
+            raise RefusedType(
+                "what",
+                Reason.WRONG_TYPE,
+                "`what={given}`:",
+                "say what the charge is for, in a text",
+                given=quote(what),
+            )
         self._catch_up()
         return self._store.charge(cost, what, binding or self._store.binding or Binding())
 

@@ -15,7 +15,9 @@ from functools import reduce
 from typing import Any
 
 from soundsum.numbers import formatting
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.cost import Cost, parse_amount
+from soundsum.refusals import Reason, RefusedValue
 
 MARGIN = Fraction(1, 1000)  # the delta asked for is this part smaller, the epsilon given this part larger
 FAINTEST = Fraction(1, 10**10)  # MARGIN of a smaller delta would come near what the floats lose, some 10^-15
@@ -29,17 +31,41 @@ def together(costs: Iterable[Cost], delta: Any) -> Cost:
     `together([Cost("0.1")] * 50, delta="1e-6")` has epsilon 3.2, where epsilons add up to 5.
     """
     d, planned = parse_amount("delta", delta), Counter(costs)
-    if not FAINTEST <= d < 1:
-        raise ValueError(
-            f"delta={delta}: give one from {formatting.amount(FAINTEST)}, which floats still see, to below 1"
+    if d < FAINTEST:
+        raise RefusedValue(
+            "delta",
+            Reason.TOO_SMALL,
+            "`delta={given}` is too small for floats to see",
+            "give one from {faintest} to below 1",
+            given=quote(delta),
+            faintest=formatting.amount(FAINTEST),
+        )
+    if d >= 1:
+        raise RefusedValue(
+            "delta",
+            Reason.TOO_LARGE,
+            "`delta={given}`: a delta is below 1",
+            "give one from {faintest} to below 1",
+            given=quote(delta),
+            faintest=formatting.amount(FAINTEST),
         )
     counted = [(cost.epsilon, cost.delta, times) for cost, times in planned.items() if cost.epsilon]
     if not counted or len(counted) < len(planned):
-        raise ValueError("every cost needs an epsilon above 0; those with a rho alone add up to Cost(rho=their sum)")
+        raise RefusedValue(
+            "costs",
+            Reason.UNSUPPORTED,
+            "every cost needs an epsilon above 0",
+            "those with a rho alone add up to `Cost(rho=their sum)`",
+        )
     simple = Cost(epsilon := sum(e * times for e, _, times in counted), sum(own * times for _, own, times in counted))
     if simple.delta >= d:
-        raise ValueError(
-            f"delta={delta}: the costs' own deltas add up to {formatting.amount(simple.delta)}; give a larger one"
+        raise RefusedValue(
+            "delta",
+            Reason.TOO_SMALL,
+            "`delta={given}`: the costs' own deltas add up to {own}",
+            "give a larger one",
+            given=quote(delta),
+            own=formatting.amount(simple.delta),
         )
     try:
         tight = Fraction(_epsilon(counted, float(d * (1 - MARGIN)))) * (1 + MARGIN)
@@ -50,10 +76,15 @@ def together(costs: Iterable[Cost], delta: Any) -> Cost:
 
 def _epsilon(counted: Sequence[tuple[Fraction, Fraction, int]], delta: float) -> float:
     """dp-accounting's epsilon for all of them: each an epsilon and a delta, and how many times."""
-    try:
-        from dp_accounting.pld import common, privacy_loss_distribution
-    except ImportError:
-        raise ValueError("this needs dp-accounting; pip install 'soundsum[accounting]', or add the costs up") from None
+    accounting = _import_accounting()
+    if accounting is None:
+        raise RefusedValue(
+            None,
+            Reason.MISSING,
+            "this needs dp-accounting",
+            "`pip install 'soundsum[accounting]'`, or add the costs up",
+        )
+    common, privacy_loss_distribution = accounting
     most = [(_above(e), _above(d), times) for e, d, times in counted]
     step = _step(min(e for e, _, _ in most), sum(e * times for e, _, times in most))
     losses = [
@@ -63,6 +94,14 @@ def _epsilon(counted: Sequence[tuple[Fraction, Fraction, int]], delta: float) ->
         for e, d, times in most
     ]
     return float(reduce(lambda x, y: x.compose(y), losses).get_epsilon_for_delta(delta))
+
+
+def _import_accounting() -> tuple[Any, Any] | None:
+    try:
+        from dp_accounting.pld import common, privacy_loss_distribution
+    except ImportError:
+        return None
+    return common, privacy_loss_distribution
 
 
 def _step(least: float, total: float) -> float:

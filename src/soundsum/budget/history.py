@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from soundsum.budget.limit import BudgetExceeded, Limit
+from soundsum.budget.limit import BudgetExceeded, Limit, write_costs
 from soundsum.budget.query import Query
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.cost import Cost
+from soundsum.refusals import Reason, RefusedValue
 
 Kind: TypeAlias = Literal["charge", "release", "failure", "withdrawal", "refund", "reopen"]
 
@@ -35,7 +37,7 @@ class BudgetClosed(BudgetExceeded):
     """Too many reads have failed; the owner looks into why, and reopens the budget."""
 
 
-class CannotFollow(ValueError):
+class CannotFollow(RefusedValue):
     """There is no such charge, or something else became of it before."""
 
 
@@ -114,19 +116,46 @@ class Book:
 def change_state(entry: Entry | None, kind: Kind, number: int | None) -> Entry:
     """A charge after something became of it; CannotFollow if that cannot be."""
     if entry is None:
-        raise CannotFollow(f"there is no charge {number}; soundsum budget show lists them")
+        raise CannotFollow(
+            "number",
+            Reason.UNKNOWN,
+            "there is no charge {number}",
+            "`soundsum budget show` lists them",
+            number=quote(number),
+        )
     before, after = OUTCOMES[kind]
+    if entry.state != before and after == "refunded":
+        raise CannotFollow(
+            "number",
+            Reason.CLOSED,
+            "charge {number} is {state}",
+            "only a charge whose read failed can be refunded",
+            number=entry.number,
+            state=entry.state,
+        )
     if entry.state != before:
-        wanted = "only a charge whose read failed can be refunded" if after == "refunded" else f"it cannot be {after}"
-        raise CannotFollow(f"charge {entry.number} is {entry.state}; {wanted}")
+        raise CannotFollow(
+            "number",
+            Reason.CLOSED,
+            "charge {number} is {state}",
+            "it cannot be {after}",
+            number=entry.number,
+            state=entry.state,
+            after=after,
+        )
     return replace(entry, state=after)
 
 
 def refuse_closed(failures: int, what: object, cost: Cost, left: Cost) -> BudgetClosed:
     reads = "1 failed read" if failures == 1 else f"{failures} failed reads"
     return BudgetClosed(
-        f"the budget is closed after {reads}; nothing was charged: its owner finds the reason in the operator's log "
-        f"and reopens it with soundsum budget reopen, or Budget.reopen (the release was: {what})",
-        cost,
-        left,
+        "budget",
+        Reason.CLOSED,
+        "the budget is closed after {reads}; nothing was charged:",
+        "its owner finds the reason in the operator's log and reopens it with `soundsum budget reopen`, or "
+        "`Budget.reopen` (the release was: {release})",
+        reads=reads,
+        failures=failures,
+        release=str(what),
+        **write_costs(cost, left),
     )

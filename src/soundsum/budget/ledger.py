@@ -14,23 +14,27 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from soundsum.budget.history import OUTCOMES, Book, Entry, Kind, State, Totals, change_state, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import VALUES, Binding, BudgetMismatch
+from soundsum.numbers.quoting import printed
 from soundsum.numbers.rationals import as_printed
 from soundsum.privacy.cost import Cost, exact_text
 from soundsum.randomness import random_bytes
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.paths import expand
+
+T = TypeVar("T")
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction, which takes milliseconds
 APPLICATION = int.from_bytes(b"ssum")  # marks the file's header as a ledger
@@ -95,75 +99,102 @@ class Ledger:
         self.path = Path(os.path.abspath(expand(path)))
         if terms is not None and not os.path.lexists(self.path):
             _create(self.path, terms)
-        with _transaction(self.path) as db:
-            self._own = _identify(db, self.path)
-            self._lines = _read_tip(db, self.path, self._own.terms).number  # that were seen, at least
+
+        def look(db: sqlite3.Connection) -> tuple[Identity, int]:
+            own = _identify(db, self.path)
+            return own, _read_tip(db, self.path, own.terms).number
+
+        self._own, self._lines = _transact(self.path, look)  # lines that were seen, at least
         self.limit, self.max_failures = self._own.terms.limit, self._own.terms.max_failures
         self.binding: Binding | None = self._own.terms.binding
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             raise _unwritable(self.path)  # now, rather than after the first sum
         if terms is not None and not _same(terms.limit, self.limit):
-            raise ValueError(
-                f"there is a ledger already at {self.path}, with {self.limit} and not {terms.limit}; "
-                "give its path alone to go on with it, or another path for a new one"
+            own, asked = self.limit.to_json(), terms.limit.to_json()
+            raise RefusedValue(
+                next(name for name in ("rho", "epsilon", "delta") if asked[name] not in (None, own[name])),
+                Reason.MISMATCH,
+                "there is a ledger already at {path}, with {own} and not {asked}",
+                "give its path alone to go on with it, or another path for a new one",
+                path=printed(str(self.path)),
+                own=str(self.limit),
+                asked=str(terms.limit),
             )
-        if binding is not None and binding != self.binding:
+        if binding is not None and binding != self._own.terms.binding:
+            its_own, wanted = self._own.terms.binding.to_json(), binding.to_json()
             raise BudgetMismatch(
-                f"there is a ledger already at {self.path}, for {self.binding} and not for {binding}; "
-                "give its path alone to go on with it, or another path for a new one"
+                next(name for name in wanted if wanted[name] != its_own[name]),
+                Reason.MISMATCH,
+                "there is a ledger already at {path}, for {own} and not for {asked}",
+                "give its path alone to go on with it, or another path for a new one",
+                path=printed(str(self.path)),
+                own=str(self.binding),
+                asked=str(binding),
             )
-        if max_failures not in (None, self.max_failures):
-            raise ValueError(
-                f"there is a ledger already at {self.path}, which closes after {self.max_failures} failed reads and "
-                f"not {max_failures}; give its path alone to go on with it, or another path for a new one"
+        if max_failures is not None and max_failures != self.max_failures:
+            raise RefusedValue(
+                "max_failures",
+                Reason.MISMATCH,
+                "there is a ledger already at {path}, which closes after {own} failed reads and not {asked}",
+                "give its path alone to go on with it, or another path for a new one",
+                path=printed(str(self.path)),
+                own=self.max_failures,
+                asked=max_failures,
             )
 
     def spent(self) -> Cost:
-        with self._open("DEFERRED") as (_, tally):
-            return tally.spent
+        return self._transact(lambda _, tally: tally.spent, "DEFERRED")
 
     def entries(self) -> list[Entry]:
-        with self._open("DEFERRED") as (db, _):
-            rows = _fetch_lines(db)
+        rows = self._transact(lambda db, _: _fetch_lines(db), "DEFERRED")
         return list(_read_book(rows, self.path, self.limit).entries.values())
 
     def failures(self) -> int:
-        with self._open("DEFERRED") as (_, tally):
-            return tally.failures
+        return self._transact(lambda _, tally: tally.failures, "DEFERRED")
 
     def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int:
         """Write the charge down for good, or raise and write nothing. Once this returns, data may be read."""
-        with self._open() as (db, tally):
+
+        def write(db: sqlite3.Connection, tally: Totals) -> int:
             if binding.privacy_unit == VALUES:
                 raise BudgetMismatch(
-                    "ids given as values have no name that a ledger could know again; nothing was charged: name the "
-                    f"column of ids, or use a budget in memory (the release was: {what})"
+                    "privacy_unit",
+                    Reason.UNSUPPORTED,
+                    "ids given as values have no name that a ledger could know again; nothing was charged:",
+                    "name the column of ids, or use a budget in memory (the release was: {release})",
+                    release=str(what),
                 )
             self._own.terms.binding.require(binding, what)
             if tally.failures >= self.max_failures:
                 raise refuse_closed(tally.failures, what, cost, self.limit.left(tally.spent))
             after = Totals(self.limit.after(tally.spent, cost, what), tally.failures)
-            number = _write(db, "charge", None, what, cost, after)
+            return _write(db, "charge", None, what, cost, after)
+
+        number = self._transact(write)
         self._lines = max(self._lines, number)
         return number
 
     def note(self, kind: Kind, about: int | None, what: str) -> None:
         """Write down what became of a charge, or that the ledger is open again."""
-        with self._open() as (db, tally):
-            charge = None if kind == "reopen" else change_state(_find_charge(db, about), kind, about)
-            number = _write(db, kind, about, what, None, tally.after(self.limit, kind, charge))
-        self._lines = max(self._lines, number)
 
-    @contextmanager
-    def _open(self, kind: str = "IMMEDIATE") -> Iterator[tuple[sqlite3.Connection, Totals]]:
-        """A transaction on the very ledger that was opened, and what its lines amount to."""
-        with _transaction(self.path, kind) as db:
+        def write(db: sqlite3.Connection, tally: Totals) -> int:
+            charge = None if kind == "reopen" else change_state(_find_charge(db, about), kind, about)
+            return _write(db, kind, about, what, None, tally.after(self.limit, kind, charge))
+
+        self._lines = max(self._lines, self._transact(write))
+
+    def _transact(self, act: Callable[[sqlite3.Connection, Totals], T], kind: str = "IMMEDIATE") -> T:
+        """Act in a transaction on the very ledger that was opened, knowing what its lines amount to."""
+
+        def require_own(db: sqlite3.Connection) -> T:
             if _identify(db, self.path) != self._own:
                 raise _replaced(self.path, "another file is in its place; nothing was charged")
             tip = _read_tip(db, self.path, self._own.terms)
             if tip.number < self._lines:
                 raise _replaced(self.path, "an older copy is in its place; nothing was charged")
-            yield db, tip.tally
+            return act(db, tip.tally)
+
+        return _transact(self.path, require_own, kind)
 
 
 @dataclass(frozen=True)
@@ -179,24 +210,28 @@ class Reading:
 def read(path: str | os.PathLike[str]) -> Reading:
     """Everything in a ledger, checked from the first line to the last; the file may be read-only."""
     where = Path(os.path.abspath(expand(path)))
-    with _transaction(where, "DEFERRED") as db:
+
+    def fetch(db: sqlite3.Connection) -> tuple[Terms, list[Any], int]:
         terms = _identify(db, where).terms
         if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
             raise _damage_error(where)
-        rows, written = _fetch_lines(db), _last_written(db)
+        return terms, _fetch_lines(db), _last_written(db)
+
+    terms, rows, written = _transact(where, fetch, "DEFERRED")
     book = _read_book(rows, where, terms.limit)
     if written != len(rows):
         raise _damage_error(where)
     return Reading(terms, book.tally.spent, list(book.entries.values()), book.tally.failures)
 
 
-@contextmanager
-def _transaction(path: Path, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
-    """All that is done inside happens at the end, or, on any exception or death before that, not at all.
+def _transact(path: Path, act: Callable[[sqlite3.Connection], T], kind: str = "IMMEDIATE") -> T:
+    """Do all of an act at the end, or, on any exception or death before that, nothing of it.
 
     synchronous = EXTRA, because under FULL a power cut just after a commit can bring the deleted journal back, and with
-    it undo a charge whose release is out.
+    it undo a charge whose release is out. It is a function and no context manager, as whatever such a manager raises
+    for an error inside it has that error as its context.
     """
+    failure: Exception | None = None
     before = _require_one_name(path)
     try:
         link = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
@@ -204,16 +239,22 @@ def _transaction(path: Path, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connec
             db.execute("PRAGMA synchronous = EXTRA")
             db.execute(f"BEGIN {kind}")
             if db.execute("PRAGMA journal_mode").fetchone() != ("delete",):
-                raise ValueError(
-                    f"{path} has a write-ahead log, a second file that holds charges; nothing was charged: with the "
-                    "sqlite3 command, run PRAGMA journal_mode = DELETE on it"
+                raise RefusedValue(
+                    "path",
+                    Reason.UNSUPPORTED,
+                    "{path} has a write-ahead log, a second file that holds charges; nothing was charged:",
+                    "with the sqlite3 command, run PRAGMA journal_mode = DELETE on it",
+                    path=printed(str(path)),
                 )
-            yield db
+            done = act(db)
             db.execute("COMMIT")
     except sqlite3.Error as error:
-        raise _explain(path, error) from error
+        failure = _explain(path, error)
+    if failure is not None:
+        raise failure
     if _require_one_name(path) != before:
         raise _replaced(path, "it was replaced just now; nothing was released")
+    return done
 
 
 def _require_one_name(path: Path) -> tuple[int, int] | None:
@@ -228,9 +269,14 @@ def _require_one_name(path: Path) -> tuple[int, int] | None:
         _remove_drafts(path, found)
         found = os.stat(path)
     if found.st_nlink > 1:
-        raise ValueError(
-            f"{path} has {found.st_nlink} names (hard links), and a charge through one can be undone through another; "
-            "nothing was charged: remove the other names (find -samefile lists them); for a backup, copy the file"
+        raise RefusedValue(
+            "path",
+            Reason.UNSOUND,
+            "{path} has {names} names (hard links), and a charge through one can be undone through another; "
+            "nothing was charged:",
+            "remove the other names (find -samefile lists them); for a backup, copy the file",
+            path=printed(str(path)),
+            names=found.st_nlink,
         )
     return found.st_dev, found.st_ino
 
@@ -262,8 +308,7 @@ def _create(path: Path, terms: Terms) -> None:
     draft = path.with_name(f".{path.name}.{random_bytes(8).hex()}.new")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
-        with _transaction(draft) as db:
-            _lay_out(db, terms)
+        _transact(draft, lambda db: _lay_out(db, terms))
         with suppress(FileExistsError):
             os.link(draft, path)
         directory = os.open(path.parent, os.O_RDONLY)
@@ -314,13 +359,24 @@ def _identify(db: sqlite3.Connection, path: Path) -> Identity:
         raise _not_a_ledger(path)
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
-        raise ValueError(
-            f"{path} has the ledger format {version}, this soundsum knows {VERSION}; use the newer soundsum"
+        raise RefusedValue(
+            "path",
+            Reason.UNSUPPORTED,
+            "{path} has the ledger format {found}, this soundsum knows {known}",
+            "use the newer soundsum",
+            path=printed(str(path)),
+            found=version,
+            known=VERSION,
         )
     if version != VERSION:
-        raise ValueError(
-            f"{path} has the ledger format {version}, and this soundsum knows {VERSION} alone; nothing was charged: "
-            "keep the file, see with the soundsum that made it what is left, and start a new ledger with that"
+        raise RefusedValue(
+            "path",
+            Reason.UNSUPPORTED,
+            "{path} has the ledger format {found}, and this soundsum knows {known} alone; nothing was charged:",
+            "keep the file, see with the soundsum that made it what is left, and start a new ledger with that",
+            path=printed(str(path)),
+            found=version,
+            known=VERSION,
         )
     try:
         if _list_tables(db) == _own_tables():
@@ -455,21 +511,35 @@ def _texts(amounts: Cost | Limit) -> list[str | None]:
     return [exact_text(amounts.epsilon), exact_text(amounts.delta), exact_text(amounts.rho)]
 
 
-def _not_a_ledger(path: Path) -> ValueError:
-    return ValueError(f"{path} is not a soundsum ledger; give the path of one, or make one: soundsum budget create")
-
-
-def _replaced(path: Path, how: str) -> ValueError:
-    return ValueError(
-        f"{path} is not the ledger that was opened: {how}: put the right file back, or open the one that is there "
-        "now with Budget(path=...)"
+def _not_a_ledger(path: Path) -> RefusedValue:
+    return RefusedValue(
+        "path",
+        Reason.UNREADABLE,
+        "{path} is not a soundsum ledger",
+        "give the path of one, or make one: `soundsum budget create`",
+        path=printed(str(path)),
     )
 
 
-def _damage_error(path: Path, where: str = "") -> ValueError:
-    return ValueError(
-        f"{path} is not a soundsum ledger, or is damaged{where}; nothing was charged: keep the file, "
-        "and treat its budget as spent unless a copy shows every charge"
+def _replaced(path: Path, how: str) -> RefusedValue:
+    return RefusedValue(
+        "path",
+        Reason.MISMATCH,
+        "{path} is not the ledger that was opened: {how}:",
+        "put the right file back, or open the one that is there now with `Budget(path=...)`",
+        path=printed(str(path)),
+        how=how,
+    )
+
+
+def _damage_error(path: Path, where: str = "") -> RefusedValue:
+    return RefusedValue(
+        "path",
+        Reason.UNREADABLE,
+        "{path} is not a soundsum ledger, or is damaged{where}; nothing was charged:",
+        "keep the file, and treat its budget as spent unless a copy shows every charge",
+        path=printed(str(path)),
+        where=where,
     )
 
 

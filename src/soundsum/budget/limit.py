@@ -16,17 +16,29 @@ from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.cost import LONGEST, Cost, exact_text, is_long, parse_amount
 from soundsum.privacy.zcdp import zcdp_rho
+from soundsum.refusals import Reason, RefusedValue
 
 
-class BudgetExceeded(ValueError):
+class BudgetExceeded(RefusedValue):
     """A release costs more than is left. Nothing was charged. `asked` and `left` are Costs."""
 
-    def __init__(self, message: str, asked: Cost, left: Cost) -> None:
-        super().__init__(message)
-        self.asked, self.left = asked, left
+    @property
+    def asked(self) -> Cost:
+        return self._read_cost("asked")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # exceptions are otherwise rebuilt from their message alone
-        return type(self), (str(self), self.asked, self.left)
+    @property
+    def left(self) -> Cost:
+        return self._read_cost("left")
+
+    def _read_cost(self, role: str) -> Cost:
+        names = ("epsilon", "delta", "rho")
+        return Cost(**{name: self.facts[f"{role}_{name}"] for name in names if f"{role}_{name}" in self.facts})
+
+
+def write_costs(asked: Cost, left: Cost) -> dict[str, str]:
+    """The facts, exact, from which BudgetExceeded reads its two costs."""
+    roles = {"asked": asked.to_json(), "left": left.to_json()}
+    return {f"{role}_{name}": x for role, cost in roles.items() for name, x in cost.items() if x is not None}
 
 
 @dataclass(frozen=True)
@@ -41,20 +53,41 @@ class Limit:
     def of(cls, epsilon: Any, delta: Any, rho: Any) -> Limit:
         """The limit a person writes down, checked."""
         if epsilon is not None and rho is not None:
-            raise ValueError(
-                f"epsilon={quote(epsilon)} and rho={quote(rho)} are both given, and a budget counts in one of them; "
-                "give epsilon=, with or without a delta=, or rho= alone"
+            raise RefusedValue(
+                "rho",
+                Reason.CONFLICT,
+                "`epsilon={epsilon}` and `rho={rho}` are both given, and a budget counts in one of them",
+                "give `epsilon`, with or without a `delta`, or `rho` alone",
+                epsilon=quote(epsilon),
+                rho=quote(rho),
             )
         if epsilon is None and rho is None:
-            raise ValueError("a budget is an epsilon, with or without a delta, or a rho; give epsilon= or rho=")
+            raise RefusedValue(
+                "epsilon",
+                Reason.MISSING,
+                "a budget is an epsilon, with or without a delta, or a rho",
+                "give `epsilon` or `rho`",
+            )
         limit = cls(_total("epsilon", epsilon), _total("delta", delta) or Fraction(0), _total("rho", rho))
         if limit.epsilon == 0 or limit.rho == 0:
-            raise ValueError(f"{limit}: a budget is above 0; give one such as 1 or 1/3")
+            raise RefusedValue(
+                "epsilon" if rho is None else "rho",
+                Reason.TOO_SMALL,
+                "`{option}={given}`: a budget is above 0",
+                "give one such as 1 or 1/3",
+                given=quote(epsilon if rho is None else rho),
+            )
         if limit.delta and rho is not None:
-            raise ValueError("a rho needs no delta; leave delta out, or give epsilon= and delta=")
+            raise RefusedValue(
+                "delta", Reason.CONFLICT, "a rho needs no delta", "leave `delta` out, or give `epsilon` and `delta`"
+            )
         if limit.delta >= 1:
-            raise ValueError(
-                f"delta={quote(delta)}: a delta is below 1; give one far below 1/(number of persons), such as 1e-6"
+            raise RefusedValue(
+                "delta",
+                Reason.TOO_LARGE,
+                "`delta={given}`: a delta is below 1",
+                "give one far below 1/(number of persons), such as 1e-6",
+                given=quote(delta),
             )
         return limit
 
@@ -82,18 +115,17 @@ class Limit:
 
     def after(self, spent: Cost, cost: Cost, what: object) -> Cost:
         """`plus`, if that stays within the limit; otherwise raises."""
-        if reason := self._uncountable(cost, self._by_rho(spent, cost)):
-            raise ValueError(f"{reason}; nothing was charged (the release was: {what})")
+        self._require_countable(cost, self._by_rho(spent, cost), what)
         total = self.plus(spent, cost)
         if total.rho is not None:
-            limits = [(total.rho, self._rho_limit(spent))]
+            limits = {"epsilon" if cost.rho is None else "rho": (total.rho, self._rho_limit(spent))}
         else:
             assert total.epsilon is not None
             assert self.epsilon is not None
-            limits = [(total.epsilon, self.epsilon), (total.delta, self.delta)]
-        for reached, limit in limits:
+            limits = {"epsilon": (total.epsilon, self.epsilon), "delta": (total.delta, self.delta)}
+        for option, (reached, limit) in limits.items():
             if reached > limit:
-                raise self._refusal(spent, cost, what, reached - limit, limit)
+                raise self._exceeded(option, spent, cost, what, reached - limit, limit)
         return total
 
     def left(self, spent: Cost) -> Cost:
@@ -122,34 +154,75 @@ class Limit:
         epsilon, delta = self.epsilon - (spent.epsilon or 0), self.delta - spent.delta
         return zcdp_rho(epsilon, delta) if epsilon > 0 and delta > 0 else Fraction(0)
 
-    def _uncountable(self, cost: Cost, by_rho: bool) -> str | None:
-        """Why a cost has no place in this budget, whatever is left, with what to do; None if it has one."""
+    def _require_countable(self, cost: Cost, by_rho: bool, what: object) -> None:
+        """Refuse a cost that has no place in this budget, whatever is left."""
         if by_rho and cost.zcdp is None:
-            return f"{cost} cannot be counted by zCDP as this budget is; give the release's rho= instead"
+            raise RefusedValue(
+                "delta",
+                Reason.MISMATCH,
+                "{cost} cannot be counted by zCDP as this budget is; nothing was charged:",
+                "give the release's `rho` instead (the release was: {release})",
+                cost=str(cost),
+                release=str(what),
+            )
         if self.rho is None and not self.delta and cost.epsilon is None:
-            return (
-                f"{cost} has no epsilon, and the budget is an epsilon alone; use Laplace noise, or a budget with rho="
+            raise RefusedValue(
+                "rho",
+                Reason.MISMATCH,
+                "{cost} has no epsilon, and the budget is an epsilon alone; nothing was charged:",
+                "use Laplace noise, or a budget with `rho` (the release was: {release})",
+                cost=str(cost),
+                release=str(what),
             )
         if self.rho is None and not self.delta and cost.delta:
-            return f"{cost}, but the budget promises delta = 0; use Laplace noise, or a budget with delta="
-        return None
+            raise RefusedValue(
+                "delta",
+                Reason.MISMATCH,
+                "{cost}, but the budget promises delta = 0; nothing was charged:",
+                "use Laplace noise, or a budget with `delta` (the release was: {release})",
+                cost=str(cost),
+                release=str(what),
+            )
 
-    def _refusal(self, spent: Cost, cost: Cost, what: object, over: Fraction, limit: Fraction) -> BudgetExceeded:
+    def _exceeded(
+        self, option: str, spent: Cost, cost: Cost, what: object, over: Fraction, limit: Fraction
+    ) -> BudgetExceeded:
         left = self.left(spent)
         converted = left.epsilon is None and cost.rho is None
-        asked = f"{cost} (rho = {formatting.amount(cost.zcdp or Fraction(0))})" if converted else f"{cost}"
-        close = f", over by {formatting.amount(over)}"
-        remedy = "ask for less" if left.epsilon or left.rho else "no other release fits it"
+        facts = {
+            **write_costs(cost, left),
+            "asked": f"{cost} (rho = {formatting.amount(cost.zcdp or Fraction(0))})" if converted else str(cost),
+            "left": str(left),
+            "limit": str(self),
+            "closely": f", over by {formatting.amount(over)}" if over * 10**6 < limit else "",
+            "release": str(what),
+        }
+        if left.epsilon or left.rho:
+            return BudgetExceeded(
+                option,
+                Reason.EXCEEDED,
+                "the budget is exceeded: asked for {asked}, but {left} is left of {limit}{closely}; "
+                "nothing was charged:",
+                "ask for less (the release was: {release})",
+                **facts,
+            )
         return BudgetExceeded(
-            f"the budget is exceeded: asked for {asked}, but {left} is left of {self}"
-            f"{close if over * 10**6 < limit else ''}; nothing was charged: {remedy} (the release was: {what})",
-            cost,
-            left,
+            option,
+            Reason.EXCEEDED,
+            "the budget is exceeded: asked for {asked}, but {left} is left of {limit}{closely}; nothing was charged:",
+            "no other release fits it (the release was: {release})",
+            **facts,
         )
 
 
 def _total(name: str, value: Any) -> Fraction | None:
     x = None if value is None else parse_amount(name, value)
     if x is not None and is_long(x):
-        raise ValueError(f"{name} has more than {LONGEST} bits; a budget is a number of reasonable length")
+        raise RefusedValue(
+            name,
+            Reason.TOO_MANY,
+            "`{option}` has more than {most:,} bits",
+            "give a budget of reasonable length, such as 1 or 1/3",
+            most=LONGEST,
+        )
     return x

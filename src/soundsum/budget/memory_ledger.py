@@ -12,6 +12,7 @@ from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import Binding
 from soundsum.privacy.cost import Cost
+from soundsum.refusals import Reason, RefusedType
 
 
 class MemoryStore:
@@ -62,5 +63,10 @@ class MemoryStore:
         raise _second_process()
 
 
-def _second_process() -> TypeError:
-    return TypeError("a budget in memory is for one process, a copy could be spent twice; give the budget a path=")
+def _second_process() -> RefusedType:
+    return RefusedType(
+        "path",
+        Reason.MISSING,
+        "a budget in memory is for one process: a copy could be spent twice",
+        "give the budget a `path`",
+    )

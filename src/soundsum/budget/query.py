@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -16,9 +17,9 @@ from hashlib import sha256
 from typing import Any
 
 from soundsum.numbers.formatting import bound, number
-from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import number_type
 from soundsum.privacy.units import Unit
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
 
 SHORT = 1000
@@ -71,7 +72,7 @@ class Listed:
             return cls(_whole(given["count"]), sha256=_a(str)(given["sha256"]))
         found = cls.of(given["names"])
         if not found.count or found.to_json() != given:
-            raise ValueError("a list of so many names is written otherwise")
+            raise ValueError  # a list of so many names is written otherwise
         return found
 
 
@@ -164,16 +165,32 @@ class Query:
 
     @classmethod
     def from_json(cls, given: Any) -> Query:
-        """The query that `to_json` wrote; a ValueError if it is none."""
-        try:
+        """The query that `to_json` wrote; anything else is refused."""
+        query: Query | None = None
+        with suppress(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             query = cls(**_read(given, QUERY))
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            raise ValueError(f"a query cannot be read: {error or type(error).__name__}") from None
+        if query is None:
+            raise RefusedValue(
+                "query",
+                Reason.MALFORMED,
+                "a query cannot be read: a field is missing, unknown, or not as soundsum writes it",
+                "give the query as it was written",
+            )
         needy = [one.share for one in query.statistics if one.share]
         if not query.statistics or (needy and sum(needy) != 1) or min(needy, default=1) < 0:
-            raise ValueError("a query cannot be read: the shares of its statistics are parts of one cost")
+            raise RefusedValue(
+                "query",
+                Reason.MALFORMED,
+                "a query cannot be read: the shares of its statistics do not add up to one cost",
+                "give the query as it was written",
+            )
         if bool(query.by) != (query.groups is not None) or (query.max_rows is None) != (query.max_groups is None):
-            raise ValueError("a query cannot be read: groups are by something, and persons have both limits")
+            raise RefusedValue(
+                "query",
+                Reason.MALFORMED,
+                "a query cannot be read: groups come with the columns they group by, and `max_rows` with `max_groups`",
+                "give the query as it was written",
+            )
         return query
 
     @cached_property
@@ -237,16 +254,19 @@ class Query:
 
 
 def _read(given: Any, readers: dict[str, Callable[[Any], Any]]) -> dict[str, Any]:
-    """Every field, read; nothing may be missing and nothing be there besides."""
+    """Every field, read; nothing may be missing and nothing be there besides.
+
+    Readers raise whatever Python raises: `Query.from_json` refuses the query as a whole.
+    """
     if not isinstance(given, dict) or set(given) != set(readers):
-        raise ValueError("it has other fields")
+        raise ValueError
     return {name: read(given[name]) for name, read in readers.items()}
 
 
 def _a(kind: type) -> Callable[[Any], Any]:
     def read(given: Any) -> Any:
         if type(given) is not kind:
-            raise TypeError(f"{quote(given)} is not of type {kind.__name__}")
+            raise TypeError
         return given
 
     return read
@@ -258,7 +278,7 @@ def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _whole(given: Any) -> int:
     if type(given) is not int or given < 1:
-        raise ValueError(f"{quote(given)} is not a whole number, 1 or more")
+        raise ValueError
     return given
 
 
@@ -269,7 +289,7 @@ def _dtype(given: Any) -> str:
 def _exact(given: Any) -> Fraction:
     found = Fraction(_a(str)(given))
     if str(found) != given:
-        raise ValueError(f"{quote(given)} is written as {found}")
+        raise ValueError
     return found
 
 

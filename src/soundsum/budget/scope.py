@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.relations import Relation
 
 VALUES = "(ids given as values)"
 """Stands for a column of ids that has no name, which no ledger in a file can know again."""
 
 
-class BudgetMismatch(ValueError):
+class BudgetMismatch(RefusedValue):
     """A release protects another unit, relation or data than its budget is for. Nothing was charged, nothing drawn."""
 
 
@@ -48,39 +49,72 @@ class Binding:
         for name in ("privacy_unit", "data"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
-                raise TypeError(f"{name}={quote(value)} is not a name; give a string, or leave it out")
+                raise RefusedType(
+                    name,
+                    Reason.WRONG_TYPE,
+                    "`{option}={given}` is not a name",
+                    "give a string, or leave it out",
+                    given=quote(value),
+                )
         if self.privacy_unit is not None and self.relation != Relation.SYMMETRIC:
-            raise ValueError(
-                f"persons come or go, so privacy_unit= needs symmetric, not {self.relation}; leave relation out"
+            raise RefusedValue(
+                "relation",
+                Reason.CONFLICT,
+                "persons come or go, so `privacy_unit` needs symmetric, not {relation}",
+                "leave `relation` out",
+                relation=str(self.relation),
             )
 
     def require(self, asked: Binding, what: object) -> None:
-        """Refuses a charge for anything else, naming both and a remedy that protects nobody less."""
-        for name, theirs, ours, remedy in (
-            ("another unit", (asked.unit, asked.ids), (self.unit, self.ids), self._remedy("privacy_unit")),
-            ("another relation", asked.relation, self.relation, self._remedy("relation")),
-            ("other data", asked.data_name, self.data_name, self._remedy("name")),
-        ):
-            if theirs != ours:
-                theirs, ours = (said[0] if isinstance(said, tuple) else said for said in (theirs, ours))
-                ours = f"other {ours}" if theirs == ours else ours
-                raise BudgetMismatch(
-                    f"costs for {name} do not add up: the release is about {theirs}, and the budget about {ours}; "
-                    f"nothing was charged: {remedy}make a second budget for {theirs}, "
-                    f"ss.Budget(epsilon=...{asked.options}) (the release was: {what})"
-                )
+        """Refuses a charge for anything else, naming both and a remedy that protects nobody less.
 
-    def _remedy(self, option: str) -> str:
-        """How to ask for what the budget is about, unless whoever asks so would protect less than they meant to.
-
-        Records instead of persons are less, and so is any relation beside symmetric: order or size is then public.
+        The remedy is to ask for what the budget is about, unless that protects less: records instead of persons do,
+        and so does any relation beside symmetric, under which order or size is public.
         """
-        own = {"privacy_unit": self.privacy_unit, "relation": str(self.relation), "name": self.data}[option]
-        if option == "name" and own is None:
-            return "ask without name=, or "
-        if own is None or (option == "relation" and own != Relation.SYMMETRIC):
-            return ""
-        return f"ask with the budget's {option}=" + ("" if own == VALUES else repr(own)) + ", or "
+        named = "..." if self.privacy_unit == VALUES else repr(self.privacy_unit)  # ids without a name: those given
+        for option, kind, theirs, ours, own in (
+            ("privacy_unit", "another unit", (asked.unit, asked.ids), (self.unit, self.ids), named),
+            ("relation", "another relation", (str(asked.relation),), (str(self.relation),), repr(str(self.relation))),
+            ("name", "other data", (asked.data_name,), (self.data_name,), repr(self.data)),
+        ):
+            if theirs == ours:
+                continue
+            facts = {
+                "kind": kind,
+                "theirs": theirs[0],
+                "ours": f"other {ours[0]}" if theirs[0] == ours[0] else ours[0],
+                "own": own,
+                "options": asked.options,
+                "release": str(what),
+            }
+            if option == "name" and self.data is None:
+                raise BudgetMismatch(
+                    option,
+                    Reason.MISMATCH,
+                    "costs for {kind} do not add up: the release is about {theirs}, and the budget about {ours}; "
+                    "nothing was charged:",
+                    "ask without `name`, or make a second budget for {theirs}, `ss.Budget(epsilon=...{options})` "
+                    "(the release was: {release})",
+                    **facts,
+                )
+            if own == "None" or (option == "relation" and self.relation != Relation.SYMMETRIC):
+                raise BudgetMismatch(
+                    option,
+                    Reason.MISMATCH,
+                    "costs for {kind} do not add up: the release is about {theirs}, and the budget about {ours}; "
+                    "nothing was charged:",
+                    "make a second budget for {theirs}, `ss.Budget(epsilon=...{options})` (the release was: {release})",
+                    **facts,
+                )
+            raise BudgetMismatch(
+                option,
+                Reason.MISMATCH,
+                "costs for {kind} do not add up: the release is about {theirs}, and the budget about {ours}; "
+                "nothing was charged:",
+                "ask with the budget's `{option}={own}`, or make a second budget for {theirs}, "
+                "`ss.Budget(epsilon=...{options})` (the release was: {release})",
+                **facts,
+            )
 
     @property
     def options(self) -> str:

@@ -19,6 +19,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.planner import Plan
+from soundsum.refusals import Reason
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.mistakes import with_hints
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
@@ -116,8 +117,13 @@ class Private:
         self._binding = Binding(privacy_unit, Relation.read(relation), name)
         if budget.binding not in (None, self._binding):
             raise BudgetMismatch(
-                f"the budget is not for this table: it is for {budget.binding}, and the table is for {self._binding}; "
-                f"make the table's own: ss.Budget(epsilon=...{self._binding.options})"
+                "budget",
+                Reason.MISMATCH,
+                "the budget is not for this table: it is for {ours}, and the table is for {theirs}",
+                "make the table's own: `ss.Budget(epsilon=...{options})`",
+                ours=str(budget.binding),
+                theirs=str(self._binding),
+                options=self._binding.options,
             )
         self._budget = budget
         self._children: Children | None = None

@@ -17,6 +17,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, is_special, nearest_float
 from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import STATISTICS
 from soundsum.tables.keys import Codes, Groups, cell_codes, require_few
@@ -60,13 +61,27 @@ class Histogram(Counted):
     def cells(self) -> Categories | Edges:  # type: ignore[override]
         """The cells that rows fall into, within each group."""
         given = [name for name in ("edges", "bins", "categories") if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = "none of them is given" if not given else f"{' and '.join(given)} are given"
-            raise ValueError(f"a histogram has edges or bins, for numbers, or categories, and {found}; give one")
+        if not given:
+            raise RefusedValue(
+                "edges",
+                Reason.MISSING,
+                "a histogram has edges or bins, for numbers, or categories, and none of them is given",
+                "give one: `edges`, `bins` or `categories`",
+            )
+        if len(given) > 1:
+            raise RefusedValue(
+                given[-1],
+                Reason.CONFLICT,
+                "a histogram has edges or bins, for numbers, or categories, and {given} are given",
+                "give one",
+                given=" and ".join(given),
+            )
         if self.bins is None and (self.lower is not None or self.upper is not None):
-            raise ValueError(
-                "lower and upper go with bins=; edges and categories have ends of their own, so leave lower and "
-                "upper out"
+            raise RefusedValue(
+                "upper" if self.lower is None else "lower",
+                Reason.CONFLICT,
+                "`lower` and `upper` go with `bins`, and edges and categories have ends of their own",
+                "leave `lower` and `upper` out",
             )
         edges = self.edges if self.bins is None else _equal_edges(self.bins, self.lower, self.upper)
         if edges is None:
@@ -133,42 +148,112 @@ class Edges:
 
 def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
     """The edges of so many cells of one width, as NumPy has them: each the float nearest to where it belongs."""
-    if isinstance(bins, bool) or not hasattr(bins, "__index__") or not 1 <= int(bins) <= MOST_BINS:
-        raise ValueError(
-            f"bins={quote(bins)}: give the number of cells, from 1 to {MOST_BINS:,}; or edges, such as "
-            "edges=[0, 10, 20]"
+    if isinstance(bins, bool) or not hasattr(bins, "__index__"):
+        raise RefusedValue(
+            "bins",
+            Reason.NOT_WHOLE,
+            "`bins={given}`:",
+            "give the number of cells, from 1 to {most:,}; or edges, such as `edges=[0, 10, 20]`",
+            given=quote(bins),
+            most=MOST_BINS,
+        )
+    if int(bins) < 1:
+        raise RefusedValue(
+            "bins",
+            Reason.TOO_SMALL,
+            "`bins={given}`:",
+            "give the number of cells, from 1 to {most:,}; or edges, such as `edges=[0, 10, 20]`",
+            given=quote(bins),
+            most=MOST_BINS,
+        )
+    if int(bins) > MOST_BINS:
+        raise RefusedValue(
+            "bins",
+            Reason.TOO_MANY,
+            "`bins={given}`:",
+            "give the number of cells, from 1 to {most:,}; or edges, such as `edges=[0, 10, 20]`",
+            given=quote(bins),
+            most=MOST_BINS,
         )
     if lower is None or upper is None:
-        raise ValueError(
-            f"bins={quote(bins)} needs lower= and upper=, where the cells begin and end, from public knowledge"
+        raise RefusedValue(
+            "bins",
+            Reason.NEEDS,
+            "`bins={given}` needs `lower` and `upper`, where the cells begin and end",
+            "give both from public knowledge",
+            given=quote(bins),
         )
     low, high = exact(lower, "lower"), exact(upper, "upper")
     if is_special(low) or is_special(high) or not low < high:
-        raise ValueError(
-            f"lower={quote(lower)}, upper={quote(upper)}: give finite bounds of the cells, the lower below the upper"
+        raise RefusedValue(
+            "lower",
+            Reason.SWAPPED,
+            "`lower={lower}`, `upper={upper}`:",
+            "give finite bounds of the cells, the lower below the upper",
+            lower=quote(lower),
+            upper=quote(upper),
         )
     points = [Fraction(low) + Fraction(high - low) * i / int(bins) for i in range(int(bins) + 1)]
     return [int(x) if x.denominator == 1 else nearest_float(x) for x in points]
 
 
-def _say_meant(edges: Any) -> str:
-    """Suggest valid edges in place of invalid ones."""
+def _refuse_edges(edges: Any) -> RefusedValue:
+    """Refuse what are no edges, with what was probably meant."""
+    given = quote(edges)
     if isinstance(edges, str):
-        return f"give numbers going up, such as [0, 10, 20], or if it is a column, column={quote(edges)}"
+        return RefusedValue(
+            "edges",
+            Reason.NOT_A_NUMBER,
+            "`edges={given}` are not a list of numbers",
+            "give numbers going up, such as `edges=[0, 10, 20]`, or if it is a column, `column={given}`",
+            given=given,
+        )
     if type(edges) is int:
-        return f"for cells of equal width give bins={edges}, with lower= and upper="
+        return RefusedValue(
+            "edges",
+            Reason.NOT_A_NUMBER,
+            "`edges={given}` are not a list of numbers",
+            "for cells of equal width give `bins={given}`, with `lower` and `upper`",
+            given=given,
+        )
     if isinstance(edges, list | tuple) and all(isinstance(edge, str) for edge in edges):
-        return f"give categories={quote(edges)}, or numbers going up, such as [0, 10, 20]"
-    return "give them going up, such as [0, 10, 20]"
+        return RefusedValue(
+            "edges",
+            Reason.NOT_A_NUMBER,
+            "`edges={given}` are not a list of numbers",
+            "give `categories={given}`, or numbers going up, such as `edges=[0, 10, 20]`",
+            given=given,
+        )
+    return RefusedValue(
+        "edges",
+        Reason.NOT_A_NUMBER,
+        "`edges={given}` are not a list of numbers",
+        "give numbers going up, such as `edges=[0, 10, 20]`",
+        given=given,
+    )
 
 
 def _check_edges(edges: Sequence[Any]) -> list[int | float]:
-    try:
-        points = [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"edges={quote(edges)} are not a list of numbers; {_say_meant(edges)}") from None
+    points = _read_edges(edges)
+    if points is None:
+        raise _refuse_edges(edges)
     if any(not a < b for a, b in pairwise(points)):
-        raise ValueError(f"edges={quote(edges)}: edges go up, without repeats; give them so, such as [0, 10, 20]")
+        raise RefusedValue(
+            "edges",
+            Reason.SWAPPED,
+            "`edges={given}` do not go up without repeats",
+            "give them so, such as `edges=[0, 10, 20]`",
+            given=quote(edges),
+        )
     if len(points) < 2:
-        raise ValueError("a histogram has at least one cell; give two edges or more, or a category")
+        raise RefusedValue(
+            "edges", Reason.EMPTY, "a histogram has at least one cell", "give two edges or more, or a category"
+        )
     return points
+
+
+def _read_edges(edges: Sequence[Any]) -> list[int | float] | None:
+    try:
+        return [edge if isinstance(edge, int) and abs(edge) < 1 << 1000 else float(edge) for edge in edges]
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -25,6 +25,7 @@ from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Norms, Unit
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
 from soundsum.tables.keys import Codes
 from soundsum.tables.records import Missing
@@ -181,7 +182,7 @@ class Bounded(Statistic):
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         if self.lower is None or self.upper is None:
-            raise ValueError(self._say_no_bounds())
+            raise self._refuse_no_bounds()
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
         kind, worth = schema.type(self.column, dtype)
         if not is_special(lower) and not is_special(upper):
@@ -192,11 +193,29 @@ class Bounded(Statistic):
         if relation.sized and size is None and self.method != "auto":  # which may depend on it
             size = schema.rows()
         if size is not None and not is_hashable(size):
-            raise ValueError(f"size={quote(size)}: a number of records is a whole number, 0 or more")
+            raise RefusedValue(
+                "size",
+                Reason.NOT_WHOLE,
+                "`size={given}`: a number of records is a whole number",
+                "give one, 0 or more",
+                given=quote(size),
+            )
         return make_problem(kind, lower, upper, relation, size, getattr(self, "max_size", None)), worth
 
-    def _say_no_bounds(self) -> str:
-        absent = " and ".join(f"{name}=" for name in ("lower", "upper") if getattr(self, name) is None)
+    def _refuse_no_bounds(self) -> RefusedValue:
         what = f"the {self.name}" if self.column is None else f"the {self.name} of {quote(self.column)}"
-        verb = "are" if " and " in absent else "is"
-        return f"{absent} {verb} missing for {what}; give both bounds from public knowledge, such as lower=0, upper=100"
+        if self.lower is None and self.upper is None:
+            return RefusedValue(
+                "lower",
+                Reason.MISSING,
+                "`lower` and `upper` are missing for {what}",
+                "give both bounds from public knowledge, such as `lower=0`, `upper=100`",
+                what=what,
+            )
+        return RefusedValue(
+            "lower" if self.lower is None else "upper",
+            Reason.MISSING,
+            "`{option}` is missing for {what}",
+            "give both bounds from public knowledge, such as `lower=0`, `upper=100`",
+            what=what,
+        )

@@ -12,9 +12,11 @@ from soundsum.budget.query import Asked, Listed, Query, as_plain
 from soundsum.budget.scope import Binding
 from soundsum.methods import parameters
 from soundsum.methods.steps import RecordSteps
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.statistics.statistic import Estimator, Part, Statistic
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
@@ -38,9 +40,21 @@ class Claim:
         if self.plan.unmet:
             self.plan.require()
         if reasons := self.kind.unmet(self.plan):
-            raise ValueError("; ".join(reasons))
+            raise RefusedValue(
+                "method",
+                Reason.UNSOUND,
+                "no proof covers this {statistic}: {reasons}",
+                statistic=self.kind.name,
+                reasons="; ".join(reasons),
+            )
         if self.worth <= 0 or (self.worth != 1 and not self.plan.problem.dtype.is_integer):
-            raise ValueError(f"worth {self.worth}: only a decimal's last digit is worth other than 1")
+            raise RefusedValue(
+                "worth",
+                Reason.UNSOUND,
+                "`worth={given}`: 1 in the records is worth 1, unless they count the last digits of decimals",
+                "leave `worth` out",
+                given=quote(self.worth),
+            )
         steps = self.kind.record_steps(self.plan)
         object.__setattr__(self, "record_steps", steps)
         object.__setattr__(self, "parts", self.kind.parts(self.plan, steps))
@@ -92,15 +106,25 @@ class Task:
         """Require that the plan is for the very rows that are read; every proof rests on it."""
         relation, unit, cells = self.claim.plan.problem.relation, self.claim.plan.unit, self.statistic.cells
         if self.missing == "drop" and relation.sized and unit.is_plain:
-            raise ValueError(
-                f'missing="drop": under {relation} how many records are left is private, and the plan is for all of '
-                'them; use ss.sum, which plans for it, or "zero"'
+            raise RefusedValue(
+                "missing",
+                Reason.UNSOUND,
+                "`missing='drop'`: under {relation} how many records are left is private, and the plan is for all of "
+                "them",
+                "use `ss.sum`, which plans for it, or `missing='zero'`",
+                relation=str(relation),
             )
         entries = rows.group_count
         if cells is not None:
             entries = (entries or 1) * len(cells.names)
         if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
-            raise ValueError(f"the plan is for {unit}, and the rows are not; plan for them with unit=")
+            raise RefusedValue(
+                "unit",
+                Reason.MISMATCH,
+                "the plan is for {unit}, and the rows are not",
+                "plan for them with `unit`",
+                unit=str(unit),
+            )
 
     @property
     def needs_noise(self) -> bool:
