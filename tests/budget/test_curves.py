@@ -12,6 +12,8 @@ from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
 from soundsum.budget import Cost, curves, zcdp_epsilon
 from soundsum.budget.curves import together
+from soundsum.refusals import Reason
+from tests.refusing import refused
 
 
 def true_delta(costs, epsilon):
@@ -109,23 +111,23 @@ def test_the_conversion_from_zcdp_agrees_with_theirs():
 
 
 @pytest.mark.parametrize(
-    "costs, delta, message",
+    "costs, delta, option, reason, facts",
     [
-        ([Cost("0.1")], "1e-11", "give one from 1e-10, which floats still see, to below 1"),
-        ([Cost("0.1")], 1, "give one from 1e-10, which floats still see, to below 1"),
-        ([], "1e-6", "every cost needs an epsilon above 0"),
-        ([Cost("0.1"), Cost(rho=1)], "1e-6", "every cost needs an epsilon above 0"),
-        ([Cost(rho=1)], "1e-6", r"add up to Cost\(rho=their sum\)"),
-        ([Cost("0.1", "1e-6")] * 2, "1e-6", "deltas add up to 2e-06; give a larger one"),
-        ([Cost("0.1", "1e-6")], "1e-6", "deltas add up to 1e-06; give a larger one"),
+        ([Cost("0.1")], "1e-11", "delta", Reason.TOO_SMALL, {"faintest": "1e-10"}),
+        ([Cost("0.1")], 1, "delta", Reason.TOO_LARGE, {"faintest": "1e-10"}),
+        ([], "1e-6", "costs", Reason.UNSUPPORTED, {}),
+        ([Cost("0.1"), Cost(rho=1)], "1e-6", "costs", Reason.UNSUPPORTED, {}),
+        ([Cost(rho=1)], "1e-6", "costs", Reason.UNSUPPORTED, {}),
+        ([Cost("0.1", "1e-6")] * 2, "1e-6", "delta", Reason.TOO_SMALL, {"own": "2e-06"}),
+        ([Cost("0.1", "1e-6")], "1e-6", "delta", Reason.TOO_SMALL, {"own": "1e-06"}),
     ],
 )
-def test_bad_input_is_one_line(costs, delta, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_refused(costs, delta, option, reason, facts):
+    with refused(option, reason, ValueError, **facts):
         together(costs, delta)
 
 
 def test_without_dp_accounting_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
-    with pytest.raises(ValueError, match=r"pip install 'soundsum\[accounting\]'"):
+    with refused(None, Reason.MISSING, ValueError):
         together([Cost("0.1")] * 2, "1e-6")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from soundsum.engines.engine import ENGINES, import_extra
 from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.paths import Watched
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.stream import StreamTable
@@ -40,7 +42,13 @@ class DuckDB(Memory):
             self.schema = RelationTable(_find(inside, table))
         elif type(inside).__name__ == "DuckDBPyRelation":
             if table is not None:
-                raise ValueError(f"table={quote(table)} goes with a connection; a relation is a table itself")
+                raise RefusedValue(
+                    "table",
+                    Reason.CONFLICT,
+                    "`table={given}` goes with a connection, and a relation is a table itself",
+                    "leave `table` out",
+                    given=quote(table),
+                )
             self.schema = RelationTable(inside)
         else:
             import_extra("duckdb", "duckdb")
@@ -63,17 +71,33 @@ class RelationTable(StreamTable):
 def _find(connection: Any, table: Any) -> Any:
     """A table of a connection's, by name, schema.name or catalog.schema.name, or by these apart."""
     if not table or not (isinstance(table, str) or all(isinstance(part, str) for part in table)):
-        raise ValueError("table= is missing: which table of the connection, such as table='visits' or 'clinic.visits'")
+        raise RefusedValue(
+            "table",
+            Reason.MISSING,
+            "`table` is missing:",
+            "say which table of the connection, such as `table='visits'` or `'clinic.visits'`",
+        )
     parts: list[str] = table.split(".") if isinstance(table, str) else list(table)
     import duckdb
 
     known = connection.execute(TABLES, [*parts[::-1], None, None][:3]).fetchall()
     if not known or len(parts) > 3:  # a file of that name must not be read in its place
-        raise ValueError(f"there is no table {quote(table)} in the connection; check table=")
-    try:
+        raise RefusedValue(
+            "table",
+            Reason.ABSENT,
+            "there is no table {given} in the connection",
+            "check `table`",
+            given=quote(table),
+        )
+    with suppress(duckdb.Error):
         return connection.sql(f"SELECT * FROM {'.'.join(map(quote_name, parts))}")
-    except duckdb.Error:
-        raise ValueError(f"table={quote(table)} cannot be read in this connection; check it there") from None
+    raise RefusedValue(
+        "table",
+        Reason.UNREADABLE,
+        "`table={given}` cannot be read in this connection",
+        "check it there",
+        given=quote(table),
+    )
 
 
 def _read_files(files: list[str], wanted: list[str]) -> Iterator[Any]:

@@ -20,6 +20,7 @@ from soundsum.numbers.grids import as_doubles
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import float64
 from soundsum.privacy.noise import Noise
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
 from soundsum.statistics import Task
 from soundsum.tables.paths import Watched, is_address, is_path
@@ -62,11 +63,30 @@ class Engine(ABC):
             steps = claim.record_steps
             grid = None if steps is None else steps.grid
             if grid is not None and max(-grid.lower, grid.upper) > float64.max:
-                raise ValueError(f"a bound is beyond the doubles with which {self.name} computes; give a tighter one")
+                raise RefusedValue(
+                    "lower" if -grid.lower > float64.max else "upper",
+                    Reason.TOO_LARGE,
+                    "a bound is beyond the doubles with which {engine} computes",
+                    "give a tighter one",
+                    engine=self.name,
+                )
             if steps is None or (grid is not None and as_doubles(grid) is None):
-                raise ValueError(f"method={claim.plan.method!r} is not one that {self.name} can run; leave method out")
+                raise RefusedValue(
+                    "method",
+                    Reason.UNSUPPORTED,
+                    "`method={method}` is not one that {engine} can run",
+                    "leave `method` out",
+                    method=quote(claim.plan.method),
+                    engine=self.name,
+                )
             if any(part.weights[2] for part in claim.parts) and max(-steps.low, steps.high) > 1 << 31:
-                raise ValueError(f"squares are exact for integers within 2^31 in {self.name}; give tighter bounds")
+                raise RefusedValue(
+                    "lower" if -steps.low > 1 << 31 else "upper",
+                    Reason.TOO_LARGE,
+                    "squares are exact for integers within 2^31 in {engine}",
+                    "give tighter bounds",
+                    engine=self.name,
+                )
 
     def limit(self, seconds: float) -> None:
         """Says after how long nobody waits for an answer any more; an engine elsewhere then stops working on it."""
@@ -101,7 +121,13 @@ def open_engine(
     """The engine that holds the data, or one asked for by name to read files."""
     kind = find_engine(data, engine)
     if table is not None and not kind.has_tables:
-        raise ValueError(f"table={quote(table)} is for databases, and this data is a table itself; leave it out")
+        raise RefusedValue(
+            "table",
+            Reason.CONFLICT,
+            "`table={given}` is for databases, and this data is a table itself",
+            "leave `table` out",
+            given=quote(table),
+        )
     return kind(data, beside or {}) if table is None else kind(data, beside or {}, table)
 
 
@@ -110,7 +136,12 @@ def find_engine(data: Any, engine: str | None = None) -> type[Engine]:
     inside = data.data if isinstance(data, Watched) else data
     own = [kind for kind in reversed(list(ENGINES.values())) if kind.accepts(inside)]
     if is_address(inside) and not own:  # which may have a password in it
-        raise ValueError("there is no engine for this kind of address; PostgreSQL's begin with postgresql://")
+        raise RefusedValue(
+            "data",
+            Reason.UNKNOWN,
+            "there is no engine for this kind of address",
+            "PostgreSQL's begin with postgresql://",
+        )
     kind = own[0] if own else ENGINES["memory"]
     return kind if engine is None else _named(engine, kind, inside)
 
@@ -119,7 +150,14 @@ def _named(name: str, holder: type[Engine], data: Any) -> type[Engine]:
     """The engine of this name, where the data is its own or files that it can read."""
     asked = ENGINES.find(name)
     if asked is not holder and not (is_path(data) and holder.name == "memory" and asked.reads_files):
-        raise ValueError(f"engine={quote(name)} cannot add up this data, which is for {holder.name}; leave engine out")
+        raise RefusedValue(
+            "engine",
+            Reason.MISMATCH,
+            "`engine={given}` cannot add up this data, which is for {holder}",
+            "leave `engine` out",
+            given=quote(name),
+            holder=holder.name,
+        )
     return asked
 
 

@@ -17,6 +17,8 @@ from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
 from soundsum.engines.select import Selection
 from soundsum.engines.sum_query import Catalog, SumQuery
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Task
 from soundsum.tables.filters import Condition
 from soundsum.tables.read_guard import read_within
@@ -101,19 +103,32 @@ class Postgres(Engine):
 
     def _describe(self) -> dict[str, tuple[str, bool]]:
         psycopg = import_extra("psycopg", "postgres")
+        reason: str | None = None
         try:
             with self._session() as cursor:
                 (encoding,) = cursor.execute("SHOW server_encoding").fetchone()
                 columns = self._read_columns(cursor)
         except (psycopg.Error, UnicodeError, ValueError) as error:
-            raise ConnectionError(_explain(error)) from None
+            reason = _explain(error)
+        if reason is not None:
+            raise ConnectionError(reason)
         if not columns:
-            raise ValueError(
-                f"there is no table {self._table_name!r} in the schema {self._schema_name!r}; "
-                "check table=, which may be written schema.table"
+            raise RefusedValue(
+                "table",
+                Reason.ABSENT,
+                "there is no table {table} in the schema {schema}",
+                "check `table`, which may be written schema.table",
+                table=repr(self._table_name),
+                schema=repr(self._schema_name),
             )
         if encoding != "UTF8":
-            raise ValueError(f"the database's encoding is {encoding}; text is compared by its bytes in UTF8 alone")
+            raise RefusedValue(
+                "data",
+                Reason.UNSUPPORTED,
+                "the database's encoding is {encoding}, and text is compared by its bytes in UTF8 alone",
+                "use a database in UTF8",
+                encoding=str(encoding),
+            )
         return columns
 
     def _read_columns(self, cursor: Any) -> dict[str, tuple[str, bool]]:
@@ -136,13 +151,25 @@ class Permitted(Catalog):
         if column not in self._readable:
             raise PermissionError(f"no permission to read column {column!r}; its owner may: GRANT SELECT")
         if column is not None and self._words[column] == "numeric":
-            raise TypeError(f"column {column!r} is numeric of any scale; cast it in a view, such as to numeric(18, 2)")
+            raise RefusedType(
+                "column",
+                Reason.UNSUPPORTED,
+                "column {column} is numeric of any scale",
+                "cast it in a view, such as to numeric(18, 2)",
+                column=repr(column),
+            )
         return super()._kind(column, what)
 
     def expect_value(self, condition: Condition) -> None:
         for one in condition.each:
             if _has_nul(one.value):
-                raise ValueError(f"where: {one.value!r} has a NUL in it, which no text in PostgreSQL has")
+                raise RefusedValue(
+                    "where",
+                    Reason.MALFORMED,
+                    "{value} in `where` has a NUL in it, which no text in PostgreSQL has",
+                    "leave the condition out",
+                    value=quote(one.value),
+                )
         super().expect_value(condition)
 
 
@@ -157,7 +184,13 @@ class PostgresDialect(Dialect):
 
     def quote(self, name: str) -> str:
         if "\x00" in name:
-            raise ValueError(f"{name!r} is not a name in PostgreSQL: it contains a NUL")
+            raise RefusedValue(
+                "table",
+                Reason.MALFORMED,
+                "{name} is not a name in PostgreSQL: it contains a NUL",
+                "give a name without it",
+                name=quote(name),
+            )
         return '"' + name.replace('"', '""').replace("%", "%%") + '"'
 
     def key(self, own: Own) -> str:
@@ -283,7 +316,12 @@ def _qualify(table: Any) -> tuple[str, str]:
         return (schema, name) if dot else ("public", table)
     if isinstance(table, list | tuple) and len(table) == 2 and all(isinstance(part, str) and part for part in table):
         return table[0], table[1]
-    raise ValueError("table= is missing: which table of the database, such as table='visits' or 'clinic.visits'")
+    raise RefusedValue(
+        "table",
+        Reason.MISSING,
+        "`table` is missing:",
+        "say which table of the database, such as `table='visits'` or `'clinic.visits'`",
+    )
 
 
 def _has_nul(key: Any) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from soundsum.numbers.quoting import printed
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables import files
 from soundsum.tables.paths import Files, Watched, find_files
 from soundsum.tables.stream import StreamTable
@@ -27,8 +29,12 @@ class FilesReadBy(StreamTable):
         self._read = read
         self._found = find_files(path)
         if self._found.format != "parquet":
-            raise ValueError(
-                f"{self._found.given}: engine= is for Parquet; other files are read in memory, so leave it out"
+            raise RefusedValue(
+                "engine",
+                Reason.UNSUPPORTED,
+                "{path}: `engine` is for Parquet, and other files are read in memory",
+                "leave `engine` out",
+                path=printed(str(self._found.given)),
             )
 
     def _record_batches(self, wanted: list[str]) -> Iterator[Any]:

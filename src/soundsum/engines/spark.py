@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
@@ -15,6 +15,7 @@ from soundsum.engines.spark_dialect import SparkDialect
 from soundsum.engines.spark_files import SparkFiles
 from soundsum.engines.sum_query import Catalog, SumQuery
 from soundsum.numbers.types import NumberType, number_type
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Task
 from soundsum.tables.files import number_type_of
 from soundsum.tables.paths import Watched, is_path
@@ -53,19 +54,30 @@ class Spark(Engine):
         for task in tasks:
             edges = getattr(task.statistic.cells, "edges", ())
             if any(isinstance(edge, int) and abs(edge) >= MOST_DIGITS for edge in edges):
-                raise ValueError("an edge of the histogram is beyond Spark's 38 digits; leave it out")
+                raise RefusedValue(
+                    "edges", Reason.TOO_LARGE, "an edge of the histogram is beyond Spark's 38 digits", "leave it out"
+                )
             if task.statistic.takes == "numbers" or task.statistic.cells is not None:
                 self._require_digits(str(task.statistic.column))
             allowed = task.claim.plan.unit.max_rows
             for bounds in [] if allowed is None else [bound_part(part, allowed) for part in task.claim.parts]:
                 if max(-bounds.least, bounds.most) * MOST_PERSONS >= MOST_DIGITS:
-                    raise ValueError(
-                        f"max_rows={allowed} with these bounds is beyond Spark's 38 digits; use fewer rows"
+                    raise RefusedValue(
+                        "max_rows",
+                        Reason.TOO_LARGE,
+                        "`max_rows={given}` with these bounds is beyond Spark's 38 digits",
+                        "use fewer rows",
+                        given=int(allowed or 0),
                     )
-        try:
+        with suppress(import_extra("pyspark.errors", "spark").AnalysisException):  # names that differ in case alone
             self._asked = (tasks, rows, *self._select(tasks, rows))
-        except import_extra("pyspark.errors", "spark").AnalysisException:  # such as names that differ in case alone
-            raise ValueError("Spark cannot tell the columns of this query apart; rename those of like names") from None
+            return
+        raise RefusedValue(
+            "data",
+            Reason.UNSUPPORTED,
+            "Spark cannot tell the columns of this query apart",
+            "rename those of like names",
+        )
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         known = self._asked
@@ -87,7 +99,15 @@ class Spark(Engine):
 
         kind = self.schema.kinds[column]
         if pa.types.is_decimal(kind) and kind.scale > MOST_DECIMALS:
-            raise TypeError(f"column {column!r} has {kind.scale} decimal places; cast it to {MOST_DECIMALS} or fewer")
+            raise RefusedType(
+                "column",
+                Reason.TOO_MANY,
+                "column {column} has {found} decimal places",
+                "cast it to {most} or fewer",
+                column=repr(column),
+                found=kind.scale,
+                most=MOST_DECIMALS,
+            )
 
 
 class SparkTable(Catalog):
@@ -113,8 +133,13 @@ class SparkTable(Catalog):
             refuse_two_kinds(column, "text", wanted)
         if column in self._text_keys:
             if dtype is None:
-                said = f"column {column!r} is in the names of folders, which are text"
-                raise TypeError(f"{said}; give dtype= to read numbers")
+                raise RefusedType(
+                    "dtype",
+                    Reason.MISSING,
+                    "column {column} is in the names of folders, which are text",
+                    "give `dtype` to read numbers",
+                    column=repr(column),
+                )
             self._read_as(column, number_type(dtype))
         return super().type(column, dtype)
 
@@ -148,12 +173,14 @@ def _in_silence() -> Iterator[None]:
 
 def _unless_refused(look: Callable[[], Any]) -> Any:
     """Read a schema; types that Spark cannot read, such as times in nanoseconds, are refused."""
-    try:
+    with suppress(import_extra("pyspark.errors", "spark").AnalysisException):
         return look()
-    except import_extra("pyspark.errors", "spark").AnalysisException:
-        raise ValueError(
-            "Spark cannot read this table: a column is of a type it does not have; leave engine out"
-        ) from None
+    raise RefusedValue(
+        "engine",
+        Reason.UNSUPPORTED,
+        "Spark cannot read this table: a column is of a type it does not have",
+        "leave `engine` out",
+    )
 
 
 def _arrow_kind(kind: Any) -> Any:

@@ -17,6 +17,8 @@ from weakref import finalize
 
 from soundsum.engines.engine import import_extra
 from soundsum.engines.reading import split_by_name
+from soundsum.numbers.quoting import printed
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables import files
 from soundsum.tables.paths import NO_VALUE, find_files
 
@@ -33,13 +35,22 @@ class SparkFiles:
     def __init__(self, path: Any) -> None:
         self.found = find_files(path)
         if self.found.format != "parquet":
-            raise ValueError(
-                f"{self.found.given}: engine='spark' is for Parquet; other files are read in memory, so leave it out"
+            raise RefusedValue(
+                "engine",
+                Reason.UNSUPPORTED,
+                "{path}: `engine='spark'` is for Parquet, and other files are read in memory",
+                "leave `engine` out",
+                path=printed(str(self.found.given)),
             )
         self._opened = files.dataset(path)  # as memory does, for what it refuses
         names = self._opened.schema.names
         if len({name.lower() for name in names}) < len(names):
-            raise ValueError("Spark cannot tell columns apart whose names differ in case alone; leave engine out")
+            raise RefusedValue(
+                "engine",
+                Reason.UNSUPPORTED,
+                "Spark cannot tell columns apart whose names differ in case alone",
+                "leave `engine` out",
+            )
         self.keys = self.found.keys
         plain, odd = split_by_name(self.found, PLAIN)
         self._plain = [file for file in plain if all(map(_is_read_as_meant, self.found.spelled(file)))]

@@ -18,6 +18,7 @@ from soundsum.engines.engine import Totals
 from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.grids import as_doubles
 from soundsum.numbers.types import NumberType, double, float64, number_type
+from soundsum.refusals import Reason, RefusedType
 from soundsum.statistics import Task
 from soundsum.statistics.statistic import Cells
 from soundsum.tables.columns import arrow_type
@@ -48,7 +49,15 @@ class Catalog:
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         kind, worth = arrow_type(self._kind(column, "numbers"), f"column {column!r}")
         if dtype is not None and number_type(dtype) != kind:
-            raise TypeError(f"dtype={number_type(dtype)} but column {column!r} is {kind}; leave dtype out")
+            raise RefusedType(
+                "dtype",
+                Reason.MISMATCH,
+                "`dtype={given}` but column {column} is {kind}",
+                "leave `dtype` out",
+                given=str(number_type(dtype)),
+                column=repr(column),
+                kind=str(kind),
+            )
         return kind, worth
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
@@ -68,7 +77,15 @@ class Catalog:
     def _kind(self, column: str | None, what: str) -> Any:
         assert column is not None
         if self.kinds[column] is None:
-            raise TypeError(f"column {column!r} is {self._words[column]}, not {what}; cast it in a view")
+            raise RefusedType(
+                "column",
+                Reason.MISMATCH,
+                "column {column} is {found}, not {wanted}",
+                "cast it in a view",
+                column=repr(column),
+                found=self._words[column],
+                wanted=what,
+            )
         return self.kinds[column]
 
 
