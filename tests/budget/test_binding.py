@@ -167,10 +167,11 @@ class TestBinding:
         ss.Budget(epsilon=1, path=path, privacy_unit="patient", data="visits")
         assert ss.Budget(path=path).binding == ss.Budget(epsilon=1, path=path).binding
         for other in ({"privacy_unit": "doctor"}, {"data": "other"}, {"relation": "hamming"}):
-            (option,) = other
-            with refused(option, Reason.MISMATCH, BudgetMismatch, path=str(path)) as caught:
+            with refused("privacy_unit", Reason.MISMATCH, BudgetMismatch, path=str(path)) as caught:
                 ss.Budget(path=path, **other)
             assert caught.value.facts["own"].startswith("persons (by patient) of 'visits', ")
+        with refused("data", Reason.MISMATCH, BudgetMismatch):
+            ss.Budget(path=path, privacy_unit="patient", data="other")
 
     def test_another_number_of_failures_for_a_ledger_there_is(self, tmp_path):
         path = tmp_path / "ledger.db"

@@ -7,9 +7,12 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.units import Unit
+from soundsum.refusals import Reason
 from soundsum.statistics import Count, Histogram, histogram
 from soundsum.tables.keys import MOST
+from tests.refusing import refused
 
 TABLE = {"x": [1.0, float("nan")]}
 
@@ -62,7 +65,7 @@ def test_cells_of_one_width():
     assert all(type(edge) is int for cell in cells for edge in cell)
     assert Histogram("x", bins=2, lower=0, upper=1).cells.names == [(0, 0.5), (0.5, 1)]
     for given in ({"lower": 0}, {"upper": 4}, {}):
-        with pytest.raises(ValueError, match="needs lower= and upper="):
+        with refused("bins", Reason.NEEDS, ValueError, given="2"):
             Histogram("x", bins=2, **given).cells.names  # noqa: B018
 
 
@@ -84,8 +87,38 @@ def test_as_many_cells_as_there_may_be(monkeypatch):
         one.unit(Unit(groups=MOST + 1))
     monkeypatch.setattr(histogram, "MOST_BINS", 3)
     assert len(Histogram("x", bins=3, lower=0, upper=1).cells.names) == 3
-    with pytest.raises(ValueError, match="bins=4"):
+    with refused("bins", Reason.TOO_MANY, ValueError, given="4", most=3):
         Histogram("x", bins=4, lower=0, upper=1)
+
+
+@pytest.mark.parametrize("bins, reason", [(0, Reason.TOO_SMALL), (True, Reason.NOT_WHOLE), (2.0, Reason.NOT_WHOLE)])
+def test_cells_are_a_whole_number(bins, reason):
+    with refused("bins", reason, ValueError, given=str(bins)):
+        Histogram("x", bins=bins, lower=0, upper=1)
+
+
+@pytest.mark.parametrize(
+    "option, reason, given",
+    [
+        ("lower", Reason.SWAPPED, {"bins": 2, "lower": 1, "upper": 0}),
+        ("lower", Reason.CONFLICT, {"edges": [0, 1], "lower": 0}),
+        ("upper", Reason.CONFLICT, {"edges": [0, 1], "upper": 0}),
+        ("edges", Reason.SWAPPED, {"edges": [0, 2, 1]}),
+        ("edges", Reason.SWAPPED, {"edges": [0, 1, 1]}),
+        ("edges", Reason.EMPTY, {"edges": [0]}),
+    ],
+)
+def test_what_is_no_histogram(option, reason, given):
+    with refused(option, reason, ValueError):
+        Histogram("x", **given)
+
+
+@pytest.mark.parametrize(
+    "option, bounds", [("lower", {}), ("lower", {"upper": 1}), ("upper", {"lower": 0}), ("lower", {"lower": None})]
+)
+def test_bounds_are_needed(option, bounds):
+    with refused(option, Reason.MISSING, ValueError, what="the sum of 'x'"):
+        ss.release({"x": [1.0]}, [ss.Sum("x", **bounds)], epsilon=1)
 
 
 def test_what_a_histogram_leaves_to_an_owner():
@@ -96,9 +129,14 @@ def test_what_a_histogram_leaves_to_an_owner():
     assert Histogram("x", bins=2, upper=0).is_incomplete
     assert not Histogram("x", bins=2, lower=0, upper=1).is_incomplete
     assert not Histogram("x", edges=[0, 1]).is_incomplete
-    for refused in ({"bins": 2, "edges": [0, 1]}, {"bins": 2, "categories": [1]}, {"lower": 0}, {"upper": 0}):
-        with pytest.raises(ValueError, match=r"are given|none of them is given"):
-            Histogram("x", **refused)
+    for option, reason, given in (
+        ("bins", Reason.CONFLICT, {"bins": 2, "edges": [0, 1]}),
+        ("categories", Reason.CONFLICT, {"bins": 2, "categories": [1]}),
+        ("edges", Reason.MISSING, {"lower": 0}),
+        ("edges", Reason.MISSING, {"upper": 0}),
+    ):
+        with refused(option, reason, ValueError):
+            Histogram("x", **given)
 
 
 def test_edges_are_integers_or_floats():
@@ -109,20 +147,23 @@ def test_edges_are_integers_or_floats():
     assert type(Histogram("x", edges=[0, 1 << 1000]).cells.edges[-1]) is float
     assert list(map(type, Histogram("x", edges=[0, Fraction(1, 2), 1]).cells.edges)) == [int, float, int]
     for edges in ([0, 10**400], [-(10**400), 0]):
-        with pytest.raises(ValueError, match="are not a list of numbers"):
+        with refused("edges", Reason.NOT_A_NUMBER, ValueError):
             Histogram("x", edges=edges)
 
 
 @pytest.mark.parametrize(
     "edges, remedy",
     [
-        (["a", "b"], "give categories="),
-        (("a", "b"), "give categories="),
-        ([0, "b"], "give them going up"),
-        ({"a", "b"}, "give them going up"),
-        ([0, None], "give them going up"),
+        (["a", "b"], "give `categories={given}`"),
+        (("a", "b"), "give `categories={given}`"),
+        (5, "for cells of equal width give `bins={given}`"),
+        ("x", "give numbers going up, such as `edges=[0, 10, 20]`, or if it is a column, `column={given}`"),
+        ([0, "b"], "give numbers going up"),
+        ({"a", "b"}, "give numbers going up"),
+        ([0, None], "give numbers going up"),
     ],
 )
 def test_what_to_give_in_place_of_edges_that_are_none(edges, remedy):
-    with pytest.raises(ValueError, match=remedy):
+    with refused("edges", Reason.NOT_A_NUMBER, ValueError, given=quote(edges)) as caught:
         Histogram("x", edges=edges)
+    assert caught.value.remedy.startswith(remedy)
