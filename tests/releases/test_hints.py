@@ -93,7 +93,7 @@ HINTS = {
     ),
     "bounds of edges": (
         lambda: ss.histogram(D, [0, 1], 1, column="age", lower=0, upper=1),
-        "have ends of their own, so leave lower and upper out",
+        "have ends of their own; leave lower= and upper= out",
     ),
     "categories as edges": (lambda: ss.histogram(D, ["a", "b"], 1, column="ward"), "; give categories=['a', 'b'], or"),
     "a column as edges": (lambda: ss.histogram(D, "age", 1), "or if it is a column, column='age'"),
