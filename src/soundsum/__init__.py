@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from soundsum.numbers.types import FloatType, IntType
     from soundsum.privacy.planner import Plan
     from soundsum.privacy.units import Unit
-    from soundsum.releases.api import mean, release, sum, variance
+    from soundsum.releases.api import count, histogram, mean, private_max_size, release, sum, variance
     from soundsum.releases.certificates import check
     from soundsum.releases.collections import Releases, Several
-    from soundsum.releases.counting import count, histogram
     from soundsum.releases.planning import plan, plans
     from soundsum.releases.private import Private
     from soundsum.releases.released import Release
-    from soundsum.releases.sizes import private_max_size
     from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
@@ -51,15 +49,13 @@ _HOMES = {
     "soundsum.tables.runs": ("Runs",),
     "soundsum.privacy.units": ("Unit",),
     "soundsum.methods.problem": ("Problem",),
-    "soundsum.releases.api": ("mean", "release", "sum", "variance"),
+    "soundsum.releases.api": ("count", "histogram", "mean", "private_max_size", "release", "sum", "variance"),
     "soundsum.releases.certificates": ("check",),
-    "soundsum.releases.counting": ("count", "histogram"),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
     "soundsum.releases.planning": ("plan", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
-    "soundsum.releases.sizes": ("private_max_size",),
     "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
 }
 _NOT_SUMS = ("median", "quantile", "percentile", "min", "max", "mode")

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 import soundsum as ss
-from soundsum.releases.request import Setting, prepare
+from soundsum.releases.prepare import prepare
+from soundsum.releases.request import Request
 
 DOUBLES = [
     *(0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -0.5, -1.5, 3.7, -3.7, 999.9999999999999, 1000.0, 1000.0000000000001),
@@ -353,7 +354,7 @@ HEAVY_QUESTIONS = {
 def answers(data, statistics, table=None, engine=None, **options):
     """The integers of every statistic, part and entry, and the number of rows where it counts."""
     relation = ss.Relation(options.pop("relation", "symmetric"))
-    setting = Setting(relation, **options, table=table, engine=engine)
-    opened, tasks, rows = prepare(data, statistics, setting)
+    request = Request.of(*statistics, relation=relation, **options, table=table, engine=engine)
+    opened, tasks, rows = prepare(data, request)
     totals, n = opened.add_up(tasks, rows)
     return totals, n if relation.sized else None

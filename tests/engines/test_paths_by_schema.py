@@ -18,7 +18,8 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.releases.request import Setting, prepare
+from soundsum.releases.prepare import prepare
+from soundsum.releases.request import Request
 from tests.engines.conformance import answers
 
 ROWS = 60_000
@@ -94,7 +95,7 @@ def steps_of(data, statistics, options):
     answers(data, statistics, **options)  # so that what is computed only once has been
     options = dict(options)
     relation = ss.Relation(options.pop("relation", "symmetric"))
-    opened, tasks, rows = prepare(data, statistics, Setting(relation, **options))
+    opened, tasks, rows = prepare(data, Request.of(*statistics, relation=relation, **options))
     steps = []
 
     def follow(frame, event, _):

@@ -13,7 +13,8 @@ import soundsum as ss
 from soundsum.engines.dialect import Dialect
 from soundsum.engines.select import Selection
 from soundsum.engines.sum_query import LIMB, SumQuery, limbs
-from soundsum.releases.request import Setting, prepare
+from soundsum.releases.prepare import prepare
+from soundsum.releases.request import Request
 from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
@@ -107,7 +108,7 @@ class InLimbs(DuckDialect):
 def select(table, statistics, dialect, **options):
     """As `answers`, by the SELECT."""
     relation = ss.Relation(options.pop("relation", "symmetric"))
-    _, tasks, rows = prepare(table, statistics, Setting(relation, **options))
+    _, tasks, rows = prepare(table, Request.of(*statistics, relation=relation, **options))
     asked = Selection(SumQuery(tasks, rows), dict(zip(table.column_names, table.schema.types, strict=True)), dialect)
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("SET TimeZone = 'America/New_York'")

@@ -10,7 +10,8 @@ import pytest
 import soundsum as ss
 from soundsum.engines import Memory
 from soundsum.releases.certificates import compare_release
-from soundsum.releases.request import Setting, prepare
+from soundsum.releases.prepare import prepare
+from soundsum.releases.request import Request
 from soundsum.statistics import Count, Mean, Sum, Variance
 from soundsum.tables.relations import Relation
 
@@ -94,8 +95,8 @@ def test_what_one_record_moves_when_missing_ones_are_dropped_from_a_public_numbe
     """By enumeration, through the engine itself: no change of a record moves a part by more, and some as much."""
 
     def totals(values):
-        setting = Setting(Relation(relation), "drop")
-        engine, tasks, rows = prepare(pa.array(values, pa.int8()), [statistic(None, *bounds)], setting)
+        request = Request.of(statistic(None, *bounds), relation=relation, missing="drop")
+        engine, tasks, rows = prepare(pa.array(values, pa.int8()), request)
         (sums,), n = engine.add_up(tasks, rows)
         assert isinstance(engine, Memory)
         assert n == len(values)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import soundsum as ss
-from soundsum.releases.request import Setting, prepare
+from soundsum.releases.prepare import prepare
+from soundsum.releases.request import Request
 from soundsum.tables.keys import Groups
 from soundsum.tables.parse_text import read_number, read_truth, read_whole
 from tests.tables.test_cells import CELLS, as_float, as_integer
@@ -122,9 +123,8 @@ class Sealed(list):
     ids=str,
 )
 def test_no_record_is_looked_at_before_it_is_charged_for(statistic, options):
-    options = dict(options)
-    relation = ss.Relation(options.pop("relation", "symmetric"))
-    opened, _, _ = prepare({"x": Sealed([1, [2]]), "k": Sealed(["a", {}])}, [statistic], Setting(relation, **options))
+    table = {"x": Sealed([1, [2]]), "k": Sealed(["a", {}])}
+    opened, _, _ = prepare(table, Request.of(statistic, **options))
     assert opened.schema.rows() == 2
 
 

@@ -1,107 +1,44 @@
-"""Private statistics of numbers in one line: sums, means and variances, by group or not, and several at once."""
+"""The public functions: private sums, means, variances, counts and histograms, one or several for one charge.
+
+Their signatures are written out for editors and type checkers. The options are declared in options.py, and a test holds
+every signature to that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypedDict, Unpack, overload
 
-from soundsum.budget import Budget
+from soundsum.budget import Binding, Budget
+from soundsum.engines import open_engine
 from soundsum.methods import Method
+from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.units import Norms
 from soundsum.releases.collections import Releases, Several
-from soundsum.releases.mistakes import with_hints
-from soundsum.releases.pipeline import carry_out, hold_no_data
+from soundsum.releases.pipeline import hold_no_data, make_charge
+from soundsum.releases.prepare import release_all
 from soundsum.releases.released import Release
-from soundsum.releases.request import Setting, name_statistics, prepare_or_charge, release_one
-from soundsum.statistics import Mean, Statistic, Sum, Variance
+from soundsum.releases.request import Request, name_statistics
+from soundsum.releases.signatures import explain, with_hints
+from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Variance
+from soundsum.tables.read_guard import read_within
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
-
-
-@hold_no_data
-@with_hints
-def release(
-    data: Any,
-    statistics: Sequence[Statistic] | Mapping[str, Statistic],
-    epsilon: Any = None,
-    *,
-    relation: Relation | str = Relation.SYMMETRIC,
-    by: Any = None,
-    groups: Any = None,
-    where: Any = None,
-    privacy_unit: Any = None,
-    max_rows: int = 1,
-    max_groups: int = 1,
-    noise: str = "laplace",
-    delta: Any = None,
-    rho: Any = None,
-    missing: Missing | None = None,
-    budget: Budget | None = None,
-    name: str | None = None,
-    table: Any = None,
-    engine: str | None = None,
-) -> Several:
-    """Several statistics of a table for one charge, read in one pass; they share epsilon by weight, or equally.
-
-    data: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict of columns, a path to Parquet, CSV or Arrow files,
-        or the address of a database with table=.
-    statistics: a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`, or a dict of them by name. With weight=2
-        a statistic gets twice the share of epsilon that one without a weight gets.
-    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
-        "change_one" or "hamming" (one row changed; the number of rows is then public).
-    by: one result for each group: the column of the groups, or its values if data is a single column.
-        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
-    groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
-        in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
-        The number of rows that meet them is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
-        Rows without an id are left out.
-    max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows. Between groups with equally many, a hash of the id and the group decides.
-    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
-    delta: with Gaussian noise and epsilon.
-    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
-        By default means and variances leave it out if the number of rows is private, and everything else counts it.
-        Infinities are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
-    name: what the data is called, if the budget is for data with a name.
-    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
-
-    >>> table = {"pay": [100.0, 250.0], "age": [41, 29]}
-    >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
-    >>> pay.epsilon, age.statistic
-    (Fraction(1, 2), 'mean')
-    >>> named = release(table, {"total": Sum("pay", 0, 2e5, weight=3), "mean age": Mean("age", 0, 120)}, epsilon=1)
-    >>> named["total"].epsilon, named["mean age"].epsilon
-    (Fraction(3, 4), Fraction(1, 4))
-
-    Returns a Several: a tuple with a Release, or with by= Releases, for each statistic; it also knows their names.
-    """
-    names, asked = name_statistics(statistics)
-    promised = guarantee(epsilon, delta, rho, noise)
-    setting = Setting(
-        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
-    )
-    opened = prepare_or_charge(data, asked, setting, promised, budget)
-    given = names if isinstance(statistics, Mapping) else None
-    return Several(carry_out(*opened, promised, budget, setting.binding, given), names)
+from soundsum.tables.rows import Rows
 
 
 class CommonOptions(TypedDict, total=False):
     """Options that every statistic takes, for type checkers."""
 
-    relation: Relation | str
     groups: Any
     where: Any
     privacy_unit: Any
     max_rows: int
     max_groups: int
+    relation: Relation | str
     noise: str
     delta: Any
     rho: Any
@@ -127,6 +64,53 @@ class SumOptions(BoundedOptions, total=False):
     method: str | Method
 
 
+@explain("release")
+@hold_no_data
+@with_hints
+def release(
+    data: Any,
+    statistics: Sequence[Statistic] | Mapping[str, Statistic],
+    epsilon: Any = None,
+    *,
+    by: Any = None,
+    groups: Any = None,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing | None = None,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> Several:
+    """Several statistics of a table for one charge, read in one pass; they share epsilon by weight, or equally.
+
+    {options}
+
+    >>> table = {"pay": [100.0, 250.0], "age": [41, 29]}
+    >>> pay, age = release(table, [Sum("pay", 0, 2e5), Mean("age", 0, 120)], epsilon=1)
+    >>> pay.epsilon, age.statistic
+    (Fraction(1, 2), 'mean')
+    >>> named = release(table, {"total": Sum("pay", 0, 2e5, weight=3), "mean age": Mean("age", 0, 120)}, epsilon=1)
+    >>> named["total"].epsilon, named["mean age"].epsilon
+    (Fraction(3, 4), Fraction(1, 4))
+
+    Returns a Several: a tuple with a Release, or with by= Releases, for each statistic; it also knows their names.
+    """
+    labels, asked = name_statistics(statistics)
+    names = tuple(labels) if isinstance(statistics, Mapping) else None
+    request = Request.of(
+        *asked, names=names, relation=relation, missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    return Several(release_all(data, request, guarantee(epsilon, delta, rho, noise), budget), labels)
+
+
 @overload
 def sum(
     data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: None = None, **options: Unpack[SumOptions]
@@ -135,6 +119,7 @@ def sum(
 def sum(
     data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[SumOptions]
 ) -> Releases: ...
+@explain("sum")
 @hold_no_data
 @with_hints
 def sum(
@@ -166,39 +151,7 @@ def sum(
 ) -> Release | Releases:
     """A private sum: records clamped to [lower, upper], with exact noise for the most one record or person can change.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
-        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
-    lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
-    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    column: the column to add up, if the data is a table.
-    by: one sum for each group: the column of the groups, or its values if data is a single column.
-        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
-    groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
-        in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
-        The number of rows that meet them is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
-        Rows without an id are left out.
-    max_rows: with privacy_unit=, what a person adds to a group is clamped to what this many rows can add.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows. Between groups with equally many, a hash of the id and the group decides.
-    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
-        "change_one" or "hamming" (one row changed; the number of rows is then public).
-    size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
-    max_size: for methods that need a limit: how many rows count; any beyond it are left out.
-    dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.
-    method: how to add. "auto" reaches the ideal sensitivity; `plans` lists the others with what they cost.
-    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
-    delta: with Gaussian noise and epsilon.
-    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
-        Infinities are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
-    name: what the data is called, if the budget is for data with a name.
-    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
+    {options}
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
 
@@ -206,11 +159,13 @@ def sum(
     >>> r.plan.method, r.plan.sensitivity, r.epsilon
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
-    statistic = Sum(column, lower, upper, dtype, size, max_size, method)
-    setting = Setting(
-        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
-    )
-    return release_one(data, statistic, setting, guarantee(epsilon, delta, rho, noise), budget)
+    request = Request.of(
+        Sum(column, lower, upper, dtype, size, max_size, method),
+        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
+        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    return released
 
 
 @overload
@@ -221,6 +176,7 @@ def mean(
 def mean(
     data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
 ) -> Releases: ...
+@explain("mean")
 @hold_no_data
 @with_hints
 def mean(
@@ -250,46 +206,17 @@ def mean(
 ) -> Release | Releases:
     """A private mean, within the bounds; epsilon is shared equally by the sum and, if it is private, the count.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
-        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
-    lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
-    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    column: the column to average, if the data is a table.
-    by: one mean for each group: the column of the groups, or its values if data is a single column.
-        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
-    groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
-        in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
-        The number of rows that meet them is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
-        Rows without an id are left out.
-    max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows. Between groups with equally many, a hash of the id and the group decides.
-    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
-        "change_one" or "hamming" (one row changed; the number of rows is then public).
-    size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
-    dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.
-    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
-    delta: with Gaussian noise and epsilon.
-    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
-        "drop" is the default if the number of rows is private. Under change_one and hamming "zero" is the default, and
-        "drop" makes the number of rows private there too, for a part of epsilon. Infinities are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
-    name: what the data is called, if the budget is for data with a name.
-    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
+    {options}
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(
-        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
-    )
-    promised = guarantee(epsilon, delta, rho, noise)
-    return release_one(data, Mean(column, lower, upper, dtype, size), setting, promised, budget)
+    request = Request.of(
+        Mean(column, lower, upper, dtype, size),
+        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
+        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    return released
 
 
 @overload
@@ -300,6 +227,7 @@ def variance(
 def variance(
     data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
 ) -> Releases: ...
+@explain("variance")
 @hold_no_data
 @with_hints
 def variance(
@@ -329,43 +257,136 @@ def variance(
 ) -> Release | Releases:
     """A private population variance; epsilon is shared equally by two sums and, if it is private, the count.
 
-    data: a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict
-        of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no type,
-        such as a list, is read item by item: numbers, and text that spells one; anything else is missing.
-    lower, upper: the bounds of a record. They are public: take them from what everybody knows, not from the data.
-    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
-    column: the column to look at, if the data is a table.
-    by: one variance for each group: the column of the groups, or its values if data is a single column.
-        For dates and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").
-    groups: the groups to release, with by=. They are public: list them from what everybody knows. With several columns
-        in by=["ward", "year"], tuples of their values, or a list for each column to combine.
-    where: only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column's
-        own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values.
-        The number of rows that meet them is then private, under every relation.
-    privacy_unit: protect persons instead of rows: the column of their ids, or its values if data is a single column.
-        Rows without an id are left out.
-    max_rows: with privacy_unit=, a person with more rows in a group counts as this many of their average row.
-    max_groups: with privacy_unit= and by=, how many groups a person counts in: those with most of their
-        rows. Between groups with equally many, a hash of the id and the group decides.
-    relation: when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order),
-        "change_one" or "hamming" (one row changed; the number of rows is then public).
-    size: under change_one and hamming, the number of rows. It is checked; by default it is that of the data.
-    dtype: the column's type, if it has none of its own, as in CSV; it is never taken from the values.
-    noise: "laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.
-    delta: with Gaussian noise and epsilon.
-    rho: with Gaussian noise, instead of epsilon: the cost as zCDP.
-    missing: a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop").
-        "drop" is the default if the number of rows is private. Under change_one and hamming "zero" is the default, and
-        "drop" makes the number of rows private there too, for a part of epsilon. Infinities are clamped.
-    budget: a `Budget` that is charged before any data is read, and refuses a release that would exceed it.
-    name: what the data is called, if the budget is for data with a name.
-    table: which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.
-    engine: what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.
+    {options}
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    setting = Setting(
-        Relation.read(relation), missing, by, groups, privacy_unit, max_rows, max_groups, name, where, table, engine
-    )
-    promised = guarantee(epsilon, delta, rho, noise)
-    return release_one(data, Variance(column, lower, upper, dtype, size), setting, promised, budget)
+    request = Request.of(
+        Variance(column, lower, upper, dtype, size),
+        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
+        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    return released
+
+
+@overload
+def count(
+    data: Any, epsilon: Any = None, *, column: str | None = None, by: None = None, **options: Unpack[CommonOptions]
+) -> Release: ...
+@overload
+def count(
+    data: Any, epsilon: Any = None, *, column: str | None = None, by: Any, **options: Unpack[CommonOptions]
+) -> Releases: ...
+@explain("count")
+@hold_no_data
+@with_hints
+def count(
+    data: Any,
+    epsilon: Any = None,
+    *,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing | None = "zero",
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> Release | Releases:
+    """A private number of rows; with missing="drop", of those with a value in the column.
+
+    Under change_one and hamming the number of all rows is public, so it comes without noise.
+
+    {options}
+
+    Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
+    """
+    request = Request.of(
+        Count(column),
+        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
+        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    return released
+
+
+@explain("histogram")
+@hold_no_data
+@with_hints
+def histogram(
+    data: Any,
+    edges: Sequence[Any] | None = None,
+    epsilon: Any = None,
+    *,
+    categories: Sequence[Any] | None = None,
+    bins: int | None = None,
+    lower: Any = None,
+    upper: Any = None,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing | None = "zero",
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> Releases:
+    """Private counts of records in [edge, next edge), the last cell closed, or of each category; empty cells too.
+
+    Records outside every cell, and missing ones, are left out.
+
+    {options}
+
+    Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
+    """
+    request = Request.of(
+        Histogram(column, edges, categories, dtype, bins=bins, lower=lower, upper=upper),
+        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
+        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    assert isinstance(released, Releases)
+    return released
+
+
+@hold_no_data
+def private_max_size(
+    data: Any,
+    epsilon: Any,
+    confidence: float = 0.999,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+) -> int:
+    """A limit that keeps all records with the confidence given, chosen by an epsilon-private count of the data.
+
+    One record changes the count by 1 under symmetric and insert_delete, so Laplace noise of scale 1/epsilon is enough;
+    the margin added on top is public. Spend the rest of the budget on the sum.
+    """
+    promised = guarantee(epsilon)
+    if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
+        raise ValueError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.999")
+    engine, whom = open_engine(data, table=table), Binding(data=name)
+    charge = make_charge(budget, promised.cost, "private limit on the size", whom)
+    noise = promised.noise_for(Norms(1, 1))
+    noisy = read_within(lambda: noise.add_to([engine.add_up([], Rows())[1]]), charge.fail)
+    read_within(charge.settle)
+    return max(1, noisy[0] + noise.half_width(confidence))

@@ -22,9 +22,10 @@ from typing import Any
 from soundsum.engines import Engine, Totals
 from soundsum.privacy.noise import Noise
 from soundsum.releases.child import SIZE
-from soundsum.releases.request import Setting, look, prepare
+from soundsum.releases.prepare import look, prepare
+from soundsum.releases.request import Request
 from soundsum.releases.schema import ColumnSchema
-from soundsum.statistics import Statistic, Task
+from soundsum.statistics import Task
 from soundsum.tables.read_guard import OPERATOR, ReadFailed, read_within
 from soundsum.tables.rows import Rows
 
@@ -55,11 +56,11 @@ class Reader:
                 import_module(name)
         self._data = data
 
-    def look(self, setting: Setting, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
-        look(self._data, setting, schema, columns)
+    def look(self, request: Request, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
+        look(self._data, request, schema, columns)
 
-    def prepare(self, statistics: Sequence[Statistic], setting: Setting) -> tuple[str, list[Task], Rows]:
-        self._opened = engine, tasks, rows = prepare(self._data, statistics, setting)
+    def prepare(self, request: Request) -> tuple[str, list[Task], Rows]:
+        self._opened = engine, tasks, rows = prepare(self._data, request)
         return engine.name, tasks, rows
 
     def add_up(self, noises: Sequence[tuple[Noise, ...]]) -> tuple[list[Totals], int | None]:

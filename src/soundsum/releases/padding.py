@@ -25,7 +25,7 @@ from soundsum.engines import Totals, find_engine
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.noise import Noise
 from soundsum.releases.child import REMEDY, Child, sleep_until
-from soundsum.statistics import Statistic, Task
+from soundsum.statistics import Task
 from soundsum.tables.rows import Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -67,12 +67,12 @@ class Turn:
     due: float  # when it is answered
 
     def look(self, *question: Any) -> None:
-        """See `setting.look`."""
+        """See `prepare.look`."""
         self.child.ask("look", question, self.decision)
 
-    def prepare(self, statistics: Sequence[Statistic], setting: Any) -> tuple[Elsewhere, list[Task], Rows]:
-        """See `setting.prepare`."""
-        name, tasks, rows = self.child.ask("prepare", (statistics, setting), self.decision)
+    def prepare(self, request: Any) -> tuple[Elsewhere, list[Task], Rows]:
+        """See `prepare.prepare`."""
+        name, tasks, rows = self.child.ask("prepare", (request,), self.decision)
         return Elsewhere(name, self), tasks, rows
 
 

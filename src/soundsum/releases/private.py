@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from soundsum.budget import Binding, Budget, BudgetMismatch
+from soundsum.budget import Budget, BudgetMismatch
 from soundsum.methods import Method
 from soundsum.numbers import text_tables
 from soundsum.numbers.quoting import quote
@@ -21,12 +21,13 @@ from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.planner import Plan
 from soundsum.refusals import Reason
 from soundsum.releases.collections import Releases, Several
-from soundsum.releases.mistakes import with_hints
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
-from soundsum.releases.pipeline import Adder, carry_out, hold_no_data, make_charge, say_budget
+from soundsum.releases.pipeline import Adder, hold_no_data, make_charge, say_budget
+from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
-from soundsum.releases.request import WHAT_STATISTICS, Setting, look, name_statistics, prepare, prepare_or_charge
+from soundsum.releases.request import WHAT_STATISTICS, Request, name_statistics
 from soundsum.releases.schema import ColumnSchema, find_groups
+from soundsum.releases.signatures import explain, with_hints
 from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed
@@ -54,25 +55,11 @@ def _query(ask: F) -> F:
     return hold_no_data(padded(cast(F, ask_within)))  # in this order, as the other's frame has the table
 
 
+@explain("Private")
 class Private:
     """A table with its owner's terms.
 
-    data: a data frame, a dict of columns, a path to Parquet, CSV or Arrow files, or the address of a database.
-    privacy_unit: protect persons: the column of their ids. Without it, each record is protected on its own.
-    relation: when two tables are neighbours.
-    max_rows: how many rows of a person count in a group, unless a query says otherwise; its noise follows.
-    max_groups: how many groups a person counts in, unless a query says otherwise; its noise follows.
-    name: what the data is called; the budget is bound to it.
-    budget: what everything together may cost. It is bound to the same unit, relation and name.
-    schema: for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict
-        of type, categories, lower and upper. What is not given comes from the data's own types, never from values. A
-        type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`. What
-        does not fit the table is refused at once.
-    table: if the data is a database, which of its tables.
-    engine: what adds up Parquet files, as for `soundsum.sum`.
-    pad: a time, such as "0.5s": every answer, refusals too, then takes exactly that long; one that would take longer
-        is ReadFailed. The table is read in a child process, which opens paths and addresses itself and gets a copy of
-        a table in memory; an open connection or a Spark frame is refused.
+    {options}
 
     >>> visits = {"cost": [12.5, 80.0, 41.0], "ward": ["a", "b", "a"], "patient": [1, 1, 2]}
     >>> budget = Budget(epsilon=1, privacy_unit="patient", data="visits")
@@ -110,20 +97,21 @@ class Private:
         self._data = data
         self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         types = {column: said.type for column, said in self._schema.items() if said.type is not None}
-        caps = max_rows, max_groups
-        where_it_is = {"table": table, "engine": engine, "source": name or "a private table", "types": types}
-        self._setting = Setting(Relation.read(relation), None, None, None, privacy_unit, *caps, name, **where_it_is)
-        self._setting.unit(None)  # refuses caps that are none
-        self._binding = Binding(privacy_unit, Relation.read(relation), name)
-        if budget.binding not in (None, self._binding):
+        self._terms = Request.of(
+            relation=relation, privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name,
+            table=table, engine=engine, source=name or "a private table", types=types,
+        )  # fmt: skip
+        self._terms.unit(None)  # refuses caps that are none
+        whom = self._terms.whom
+        if budget.binding not in (None, whom):
             raise BudgetMismatch(
                 "budget",
                 Reason.MISMATCH,
                 "the budget is not for this table: it is for {ours}, and the table is for {theirs}",
                 "make the table's own: `ss.Budget(epsilon=...{options})`",
                 ours=str(budget.binding),
-                theirs=str(self._binding),
-                options=self._binding.options,
+                theirs=str(whom),
+                options=whom.options,
             )
         self._budget = budget
         self._children: Children | None = None
@@ -134,7 +122,7 @@ class Private:
             weakref.finalize(self, self._children.end)  # and at exit
             with self._children.take_turn(is_timed=False):
                 self._require_columns()
-        budget.bind(self._binding)
+        budget.bind(whom)
 
     @property
     def budget(self) -> Budget:
@@ -147,14 +135,14 @@ class Private:
 
     def __repr__(self) -> str:
         lines = text_tables.lines([(f"{heading}:", said) for heading, said in self._facts()], ())
-        return "\n".join([f"<private table about {self._binding}", *(f"  {line}" for line in lines)]) + ">"
+        return "\n".join([f"<private table about {self._terms.whom}", *(f"  {line}" for line in lines)]) + ">"
 
     def _repr_html_(self) -> str:
-        return text_tables.table(self._facts(), caption=f"Private table about {self._binding}")
+        return text_tables.table(self._facts(), caption=f"Private table about {self._terms.whom}")
 
     def _facts(self) -> list[tuple[str, str]]:
         """Public facts: the schema, the default contribution bounds, and the remaining budget."""
-        caps = self._setting.unit(self._setting.max_groups).caps
+        caps = self._terms.unit(self._terms.max_groups).caps
         columns = [(name, str(column)) for name, column in self._schema.items()]
         budget = self._budget
         closed = "; closed after failed reads" if budget.is_closed else ""
@@ -217,6 +205,7 @@ class Private:
         assert isinstance(made, Releases)
         return made
 
+    @explain("Private.release")
     @_query
     def release(
         self,
@@ -235,24 +224,18 @@ class Private:
     ) -> Several:
         """Several statistics for one charge; they share epsilon by weight, or equally.
 
-        statistics: a list of `Sum`, `Mean`, ..., or a dict of them by name. Bounds come from the schema if it has them:
-            ss.Sum("pay").
-        by: one result for each group in this column or these; groups: which, by default those the schema lists. By
-            periods (`soundsum.month`), by default those between the column's bounds in the schema, which are dates.
-        where: only rows that meet all of these conditions, such as [("age", ">=", 18)].
-        max_rows: how many rows of a person count in a group, by default the owner's cap.
-        max_groups: how many groups a person counts in, by default the owner's cap.
-        noise, delta, rho, missing: as for `soundsum.sum`.
+        {options}
         """
         names, asked = name_statistics(statistics)
         typed = [self._complete(statistic) for statistic in asked]
         promised = guarantee(epsilon, delta, rho, noise)
         has_cells = any(statistic.cells is not None for statistic in typed)
-        setting = self._ask(by, groups, max_rows, max_groups, missing, where, has_cells)
-        engine, tasks, rows = prepare_or_charge(self._data, typed, setting, promised, self._budget, self._prepare)
-        given = names if isinstance(statistics, Mapping) else None
-        made = carry_out(engine, tasks, rows, promised, self._budget, self._binding, given)
-        return Several(made, names)
+        request = replace(
+            self._ask(by, groups, max_rows, max_groups, missing, where, has_cells),
+            statistics=tuple(typed),
+            names=tuple(names) if isinstance(statistics, Mapping) else None,
+        )
+        return Several(release_all(self._data, request, promised, self._budget, self._prepare), names)
 
     @_query
     def plan(
@@ -263,28 +246,28 @@ class Private:
         Some methods need the number of rows, where that is public; it is then noted in the ledger at no cost.
         """
         asked = self._complete(Sum(column, lower, upper, method=method))
-        setting = self._ask(**options)
+        request = replace(self._ask(**options), statistics=(asked,))
         try:
-            _, (task,), _ = self._prepare(self._data, [asked], setting)
+            _, (task,), _ = self._prepare(self._data, request)
         except ReadFailed:
-            make_charge(self._budget, None, "a table that could not be opened", self._binding).fail()
+            make_charge(self._budget, None, "a table that could not be opened", self._terms.whom).fail()
             raise
         plan = task.claim.plan
         assert isinstance(plan, Plan)
         if plan.problem.size is not None:
             what = f"plan of a sum of {column}, with the number of rows"
-            make_charge(self._budget, None, what, self._binding).settle()
+            make_charge(self._budget, None, what, self._terms.whom).settle()
         return plan
 
     # How
 
     def _require_columns(self, *columns: str) -> None:
         """Refuses these columns, and terms that are not about the table: what is not there, or of another type."""
-        turn, question = self._turn, (self._setting, self._schema, columns)
+        turn, question = self._turn, (self._terms, self._schema, columns)
         try:
             look(self._data, *question) if turn is None else turn.look(*question)
         except ReadFailed:
-            make_charge(self._budget, None, "a table that could not be opened", self._binding).fail()
+            make_charge(self._budget, None, "a table that could not be opened", self._terms.whom).fail()
             raise
 
     def _prepare(self, data: Any, *question: Any) -> tuple[Adder, list[Task], Rows]:
@@ -318,7 +301,7 @@ class Private:
         missing: Missing | None = None,
         where: Any = None,
         has_cells: bool = False,
-    ) -> Setting:
+    ) -> Request:
         several = by if isinstance(by, list) else [by]
         if by is not None and not all(isinstance(one, str | Period) for one in several):
             raise TypeError("by= names a column of the private table, or a list of columns")
@@ -326,7 +309,7 @@ class Private:
             groups = list(groups)
         if by is not None and groups is None:
             by, groups = find_groups(by, self._schema)
-        own = self._setting
+        own = self._terms
         rows, most = (
             own.max_rows if max_rows is None else max_rows,
             own.max_groups if max_groups is None else max_groups,

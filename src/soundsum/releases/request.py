@@ -1,44 +1,20 @@
-"""Options shared by every statistic of a release, and how a request is opened and planned."""
+"""A request: what is asked of which rows, and about whom, as the options of a public function say it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
-from soundsum.budget import Binding, Budget
+from soundsum.budget import Binding
 from soundsum.budget.scope import VALUES, Same
-from soundsum.engines import Engine, open_engine
 from soundsum.numbers.quoting import is_hashable, quote
-from soundsum.numbers.rationals import decimal, is_special
-from soundsum.numbers.types import number_type
-from soundsum.privacy.cost import is_long
-from soundsum.privacy.guarantee import Guarantee
-from soundsum.privacy.planner import choose
 from soundsum.privacy.units import Unit
-from soundsum.releases.collections import Releases
-from soundsum.releases.pipeline import Adder, carry_out, make_charge
-from soundsum.releases.planning import make_claim
-from soundsum.releases.released import Release
-from soundsum.releases.schema import ColumnSchema, require_schema
-from soundsum.statistics import Statistic, Task
-from soundsum.statistics.histogram import Edges
-from soundsum.tables.columns import say_column
-from soundsum.tables.crossed import CrossedGroups
-from soundsum.tables.filters import Filter
-from soundsum.tables.keys import Groups, is_arrow, require_few
-from soundsum.tables.memory_table import is_column
-from soundsum.tables.paths import name_source
-from soundsum.tables.period_groups import Periods
+from soundsum.statistics import Statistic
 from soundsum.tables.periods import SPELLED, Period
-from soundsum.tables.read_guard import SENTENCE, ReadFailed
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
-from soundsum.tables.rows import Rows
-from soundsum.tables.runs import Runs
-from soundsum.tables.schemas import Keyed, Schema, is_name, list_names, require_columns, require_name
+from soundsum.tables.schemas import require_name
 
 WHY_GROUPS = (
     "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
@@ -53,140 +29,87 @@ WHAT_STATISTICS = (
 MOST_STATISTICS = 1000
 """In one release; each has at least a thousandth of its cost."""
 
-SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(\s*(.+?)\s*\)")
-
 
 @dataclass(frozen=True)
-class Setting:
-    """Options shared by every statistic of a release."""
+class Request:
+    """The statistics asked for at once, the options they share, and whom they are about.
 
-    relation: Relation
+    It is prepared on a table (prepare.py), and written down in canonical form for ledgers and releases (`make_query`).
+    """
+
+    statistics: tuple[Statistic, ...]
+    whom: Binding  # for a budget to compare with its own
+    names: tuple[str, ...] | None = None  # of the statistics, where somebody gave any
     missing: Missing | None = None  # None: as the statistic does by default
     by: Any = None
     groups: Any = None
-    privacy_unit: Any = None
+    where: Any = None
+    privacy_unit: Any = None  # the column of the persons' ids, or the ids
     max_rows: int = 1
     max_groups: int = 1
-    name: str | None = None  # of the data
-    where: Any = None
     table: Any = None  # of a database
     engine: str | None = None  # asked for by name
     source: str | None = None  # what an owner's table is called in the ledger, where the data must not show itself
     types: Mapping[str, str] = field(default_factory=dict)  # of columns, as an owner says them
-    binding: Binding = field(init=False)  # whom it protects, for a budget to compare with its own
+
+    @classmethod
+    def of(
+        cls,
+        *statistics: Statistic,
+        relation: Relation | str = Relation.SYMMETRIC,
+        name: str | None = None,
+        privacy_unit: Any = None,
+        **options: Any,
+    ) -> Request:
+        """The request that the options of a public function make.
+
+        >>> Request.of(relation="hamming", name="visits").whom
+        Binding(privacy_unit=None, relation=<Relation.HAMMING: 'hamming'>, data='visits', ids=None)
+        """
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name={quote(name)}: give what the data is called, a string, or leave it out")
+        column, ids = privacy_unit, None
+        if column is not None and not isinstance(column, str):  # a name that is no text, or values
+            column, ids = (VALUES, Same(column)) if hasattr(column, "__iter__") else (repr(column), None)
+        whom = Binding(column, Relation.read(relation), name, ids)
+        return cls(statistics, whom, privacy_unit=privacy_unit, **options)
 
     def __post_init__(self) -> None:
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
             raise ValueError(f'missing={quote(self.missing)} is neither "zero" nor "drop"; give one of these')
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise ValueError(_say_why_groups(self.by))
-        if self.name is not None and not isinstance(self.name, str):
-            raise TypeError(f"name={quote(self.name)}: give what the data is called, a string, or leave it out")
         if self.by is None and self.groups is not None:
             raise ValueError("groups= is given without by=, the column the groups are in; give both")
         if self.max_rows is None or self.max_groups is None:
-            raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; a person is held to both")
+            raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; both limits apply to each person")
         for name in ("max_rows", "max_groups"):
             if not hasattr(getattr(self, name), "__index__") or not is_hashable(getattr(self, name)):
                 raise ValueError(f"{name}={quote(getattr(self, name))}: give a whole number, 1 or more")
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
             raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
-        column, ids = self.privacy_unit, None
-        if column is not None and not isinstance(column, str):  # a name that is no text, or values
-            column, ids = (VALUES, Same(column)) if hasattr(column, "__iter__") else (repr(column), None)
-        object.__setattr__(self, "binding", Binding(column, self.relation, self.name, ids))
+
+    @property
+    def relation(self) -> Relation:
+        return self.whom.relation
 
     def unit(self, groups: int | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
 
-
-def look(data: Any, setting: Setting, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
-    """Refuse an owner's terms, or these columns, where they are not about the table: not there, or of another type."""
-    table = open_engine(data, {}, setting.table, setting.engine).schema
-    if setting.privacy_unit is not None:
-        require_columns(table.names, table, setting.privacy_unit)
-    require_schema(table, schema, setting.types)
-    require_columns(table.names, table, *columns)
-
-
-def prepare(data: Any, statistics: Sequence[Statistic], setting: Setting) -> tuple[Engine, list[Task], Rows]:
-    """The table opened, every statistic planned, and which rows belong together."""
-    _require_statistics(statistics, setting)
-    columns, beside = _separate(data, {"by": setting.by, "privacy_unit": setting.privacy_unit})
-    by, person = columns["by"], columns["privacy_unit"]
-    asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
-    where = None if setting.where is None else Filter.of(setting.where)
-    conditions = () if where is None else where.conditions
-    several = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
-    asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
-    engine = open_engine(data, beside, setting.table, setting.engine)
-    schema = engine.schema
-    _refuse_spelled_periods(several, schema)
-    if isinstance(by, list | tuple):
-        _require_columns(by, schema)
-    if setting.types and isinstance(schema, Keyed):
-        schema.type_keys(setting.types)
-    _require_beside(schema, {"by": several, "privacy_unit": [person]})
-    require_columns(schema.names, schema, *asked)
-    groups: Groups | CrossedGroups | None = None
-    if by is not None:
-        kind = CrossedGroups if isinstance(by, list) else Periods if isinstance(by, Period) else None
-        groups = Groups(setting.groups) if kind is None else kind(by, setting.groups)
-    sized = setting.relation.sized
-    only_present = setting.missing == "drop" and sized and groups is None and where is None
-    if only_present and isinstance(data, Runs):
-        raise TypeError(
-            f"data is Runs; under {setting.relation} records are dropped one by one, so pass np.asarray(runs)"
-        )
-    source = setting.source or name_source(data, setting.table)
-    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
-    for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
-        schema.expect_groups(one, part)
-    if person is not None:
-        schema.expect_ids(person)
-    dtypes, unit = _types(statistics), setting.unit(rows.group_count)
-    tasks, is_public = [], sized and unit.is_plain  # the number of rows
-    for statistic in statistics:
-        missing = setting.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
-        weight = _weight(statistic)
-        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), setting.relation, missing)
-        own = unit if statistic.cells is None else statistic.unit(unit)
-        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
-        takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
-        is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
-        tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
-    require_few(sum(task.claim.plan.unit.groups or 1 for task in tasks), "the release")
-    for condition in conditions:  # now that columns without types have those they are asked for in
-        schema.expect_value(condition)
-    if not engine.adds_any_method:
-        engine.require(tasks, rows)
-    return engine, tasks, rows
-
-
-def prepare_or_charge(
-    data: Any,
-    statistics: Sequence[Statistic],
-    setting: Setting,
-    promised: Guarantee,
-    budget: Budget | None,
-    prepare: Callable[..., tuple[Adder, list[Task], Rows]] = prepare,
-) -> tuple[Adder, list[Task], Rows]:
-    """Open and plan; a table that cannot be opened is charged and counted like any other failed read."""
-    try:
-        return prepare(data, statistics, setting)
-    except ReadFailed:
-        del data
-    make_charge(budget, promised.cost, "a table that could not be opened", setting.binding).fail()
-    raise ReadFailed(SENTENCE)
-
-
-def release_one(
-    data: Any, statistic: Statistic, setting: Setting, promised: Guarantee, budget: Budget | None
-) -> Release | Releases:
-    """One statistic, released."""
-    opened = prepare_or_charge(data, [statistic], setting, promised, budget)
-    (released,) = carry_out(*opened, promised, budget, setting.binding)
-    return released
+    def require_statistics(self) -> None:
+        """Refuse statistics that are none, or that do not go with the other options."""
+        if not all(isinstance(one, Statistic) for one in self.statistics):
+            raise TypeError(WHAT_STATISTICS)
+        for one in self.statistics:
+            require_name("column", one.column)
+        if not self.statistics:
+            raise ValueError(
+                "there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]"
+            )
+        if self.where is not None and any(getattr(one, "size", None) is not None for one in self.statistics):
+            raise ValueError("size= is the number of all rows; how many pass where= is private, so leave size out")
+        if self.by is None and self.max_groups != 1 and all(one.cells is None for one in self.statistics):
+            raise ValueError(f"max_groups={quote(self.max_groups)} is about groups; give by=, the column they are in")
 
 
 def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
@@ -210,28 +133,6 @@ def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
     return names, list(statistics)
 
 
-def _weight(statistic: Statistic) -> Fraction:
-    if type(statistic.weight) is int and statistic.weight == 1:  # as most are
-        return Fraction(1)
-    weight = decimal(statistic.weight, "weight")
-    if is_special(weight) or weight <= 0 or is_long(Fraction(weight)):
-        raise ValueError(f"weight={quote(statistic.weight)}: a share of the cost is a number above 0, such as 2")
-    return Fraction(weight)
-
-
-def _require_statistics(statistics: Sequence[Statistic], setting: Setting) -> None:
-    if not all(isinstance(one, Statistic) for one in statistics):
-        raise TypeError(WHAT_STATISTICS)
-    for one in statistics:
-        require_name("column", one.column)
-    if not statistics:
-        raise ValueError("there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]")
-    if setting.where is not None and any(getattr(one, "size", None) is not None for one in statistics):
-        raise ValueError("size= is the number of all rows; how many pass where= is private, so leave size out")
-    if setting.by is None and setting.max_groups != 1 and all(one.cells is None for one in statistics):
-        raise ValueError(f"max_groups={quote(setting.max_groups)} is about groups; give by=, the column they are in")
-
-
 def _say_why_groups(by: Any) -> str:
     if not isinstance(by, Period):
         return WHY_GROUPS
@@ -242,90 +143,3 @@ def _has_ranges(by: Any) -> bool:
     """Whether all groups are known without a list: those of periods from first to last."""
     several = by if isinstance(by, list) else [by]
     return bool(several) and all(isinstance(one, Period) and one.has_range for one in several)
-
-
-def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The names of the columns of keys, and the values of those that were given beside data that is one column."""
-    names, beside = dict(keys), {}
-    for name, key in keys.items():
-        if key is not None and not _names_columns(key) and is_column(data):
-            names[name], beside[name] = name, _as_column(name, key)
-        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
-            if len(set(key)) < len(key):
-                raise ValueError(
-                    f"by= names columns of the table, each once, and {quote(str(_repeated(key)))} is there twice; "
-                    "values go with data that is one column"
-                )
-            names[name] = key if len(key) > 1 else key[0]
-        elif not is_name(key):
-            example = "ward" if name == "by" else "person"
-            raise TypeError(
-                f"{name}={quote(key)}: give the name of a column of the table, such as {name}={example!r}; values go "
-                "with data that is one column"
-            )
-    if isinstance(data, Runs) and any(name is not None for name in names.values()):
-        raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
-    return names, beside
-
-
-def _require_columns(by: Sequence[Any], schema: Schema) -> None:
-    """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
-    names = schema.names
-    if isinstance(by, tuple) and by not in names:
-        raise ValueError(f"by={quote(by)} is a tuple; give several columns as a list, such as by={quote(list(by))}")
-    columns = [one.column if isinstance(one, Period) else one for one in by]
-    absent = [one for one in columns if one not in names] if isinstance(by, list) else []
-    if absent:
-        raise ValueError(
-            f"by= names columns of the table, and {quote(absent[0])} is none of them; "
-            f"{list_names(schema, names, absent[0])} (values go with data that is one column)"
-        )
-
-
-def _require_beside(schema: Schema, keys: dict[str, list[Any]]) -> None:
-    """Refuses names of columns beside data that is a single one."""
-    names = schema.names
-    for option, columns in keys.items():
-        for name in columns if None in names else ():
-            if name not in names:
-                raise ValueError(f"{say_column(name)} is not in the table; {list_names(schema, names, name, option)}")
-
-
-def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:
-    """Refuses a period as the command line spells it, where no column is called so."""
-    for name in by:
-        found = SPELLED_PERIOD.fullmatch(name) if isinstance(name, str) and name not in schema.names else None
-        if found is not None:
-            kind, column = found[1], found[2].strip("'\"")
-            raise ValueError(
-                f"no column is called {quote(name)}; give {kind}s as by=ss.{kind}({column!r}, first, last), "
-                f"each such as {SPELLED[kind]!r}"
-            )
-
-
-def _repeated(names: list[Any]) -> Any:
-    return next(name for name in names if names.count(name) > 1)
-
-
-def _names_columns(key: Any) -> bool:
-    """Whether this can be no column's values: a name, or a period, which has one."""
-    return isinstance(key, str | Period) or (isinstance(key, list) and any(isinstance(one, Period) for one in key))
-
-
-def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
-    """The type given to each column, which is one for all that is asked of it."""
-    given: dict[str | None, object] = {}
-    for statistic in statistics:
-        own = None if statistic.dtype is None else number_type(statistic.dtype)
-        if own is not None and given.setdefault(statistic.column, own) != own:
-            column, one = statistic.column, given[statistic.column]
-            raise ValueError(f"column {column!r} is given two types, {one} and {own}; give one")
-    return given
-
-
-def _as_column(name: str, values: Any) -> Any:
-    if is_arrow(values) or hasattr(values, "__len__"):
-        return values
-    if not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}={quote(values)} is neither the name of a column nor its values; give one of these")
-    return list(values)

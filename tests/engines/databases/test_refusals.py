@@ -13,7 +13,8 @@ import soundsum as ss
 from soundsum.cli import app
 from soundsum.engines.postgres import _say_unplanned
 from soundsum.refusals import Reason
-from soundsum.releases.request import Setting, prepare
+from soundsum.releases.prepare import prepare
+from soundsum.releases.request import Request
 from tests.engines.databases.servers import PostgresServer, load_into_postgres
 from tests.refusing import refused
 
@@ -219,7 +220,7 @@ def test_a_table_that_changes_between_a_look_and_the_sum_is_not_added_up(address
     """What was planned for one type would not be the proof for another."""
     with psycopg.connect(address) as connection:
         connection.execute("CREATE TABLE shifting (x real); INSERT INTO shifting VALUES (1), (2)")
-    engine, tasks, rows = prepare(address, [ss.Sum("x", 0, 10)], Setting(ss.Relation("symmetric"), table="shifting"))
+    engine, tasks, rows = prepare(address, Request.of(ss.Sum("x", 0, 10), table="shifting"))
     assert engine.add_up(tasks, rows)[0][0][0] != [0]
     with psycopg.connect(address) as connection:
         connection.execute("ALTER TABLE shifting ALTER COLUMN x TYPE float8")

@@ -1,0 +1,227 @@
+"""From a request to something an engine can add up: the table opened, columns found, every statistic planned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from soundsum.budget import Budget
+from soundsum.engines import Engine, open_engine
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import decimal, is_special
+from soundsum.numbers.types import number_type
+from soundsum.privacy.cost import is_long
+from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.planner import choose
+from soundsum.releases.collections import Releases
+from soundsum.releases.pipeline import Adder, carry_out, make_charge
+from soundsum.releases.planning import make_claim
+from soundsum.releases.released import Release
+from soundsum.releases.request import Request
+from soundsum.releases.schema import ColumnSchema, require_schema
+from soundsum.statistics import Statistic, Task
+from soundsum.statistics.histogram import Edges
+from soundsum.tables.columns import say_column
+from soundsum.tables.crossed import CrossedGroups
+from soundsum.tables.filters import Filter
+from soundsum.tables.keys import Groups, is_arrow, require_few
+from soundsum.tables.memory_table import is_column
+from soundsum.tables.paths import name_source
+from soundsum.tables.period_groups import Periods
+from soundsum.tables.periods import SPELLED, Period
+from soundsum.tables.read_guard import SENTENCE, ReadFailed
+from soundsum.tables.rows import Rows
+from soundsum.tables.runs import Runs
+from soundsum.tables.schemas import Keyed, Schema, is_name, list_names, require_columns
+
+SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(\s*(.+?)\s*\)")
+
+
+def look(data: Any, request: Request, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
+    """Refuse an owner's terms, or these columns, where they are not about the table: not there, or of another type."""
+    table = open_engine(data, {}, request.table, request.engine).schema
+    if request.privacy_unit is not None:
+        require_columns(table.names, table, request.privacy_unit)
+    require_schema(table, schema, request.types)
+    require_columns(table.names, table, *columns)
+
+
+def prepare(data: Any, request: Request) -> tuple[Engine, list[Task], Rows]:
+    """The table opened, every statistic planned, and which rows belong together."""
+    request.require_statistics()
+    statistics = request.statistics
+    columns, beside = _separate(data, {"by": request.by, "privacy_unit": request.privacy_unit})
+    by, person = columns["by"], columns["privacy_unit"]
+    asked = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
+    where = None if request.where is None else Filter.of(request.where)
+    conditions = () if where is None else where.conditions
+    several = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
+    asked += [name for name in (*several, person, *(one.column for one in conditions)) if name is not None]
+    engine = open_engine(data, beside, request.table, request.engine)
+    schema = engine.schema
+    _refuse_spelled_periods(several, schema)
+    if isinstance(by, list | tuple):
+        _require_columns(by, schema)
+    if request.types and isinstance(schema, Keyed):
+        schema.type_keys(request.types)
+    _require_beside(schema, {"by": several, "privacy_unit": [person]})
+    require_columns(schema.names, schema, *asked)
+    groups: Groups | CrossedGroups | None = None
+    if by is not None:
+        kind = CrossedGroups if isinstance(by, list) else Periods if isinstance(by, Period) else None
+        groups = Groups(request.groups) if kind is None else kind(by, request.groups)
+    sized = request.relation.sized
+    only_present = request.missing == "drop" and sized and groups is None and where is None
+    if only_present and isinstance(data, Runs):
+        raise TypeError(
+            f"data is Runs; under {request.relation} records are dropped one by one, so pass np.asarray(runs)"
+        )
+    source = request.source or name_source(data, request.table)
+    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
+    for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
+        schema.expect_groups(one, part)
+    if person is not None:
+        schema.expect_ids(person)
+    dtypes, unit = _types(statistics), request.unit(rows.group_count)
+    tasks, is_public = [], sized and unit.is_plain  # the number of rows
+    for statistic in statistics:
+        missing = request.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
+        weight = _weight(statistic)
+        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
+        own = unit if statistic.cells is None else statistic.unit(unit)
+        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
+        takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
+        is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
+        tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
+    require_few(sum(task.claim.plan.unit.groups or 1 for task in tasks), "the release")
+    for condition in conditions:  # now that columns without types have those they are asked for in
+        schema.expect_value(condition)
+    if not engine.adds_any_method:
+        engine.require(tasks, rows)
+    return engine, tasks, rows
+
+
+def prepare_or_charge(
+    data: Any,
+    request: Request,
+    promised: Guarantee,
+    budget: Budget | None,
+    prepare: Callable[..., tuple[Adder, list[Task], Rows]] = prepare,
+) -> tuple[Adder, list[Task], Rows]:
+    """Open and plan; a table that cannot be opened is charged and counted like any other failed read."""
+    try:
+        return prepare(data, request)
+    except ReadFailed:
+        del data
+    make_charge(budget, promised.cost, "a table that could not be opened", request.whom).fail()
+    raise ReadFailed(SENTENCE)
+
+
+def _weight(statistic: Statistic) -> Fraction:
+    if type(statistic.weight) is int and statistic.weight == 1:  # as most are
+        return Fraction(1)
+    weight = decimal(statistic.weight, "weight")
+    if is_special(weight) or weight <= 0 or is_long(Fraction(weight)):
+        raise ValueError(f"weight={quote(statistic.weight)}: a share of the cost is a number above 0, such as 2")
+    return Fraction(weight)
+
+
+def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The names of the columns of keys, and the values of those that were given beside data that is one column."""
+    names, beside = dict(keys), {}
+    for name, key in keys.items():
+        if key is not None and not _names_columns(key) and is_column(data):
+            names[name], beside[name] = name, _as_column(name, key)
+        elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
+            if len(set(key)) < len(key):
+                raise ValueError(
+                    f"by= names columns of the table, each once, and {quote(str(_repeated(key)))} is there twice; "
+                    "values go with data that is one column"
+                )
+            names[name] = key if len(key) > 1 else key[0]
+        elif not is_name(key):
+            example = "ward" if name == "by" else "person"
+            raise TypeError(
+                f"{name}={quote(key)}: give the name of a column of the table, such as {name}={example!r}; values go "
+                "with data that is one column"
+            )
+    if isinstance(data, Runs) and any(name is not None for name in names.values()):
+        raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
+    return names, beside
+
+
+def _require_columns(by: Sequence[Any], schema: Schema) -> None:
+    """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
+    names = schema.names
+    if isinstance(by, tuple) and by not in names:
+        raise ValueError(f"by={quote(by)} is a tuple; give several columns as a list, such as by={quote(list(by))}")
+    columns = [one.column if isinstance(one, Period) else one for one in by]
+    absent = [one for one in columns if one not in names] if isinstance(by, list) else []
+    if absent:
+        raise ValueError(
+            f"by= names columns of the table, and {quote(absent[0])} is none of them; "
+            f"{list_names(schema, names, absent[0])} (values go with data that is one column)"
+        )
+
+
+def _require_beside(schema: Schema, keys: dict[str, list[Any]]) -> None:
+    """Refuses names of columns beside data that is a single one."""
+    names = schema.names
+    for option, columns in keys.items():
+        for name in columns if None in names else ():
+            if name not in names:
+                raise ValueError(f"{say_column(name)} is not in the table; {list_names(schema, names, name, option)}")
+
+
+def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:
+    """Refuses a period as the command line spells it, where no column is called so."""
+    for name in by:
+        found = SPELLED_PERIOD.fullmatch(name) if isinstance(name, str) and name not in schema.names else None
+        if found is not None:
+            kind, column = found[1], found[2].strip("'\"")
+            raise ValueError(
+                f"no column is called {quote(name)}; give {kind}s as by=ss.{kind}({column!r}, first, last), "
+                f"each such as {SPELLED[kind]!r}"
+            )
+
+
+def _repeated(names: list[Any]) -> Any:
+    return next(name for name in names if names.count(name) > 1)
+
+
+def _names_columns(key: Any) -> bool:
+    """Whether this can be no column's values: a name, or a period, which has one."""
+    return isinstance(key, str | Period) or (isinstance(key, list) and any(isinstance(one, Period) for one in key))
+
+
+def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
+    """The type given to each column, which is one for all that is asked of it."""
+    given: dict[str | None, object] = {}
+    for statistic in statistics:
+        own = None if statistic.dtype is None else number_type(statistic.dtype)
+        if own is not None and given.setdefault(statistic.column, own) != own:
+            column, one = statistic.column, given[statistic.column]
+            raise ValueError(f"column {column!r} is given two types, {one} and {own}; give one")
+    return given
+
+
+def _as_column(name: str, values: Any) -> Any:
+    if is_arrow(values) or hasattr(values, "__len__"):
+        return values
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"{name}={quote(values)} is neither the name of a column nor its values; give one of these")
+    return list(values)
+
+
+def release_all(
+    data: Any,
+    request: Request,
+    promised: Guarantee,
+    budget: Budget | None,
+    prepare: Callable[..., tuple[Adder, list[Task], Rows]] = prepare,
+) -> list[Release | Releases]:
+    """Every statistic of a request, released for one charge."""
+    opened = prepare_or_charge(data, request, promised, budget, prepare)
+    return carry_out(*opened, promised, budget, request.whom, request.names)

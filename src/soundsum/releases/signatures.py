@@ -1,0 +1,282 @@
+"""Which function takes which options, and what it says of them in words of its own.
+
+Docstrings are filled from here (`explain`), and a call with options of other libraries is told what to give instead.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from soundsum.numbers.quoting import quote
+from soundsum.releases.options import OPTIONS, REQUIRED, Flag, Option
+
+D = TypeVar("D", bound=Callable[..., Any])
+P = ParamSpec("P")
+T = TypeVar("T")
+
+WIDTH = 116
+"""Of a docstring's lines, which stand four spaces in."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function that takes options, in the order of its signature; `options` are those it has its own facts of."""
+
+    positional: tuple[str, ...]
+    keywords: tuple[str, ...]
+    words: Mapping[str, str] = field(default_factory=dict)  # for the braces
+    changes: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict
+    )  # fields of its options that differ from the table
+    required: frozenset[str] = frozenset()  # by its command, which reads one column of a table
+    options: Mapping[str, Option] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = (*self.positional, *self.keywords)
+        found = {name: replace(OPTIONS[name], **self.changes.get(name, {})) for name in names}
+        own = {name: replace(one, words=one.words.format_map(_Words(self.words))) for name, one in found.items()}
+        object.__setattr__(self, "options", own)
+
+    def parameters(self) -> list[tuple[str, str, Any, bool]]:
+        """Name, annotation, default and whether it is positional, for every parameter of the signature."""
+        return [(name, one.annotation, one.default, name in self.positional) for name, one in self.options.items()]
+
+    def document(self) -> str:
+        """A paragraph for a docstring; neighbours with the same words share a line."""
+        names: dict[str, list[str]] = {}
+        for name, option in self.options.items():
+            names.setdefault(option.words, []).append(name)
+        return "\n".join(_fill(f"{', '.join(several)}: {words}") for words, several in names.items())
+
+
+class _Words(dict[str, str]):
+    """Words for braces; those that a call does not have stay as they are, as `{...}` may be Python."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{name}}}"
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+ROWS = ("by", "groups", "where", "privacy_unit", "max_rows", "max_groups", "relation")
+COST = ("noise", "delta", "rho")
+WHERE_IT_IS = ("budget", "name", "table", "engine")
+
+AVERAGE = "a person with more rows in a group counts as this many of their average row"
+CLAMPED = "what a person adds to a group is clamped to what this many rows can add"
+NUMBERS = frozenset({"column", "lower", "upper"})
+
+CALLS: Mapping[str, Call] = {
+    "release": Call(
+        ("data", "statistics", "epsilon"),
+        (*ROWS, *COST, "missing", *WHERE_IT_IS),
+        {"result": "result", "person": CLAMPED},
+        {
+            "data": {
+                "words": "a data frame (pandas, Polars, Arrow, DuckDB, Spark), a dict of columns, a path to Parquet, "
+                "CSV or Arrow files, or the address of a database with table=."
+            },
+            "missing": {
+                "words": 'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at '
+                'all ("drop"). By default means and variances leave it out if the number of rows is private, and '
+                "everything else counts it. Infinities are clamped."
+            },
+        },
+    ),
+    "sum": Call(
+        ("data", "lower", "upper", "epsilon"),
+        ("column", *ROWS, "size", "max_size", "dtype", "method", *COST, "missing", *WHERE_IT_IS),
+        {"result": "sum", "verb": "add up", "person": CLAMPED},
+        {
+            "missing": {
+                "default": "zero",
+                "words": 'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at '
+                'all ("drop"). Infinities are clamped.',
+            }
+        },
+        NUMBERS,
+    ),
+    "mean": Call(
+        ("data", "lower", "upper", "epsilon"),
+        ("column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
+        {"result": "mean", "verb": "average", "person": AVERAGE},
+        required=NUMBERS,
+    ),
+    "variance": Call(
+        ("data", "lower", "upper", "epsilon"),
+        ("column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
+        {"result": "variance", "verb": "look at", "person": AVERAGE},
+        required=NUMBERS,
+    ),
+    "count": Call(
+        ("data", "epsilon"),
+        ("column", *ROWS, *COST, "missing", *WHERE_IT_IS),
+        {"result": "count", "person": "this many rows of a person count in a group"},
+        {
+            "column": {
+                "words": 'with missing="drop", the column to look at, if the data is a table.',
+                "flag": Flag("With --missing drop: the column to look at."),
+            },
+            "missing": {
+                "default": "zero",
+                "words": '"zero" counts every row, "drop" only those with a value in the column.',
+            },
+        },
+    ),
+    "histogram": Call(
+        ("data", "edges", "epsilon"),
+        ("categories", "bins", "lower", "upper", "column", *ROWS, "dtype", *COST, "missing", *WHERE_IT_IS),
+        {"result": "histogram", "verb": "look at", "person": "this many rows of a person count in a cell"},
+        {
+            "lower": {
+                "default": None,
+                "words": "with bins, where the first cell begins and the last one ends. They are public.",
+                "flag": Flag("With --bins: where the cells begin and end.", tuple[str, str], "L U", "bounds"),
+            },
+            "upper": {
+                "default": None,
+                "words": "with bins, where the first cell begins and the last one ends. They are public.",
+            },
+            "max_groups": {
+                "words": "with privacy_unit=, how many cells a person counts in: those with most of their rows. "
+                "Between cells with equally many, a hash of the id and the cell decides."
+            },
+            "missing": {
+                "default": "zero",
+                "words": "makes no difference here, as a missing value is in no cell.",
+            },
+        },
+        frozenset({"column"}),
+    ),
+    "Private": Call(
+        ("data",),
+        (
+            *("budget", "privacy_unit", "relation", "max_rows", "max_groups", "name", "schema", "pad", "table"),
+            "engine",
+        ),
+        changes={
+            "data": {
+                "words": "a data frame, a dict of columns, a path to Parquet, CSV or Arrow files, or the address of "
+                "a database."
+            },
+            "budget": {
+                "annotation": "Budget",
+                "default": REQUIRED,
+                "words": "what everything together may cost. It is bound to the same unit, relation and name.",
+            },
+            "privacy_unit": {
+                "annotation": "str | None",
+                "words": "protect persons: the column of their ids. Without it, each record is protected on its own.",
+            },
+            "relation": {"words": "when two tables are neighbours."},
+            "max_rows": {
+                "words": "how many rows of a person count in a group, unless a query says otherwise; its noise follows."
+            },
+            "max_groups": {
+                "words": "how many groups a person counts in, unless a query says otherwise; its noise follows."
+            },
+            "name": {"words": "what the data is called; the budget is bound to it."},
+            "table": {"words": "if the data is a database, which of its tables."},
+            "engine": {"words": "what adds up Parquet files, as for `soundsum.sum`."},
+        },
+    ),
+    "Private.release": Call(
+        ("statistics", "epsilon"),
+        ("by", "groups", "where", "max_rows", "max_groups", *COST, "missing"),
+        changes={
+            "statistics": {
+                "words": "a list of `Sum`, `Mean`, ..., or a dict of them by name. Bounds come from the schema if it "
+                'has them: ss.Sum("pay").'
+            },
+            "by": {
+                "annotation": "str | Period | list[str | Period] | None",
+                "words": "one result for each group in this column or these; periods (`soundsum.month`) too.",
+            },
+            "groups": {
+                "words": "which groups, by default those the schema lists. Of periods, by default those between the "
+                "column's bounds in the schema, which are dates."
+            },
+            "where": {"words": 'only rows that meet all of these conditions, such as [("age", ">=", 18)].'},
+            "max_rows": {
+                "annotation": "int | None",
+                "default": None,
+                "words": "how many rows of a person count in a group, by default the owner's cap.",
+            },
+            "max_groups": {
+                "annotation": "int | None",
+                "default": None,
+                "words": "how many groups a person counts in, by default the owner's cap.",
+            },
+            "missing": {"words": "as for `soundsum.release`."},
+        },
+    ),
+}
+"""Every function that takes options, with what it says of them in its own words."""
+
+
+def explain(name: str) -> Callable[[D], D]:
+    """Decorate a function or class: `{options}` in its docstring becomes the words of its options.
+
+    >>> @explain("count")
+    ... def count():
+    ...     '''Counts.
+    ...
+    ...     {options}
+    ...     '''
+    >>> print(count.__doc__.splitlines()[4])
+    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    """
+
+    def put_in(explained: D) -> D:
+        if explained.__doc__ is not None:  # with -OO there is none
+            explained.__doc__ = inspect.cleandoc(explained.__doc__).replace("{options}", CALLS[name].document())
+        return explained
+
+    return put_in
+
+
+NO_SEED = "leave it out: noise is drawn from the operating system and cannot be seeded"
+
+MEANT = {
+    "eps": "give epsilon=, such as epsilon=1",
+    "bounds": "give lower= and upper=, such as lower=0, upper=100",
+    "seed": NO_SEED,
+    "random_state": NO_SEED,
+    "rng": NO_SEED,
+    "pad": "only an owner's table pads its answers, ss.Private(..., pad='1s')",
+    "weights": "to weight records, sum a column of products; to share epsilon, give each statistic of ss.release a "
+    "weight, such as ss.Sum('pay', 0, 100, weight=2)",
+}
+"""For each option that other libraries or calls have, what to do instead."""
+
+
+def with_hints(function: Callable[P, T]) -> Callable[P, T]:
+    """The function; a call that does not fit its signature is told what was probably meant."""
+
+    @wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return function(*arguments, **options)
+        except TypeError as error:
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            hint = None if inside else _find_hint(arguments, options)
+            if hint is None:
+                raise
+            said = f"{error}; {hint}"
+        raise TypeError(said)
+
+    return call
+
+
+def _find_hint(arguments: Sequence[Any], options: Mapping[str, Any]) -> str | None:
+    if hints := [hint for name, hint in MEANT.items() if name in options]:
+        return "; ".join(hints)
+    column = next((one for one in arguments[1:] if isinstance(one, str)), None)  # after the data
+    return None if column is None else f"if {quote(column)} is a column, give column={quote(column)}"
