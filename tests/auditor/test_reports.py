@@ -22,7 +22,7 @@ import soundsum as ss
 from soundsum.auditor import audit_page, junit, sarif
 from soundsum.auditor.finding import Bins
 from soundsum.cli.app import app
-from soundsum.cli.written import write_each
+from soundsum.cli.file_access import write_each
 from soundsum.numbers.rationals import nearest_float
 from soundsum.tables.runs import Runs
 from tests.auditor import mechanisms as m

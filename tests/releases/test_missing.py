@@ -13,7 +13,6 @@ from soundsum.releases.certificates import compare_release
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
 from soundsum.statistics import Count, Mean, Sum, Variance
-from soundsum.tables.relations import Relation
 
 AGES = pa.table({"age": [30.0, None, 50.0, None], "ward": ["a", "a", "b", "b"], "id": [1, 2, 3, 4]})
 

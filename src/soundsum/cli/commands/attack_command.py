@@ -16,7 +16,7 @@ from soundsum.attacks import FAMILIES
 from soundsum.attacks.attack import MOST_WRITTEN_OUT
 from soundsum.attacks.delivery import DELIVERIES
 from soundsum.attacks.ordinary import our_sum
-from soundsum.cli.options import AsJson
+from soundsum.cli.parameters import AsJson
 from soundsum.cli.views.delivered import tell
 from soundsum.numbers import formatting
 from soundsum.numbers.rationals import is_special

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from soundsum.cli.written import require_writable, write_each
+from soundsum.cli.file_access import require_writable, write_each
 from soundsum.tables.relations import Relation
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from soundsum import Budget, Relation
 from soundsum.budget.ledger import read
-from soundsum.cli.options import AsJson
+from soundsum.cli.parameters import AsJson
 from soundsum.numbers.quoting import printed
 from soundsum.tables.paths import expand
 

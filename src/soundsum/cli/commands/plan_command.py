@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from soundsum import Plan, Problem, Relation, plan, plans
-from soundsum.cli.options import AsJson
+from soundsum.cli.parameters import AsJson
 from soundsum.numbers.formatting import number, ratio
 from soundsum.numbers.rationals import floor_log2
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from soundsum.cli.written import require_writable, write_each
+from soundsum.cli.file_access import require_writable, write_each
 
 
 def reproduce(

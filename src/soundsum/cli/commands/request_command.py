@@ -19,49 +19,36 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import soundsum as ss
-from soundsum.cli.opened import on_disk, watch
-from soundsum.cli.options import AsCsv, AsJson, Data, Engine, Epsilon, File, Ledger, Table
+from soundsum.cli.file_access import on_disk, watch
+from soundsum.cli.parameters import read_options, take
 from soundsum.cli.refusals import say_in_request
 from soundsum.cli.spelled import read_condition, read_file, read_periods
 from soundsum.cli.views.released import choose_form, show
 from soundsum.methods.problem import read_bound, require_ascending
+from soundsum.releases.options import SETTINGS, list_fields, name_in_request
+from soundsum.releases.signatures import CALLS
 from soundsum.statistics import STATISTICS, Statistic
 
-SETTINGS = (
-    *(
-        "epsilon",
-        "delta",
-        "rho",
-        "noise",
-        "relation",
-        "by",
-        "groups",
-        "where",
-        "privacy_unit",
-        "max_rows",
-        "max_groups",
-    ),
-    *("missing", "table", "engine"),
-)
+TAKEN = ("data", "statistics", "epsilon", "table", "engine", "budget", "name")
+"""Options of `soundsum.release` that the command has; the others stand in the request."""
 
 
 def release_several(
-    file: File,
-    request: Annotated[str, typer.Argument(help="What to release, as TOML; see the example.")],
-    epsilon: Epsilon = None,
-    table: Table = None,
-    engine: Engine = None,
-    budget: Ledger = None,
-    data: Data = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    file: str,
+    request: str,
+    epsilon: str | None,
+    table: str | None,
+    engine: str | None,
+    budget: str | None,
+    data: str | None,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Release several statistics for one charge, as a small TOML file asks for them by name.
 
@@ -175,19 +162,20 @@ def _statistic(place: str, given: dict[str, Any]) -> Statistic:
     wanted = dict(given)
     try:
         kind = STATISTICS.find(wanted.pop("statistic"))
-        allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+        allowed = list_fields(kind)
         if "bounds" in wanted and "lower" in allowed:
             if "lower" in wanted or "upper" in wanted:
                 raise ValueError("bounds are given, and lower or upper too; give bounds alone")
             wanted["lower"], wanted["upper"] = _pair(wanted.pop("bounds"))
         elif "lower" in wanted or "upper" in wanted:
             raise ValueError("in a request both bounds stand together; give them as bounds = [0, 100]")
-        named = ["bounds" if name == "lower" else name for name in allowed if name != "upper"]
         for name in wanted:
             if name in SETTINGS and name not in allowed:
                 raise ValueError(f"{name!r} is about the whole request; move it to the top, above the first [table]")
             if name not in allowed:
-                raise ValueError(f"{name!r} does not belong to a {kind.name}; it takes {', '.join(named)}")
+                raise ValueError(
+                    f"{name!r} does not belong to a {kind.name}; it takes {', '.join(allowed_fields(kind))}"
+                )
         if kind.needs_column and "column" not in wanted:
             raise ValueError("column is missing; name the column to read")
         if "lower" in allowed and "bins" not in allowed and "lower" not in wanted:
@@ -199,6 +187,11 @@ def _statistic(place: str, given: dict[str, Any]) -> Statistic:
         raise ValueError(f"{place}: {say_in_request(str(error))}") from None
 
 
+def allowed_fields(kind: type[Statistic]) -> list[str]:
+    """What a request may say of a statistic, beside its kind."""
+    return [spelled for name in list_fields(kind) if (spelled := name_in_request(name)) is not None]
+
+
 def _pair(bounds: Any) -> tuple[Any, Any]:
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise ValueError(f"bounds = {bounds}: give two numbers, such as bounds = [0, 100]")
@@ -208,4 +201,5 @@ def _pair(bounds: Any) -> tuple[Any, Any]:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("release")(release_several)
+    options = CALLS["release"].options
+    app.command("release")(take(release_several, read_options([options[name] for name in TAKEN])))

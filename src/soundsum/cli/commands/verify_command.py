@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from soundsum.cli.options import AsJson
+from soundsum.cli.parameters import AsJson
 from soundsum.numbers.formatting import ratio_from_below
 from soundsum.paper.verify import verify
 from soundsum.paper.verify.verification import ACCURACY, Result, Verification

@@ -1,11 +1,11 @@
-"""The file that a command reads: on disk or from stdin, with a progress bar beside it."""
+"""Files of a command: the one it reads, on disk or from stdin with a progress bar beside it, and those it writes."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,3 +47,33 @@ def watch(file: str) -> Iterator[Any]:
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("", total=files.rows(file))
         yield Watched(file, lambda rows: bar.advance(task, rows))
+
+
+def require_writable(path: Path | None) -> None:
+    """Refuses a file that cannot be made, before anything is computed for it."""
+    if path is None:
+        return
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}; make it, or name another file")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it")
+
+
+def write_each(console: Console, makers: Mapping[Path, Callable[[], str]]) -> None:
+    """Make and write every file, each on its own, so that one that fails keeps no other from being written.
+
+    The first failure is raised when all have been tried, a fault before a full disk.
+    """
+    failed: list[Exception] = []
+    for path, make in makers.items():
+        try:
+            path.write_text(make(), encoding="utf-8")
+            console.print(f"written: {path}", highlight=False)
+        except Exception as error:
+            console.print(f"not written: {path}", style="red", highlight=False)
+            failed.append(error)
+    faults = [error for error in failed if not isinstance(error, OSError)]
+    if faults:
+        raise RuntimeError("a report could not be made; the others are written") from faults[0]
+    if failed:
+        raise failed[0]
