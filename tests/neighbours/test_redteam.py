@@ -94,7 +94,9 @@ def remember_the_sums(patch):
 
 def say_how_many(patch):
     def change(made, sums, n):
-        vars(made.facts)["origin"] = replace(made.facts.origin, source=f"{n} rows")
+        vars(made.facts)["origin"] = replace(
+            made.facts.origin, query=replace(made.facts.origin.query, source=f"{n} rows")
+        )
         return made
 
     remember(patch, change)

@@ -88,10 +88,8 @@ def carry_out(
     _require_size(tasks, n, charge)
 
     def make() -> list[Release | Releases]:
-        by, where = rows.described_by, None if rows.where is None else str(rows.where)
-        source, common = (rows.source, whom.data, whom.privacy_unit), (cost, charge.number, engine.name)
         origins = [
-            Origin(task.statistic.column, by, where, *source, task.missing, at, query, place, *common, task.is_declared)
+            Origin(query, place, at, cost, charge.number, engine.name, task.is_declared)
             for place, task in enumerate(tasks)
         ]
         made = [

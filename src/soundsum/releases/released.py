@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 from soundsum.budget.query import Query, as_plain
 from soundsum.numbers import formatting, text_tables
@@ -45,25 +45,36 @@ PARTS = {"sum of c": "sum about the middle of the bounds", "sum of c^2": "sum of
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from: the column, what the data is called, when, and the charge it was paid with.
+    """Where a release comes from: everything that was asked for the same charge, which statistic it is, and the charge.
 
-    `query` is everything that was asked for the same charge, `place` which of its statistics this is.
+    Facts about the question are the query's own.
     """
 
-    column: str | None
-    by: str | list[str] | None
-    where: str | None
-    source: str
-    data: str | None
-    privacy_unit: str | None
-    missing: Missing
-    at: datetime
     query: Query
-    place: int
+    place: int  # of the statistic in the query
+    at: datetime
     cost: Cost | None  # None where no noise was needed
     entry: int | None  # of the budget; None without one
     engine: str  # who added up
     is_declared: bool = True  # whether somebody, or the table, says what type the column has
+
+    @property
+    def column(self) -> Any:
+        return self.query.statistics[self.place].column
+
+    @property
+    def missing(self) -> Missing:
+        return cast(Missing, self.query.statistics[self.place].missing)
+
+    @property
+    def by(self) -> Any:
+        """The column of the groups, or several as a list; None without groups."""
+        by = self.query.by
+        return list(by) if len(by) > 1 else by[0] if by else None
+
+    @property
+    def where(self) -> str | None:
+        return self.query.conditions
 
 
 @dataclass(frozen=True)
@@ -259,11 +270,11 @@ class Release(Framed):
             "informative": self.informative,
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
-            "privacy_unit": origin.privacy_unit,
+            "privacy_unit": origin.query.privacy_unit,
             "missing": origin.missing,
             "relation": str(self.plan.problem.relation),
-            "source": origin.source,
-            "data": origin.data,
+            "source": origin.query.source,
+            "data": origin.query.data,
             "at": origin.at.isoformat(),
             "ledger": {
                 "entry": origin.entry,
