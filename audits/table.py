@@ -27,15 +27,15 @@ MOST_QUOTED = 120
 HEAD = """\
 # Audits of other libraries
 
-Written by `make audit-all`, from what it really found. Each library was audited in an environment of its own with the
-pinned versions of its adapter (`src/soundsum/auditor/adapters/*.txt`), by every family of attacks that fits the type
-and the relation of a target, within the seconds and pairs of runs of a release that its command names. A verdict is
-about a version, on a machine, within a limit: NOT_REFUTED says that nothing was found, not that nothing is there.
+`make audit-all` writes this page from its own findings. It audits each library in its own environment, with the
+versions pinned by its adapter (`src/soundsum/auditor/adapters/*.txt`). It tries every family of attacks that fits a
+target's type and relation, within the seconds and pairs of runs in the command. A verdict holds for one version, on one
+machine, within these limits: NOT_REFUTED means that the audit found nothing, not that the sum is sound.
 
-What the paper published in 2022, or the library itself, is shown as it is. What is new on a current release is *to be
-reported*: maintainers hear of it first (see [disclosure](disclosure.md)), and until then the row does not say what was
-found. Everything that is quoted of a library was compared with the version that was audited, and the program of every
-violation was run on its own; a statistical finding that its program did not show again is not counted.
+The page shows findings that the paper or the library itself has published. New findings on a current release are *to be
+reported*: their rows stay empty until the maintainers have been told (see [disclosure](disclosure.md)). All quotations
+were compared with the audited version, and the program of every violation was run on its own. A statistical finding
+that its program did not reproduce is not counted.
 """
 
 

@@ -1,4 +1,4 @@
-"""For maintainers: does a sum of ours move by more than the noise is made for? Every attack that fits it is tried."""
+"""For maintainers: does a sum move by more than its noise allows? Try every attack that fits."""
 
 import math
 

@@ -1,6 +1,6 @@
-"""Train on scikit-learn's digits, private by Opacus and by us: the same epsilon, the same accuracy but for the noise.
+"""Train on scikit-learn's digits, with Opacus and with soundsum: the same epsilon, the same accuracy up to the noise.
 
-Then an attack on sums in half precision: one example more or less, told apart in a plain sum and not in ours.
+Then attack sums in half precision: a plain sum reveals one example more or less, ours does not.
 Needs torch, Opacus and scikit-learn: pip install 'soundsum[torch]' scikit-learn
 """
 
@@ -37,7 +37,7 @@ def network():
 
 
 def train(name, engine, bar, **terms):
-    """One private training; returns its accuracy on what it has not seen, and its epsilon."""
+    """Train privately; return the accuracy on unseen digits, and the epsilon."""
     data, (x, y) = digits()
     model = network()
     model, optimizer, loader = engine.make_private(
@@ -55,14 +55,14 @@ def train(name, engine, bar, **terms):
 
 
 def plain_step(model, inputs, reduction, max_norm, noise_multiplier):
-    """Clipped, added and noised in bfloat16, as anybody might write it; an example's gradient is the example here."""
+    """Clip, sum and add noise in bfloat16, the obvious way; each example is its own gradient here."""
     factor = (max_norm / (inputs.norm(dim=1) + 1e-6)).clamp(max=1.0).to(inputs.dtype)
     summed = torch.einsum("i,ij->j", factor, inputs)
     return [summed + torch.randn_like(summed) * max_norm * noise_multiplier]
 
 
 def tell_apart(step):
-    """Whether one example more or less is seen in the result of a step, more often than its noise allows."""
+    """Does a step reveal one example more or less, more often than its noise allows?"""
     return ss.gradients.attack("half_precision_batch").run(step, runs=40)
 
 

@@ -1,4 +1,4 @@
-"""Docstrings here are plain text that lists arguments as `name: what it is`; Sphinx is told so in its own way."""
+"""Docstrings are plain text that lists arguments as `name: meaning`; this module translates them for Sphinx."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sphinx's settings for `make docs` (website/__main__.py). Nothing on a page asks for anything of another place."""
+"""Sphinx's settings for `make docs` (website/__main__.py). No page loads anything from another site."""
 
 from __future__ import annotations
 

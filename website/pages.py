@@ -1,7 +1,7 @@
 """The pages, laid out for Sphinx: those of docs/, those elsewhere in the repository, and the reference.
 
-Links in the Markdown go to files of the repository, so that they work wherever it is read. Here those that leave docs/
-are turned to the page made of that file; a link to something without a page is a warning of Sphinx's, and so an error.
+Links in the Markdown lead to files of the repository, so they work wherever it is read. Links out of docs/ are turned
+to the file's page. Sphinx warns about a link to a file without a page, and a warning is an error.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ ELSEWHERE = {
     "examples/from_attack_to_bound.ipynb": "notebooks/from_attack_to_bound.md",
     "docs/README.md": "index.md",
 }
-"""Files whose page is not where docs/ has it."""
+"""Files outside docs/, and the pages made of them."""
 
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".v": "coq", ".txt": "text"}
-"""A link to a file that ends so leads to a page that shows the file."""
+"""A link to a file with one of these endings leads to a page that shows the file."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
@@ -78,12 +78,12 @@ def turn_links(origin: str, text: str) -> str:
 
 
 def target_of(origin: str, target: str) -> str | None:
-    """The file of the repository that a link means, or None if it means none."""
+    """The file of the repository that a link leads to; None for links to other sites and to pages."""
     if re.match(r"[a-z]+:", target):
         return None
     to = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
     if to.split("/")[0] == "undisclosed":
-        raise ValueError(f"{origin} links to {to}: what maintainers have not heard of yet is not on the site")
+        raise ValueError(f"{origin} links to {to}: findings that maintainers have not been told of are not on the site")
     return to if (ROOT / to).is_file() else None
 
 
@@ -101,7 +101,7 @@ def show_source(origin: str) -> str:
 
 
 def contents(pages: dict[str, str]) -> str:
-    """The tables of contents that Sphinx makes its navigation of. A folder stands for all its other pages."""
+    """The tables of contents for Sphinx's navigation. A folder stands for all its other pages."""
     named = {entry.rpartition("<")[2].rstrip(">") for listed in CONTENTS.values() for entry in listed}
     lists = []
     for caption, listed in CONTENTS.items():
@@ -154,4 +154,4 @@ CONTENTS = {
     "Reference": ["reference/"],
     "Project": ["project/"],
 }
-"""The navigation, with titles. A page that is in none of its lists is a warning, and so an error."""
+"""The navigation, with titles. A page missing from its lists is a warning, and so an error."""

@@ -15,28 +15,28 @@ from soundsum.cli.app import app
 GROUPS = {
     "statistics": (
         "Statistics",
-        "What is asked of a table, in one call or several for one charge.",
+        "Ask a table for statistics, one per call or several for one charge.",
         ("sum", "mean", "variance", "count", "histogram", "release"),
         ("Sum", "Mean", "Variance", "Count", "Histogram"),
         ("year", "month", "week", "day", "hour"),
     ),
     "releases": (
         "Releases",
-        "What comes out, and how its certificate is checked.",
+        "Results, and checks of their certificates.",
         ("Release", "Releases", "Several", "check", "ReadFailed"),
     ),
     "owners": (
         "Owners and budgets",
-        "What is bound to the data once, by whoever owns it.",
+        "The owner binds these to the data, once.",
         ("Private", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Unit"),
     ),
     "plans": (
         "Plans",
-        "What each way to add would cost, before anything is spent.",
+        "The error and cost of each summation method, before you spend anything.",
         ("Problem", "plan", "plans", "Plan", "private_max_size", "Relation", "FloatType", "IntType", "Rounding"),
     ),
     "attacks": ("Attacks", "Neighbouring datasets that ordinary sums tell apart.", ("attack", "Attack", "Runs")),
-    "auditor": ("The auditor", "Attacks pointed at anybody's mechanism.", ("audit", "Target", "Audit", "Finding")),
+    "auditor": ("The auditor", "Attacks against any mechanism.", ("audit", "Target", "Audit", "Finding")),
 }
 
 
