@@ -1,4 +1,4 @@
-"""What goes wrong, made executable: neighbouring datasets that ordinary sums tell apart (`sec:bounded-sum-computers`).
+"""Attacks as code: neighbouring datasets that ordinary sums tell apart (`sec:bounded-sum-computers`).
 
 One file per family; each builds its two datasets for any type and size, checks its theorem's conditions and predicts
 the difference exactly. `soundsum attack list` shows them all.

@@ -1,7 +1,7 @@
-"""An Attack: two neighbouring datasets that an ordinary sum tells apart, and what is needed to say so.
+"""An Attack: two neighbouring datasets that an ordinary sum tells apart, with its predicted sums.
 
-The pair is checked when it is made: records of the type, within the bounds, as many as promised, and neighbours under
-the relation by a distance that is computed. What an attack predicts is exact; whether a sum does it is `measure`.
+A new pair is checked: records of the type, within the bounds, as many as promised, at a computed distance of at most 1
+under the relation. Predictions are exact; `measure` tries them on a sum.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.runs import Runs
 
 Total: TypeAlias = str | Callable[[Any], Any]
-"""A noiseless sum: the name of one of ours, or anything that takes the data."""
+"""A noiseless sum: the name of one of ours, or a function of the data."""
 
 MOST_WRITTEN_OUT = 1 << 26
 """Above this many records a sum is handed the runs themselves: an array would take half a gigabyte and more."""
@@ -37,7 +37,7 @@ MOST_ADDED = 1 << 34
 
 @dataclass(frozen=True)
 class Event:
-    """What an attacker looks for in an output: where it is so, the dataset was the left one.
+    """A test of an output that an attacker uses to recognise the left dataset.
 
     >>> Event("above", Fraction(5))(7.25), Event("above", Fraction(5))(3), Event("nan")(float("nan"))
     (True, False, True)
@@ -52,7 +52,7 @@ class Event:
 
     @classmethod
     def between(cls, left: Value, right: Value) -> Event:
-        """What tells a sum of `left` from one of `right`: a side of the midpoint where both are numbers."""
+        """The event that tells a sum of `left` from one of `right`: a side of the midpoint if both are numbers."""
         if is_special(left):
             return cls("nan" if left != left else "infinite")
         if is_special(right) or left == right:
@@ -65,7 +65,7 @@ class Event:
         return cls("above" if left > right else "below", (Fraction(left) + Fraction(right)) / 2)
 
     def __call__(self, output: Any) -> bool:
-        """Whether an output, or the exception there was instead, is what is looked for."""
+        """Whether an output, or the exception raised instead, passes the test."""
         if isinstance(output, BaseException) or self.test == "raises":
             return isinstance(output, BaseException) and self.test == "raises"
         value = exact(output[()] if isinstance(output, np.ndarray) and output.ndim == 0 else output, "output")
@@ -103,7 +103,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Two neighbouring datasets, the sums an ordinary arithmetic gives them, and the theorem that says so.
+    """Two neighbouring datasets, their sums in an ordinary arithmetic, and the theorem that predicts these.
 
     `totals` are the sums that the arithmetic `aimed_at` gives left and right; `distance` is measured, not declared.
     """
@@ -202,7 +202,7 @@ class Attack:
 
     @property
     def event(self) -> Event:
-        """What tells left from right in one output, noisy or not."""
+        """The event that tells left from right in one output, noisy or not."""
         return Event.between(*self.totals)
 
     def sums(self, total: Total | None = None) -> tuple[Value, Value]:
@@ -240,7 +240,7 @@ class Attack:
     def measured(self) -> dict[str, Fraction | float | None]:
         """How far apart left and right are by the attacked sum, by others (up to 2^26 records), and by ours.
 
-        None: more records than can be added one by one.
+        None stands for sums of too many records to add one by one.
         """
         floats = ("iterated", "pairwise", "kahan", "rounded")
         others = ("modular", "saturating") if self.problem.dtype.is_integer else floats
@@ -249,7 +249,7 @@ class Attack:
         return {how: self.measure(how) if self.records <= MOST_ADDED or how == ours else None for how in ways}
 
     def explain(self) -> str:
-        """The attack in words and numbers: what the datasets are, what they should do to a sum, and what they do."""
+        """The attack in words and numbers: the datasets, the predicted sums and the measured ones."""
         return layout(self._title, self._facts())
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Choosing an attack: by its name and parameters, or from a wish for a ratio or a size."""
+"""Choose an attack by its name and parameters, or by a ratio or a size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from soundsum.tables.relations import Relation
 from soundsum.tables.runs import Runs
 
 USUAL_RECORDS = 1 << 30
-"""Where bounds are given and nothing else, the strongest attack within this size is taken, or else the smallest."""
+"""Given bounds alone, the strongest attack within this size is chosen, or else the smallest."""
 
 
 def attack(
@@ -272,14 +272,14 @@ def _best(reached: list[Attack], wish: Wish, family: Family, situation: Situatio
 
 
 def _exactly(ratio: Fraction) -> str:
-    """A ratio that can be asked for: rounded, it might be just out of reach."""
+    """A ratio that `attack` accepts again: rounded, it might be just out of reach."""
     return f"{int(ratio):,}" if ratio.denominator == 1 else str(ratio)
 
 
 def _useful(found: Attack, situation: Situation) -> Attack:
-    """An attack that moves the sum by less than one record may within the given bounds is none.
+    """Refuse an attack that moves the sum by less than one record may within the given bounds.
 
-    Except where a target was asked, whose answer is the finding.
+    With a target, its answer is the finding, so nothing is refused.
     """
     if situation.bounds is not None and found.ratio <= 1 and found.target is None:
         problem = found.problem

@@ -61,7 +61,7 @@ def mironov() -> NamedPair:
 
     The paper gives the differences and the range of the values; these are the datasets that have them.
     Below 2^30 the doubles are 2^-23 apart, so 2^30 records of -2^-23 are taken off exactly, 128 in all; from 2^30 + 1
-    each is half an ulp, a tie that goes back to the even side, so none of them is.
+    each is half an ulp, a tie that goes back to the even side, so each is lost.
 
     >>> pair = mironov()
     >>> pair.real, pair.computed, pair.left.size

@@ -1,10 +1,10 @@
-"""What every family of attacks has in common: where it applies, how it builds a pair, and which parameters to try.
+"""The interface of families of attacks: where one applies, how it builds a pair, and which parameters to try.
 
 A new family is one file in `families/`, or a `Family` registered in FAMILIES from anywhere.
 
 A family's theorem has parameters with conditions; `whole` and `exponent` check them. Outside they raise `Unmet`, which
-says between which whole numbers to look for the nearest that works; `choose` finds it by trying and names it. Every
-float family may be scaled by a power of two without changing a rounding, which is how it is fitted to bounds.
+gives a range of whole numbers that holds the nearest working one; `choose` finds it by trying and names it. Every float
+family may be scaled by a power of two without changing a rounding, which is how it is fitted to bounds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ANY_SIZED_FIRST = (Relation.CHANGE_ONE, Relation.HAMMING, Relation.INSERT_DELETE
 
 @dataclass(frozen=True)
 class Situation:
-    """What is not the theorem's choice: the type, the relation, bounds and a target where they are given."""
+    """The caller's choices: the type, the relation, and bounds and a target if given."""
 
     kind: NumberType
     relation: Relation
@@ -65,7 +65,7 @@ class Situation:
         return self.problem(lower, upper, 0).ideal
 
     def as_given(self, low: Fraction, high: Fraction) -> str:
-        """Two values that go up, as whoever gave the bounds sees them."""
+        """Two values in ascending order, on the scale of the given bounds."""
         return f"({-high}, {-low})" if self.turned else f"({low}, {high})"
 
 
@@ -81,7 +81,7 @@ class Wish:
 class Family:
     """One way that arithmetic goes wrong; among its `candidates` are the best parameters for any wish.
 
-    They are asked with the parameters that are fixed already, and choose the others to suit these.
+    It gets the parameters that are already fixed, and chooses the others to match.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Unmet(ValueError):
 
 
 def show_parameter(x: int | Fraction) -> str:
-    """A parameter as it can be given again, but for large powers of two, which are written as such."""
+    """A parameter in words that `attack` accepts, except that large powers of two are written as powers."""
     return quote(x) if isinstance(x, int) or (abs(x) < 10**7 and x.denominator < 10**3) else formatting.binary(x)
 
 
@@ -164,8 +164,8 @@ def exponent(
     """The power of two to scale an attack by, so that its records fit the bounds and its sums the type.
 
     `low` and `high` are the attack's least and largest record and `total` its largest sum, all at exponent 0; below
-    `least` its records are not representable. `size` is the parameter that decides how large sums are, and the least
-    there is of it. `value` makes the exponent what is given by that name.
+    `least` its records are not representable. `size` names the parameter that decides how large sums are, with its
+    least value. `value` turns the exponent into the parameter given under that name.
     """
     kind = situation.floats
     most = floor_log2(kind.max / total)

@@ -56,7 +56,7 @@ def _float_sum(how: str) -> Callable[[Runs, Problem], Value]:
 
 
 def _round_once(data: Runs, problem: Problem) -> Value:
-    """The exact sum, rounded once: the best a sum that returns a float can do, and what `math.fsum` does."""
+    """The exact sum, rounded once, as `math.fsum` returns it: no sum that returns a float does better."""
     if has_specials(data):
         return sum(float(x) for x in data.counts() if is_special(x))
     return cast(FloatType, problem.dtype).round(data.total())

@@ -7,7 +7,7 @@ from soundsum.tables.runs import Runs
 
 
 def dataset(runs: Runs) -> str:
-    """A dataset as a person would say it: how often what, in order."""
+    """A dataset in words: its values in order, each with its count."""
     shown = []
     for pattern, count in runs.parts:
         what = binary(pattern[0]) if len(pattern) == 1 else "(" + ", ".join(map(binary, pattern)) + ")"

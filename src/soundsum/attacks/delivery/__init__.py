@@ -1,4 +1,4 @@
-"""Attacks as they would be carried out (1.7 and 5.7): on a table somebody else holds, through what it may be asked.
+"""Attacks carried out (1.7 and 5.7) on a table that somebody else holds, through the queries it allows.
 
 Each is run several times against secrets drawn at random, on an ordinary sum with exact noise for the ideal sensitivity
 and on ours with the same promise.

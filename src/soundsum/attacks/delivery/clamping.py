@@ -30,7 +30,7 @@ from soundsum.randomness import random_bytes
 from soundsum.tables.relations import Relation
 
 Clamp: TypeAlias = tuple[Problem, Fraction]
-"""A problem, which is all an analyst chooses, and the output above which the highest salary is."""
+"""The problem that an analyst chooses, and the threshold for its output."""
 
 PATIENTS, KNOWN = 4096, 1024
 

@@ -1,7 +1,7 @@
-"""What comes of delivering an attack: what was asked, what was so, and what an ordinary and our sum gave away.
+"""The outcome of delivering an attack: the queries, the secrets, and those that an ordinary and our sum gave away.
 
-The ordinary mechanism here is naive in one thing only, the sum: its noise is exact and scaled to the ideal sensitivity,
-so what it gives away is the arithmetic's doing.
+The ordinary mechanism is naive only in its sum: its noise is exact and scaled to the ideal sensitivity, so every leak
+comes from the arithmetic.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Delivery:
         return _share(self.secrets, self.recovered_from_ours)
 
     def probability(self, accuracy: Fraction) -> float:
-        """How likely it is at most, if the promise is kept, that so many secrets or more are found out."""
+        """The largest probability of finding this many secrets or more from a mechanism that keeps its promise."""
         n, p = self.targets, self.allowed
         return min(1.0, math.fsum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(int(accuracy * n), n + 1)))
 
@@ -104,7 +104,7 @@ def ordinary_release(total: Any, ideal: Fraction, epsilon: Fraction) -> Fraction
 
 
 def ordinary_gaussian(total: Any, ideal: Fraction, multiplier: Fraction) -> Fraction:
-    """Somebody's sum plus exact Gaussian noise of so many times the ideal sensitivity."""
+    """An ordinary sum plus exact Gaussian noise of this many times the ideal sensitivity."""
     return Fraction(exact(total)) + discrete_gaussian((multiplier * FINENESS) ** 2) * ideal / FINENESS
 
 

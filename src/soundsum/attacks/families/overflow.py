@@ -20,7 +20,7 @@ from soundsum.refusals import Reason, RefusedValue
 Parts: TypeAlias = list[tuple[int, int]]
 
 MOST_ROUNDS = 100_000
-"""How often around the type the sums are tried one by one; beyond, the first that certainly can be had is taken."""
+"""Up to this many turns around the type, each sum is tried; beyond, the first that is certain to exist is taken."""
 
 
 def default_upper(kind: IntType) -> int:

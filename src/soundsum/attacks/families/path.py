@@ -124,7 +124,7 @@ def steepest(total: Callable[[int], Fraction], n: int) -> tuple[int, Fraction, F
 
 
 def own_steps(made: Attack) -> dict[str, Fraction | float | None]:
-    """What `made.measured()` says, but for each sum by the step where that one jumps."""
+    """Like `made.measured()`, but each sum is measured at the step where it jumps."""
     problem = made.problem
     if made.records > MOST_ASKED:
         return made.measured()

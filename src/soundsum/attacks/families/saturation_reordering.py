@@ -94,7 +94,7 @@ def _fewest_records(reach: int, spread: int) -> tuple[int, int]:
 
 
 def _least_spread(reach: int, records: int) -> tuple[int, int]:
-    """|L| and U with the least sum that take no more than so many records."""
+    """|L| and U with the least sum that need at most this many records."""
     pairs = ((-(-reach // b), -(-reach // (records - b))) for b in _near(records // 2) if b < records)
     return min(pairs, key=sum)
 

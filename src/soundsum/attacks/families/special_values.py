@@ -1,6 +1,6 @@
 """Values that are not numbers: one NaN, one infinity, and finite records whose sum is infinite.
 
-Where a sum lets one of them through, the output says that it was there, whatever noise is added. The first two are
+If a sum lets one of them through, the output reveals it, whatever noise is added. The first two are
 records outside the bounds, for libraries whose clamp lets them pass (a comparison with NaN is false); the third stays
 within the bounds.
 """
