@@ -1,5 +1,5 @@
-"""The auditor: points attacks at anybody's mechanism and says what was seen.
+"""The auditor: runs attacks against any mechanism and reports findings.
 
-A `Target` is a mechanism with its promise, a `Finding` what became of one attack on it, an `Audit` all of them. A
-violation is certified by exact arithmetic or shown by statistics; nothing here ever says "private".
+A `Target` is a mechanism with its promise, a `Finding` the outcome of one attack on it, an `Audit` all findings. Exact
+arithmetic certifies a violation, or statistics show it; no verdict says "private".
 """

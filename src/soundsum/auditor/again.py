@@ -1,4 +1,4 @@
-"""A fresh process that adds datasets once more: a function and what to ask come by stdin, the sums go to stdout."""
+"""A fresh process that sums datasets again: a function and its arguments come by stdin, the sums go to stdout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a target: what it gives for a dataset, exactly, or in which way it did not.
+"""Ask a target for its exact output on a dataset, or the reason why there is none.
 
 A library may decline parameters (refused), may be unable to (unsupported: a crash, no memory, no number), or may raise.
 An error on one neighbour only is a finding, so nothing a target raises ends an audit.
@@ -19,7 +19,7 @@ MOST_TEXT = 300
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no number; the text is what was said."""
+    """The reason why there is no number, in the target's words."""
 
     kind: Literal["refused", "unsupported", "raised"]
     text: str
@@ -39,7 +39,7 @@ def ask(target: Target, question: Callable[[], Any]) -> Any:
 
 
 def failure(error: BaseException, refuses: tuple[type[BaseException], ...] = ()) -> Failure:
-    """What an error says; `refuses` are those by which a library declines."""
+    """The outcome that an error stands for; `refuses` are those by which a library declines."""
     match error:
         case TargetRefused():
             return Failure("refused", _line(str(error)))
@@ -53,6 +53,6 @@ def failure(error: BaseException, refuses: tuple[type[BaseException], ...] = ())
 
 
 def _line(text: str) -> str:
-    """What was said, on one line of a bounded length."""
+    """An error's message, on one line of a bounded length."""
     text = " ".join(text.split())
     return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."

@@ -1,8 +1,8 @@
 """An audit: every attack that fits, on every target, and a verdict for each family of attacks.
 
-First the deterministic tier, where a target shows its noiseless sum and its claim; what it certifies is confirmed in
-fresh processes. Then runs of the release, on what was certified, so that there is a table to look at, and on whatever
-may be seen in outputs alone. A target that cannot be asked ends its own part of the audit, and no other's.
+First comes the deterministic tier, if a target gives its noiseless sum and its claim; fresh processes confirm its
+violations. Then come runs of the release: on certified attacks, to fill their tables, and on attacks that outputs alone
+can show. A target that cannot be run ends its own part of the audit, and no other's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from soundsum.refusals import Reason, RefusedType, RefusedValue
 RUNS, ALPHA, SECONDS, MEMORY = 10_000, 1e-6, 60.0, 8 << 30
 
 Watch = Callable[[str, int, int, str], None]
-"""Told the target, how many are done of how many, and what is under way."""
+"""A callback that gets the target, the number done, their total, and the current step."""
 
 
 def audit(
@@ -43,7 +43,7 @@ def audit(
     spec: str | None = None,
     watch: Watch = lambda target, done, total, doing: None,
 ) -> Audit:
-    """Try attacks on a target, or on all targets of a library, and say what was seen.
+    """Try attacks on a target, or on all targets of a library, and return the findings.
 
     target: a Target, several, or the name of a library or of its function: "numpy", "diffprivlib", "diffprivlib.mean".
     attacks: "all", or names of families, or attacks of your own.

@@ -17,7 +17,7 @@ BASELINE = "dp-audit-baseline.json"
 
 @dataclass(frozen=True)
 class Compared:
-    """What is there and not in the baseline, and what is in the baseline and no longer there."""
+    """Violations missing from the baseline, and listed ones that have disappeared."""
 
     new: tuple[str, ...]
     vanished: tuple[str, ...]
@@ -36,7 +36,7 @@ class Compared:
 
 
 def known(path: str | Path) -> dict[str, list[str]]:
-    """The violations of a baseline file, by target; none if there is no file."""
+    """The violations of a baseline file, by target; empty without a file."""
     try:
         read = json.loads(Path(path).read_text(encoding="utf-8"))
         violations = read["violations"]
@@ -55,7 +55,7 @@ def known(path: str | Path) -> dict[str, list[str]]:
 
 
 def compare(findings: Iterable[Finding], baseline: dict[str, list[str]], target: str) -> Compared:
-    """One target's findings against what is known of it."""
+    """Compare one target's findings with its known violations."""
     there = {f.rule for f in findings if f.verdict.violation}
     before = set(baseline.get(target, ()))
     return Compared(tuple(sorted(there - before)), tuple(sorted(before - there)))

@@ -1,7 +1,7 @@
 """Which attacks are tried on a target: every family that its type and relation allow, at several sizes, cheapest first.
 
-What a target is asked to add is bounded by time and memory: an attack that would take longer than what is left, judged
-by how long the ones before took, or more memory than allowed, is left out, and the audit says so.
+Time and memory limit the datasets. An attack that would exceed the remaining time, judged by those before, or the
+memory is left out, and the audit says so.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ SIZES = tuple(2**p + 2 for p in (5, 8, 12, 16, 20, 24, 28, 30))
 """The most records of a family's attacks, one after another."""
 
 COPIES = 4
-"""An array, its clamped copy, and what a library makes of them."""
+"""An array, its clamped copy, and a library's own copies."""
 
 
 @dataclass
 class Allowance:
-    """Seconds and bytes, and what was left out because of them."""
+    """Limits in seconds and bytes, and the attacks left out because of them."""
 
     seconds: float = 60.0
     memory: int = 8 << 30
@@ -47,15 +47,15 @@ class Allowance:
         return self.seconds - (time.monotonic() - self.started)
 
     def restart(self) -> None:
-        """From now on: what a library takes to be loaded is not what its sums take."""
+        """Start the clock now: loading a library is not part of its sums."""
         self.started = time.monotonic()
 
     def share(self, part: float) -> Allowance:
-        """A part of what is left, from now on."""
+        """A share of the remaining time, from now on."""
         return Allowance(max(0.0, self.left) * part, self.memory, rate=self.rate, left_out=self.left_out)
 
     def allow(self, made: Attack, times: float = 2.0, streams: bool = False) -> bool:
-        """Whether the attack fits, with its datasets added so many times in all; if not, it is noted.
+        """Whether the attack fits if its datasets are summed this many times; if not, note it.
 
         `streams`: its records are never all in memory.
         """
@@ -130,7 +130,7 @@ def _made(target: Target, name: str, **wish: Any) -> Iterator[Attack]:
 def _attack(
     name: str, kind: NumberType, relation: Relation, bounds: Any, wish: tuple[tuple[str, Any], ...]
 ) -> Attack | None:
-    """An attack, made once for all targets; None where there is none with these bounds, or none that small."""
+    """An attack, made once for all targets; None if these bounds or this size allow no attack."""
     try:
         return attack(name, kind, relation=relation, bounds=bounds, **dict(wish))
     except ValueError:

@@ -1,10 +1,10 @@
-"""Certainty that a sum is what it is: the same again in three fresh processes, with one thread and with two.
+"""Confirm that sums are deterministic, in three fresh processes, with one thread and with two.
 
-Small datasets are added many times in each, where that is quick, as a random sum may be the same three times by
-chance. If one sum of a target differs anywhere, none of it is certain.
+Small datasets are summed many times in each if that is quick, since a random sum may agree three times by chance. If
+any sum of a target varies, nothing about that target is certified.
 
-A target that says how (`fresh`) is asked so; a function that others can import is run by `again`, in processes of its
-own. What cannot be sent to another process (a lambda, a closure) is repeated in this one, and the finding says so.
+A target may bring its own way (`fresh`); `again` runs importable functions in fresh processes. A function that cannot
+be sent to another process (a lambda, a closure) is repeated in this one, and the finding says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ THREADS = (1, 2, 1)
 SECONDS = 300.0
 
 TIMES, SMALL, SHARE = 20, 1 << 12, 2.0
-"""So often a dataset of at most so many records is added in each process, if that takes at most so many seconds."""
+"""Repetitions in each process, for datasets of at most this many records, within this many seconds."""
 
 IN_FRESH = "the same in 3 fresh processes, with 1 and 2 threads"
 IN_THIS = "the same each time in this process; the function cannot be imported by another one"

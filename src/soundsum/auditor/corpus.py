@@ -1,8 +1,8 @@
-"""Test vectors for libraries in any language: the attacks as JSON files that need no program of ours to be read.
+"""Test vectors for libraries in any language: the attacks as plain JSON files.
 
 One file for each rule. A vector has two neighbouring datasets as runs (a pattern of values and how often it repeats;
 floats in hexadecimal, integers in decimal), their exact sums, how far one record may move a sum over the real numbers
-(`ideal`), and by how much the arithmetic it is aimed at moves (`jump`). `python -m soundsum.auditor.corpus FOLDER`
+(`ideal`), and by how much the attacked arithmetic moves (`jump`). `python -m soundsum.auditor.corpus FOLDER`
 writes them all; `schema.json` beside them says the same in JSON Schema.
 """
 

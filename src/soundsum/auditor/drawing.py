@@ -1,7 +1,7 @@
-"""Runs of a release on two neighbours, in turn and in random order, so that what changes with time tells nothing.
+"""Runs of a release on two neighbours, in pairs of random order, so that changes over time affect both alike.
 
-A budget of queries that ends, a cache that fills or a counter then falls on both sides alike. Where errors begin after
-runs without any and stay on both sides, the target has come to an end, and no more can be asked of it.
+A budget that runs out, a cache that fills or a counter then tells nothing. If errors begin after successful runs and
+persist on both sides, the target has ended, and no further runs are possible.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Drawing:
         return failure(error, self.target.refuses)
 
     def _block(self, side: int, runs: int) -> list[Any]:
-        """Runs on one side; an error is an output as any other, unless it says that there can be none.
+        """Runs on one side; an error is an output like any other, unless it means that no output is possible.
 
         Records that the documentation excludes may be declined.
         """

@@ -1,7 +1,7 @@
 """Environments for libraries whose versions clash: virtual ones in the user's cache, one for each library and its pins.
 
 An adapter's own versions are installed with hashes checked, nothing else beside them, and from wheels where there are
-any. Another version is installed on request only (`spec`), held to the adapter's other pins.
+any. Another version is installed on request only (`spec`), with the adapter's other pins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ READY = "soundsum-ready"
 """The file that says that an environment is complete."""
 
 OFFLINE = ("ConnectionError", "ConnectTimeout", "NameResolutionError", "ProxyError", "name resolution", "unreachable")
-"""What pip says where it reaches no index."""
+"""pip's message without an index."""
 
 
 class NotInstalled(RefusedValue):
@@ -61,7 +61,7 @@ def cache() -> Path:
 
 
 def environments() -> list[Environment]:
-    """Every environment there is, unfinished ones too."""
+    """Every environment on disk, unfinished ones too."""
     return [Environment(path) for path in sorted(cache().glob("*")) if path.is_dir()]
 
 
@@ -123,7 +123,7 @@ def _make(environment: Environment, name: str, pins: Path, spec: str | None) -> 
 
 
 def _refuse_install(name: str, said: str) -> NotInstalled:
-    """What pip said, in one line, and what to do about it."""
+    """The refusal with pip's complaint in one line, and the remedy."""
     if any(sign in said for sign in OFFLINE):
         return NotInstalled(
             "install",

@@ -1,7 +1,7 @@
-"""What tells outputs of one dataset from those of the other: events, seen in many outputs and learned from past ones.
+"""Events that tell outputs of one dataset from those of the other, learned from past outputs.
 
 Thresholds, equality with a value, membership of a lattice (multiples of 2^k: the low bits), NaN, infinity, an error.
-Learning looks at runs that are not used to conclude: at past ones in the e-process, at another half for fixed samples.
+Learning uses runs that do not count: past ones in the e-process, the first half of fixed samples.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from soundsum.numbers.event_counts import Promise
 from soundsum.numbers.rationals import Value, is_special, nearest_float, power_of_two
 
 QUANTILES = 48
-"""Thresholds are looked for between so many quantiles of what was seen."""
+"""Thresholds are searched among this many quantiles of the outputs."""
 
 MOST_VALUES = 6
-"""Equality is tried with so many of the most frequent values of each side."""
+"""Equality is tried with this many of the most frequent values of each side."""
 
 COARSEST = 10**6
 """The lowest bit of 0, which is a multiple of everything."""
@@ -34,7 +34,7 @@ COARSEST = 10**6
 
 @dataclass(frozen=True)
 class Outputs:
-    """Many outputs of one dataset: the exact values, and as columns what events look at."""
+    """Many outputs of one dataset: the exact values, and columns for events to test."""
 
     values: tuple[Any, ...]  # exact numbers, or exceptions
     floats: Floats  # the nearest doubles; NaN for an exception
@@ -109,7 +109,7 @@ def _is_power(x: Fraction) -> bool:
 
 
 def learn(left: Outputs, right: Outputs, promise: Promise) -> tuple[Event, float] | None:
-    """The event of past outputs on which evidence would grow fastest, and how fast per pair; None if none would."""
+    """The event of past outputs on which evidence grows fastest, and its growth per pair; None if it grows on none."""
     pairs = min(len(left), len(right))
     if not pairs:
         return None

@@ -1,9 +1,9 @@
-"""Evidence that may be looked at after every pair of runs: the anytime-valid e-process, and how several are combined.
+"""Evidence that is valid after every pair of runs: the anytime-valid e-process, and combinations of several.
 
 After each pair (X, Y) of event indicators, left and right: a predictable estimate of their probabilities from past
 pairs alone (Krichevsky and Trofimov), its Kullback-Leibler projection on the null region, and the likelihood ratio of
 the two. Each factor has expectation at most 1 for every private mechanism, so the product reaches 1/alpha with
-probability at most alpha, whenever one stops, and whatever event is chosen from the past alone.
+probability at most alpha, for any stopping rule and any event chosen from the past alone.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def log_factors(left: Bools, right: Bools, promise: Promise, seen: tuple[int, in
 
 
 def growth(left: Floats, right: Floats, pairs: int, promise: Promise) -> Floats:
-    """How fast evidence would grow per pair on an event that so many of the pairs had: relative entropy."""
+    """The growth of evidence per pair on an event with these counts: relative entropy."""
     p, q = (left + 0.5) / (pairs + 1), (right + 0.5) / (pairs + 1)
     p0, q0 = project(p, q, promise)
     return np.asarray(_likelihood(p, p) + _likelihood(q, q) - _likelihood(p, p0) - _likelihood(q, q0))
@@ -147,10 +147,10 @@ def e_holm(log_values: Sequence[float]) -> list[float]:
 
 
 def detectable(pairs: int, promise: Promise, log_enough: float) -> float:
-    """The least epsilon that so many pairs could have been expected to refute the promise with.
+    """The least true epsilon at which this many pairs are expected to refute the promise.
 
     The mechanism is the one whose event tells most at that epsilon, with probability e^epsilon/(1 + e^epsilon) on the
-    left and the rest on the right. What estimating costs the evidence, about ln(pi n)/2 for each side, is taken off.
+    left and the rest on the right. The cost of estimation, about ln(pi n)/2 for each side, is subtracted.
     """
     needed = log_enough + math.log(math.pi * max(1, pairs))
 

@@ -1,7 +1,7 @@
-"""One target under audit: what was measured, certified and sampled of it, joined into a finding for each rule.
+"""One target under audit: its measurements, confirmations and samples, joined into a finding for each rule.
 
-A family of attacks whose sums exceed the claim is a candidate; what is confirmed in fresh processes is certified. Then
-runs of the release are looked at, on what was certified and on what may be seen in outputs alone.
+A family of attacks whose sums exceed the claim is a candidate; fresh processes confirm and so certify it. Then the
+release is sampled, on certified attacks and on those that outputs alone can show.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from soundsum.auditor.target import Target
 from soundsum.numbers.rationals import is_special
 
 MOST_SAMPLED = 1 << 16
-"""Releases are run on attacks of up to so many records, unless one was certified at a larger size."""
+"""Releases are sampled on attacks of up to this many records, or larger ones that were certified."""
 
 
 class Examination:
@@ -132,7 +132,7 @@ class Examination:
             )
 
     def _counts(self, one: Measurement) -> bool:
-        """Whether an error on these records is within what the library documents that it takes, and not declared."""
+        """Whether an error is a fault: the documentation allows the records, and does not declare the error."""
         return not one.attack.outside or (self.target.specials and one.failures[0].kind != "refused")
 
     def _unviolated(self, name: str, seen: list[Measurement]) -> Finding:
@@ -186,7 +186,7 @@ class Examination:
                 self._add(self._unsampled(name, made, why, before))
 
     def _unsampled(self, name: str, made: Attack, why: Failure, before: Finding | None) -> Finding:
-        """Where no run gave an output; what the library declines in the end, it has not promised anything of."""
+        """The finding if no run gave an output; the library promises nothing about parameters that it declines."""
         verdict = Verdict.REFUSED if why.kind == "refused" else Verdict.UNSUPPORTED
         if before is None:
             return Finding(target=self.target, rule=name, verdict=verdict, attack=made, note=why.text, tried=1)
@@ -207,7 +207,7 @@ class Examination:
         return replace(before, verdict=verdict, attack=made, sampled=one)
 
     def _chosen(self) -> list[tuple[str, Attack, Event | None]]:
-        """Rules with their attacks and the event to begin with: of what was measured one each, else every small one."""
+        """Rules with their attacks and first events: one attack for each measured rule, else every small one."""
         if not self.measured:
             every = self.own or attacks_on(self.target, self.families)
             return [(rule_of(made), made, _event(made.totals)) for made in every if made.records <= MOST_SAMPLED]

@@ -1,6 +1,6 @@
-"""What an audit says: a Finding for each family of attacks on each target; verdicts follow from the numbers.
+"""The results of an audit: a Finding for each family of attacks on each target; verdicts follow from the numbers.
 
-No verdict says "private": a target that withstood what was tried is NOT_REFUTED.
+No verdict says "private": a target that withstood all attacks is NOT_REFUTED.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Bins:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What runs of a release showed on one attack.
+    """Statistics of runs of a release on one attack.
 
-    `pairs` were drawn; the e-process saw `log_e` at the end of `pairs_used`. The fixed-sample figures are of the runs
-    that `event` was not chosen on. `detectable`: the least epsilon that so many pairs could be expected to show.
+    `pairs` were drawn; `log_e` is the evidence of the e-process after `pairs_used`. The fixed-sample figures are of the
+    runs that `event` was not chosen on. `detectable` is the least epsilon that this many pairs were expected to show.
     """
 
     event: Event
@@ -70,7 +70,7 @@ class Sampled:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What became of one family of attacks on one target: the strongest of its attacks, and what it showed."""
+    """The outcome of one family of attacks on one target: its strongest attack, with measurements and statistics."""
 
     target: Target
     rule: str
@@ -92,7 +92,7 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """What identifies a finding from one audit to the next."""
+        """The key that identifies a finding from one audit to the next."""
         return f"{self.target.name}: {self.rule}"
 
     @property
@@ -186,7 +186,7 @@ class Finding:
         return moves if self.delta_shown is None else f"{moves}; {self._of_delta(self.delta_shown)}"
 
     def _of_delta(self, shown: Fraction) -> str:
-        """What Gaussian noise makes of it: whether (epsilon, delta) itself is broken."""
+        """Whether a certified difference breaks (epsilon, delta) itself, given Gaussian noise."""
         promise = f"({number(self.target.epsilon)}, {float(self.target.delta):.2g})"
         if self.breaks_delta:
             least = DOWN.divide(Decimal(shown.numerator), Decimal(shown.denominator))
@@ -231,7 +231,7 @@ class Finding:
 
 
 def hexadecimal(made: Attack) -> dict[str, list[list[Any]]]:
-    """The datasets once more, floats in hexadecimal: what every language reads exactly."""
+    """The datasets with floats in hexadecimal, which every language reads exactly."""
 
     def text(x: Value) -> str:
         return str(x) if made.problem.dtype.is_integer else float(x).hex()

@@ -1,4 +1,4 @@
-"""What each finding comes from and what would mend it, in words for a maintainer, with the method of ours that does."""
+"""The cause and the fix of each finding, in words for a maintainer, with our method that fixes it."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def rule_for(name: str) -> Rule:
 
 
 def hint(name: str, target: Target) -> str:
-    """What would mend it, with what does so here."""
+    """The fix, with the method that provides it here."""
     rule = rule_for(name)
     fits = [m for m in rule.methods if (m == "grid") != target.dtype.is_integer]
     statistic = target.statistic if target.statistic in ("sum", "mean", "variance") else "sum"

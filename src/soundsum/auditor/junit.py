@@ -1,4 +1,4 @@
-"""An audit as JUnit XML: a suite for each target, a case for each attack; what CI systems show without being taught."""
+"""An audit as JUnit XML, which CI systems display: a suite for each target, a case for each attack."""
 
 from __future__ import annotations
 

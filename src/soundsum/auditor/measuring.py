@@ -1,7 +1,7 @@
-"""The deterministic tier: how far the target's own noiseless sums of two neighbours are apart, against its claim.
+"""The deterministic tier: the distance of the target's own noiseless sums of two neighbours, against its claim.
 
 |sum(left) - sum(right)| in rationals (modulo the modulus, where sums wrap on purpose), against the sensitivity used
-times the distance, without tolerance. What is over by less than 1% of the sensitivity is noted, and no error.
+times the distance, without tolerance. An excess of less than 1% of the sensitivity is a note, not an error.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from soundsum.numbers.rationals import Value, is_special
 from soundsum.tables.runs import Runs
 
 SLIGHT = Fraction(1, 100)
-"""What is over the claim by less than this part of it is noted and no error."""
+"""An excess over the claim of less than this fraction is a note, not an error."""
 
 CLEAR = 8
-"""So many times the claim is as clear as anybody needs: larger attacks of that family are not tried."""
+"""This multiple of the claim is clear enough: larger attacks of that family are not tried."""
 
 REPEATS = 5
 """So often an error on one side only has to come, and to stay away on the other."""
@@ -33,7 +33,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Measurement:
-    """One attack on one target: what it claims, and its sums of left and right."""
+    """One attack on one target: the claim, and the sums of left and right."""
 
     attack: Attack
     claimed: Fraction | None
@@ -63,7 +63,7 @@ class Measurement:
 
     @property
     def over(self) -> Fraction | float | None:
-        """How far beyond what is claimed; negative within."""
+        """The excess over the claim; negative within it."""
         if self.moved is None or self.claimed is None or is_special(self.moved):
             return None if self.claimed is None or self.moved is None else float("inf")
         return Fraction(self.moved) - self.claimed * max(1, int(self.attack.distance))  # 0 is within 1
@@ -74,7 +74,7 @@ class Measurement:
 
     @property
     def slightly(self) -> bool:
-        """Over, but by less than anybody would argue about."""
+        """Over the claim, but by a negligible amount."""
         return self.over is not None and self.over > 0 and not self.violates
 
     @property
@@ -113,7 +113,7 @@ def sum_of(target: Target, side: Runs, made: Attack) -> Answer:
 
 
 def most_telling(seen: list[Measurement]) -> Measurement:
-    """Of violations the smallest that is clear; where none is, the one that moves the sum most."""
+    """The smallest clear violation; without one, the violation that moves the sum most."""
     clear = [one for one in seen if one.strength >= CLEAR]
     return min(clear, key=lambda one: one.attack.records) if clear else max(seen, key=lambda one: one.strength)
 

@@ -1,8 +1,8 @@
-"""From a name to targets: teaching targets, soundsum's methods, adapters to libraries, and functions of one's own.
+"""Find the targets of a name: teaching targets, soundsum's methods, adapters to libraries, and your own functions.
 
 "numpy" is every target of that library, "numpy.sum" those of one function, "mypkg.mod:my_sum" a function that can be
 imported. Adapters outside this repository are found by the entry point group `soundsum.adapters`: a function that
-returns targets, without arguments, or with one that is given the limits of workers.
+returns targets, and may take the limits of workers as an argument.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def open_targets(
 ) -> list[Target]:
     """The targets of a library, or of one of its functions; a refusal names the nearest if there are none.
 
-    `limits` are those of the processes that libraries are run in.
+    `limits` apply to the processes that run libraries.
 
     >>> [t.name for t in open_targets("soundsum.modular")][:1]
     ['soundsum.modular[int64, change_one]']

@@ -25,12 +25,12 @@ PROBLEMS = (
     ("int64", Relation.CHANGE_ONE),
     ("int32", Relation.SYMMETRIC),
 )
-"""The promises each method is held to, where it takes them."""
+"""The promises under which each method is audited, where it accepts them."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A method for one type and relation; the plan is made anew for every question."""
+    """A method for one type and relation, planned again for every call."""
 
     method: str
     dtype: NumberType

@@ -1,8 +1,8 @@
 """The pytest plugin: audits as tests of a library's own suite.
 
-A test asks for the `dp_audit` fixture and calls it with a Target, or returns one under `@pytest.mark.dp_audit`. The
-deterministic tier runs by default, releases are sampled with `--dp-audit=full`. What a project knows of stands in a
-baseline file: new violations fail, and so do those that vanished. soundsum is imported when a test first audits.
+A test calls the `dp_audit` fixture with a Target, or returns one under `@pytest.mark.dp_audit`. The deterministic tier
+runs by default; `--dp-audit=full` also samples releases. A baseline file lists known violations: new ones fail the
+test, and so do listed ones that have disappeared. soundsum is imported when a test first audits.
 """
 
 from __future__ import annotations

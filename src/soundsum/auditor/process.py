@@ -1,6 +1,6 @@
 """The near side of a worker: start it, ask it, and say why when it crashes, hangs or runs out of memory.
 
-A worker that ended is started anew for the next question, so one bad dataset does not end an audit.
+A worker that ended is restarted for the next request, so one bad dataset does not end an audit.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ EXHAUSTED = re.compile(
     r"memory allocation of \d+ bytes failed|bad_alloc|MemoryError|OutOfMemoryError|cannot allocate memory",
     re.IGNORECASE,
 )
-"""What a process writes when an allocation fails and ends it: in Rust, C++, Python, Java and the C library."""
+"""Last words of a process that a failed allocation ended: in Rust, C++, Python, Java and the C library."""
 
 START = 300.0
-"""A library may take this many seconds to import, and whatever else its adapter starts then: some a Java machine."""
+"""Seconds for importing a library and starting its adapter; some start a Java machine."""
 
 
 class LibraryMissing(ImportError):
@@ -48,7 +48,7 @@ class LibraryMissing(ImportError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take: seconds, and bytes of memory beyond what the library takes to load."""
+    """Limits of one call: seconds, and bytes of memory beyond those of the loaded library."""
 
     seconds: float = 60.0
     memory: int = 8 << 30
@@ -65,7 +65,7 @@ class Process:
         self._lock = threading.Lock()
 
     def ask(self, request: Mapping[str, Any]) -> Any:
-        """The answer to one request; TargetRefused, Unsupported or Raised where there is none."""
+        """The answer to one request; raises TargetRefused, Unsupported or Raised without one."""
         with self._lock:
             if self._running is None or self._running.poll() is not None:
                 self._start()
@@ -144,7 +144,7 @@ class Process:
 
 
 def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
-    """End a worker and whatever it started, which is all in a session of its own."""
+    """End a worker and its children, which share a session of their own."""
     if not errors.closed:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -156,7 +156,7 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
 
 
 def with_threads(threads: int) -> dict[str, str]:
-    """The environment's variables, with so many threads."""
+    """The environment variables that set this number of threads."""
     return {**os.environ, **dict.fromkeys(THREADS, str(threads))}
 
 

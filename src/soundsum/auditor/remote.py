@@ -16,7 +16,7 @@ from soundsum.tables.runs import Runs
 
 @dataclass(frozen=True)
 class Library:
-    """A library in an environment, by the adapter that says what it offers; its targets share one worker."""
+    """A library in an environment, as its adapter describes it; its targets share one worker."""
 
     name: str
     python: Path

@@ -1,6 +1,6 @@
-"""A program for each violation: at most 20 lines that show it with nothing but the library and NumPy installed.
+"""A program for each violation: at most 20 lines that show it with only NumPy and the library installed.
 
-It prints what it sees and ends with exit code 1 while the violation is there, so it can serve as a regression test.
+It prints both sums and ends with exit code 1 while the violation exists, so it can serve as a regression test.
 """
 
 from __future__ import annotations

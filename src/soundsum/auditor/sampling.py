@@ -1,8 +1,7 @@
-"""The statistical tier: pairs of runs on two neighbours, and what may be concluded from them.
+"""The statistical tier: pairs of runs on two neighbours, and conclusions from them.
 
-The verdict is the e-process's: its event may change at any time, chosen from past pairs alone. Beside it stand figures
-for a fixed sample, whose size is set before anything is drawn: the event is chosen on the first half and counted on the
-second.
+The e-process gives the verdict: its event may change at any time, chosen from past pairs alone. Other figures come from
+a fixed sample, whose size is set before anything is drawn: its first half chooses the event, its second half counts it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from soundsum.auditor.target import Target
 from soundsum.numbers.event_counts import DIGITS, Promise, Table, epsilon_at_least, log_likelihood, p_value
 
 FIXED = 1000
-"""The fixed sample: so many pairs, or as many as there is time for."""
+"""The fixed sample has at most this many pairs, fewer if time runs out."""
 
 FIRST_BATCH, MOST_BATCH = 16, 2048
 
@@ -36,10 +35,10 @@ LEARN_FROM = 32
 """Pairs that have to be there before an event is learned from them."""
 
 PATIENCE = 2000
-"""After so many pairs an attack is given up if, at the rate it shows, all runs would not be enough."""
+"""After this many pairs, an attack is abandoned if all runs would not suffice at its current rate."""
 
 GRID = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
-"""What is added to the promised epsilon, for the anytime-valid lower bound on epsilon."""
+"""Steps above the promised epsilon, for the anytime-valid lower bound on epsilon."""
 
 BINS = 40
 
@@ -110,7 +109,7 @@ class Trial:
         return self.evidence.log_e + best * (runs - self.pairs) < self.enough
 
     def conclude(self, alpha: float) -> Sampled | None:
-        """All figures, but for what depends on the other attacks."""
+        """All figures except those that depend on the other attacks."""
         if self.left is None or self.right is None or not self.pairs:
             return None
         fixed = min(FIXED, self.pairs)
@@ -144,7 +143,7 @@ def sample(
     limits: Allowance,
     progress: Progress = lambda text: None,
 ) -> tuple[list[Sampled | Failure], float]:
-    """What each attack showed, and ln of the average e-value of all of them."""
+    """Each attack's statistics, and ln of the average of their e-values."""
     enough = math.log(len(attacks) / alpha)
     trials: list[Trial | Failure] = []
     for made, event in attacks:
@@ -176,9 +175,9 @@ def _together(results: list[Sampled | Failure]) -> tuple[list[Sampled | Failure]
 
 
 def _run(trial: Trial, runs: int, seconds: float, progress: Progress) -> None:
-    """Pairs of runs until the evidence is enough, or none is to be had, or there is no time.
+    """Draw pairs of runs until the evidence suffices, cannot suffice, or time runs out.
 
-    The fixed sample is drawn in any case, as far as there is time: what it shows plays no part in its size.
+    The fixed sample is always drawn, as far as time allows: its outcome plays no part in its size.
     """
     batch, fixed = FIRST_BATCH, min(FIXED, runs)
     trial.draw(min(2, runs))  # which also tells how long a pair takes

@@ -1,7 +1,6 @@
 """An audit as SARIF 2.1.0: violations as results, with the rule, the place in the target's source, and a fingerprint.
 
-A place is the target's source file and line where it says them; else the baseline file, whose first line stands for
-what a repository knows of its findings.
+A place is the target's source file and line if known; else the first line of the baseline file.
 """
 
 from __future__ import annotations

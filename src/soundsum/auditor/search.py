@@ -28,10 +28,10 @@ Parts: TypeAlias = tuple[tuple[Number, int], ...]
 MOST_PARTS, MOST_RECORDS = 4, 1 << 12
 SECONDS = 10.0
 STALE = 60
-"""Changes in a row without progress, after which the climb begins anew."""
+"""Changes in a row without progress, after which the climb restarts."""
 
 CLEAR = Fraction(2)
-"""A pair is shrunk as long as it moves the sum by so many times the claim."""
+"""A pair is shrunk as long as it moves the sum by this multiple of the claim."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Candidate:
 
 
 def search_pair(target: Target, limits: Allowance, seed: int = 0) -> Measurement | None:
-    """The best pair found in the time there is, shrunk; None if no candidate could be added up."""
+    """The best pair found in the time allowed, shrunk; None if no candidate could be summed."""
     climb = _Climb(target, random.Random(seed))
     until = time.monotonic() + min(SECONDS, max(0.5, limits.left / 4))
     best, height = climb.climb(until)
@@ -93,7 +93,7 @@ class _Climb:
         return best, height
 
     def height(self, candidate: Candidate) -> Fraction:
-        """The difference over the claim; below 0 where there is none."""
+        """The difference divided by the claim; negative without a difference."""
         seen = self._seen(candidate)
         if seen is None or seen.moved is None or is_special(seen.moved) or not seen.claimed:
             return Fraction(-1)
@@ -110,7 +110,7 @@ class _Climb:
             return None
 
     def measurement(self, candidate: Candidate, most: Fraction) -> Measurement | None:
-        """What is reported: the small pair, beside how far the best one went."""
+        """The report: the small pair, and the excess of the best one."""
         self.most = most
         return self._seen(candidate)
 

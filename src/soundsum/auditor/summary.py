@@ -1,4 +1,4 @@
-"""An Audit: the findings of all targets together, the verdict of each, and what they rest on."""
+"""An Audit: the findings and verdicts of all targets, and the settings behind them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Audit:
 
     @property
     def tally(self) -> dict[str, int]:
-        """How many targets there are of each verdict."""
+        """The number of targets with each verdict."""
         every = [self.verdict_of(target) for target in self.targets]
         return {str(verdict): every.count(verdict) for verdict in Verdict}
 
@@ -65,7 +65,7 @@ class Audit:
 
     @property
     def exit_code(self) -> int:
-        """1 if there is a violation; 2 if nothing could be audited, so that it does not pass for a success; else 0."""
+        """1 for a violation; 2 if no target could be audited, which is no success; else 0."""
         return 1 if self.violations else 2 if len(self.unasked) == len(self.targets) else 0
 
     def to_json(self) -> dict[str, Any]:

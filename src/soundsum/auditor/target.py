@@ -1,9 +1,9 @@
-"""A Target: anybody's mechanism, what it promises, and how to run it.
+"""A Target: a mechanism, its promise, and how to run it.
 
-An adapter to a library makes these, one for each function that sums; a user makes one of own functions. Every callable
-is passed those of data, lower, upper, epsilon and size that its signature names (`size` is the number of records where
-that is public), and `release` also `runs`, where it can give several fresh outputs at once. Numbers are passed as plain
-ints and floats, data as one NumPy array, or as Runs where the target says that it takes them.
+An adapter makes one for each function of a library that sums; you make one of your own functions. Every callable gets
+those of data, lower, upper, epsilon and size that its signature names (`size` is the number of records if public), and
+`release` also `runs`, if it can give several fresh outputs at once. Numbers are plain ints and floats, data one NumPy
+array, or Runs if the target accepts them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
 
 
 class TargetRefused(Exception):
-    """The library declined the parameters; the text is what it said."""
+    """The library declined the parameters; the text is its own."""
 
 
 Refused = TargetRefused
@@ -60,8 +60,8 @@ class Target:
     release: draws one noisy output (or `runs` of them, if its signature names `runs`).
     noiseless: the mechanism's own sum before noise, computed by its own code.
     claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
-    name: what it is called in reports and baselines; by default where the function is and what it promises.
-    dtype, relation, bounds, epsilon, delta: what is promised, for which records; without `bounds` attacks choose them.
+    name: its name in reports and baselines; by default the function's place and promise.
+    dtype, relation, bounds, epsilon, delta: the promise, and its records; without `bounds` attacks choose them.
     size_known: whether the mechanism knows the number of records; by default if the relation makes it public.
     ordered: whether the order of records matters in the documented relation; by default as `relation` says.
     modulus: for sums that wrap around on purpose, with noise added modulo the same number.
@@ -69,7 +69,7 @@ class Target:
     noise_multiplier: for Gaussian noise, its standard deviation divided by the sensitivity used; a finding then
         says which delta the sums show at the promised epsilon.
     specials, specials_quote: whether NaN and infinities are among the records the documentation allows, and where.
-    accepts_runs: whether data is taken as Runs, whatever its size, instead of an array.
+    accepts_runs: whether data comes as Runs, at every size, instead of an array.
     streams: whether memory does not grow with the number of records; by default as `accepts_runs`.
     refuses: the exceptions by which the library declines parameters.
     fresh: `noiseless` in a new process, where certified violations are confirmed.
@@ -152,7 +152,7 @@ class Target:
             )
 
     def _promise(self) -> str:
-        """What tells apart two targets of one function that were given no names."""
+        """The part of a default name that distinguishes two targets of one function."""
         parts = [self.dtype.name, str(self.relation)]
         if self.bounds is not None:
             parts.append(" to ".join(formatting.binary(bound) for bound in self.bounds))
@@ -213,7 +213,7 @@ class Target:
         return [call(self.release, parameters, _fresh(records)) for _ in range(runs)]
 
     def parameters(self, problem: Problem, size: int) -> dict[str, Any]:
-        """What callables are passed by name."""
+        """The arguments that callables get by name."""
         lower, upper = (plain(bound, self.dtype) for bound in (problem.lower, problem.upper))
         known = size if self.size_known else None
         return {"lower": lower, "upper": upper, "epsilon": float(self.epsilon), "size": known}
@@ -227,12 +227,12 @@ def call(function: Callable[..., Any], parameters: Mapping[str, Any], *data: Any
 
 
 def _fresh(records: Any) -> Any:
-    """A copy for each call: what a function does to its input is not seen by the next one."""
+    """A copy for each call, so that a function cannot change the input of the next one."""
     return records.copy() if isinstance(records, np.ndarray) else records
 
 
 def as_number(value: Any, name: str) -> Value:
-    """What a target returned, exactly; arrays and tensors of one element are that element."""
+    """A target's exact result; arrays and tensors of one element are that element."""
     try:
         if not isinstance(value, np.generic) and callable(getattr(value, "item", None)):
             value = value.item()
@@ -260,7 +260,7 @@ def _names(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def _where_defined(function: Any) -> str:
-    """What a function is known by where no name is given: where it lies, and what is bound of its parameters."""
+    """A function's default name: its place, and its bound parameters."""
     if isinstance(function, partial):
         bound = [*map(_shown, function.args), *(f"{name}={_shown(x)}" for name, x in function.keywords.items())]
         return f"{_where_defined(function.func)}({', '.join(bound)})"

@@ -1,7 +1,7 @@
-"""Targets to learn from: everybody's sum of clamped records with naive Laplace noise for the sensitivity in theory.
+"""Targets to learn from: ordinary sums of clamped records with naive Laplace noise for the ideal sensitivity.
 
-What textbooks write and people build: clip, sum, add noise of scale (U - L)/epsilon. NumPy, pandas, Polars, DuckDB,
-PyArrow and `math.fsum` each add in their own way; none of them promises privacy, this mechanism on top of them would.
+Textbooks and programs clip, sum and add noise of scale (U - L)/epsilon. NumPy, pandas, Polars, DuckDB, PyArrow and
+`math.fsum` each add in their own way. They promise no privacy; the mechanism built on them would.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def claimed(lower: Any, upper: Any) -> Any:
 
 @dataclass(frozen=True)
 class Adding:
-    """One library's way to add, in which types, and as code that stands alone."""
+    """One library's sum, its types, and its code as a standalone program."""
 
     name: str
     function: str

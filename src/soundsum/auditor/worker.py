@@ -26,10 +26,10 @@ CHUNK = 1 << 20
 """A library that takes chunks is fed at most this many records at once."""
 
 KEPT = 2
-"""So many datasets stay in memory, prepared: the two that are to be told apart."""
+"""The number of prepared datasets kept in memory: two neighbours."""
 
 PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
-"""What a target's function may be passed; a parameter of another name is bound by the adapter."""
+"""The parameters a target's function may name; the adapter binds all others."""
 
 ROLES = ("release", "noiseless", "claimed")
 
@@ -81,7 +81,7 @@ def text(value: Any) -> str:
 
 
 class Worker:
-    """What an adapter offers, and the datasets prepared last."""
+    """An adapter's targets, and the datasets prepared last."""
 
     def __init__(self, path: str) -> None:
         spec = importlib.util.spec_from_file_location("adapter", path)
@@ -93,7 +93,7 @@ class Worker:
         self.prepared: dict[str, Any] = {}
 
     def describe(self) -> list[dict[str, Any]]:
-        """What is said of each target, and which parameters each of its functions names."""
+        """The description of each target, and the parameters that each of its functions names."""
         return [
             {
                 **{key: value for key, value in target.items() if key not in (*ROLES, "feed", "refuses")},
@@ -117,7 +117,7 @@ class Worker:
         return [text(value) for value in (result if "runs" in named else [result])]
 
     def prepare(self, target: dict[str, Any], plain: dict[str, Any], given: dict[str, Any]) -> Any:
-        """The data as the target takes it: what its `feed` makes of the runs, or an array. The last few are kept."""
+        """The data in the target's form: an array, or the result of its `feed`. The last few are kept."""
         feed: Callable[..., Any] = target.get("feed", Data.array)
         named = {name: given[name] for name in names(feed)[1:]}
         key = json.dumps([target["name"] if "feed" in target else "", plain, sorted(named.items())])
@@ -129,19 +129,19 @@ class Worker:
 
 
 def fresh(data: Any) -> Any:
-    """A copy for each call, of what can be changed in place; frames of other libraries cannot."""
+    """A copy for each call, if the data can be changed in place; other libraries' frames cannot."""
     changeable = type(data).__module__.partition(".")[0] in ("builtins", "numpy", "pandas", "torch")
     return copy.deepcopy(data) if changeable else data
 
 
 def names(function: Callable[..., Any]) -> list[str]:
-    """Those of the parameters there are that a function wants."""
+    """The available parameters that a function names."""
     bound = getattr(function, "keywords", {})
     return [name for name in inspect.signature(function).parameters if name in PASSED and name not in bound]
 
 
 def wanted(target: dict[str, Any], role: str) -> list[str]:
-    """The parameters of a function and of what prepares its data."""
+    """The parameters of a function and of its `feed`."""
     own = names(target[role])
     return list(dict.fromkeys([*own, *(names(target["feed"]) if "data" in own and "feed" in target else [])]))
 
@@ -177,7 +177,7 @@ def called(program: str, role: str) -> Callable[..., Any]:
 
 
 def answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request, whatever happens in it."""
+    """The answer to a request; every failure becomes an answer too."""
     try:
         return {"values": worker.call(request)} if "target" in request else {"targets": worker.describe()}
     except LibraryRefused as refusal:

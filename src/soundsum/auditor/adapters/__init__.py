@@ -25,7 +25,7 @@ from soundsum.refusals import Reason, RefusedValue
 HERE = Path(__file__).parent
 
 NAMES = tuple(path.stem.replace("_", "-") for path in sorted(HERE.glob("[a-z]*.py")))
-"""The libraries there are adapters for. Points, dashes and underscores in a name are the same, as they are to pip."""
+"""The libraries with adapters. Points, dashes and underscores in a name are the same, as in pip."""
 
 
 def split_name(name: str) -> tuple[str, str | None] | None:

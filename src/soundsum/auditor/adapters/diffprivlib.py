@@ -1,7 +1,7 @@
 """diffprivlib (IBM): sums, means and variances of NumPy arrays.
 
-The sum before noise is what the library hands to its mechanism's `randomise`, and not what is made of it afterwards (an
-array of the records' type, with keepdims); the sensitivity is that mechanism's own.
+The sum before noise is the argument of the mechanism's `randomise`, not the result made of it (an array of the records'
+type, with keepdims); the sensitivity is that mechanism's own.
 `std` is the root of `var`, after noise, and so no target of its own.
 """
 
@@ -56,7 +56,7 @@ def noiseless(data, seen=[]):  # what the mechanism is given
 
 
 def claimed(lower: Any, upper: Any, epsilon: Any, size: int, program: str, kind: str) -> Any:
-    """The mechanism's sensitivity, let out in place of the value."""
+    """The mechanism's sensitivity, returned in place of the value."""
     import numpy as np
 
     space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}

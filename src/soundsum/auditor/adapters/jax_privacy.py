@@ -1,8 +1,8 @@
 """JAX-Privacy: the clipped sum of gradients of a model with one parameter, on a whole batch and by microbatches.
 
 The loss is the parameter times the record, so a record is its own gradient; l2_clip_norm is a little above them all,
-so that nothing is clipped. The sum before noise is what `clipped_grad` or `clipped_fun` returns, the sensitivity what
-it promises of itself; a release adds `gaussian_privatizer`'s noise, 4 times that, which is enough for (1, 1e-5): at the
+so that nothing is clipped. The sum before noise is the result of `clipped_grad` or `clipped_fun`, with its promised
+sensitivity; a release adds `gaussian_privatizer`'s noise, 4 times that, which is enough for (1, 1e-5): at the
 sensitivity promised, the Gaussian of that size has delta 2.9e-6 at epsilon 1.
 """
 

@@ -1,7 +1,7 @@
 """OpenDP: its sums, means and variances, each a transformation with its own stability map.
 
-The sum before noise is the transformation itself, the sensitivity what its map says of neighbours: of distance 1 where
-one record is added or removed, of distance 2 where one of a known number is changed. Noise is `then_laplace`'s.
+The sum before noise is the transformation itself, the sensitivity its map at distance 1 where one record is added or
+removed, at distance 2 where one of a known number is changed. Noise is `then_laplace`'s.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 MOST = 1 << 20
-"""Without a size, sums of floats add so many records and sample the others away."""
+"""Without a size, sums of floats add this many records and sample the others away."""
 
 FLOATS, INTS = {"float64": "f64", "float32": "f32"}, {"int64": "i64", "int32": "i32"}
 

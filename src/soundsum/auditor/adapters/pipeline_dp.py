@@ -1,6 +1,6 @@
 """PipelineDP (OpenMined, Google): sums, means and variances by its engine on the local backend, one record a person.
 
-The sum before noise is what the engine hands to its mechanism, the sensitivity is that mechanism's own. Records are
+The sum before noise is the input of the engine's mechanism, the sensitivity that mechanism's own. Records are
 rows with NumPy's scalars, as they come out of a table: the library adds them in their own type.
 """
 
@@ -48,7 +48,7 @@ def feed(data: Any) -> Any:
 
 
 def claimed(lower: Any, upper: Any, epsilon: Any, program: str, dtype: str) -> Any:
-    """The sensitivity, let out in place of the value."""
+    """The sensitivity, returned in place of the value."""
     import numpy as np
 
     space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}

@@ -1,7 +1,7 @@
 """python-dp: Google's C++ library in Python (PyDP), its bounded sums, means and variances.
 
 Records are fed in chunks, once, and the partial sum is taken out by the library's own `serialize`; each draw of noise
-is by a new algorithm that merges it. Where the partial sum is what gets the noise, it is the sum before noise.
+is by a new algorithm that merges it. Where the library adds noise to the partial sum, that is the sum before noise.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SmartNoise SQL: SUM, AVG and VAR over a pandas table, which it hands to SQLite; each row is one person.
 
-The sum before noise is what the query gives while the mechanism lets its values through; the sensitivity is the
+The sum before noise is the query's result while the mechanism returns its input; the sensitivity is the
 mechanism's scale times its epsilon. SQLite has doubles and 64-bit integers alone, and so have the targets.
 """
 

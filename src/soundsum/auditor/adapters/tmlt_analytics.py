@@ -1,7 +1,7 @@
 """Tumult Analytics: the sum of a column in Spark (tmlt.core's Sum), and sessions' sums, averages and variances.
 
-The sum before noise is the transformation that a session's query is compiled to, the sensitivity what its stability
-function says; a release is a query of a session. Spark runs in the worker, on one core, from the start, and needs Java.
+The sum before noise is the transformation compiled from a session's query, the sensitivity its stability function's
+value; a release is a query of a session. Spark runs in the worker, on one core, from the start, and needs Java.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RELATIONS = {
         '"sensitivity = self.upper - self.lower" (spark_transformations/agg.py:799)',
     ),
 }
-"""The metric, what it says of neighbours, and the sensitivity that Sum's stability function takes."""
+"""The metric, its distance between neighbours, and the sensitivity in Sum's stability function."""
 
 SPARK = """\
 import pandas, pyspark.sql, tmlt.analytics as a, tmlt.core.domains.spark_domains as d, tmlt.core.metrics as m, \
