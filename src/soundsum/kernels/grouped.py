@@ -101,12 +101,12 @@ def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: Grid, **options: 
 
 
 def no_sums(groups: int) -> Sums:
-    """Sums of zero for so many groups, to be added to."""
+    """Sums of zero for this many groups, to be added to."""
     return np.zeros((require_whole("groups", groups, 0), 2), np.uint64)
 
 
 def _add_or_refuse(add: Callable[[], None], codes: NDArray[Any], groups: int) -> None:
-    """The kernels find codes that are not groups as they add; which one it was is not said, as it may be a record's."""
+    """Refuse codes that are not groups, which kernels find as they add; naming the code could reveal a record."""
     try:
         add()
         return
@@ -117,7 +117,7 @@ def _add_or_refuse(add: Callable[[], None], codes: NDArray[Any], groups: int) ->
 
 
 FEW = 8
-"""Integers that are made one by one, as arrays take longer to set up."""
+"""Up to this many integers are made one at a time, since arrays take longer to set up."""
 
 
 def as_integers(words: NDArray[np.uint64]) -> list[int]:

@@ -74,11 +74,11 @@ class PairSums:
         ids: native.PersonIds,
         threads: int | None = None,
     ) -> list[list[int]]:
-        """Everybody's bounded parts, added up by group.
+        """Sum each person's bounded parts by group.
 
-        A person counts in the `max_groups` groups with most of their rows; of equals, in those with the lowest lots,
-        which are drawn from ids (src/kernels/lots.hpp). In proportion, more than `max_rows` rows count as so many
-        average ones: the part is scaled and rounded down.
+        A person counts in the `max_groups` groups with most of their rows; the lowest lots, drawn from ids, break ties
+        (src/kernels/lots.hpp). In proportion, more than `max_rows` rows count as `max_rows` average ones: the part is
+        scaled and rounded down.
         """
         asked = [[*part.weights, max(part.least, -BEYOND), min(part.most, BEYOND)] for part in parts]
         words = np.array([[_words(x) for x in numbers] for numbers in asked], np.uint64).reshape(len(parts), 5, 2)
@@ -89,7 +89,7 @@ class PairSums:
 
     @property
     def pairs(self) -> int:
-        """How many there are."""
+        """The number of pairs of a person and a group."""
         return self._sums.pairs
 
     @property

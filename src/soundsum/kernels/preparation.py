@@ -1,6 +1,6 @@
 """Records made ready for another summation: cleaned, shifted, or turned into integers on a grid.
 
-Each is done in the environment its theorem assumes (rounding to nearest, subnormals kept), whatever the caller's.
+Each runs in the environment its theorem assumes (rounding to nearest, subnormals kept), not the caller's.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _round_doubles_randomly(values: NDArray[np.float64], grid: Grid, doubles: Do
 
     |y| becomes floor(|y|) + 1 with probability |y| - floor(|y|), which is the same. That difference is exact for every
     double, as y - floor(y) is not just below 0; so `digits` are the first 64 bits of the probability. Beyond the bounds
-    y is held one step outside the grid, so that nothing overflows; the last clamp decides there.
+    y stops one step outside the grid, so that nothing overflows; the last clamp decides there.
     """
     with native.Environment(), np.errstate(all="ignore"):  # what overflows is held
         y = np.where(np.isnan(values), 0.0, values)

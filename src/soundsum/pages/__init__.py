@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def template(name: str = "page.html") -> Template:
-    """A page's template; refused with what to install if there is nothing to lay it out."""
+    """A page's template; without Jinja2, the refusal names the extra to install."""
     if find_spec("jinja2") is None:
         raise RefusedValue(
             None,

@@ -50,7 +50,7 @@ class Look:
     right: float
     classes: dict[str, str]
     rule: tuple[float, str] | None = None
-    """A height to mark, and what it means."""
+    """A height to mark, with its meaning."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def _names(svg: Element, labels: list[Label]) -> None:
 
 
 def spread(labels: list[Label], gap: float, lowest: float) -> list[Label]:
-    """The labels moved down, from the top, until none covers another; what is pushed below `lowest` pushes others up.
+    """Move labels down, from the top, until they do not overlap; a label pushed below `lowest` pushes others up.
 
     >>> [label.y for label in spread([Label("a", "", 0, 10), Label("b", "", 0, 12)], 15, 20)]
     [20, 5]

@@ -1,4 +1,4 @@
-"""Points to draw: what a page makes pictures of. Floats, as they decide nothing."""
+"""The points of a page's pictures. Floats are enough, since no bound depends on them."""
 
 from __future__ import annotations
 

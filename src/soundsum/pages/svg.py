@@ -1,8 +1,7 @@
 """SVG elements, and the scales that turn values into places and ticks.
 
-Pictures are built as trees, so that text is escaped by the serialiser and not by hand, and every coordinate passes one
-function that refuses what is not a number; a scale gives none, whatever the values are. Colours are classes: the page's
-style sheet has them for both themes.
+Pictures are built as trees, so the serialiser escapes text, and one function refuses coordinates that are not finite. A
+scale gives finite places for any values. Colours are classes: the page's style sheet has them for both themes.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def add(parent: Element, tag: str, text: str | None = None, **attributes: str | 
 
 
 def picture(name: str, width: float, height: float, title: str, description: str) -> Element:
-    """An empty picture that scales with the page; title and description are what a screen reader says."""
+    """An empty picture that scales with the page; a screen reader speaks the title and the description."""
     svg = Element("svg", viewBox=f"0 0 {coordinate(width)} {coordinate(height)}", role="img")
     svg.set("id", name)
     svg.set("aria-labelledby", f"{name}-title {name}-desc")
@@ -69,7 +68,7 @@ def markup(svg: Element) -> Markup:
 
 
 LARGEST, LEAST = sys.float_info.max, sys.float_info.min
-"""The ends of what a picture shows; on powers of a base nothing is below the least."""
+"""The ends of a picture's range; on powers of a base, no end is below the least."""
 
 
 def hold(value: float | Fraction) -> float:
@@ -85,8 +84,8 @@ def hold(value: float | Fraction) -> float:
 class Scale:
     """Values from `low` to `high` laid out from `start` to `end`; on powers of `base` if there is one.
 
-    Any numbers can be laid out: the ends are held to finite floats, a range without width gets one, and what lies far
-    outside is put just outside.
+    Any numbers can be laid out: the ends are clamped to finite floats, a range without width gets one, and values far
+    outside are placed just outside.
     """
 
     low: float
@@ -115,7 +114,7 @@ class Scale:
         return value if self.base is None else math.log2(max(value, LEAST)) / math.log2(self.base)
 
     def ticks(self, most: int = 8) -> list[tuple[float, str]]:
-        """At most so many round values within the range, with their words.
+        """At most this many round values within the range, with their words.
 
         >>> Scale(0, 65, 0, 1).ticks(4)
         [(0.0, '0'), (20.0, '20'), (40.0, '40'), (60.0, '60')]

@@ -1,6 +1,6 @@
-"""The pictures of the page: how each plot of a reproduction is drawn, and the sentences that say what to see in it.
+"""The pictures of the page: the drawing and the caption of each plot of a reproduction.
 
-Figures in the captions are computed from the plotted points, so a caption cannot say what its plot does not show.
+Numbers in the captions are computed from the plotted points, so a caption cannot contradict its plot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing, with what stands over and under it."""
+    """A drawing, with its heading and note."""
 
     drawing: Markup
     heading: str = ""
@@ -49,7 +49,7 @@ class Figure:
     caption: str
     legend: tuple[tuple[str, str], ...] = ()
     explained: tuple[tuple[str, str], ...] = ()
-    """Names in the picture, and what each is."""
+    """Names in the picture, each with its explanation."""
 
 
 def figures(result: Reproduction) -> list[Figure]:
@@ -59,10 +59,10 @@ def figures(result: Reproduction) -> list[Figure]:
     made = [
         Figure(
             "pipeline",
-            "What happens to a number, and where each attack strikes",
+            "The path of a number, and where each attack strikes",
             (Picture(markup(pipeline())),),
-            "Noise is made for the sensitivity a sum has in theory. Nearly every attack strikes where the sum is "
-            "computed, before the noise; soundsum rounds each record alone and from there on computes in integers.",
+            "Noise is scaled to the theoretical sensitivity of the sum. Nearly every attack strikes where the sum is "
+            "computed, before the noise. soundsum rounds each record alone, and computes in integers from there on.",
             explained=strikes,
         )
     ]
@@ -90,7 +90,7 @@ def _spacing(plot: Plot) -> Figure:
     words = ", ".join(f"2^{x.hex().partition('p')[2].lstrip('+')} in {name}" for name, x in beyond.items())
     caption = (
         "Above the dashed level the next float is more than 1 away, so adding a record of 1 is rounded: "
-        f"from {words} on. What is rounded off depends on the running sum, and so on everyone's records."
+        f"from {words} on. The rounding error depends on the running sum, and so on everyone's records."
     )
     return Figure(plot.name, plot.title, (Picture(markup(line_plot(plot, look, caption))),), caption)
 
@@ -154,10 +154,10 @@ def _ratios(plots: list[Plot]) -> Figure:
         pictures.append(Picture(markup(line_plot(kept, look, said)), plot.title.rpartition(", ")[2], note))
     caption = (
         "The shape of Table 2, for float32 in [0, 1]: sums in order cost noise that grows with n², sums in pairs with "
-        "n log n, the grid none at any n. The dotted line is what an attack, repeated rounding 2, reaches: no bound on "
-        "sums in order can go below it."
+        "n log n, and the grid costs no extra noise at any n. The dotted line shows an attack, repeated rounding 2: no "
+        "bound on sums in order can go below it."
     )
-    return Figure("ratios", "What each way to add costs", tuple(pictures), caption)
+    return Figure("ratios", "The noise each method needs", tuple(pictures), caption)
 
 
 def apart(plot: Plot) -> tuple[Plot, dict[str, list[str]]]:

@@ -1,7 +1,7 @@
-"""The way of a number, drawn: records, clamp, sum, noise, release, as commonly done and as soundsum does it.
+"""The path of a number, drawn: records, clamp, sum, noise, release, in a common library and in soundsum.
 
-Beside each stage of the common pipeline stand the attacks that strike there, by the names `soundsum attack list` has;
-beside each of ours, what became of them. Downwards and in two columns, so that it reads on a phone.
+Each stage of the common pipeline lists the attacks that strike there, by the names of `soundsum attack list`; each of
+ours lists the answers to them. Two columns, read downwards, fit a phone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LINE, PAD, ARROW = 17, 11, 24
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage in both pipelines: what is done, then what strikes (or answers), a line of text each."""
+    """One stage in both pipelines: the operation, then the attacks (or answers), a line of text each."""
 
     name: str
     common: str
@@ -66,7 +66,7 @@ STAGES = (
         "Laplace, for the ideal",
         ("less than the sum moves", "added in floats, rounded"),
         "discrete Laplace, exact",
-        ("for what is proved", "in integers, no rounding"),
+        ("for the proved bound", "in integers, no rounding"),
     ),
     Stage("release", "tells neighbours apart", (), "scaled back: is ε-private", ()),
 )

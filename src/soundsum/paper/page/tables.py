@@ -1,4 +1,4 @@
-"""A reproduction as rows of words: what the page's template lays out, with nothing left to decide there."""
+"""A reproduction as rows of words, ready for the page's template to lay out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cell_row(cell: Cell) -> CellRow:
 
 
 def by_reference(cells: Iterable[Cell]) -> list[tuple[str, list[CellRow]]]:
-    """The rows of cells in order, those that stand together in the paper under their reference."""
+    """The rows of cells in order, grouped by their reference in the paper."""
     return [(reference, list(rows)) for reference, rows in groupby(map(cell_row, cells), key=lambda row: row.reference)]
 
 
@@ -91,7 +91,7 @@ def matrix(section: Section) -> Matrix:
 
 @dataclass(frozen=True)
 class CountRow:
-    """The truth, and how often "left" and "right" were guessed: in the paper, drawn afresh, and by the model."""
+    """The truth, and how often "left" and "right" were guessed: in the paper, in a new simulation, and by the model."""
 
     truth: str
     verdict: str

@@ -1,7 +1,7 @@
-"""The reproduction: the paper's tables, attacks and experiments computed anew and compared with what it prints.
+"""The reproduction: the paper's tables, attacks and experiments recomputed and compared with the printed figures.
 
-`reproduce` returns frozen data that says of every cell whether it matches, is an erratum, or differs. Models of other
-libraries stand in for them as they were (`libraries`); the real ones are the auditor's. See docs/reproduction.md.
+`reproduce` returns frozen data with a verdict for every cell: it matches, is an erratum, or differs. `libraries` models
+other libraries at the paper's time; the auditor tests the real ones. See docs/reproduction.md.
 """
 
 from __future__ import annotations

@@ -142,9 +142,9 @@ def rounding_condition() -> Cell:
 
 
 def saturation_condition() -> Cell:
-    """The table's condition n U > max(T) is not enough for public n: of few records no order gives both ends.
+    """The table's condition n U > max(T) is not enough for public n: no order of few records gives both ends.
 
-    All datasets of n records from {L, .., U} on 4 bits, all orders: the largest change-one difference there is.
+    Returns the largest change-one difference over all datasets of n records from {L, .., U} on 4 bits, in all orders.
     """
     kind, lower, upper, n = IntType(4), -1, 7, 2
     add = saturating(kind)
@@ -236,7 +236,7 @@ SIZES = (2**12, 2**16, 2**20, 2**24)
 
 
 def _growth(what: str, method: str, printed: str, problem: Callable[[int], Problem]) -> Cell:
-    """How the proven ratio grows with n: what it starts from, and the order its constant converges for."""
+    """The growth of the proven ratio with n: its start, and the order for which its constant converges."""
     beyond = [plan(problem(n), method).ratio for n in SIZES]
     start = int(beyond[0])
 
@@ -295,7 +295,7 @@ def verify_bounds() -> Iterator[Cell]:
 
 
 def roadmap() -> Iterator[Cell]:
-    """1.9: how far iterated sums of doubles go, and what takes over beyond."""
+    """1.9: how far iterated sums of doubles go, and the method that takes over beyond."""
     stated, ratio = 67_000_000, Fraction(3, 2)
 
     def at(n: int, method: str = "iterated") -> Fraction:

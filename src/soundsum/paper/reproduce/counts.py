@@ -1,4 +1,4 @@
-"""Counts of runs: what a model allows, how likely a table is for a private mechanism, and when two mechanisms differ.
+"""Counts of runs: a model's interval, a table's likelihood under a private mechanism, and tests of two mechanisms.
 
 Binomial tails are summed term by term in decimals. The likelihood is the paper's (`sec:concreteattack`): the largest
 probability, over all pairs (p_u, p_v) an epsilon-private mechanism may have, of counts at least as far apart. It is

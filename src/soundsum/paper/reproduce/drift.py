@@ -1,4 +1,4 @@
-"""Repeated rounding 2 with U = 1 on a type of 12 mantissa bits, where 2^8 records do what takes 2^30 in doubles."""
+"""Repeated rounding 2 with U = 1 and 12 mantissa bits, where 2^8 records have the effect of 2^30 in doubles."""
 
 from __future__ import annotations
 

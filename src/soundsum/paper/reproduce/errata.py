@@ -1,7 +1,7 @@
-"""Where the paper prints what does not hold, about sums of floats: both statements computed side by side.
+"""Errata about sums of floats: the printed and the corrected statement, computed side by side.
 
-docs/errata.md has the words; here is the arithmetic. Each function computes from what is printed, and from what works,
-and the verdict follows. Attacks of 2^30 records are shown on a type with 12 mantissa bits, where 2^8 do.
+docs/errata.md has the words; here is the arithmetic. Each function computes both statements, and the verdict follows.
+Attacks of 2^30 records are shown on a type with 12 mantissa bits, where 2^8 are enough.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def of_grids() -> Iterator[Erratum]:
 
 
 def _randomised(n: int, U: Fraction, D: Fraction) -> Erratum:
-    """Records half way between two steps: the variance of their sum is n D^2/4, whatever the float type."""
+    """Records half way between two steps: the variance of their sum is n D^2/4 for every float type."""
     variance = n * D**2 / 4
     problem = Problem("float64", 0, U, "change_one", size=n)
     likely = OnGrid(step=D, rounding="randomised").likely_accuracy(problem, 0.99)

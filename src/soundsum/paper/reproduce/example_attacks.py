@@ -27,7 +27,7 @@ SIZES = {
     "ea:32-ham-round-accum": 15 * 2**23 + 2,
     "ea:rr2": 2**30,
 }
-"""The numbers of records the paper gives (of `ea:saturation`, what its formula comes to)."""
+"""The numbers of records in the paper (for `ea:saturation`, the value of its formula)."""
 
 SMALLER: dict[str, dict[str, Any]] = {
     "ea:64-nonassoc": {"dtype": "float32", "a": 11, "d": 11, "j": -11},

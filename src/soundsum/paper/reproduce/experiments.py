@@ -1,8 +1,8 @@
-"""The attacks on libraries (`sec:concreteattack`) as 2x2 tables: what the paper counted against what models allow.
+"""The attacks on libraries (`sec:concreteattack`) as 2x2 tables: the paper's counts against the models' intervals.
 
-The counts are the paper's, cited. The sums are really computed, over the datasets of the attack; the probability of
-each guess follows from the model; a fresh simulation of as many runs is drawn beside it. Chorus and PINQ have no counts
-in the paper: PINQ's run of 2^28 records did not finish there.
+The counts are cited from the paper. The sums are computed over the datasets of the attack, the probability of each
+guess follows from the model, and a new simulation draws as many runs. Chorus and PINQ have no counts in the paper:
+PINQ's run of 2^28 records did not finish there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The libraries the paper attacks, as models: how each added, which sensitivity it took, and how it drew its noise.
 
-Each names the files it was made from, at the commits the paper links to (`sec:ideal-sens-libraries`); of Chorus and
-PINQ it is their papers. They stand for the mechanisms as they were when the paper was written, not for today's.
+Each names the files it was made from, at the commits the paper links to (`sec:ideal-sens-libraries`); Chorus and PINQ
+are modelled from their papers. These are the mechanisms of the paper's time, not today's.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _chorus(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
 
 
 def _pinq(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
-    """PINQ clamps to [-1, 1] whatever the analyst knows, so its noise is for 1."""
+    """PINQ always clamps to [-1, 1], so its noise is scaled to 1."""
     return FloatLaplace(1 / epsilon)
 
 

@@ -1,7 +1,7 @@
 """Which attack works on which library (`sec:attacks`), decided by the models: by the privacy loss of one threshold.
 
 An attack works on a model if the guess alone has a larger privacy loss than epsilon. The datasets are the paper's;
-where they do not work because the library adds in another order, a note says what would.
+where they fail because the library adds in another order, a note names datasets that work.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from soundsum.tables.runs import Runs
 WORKS, DOES_NOT = "works", "does not"
 
 MOST_LOSS = HALF + Fraction(1, 10**40)
-"""Epsilon, and what 50 digits may err by: a sum that moves by the ideal loses just epsilon."""
+"""Epsilon plus the error of 50 digits: a sum that moves by the ideal loses exactly epsilon."""
 
 CLAIMED: dict[str, tuple[PaperLibrary, ...]] = {
     "overflow": (DIFFPRIVLIB,),
@@ -46,12 +46,12 @@ CLAIMED: dict[str, tuple[PaperLibrary, ...]] = {
 
 DENIED: dict[str, tuple[PaperLibrary, ...]] = {"overflow": (GOOGLE, OPENDP)}
 """Attacks that it says fail: only diffprivlib was susceptible to overflow. The sums of Chorus and PINQ are taken
-as exact here, so their immunity is not a result; where the paper says nothing there is nothing to match.
+as exact here, so their immunity is not a result; where the paper is silent, there is no figure to match.
 """
 
 IN_ORDER = ("repeated rounding 1", "repeated rounding 2", "reordering")
-"""Attacks whose datasets are made for sums in order. diffprivlib adds with np.sum; what these do there is measured, and
-says nothing of other datasets.
+"""Attacks whose datasets are made for sums in order. diffprivlib adds with np.sum, where their effect is measured;
+other datasets may do better.
 """
 
 LIBRARIES = (GOOGLE, DIFFPRIVLIB, OPENDP, CHORUS, PINQ)
@@ -106,7 +106,7 @@ def _cell(name: str, library: PaperLibrary, works: bool, at: str, ratio: Fractio
 
 
 def _overflow(library: PaperLibrary) -> Cell:
-    """Integers, in whatever arithmetic the library summed them."""
+    """Integers, in the library's own arithmetic."""
     dtype, most = ("int32", 2**24) if library is DIFFPRIVLIB else ("int64", 2**47)
     pair = attack("overflow", dtype=dtype, relation="insert_delete", upper=most)
     lower, upper = int(pair.problem.lower), int(pair.problem.upper)

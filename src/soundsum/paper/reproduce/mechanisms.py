@@ -1,9 +1,9 @@
-"""The noise of others, as their libraries drew it, and the probability of an output: models, not mechanisms to use.
+"""The noise of other libraries, and the probability of an output: models, not mechanisms to use.
 
 A mechanism here takes a sum that was already computed and says with which probability its output reaches a threshold,
 exactly but for the digits of e^x, and draws outputs in the float arithmetic the library used. Where a library drew
 Laplace noise as a float, the noise is taken as continuous: rounding it before it is added moves a probability by less
-than one part in 2^20. The addition itself is rounded in the model as it was in the library; that is what decides.
+than one part in 2^20. The model rounds the addition itself as the library did, which is decisive.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The end of the reproduction: the same neighbours through a naive mechanism and through `ss.sum`, side by side.
+"""The same neighbours through a naive mechanism and through `ss.sum`, side by side.
 
-Naive is what the paper attacks: an ordinary sum and Laplace noise for the idealised sensitivity; it is told apart half
-way between its two sums. Ours is tried there and at the larger of its two sums, from where on exact Laplace noise shows
-all of its epsilon, and the more telling of the two is taken.
+The naive mechanism is the one the paper attacks: an ordinary sum and Laplace noise for the idealised sensitivity. Its
+threshold is halfway between its two sums. Ours is tried with that threshold and with the larger of its two sums, where
+exact Laplace noise shows all of its epsilon; the more telling one counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Results of a reproduction: printed beside computed values, 2x2 tables, and plot data.
 
-A verdict is never written down, it follows from the numbers: a cell *matches* if the printed statement holds of the
-computed value; it is an *erratum* if it does not but a corrected one, stated beside it, does; else it *differs*. What
-the paper does not print and holds here is *checked*, which is no match.
+Verdicts are never stored; they follow from the numbers. A cell *matches* if the printed statement holds for the
+computed value. It is an *erratum* if only the corrected statement holds. Otherwise it *differs*. A statement that the
+paper does not print, and that holds here, is *checked*, not a match.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def holds(found: Number, sign: Sign, stated: Number) -> bool:
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed statement (`found sign printed`) and what the computation finds.
+    """One printed statement (`found sign printed`) and the computed value.
 
-    `corrected` is the value that works where the printed one does not; `at` says with which parameters, `note` why.
-    With `ours` the paper prints nothing of the kind, and `printed` is what is expected here. `erratum` is the label of
-    the erratum a cell shows.
+    `corrected` is a value that works if the printed one does not; `at` gives the parameters, `note` the reason. With
+    `ours` the statement is not the paper's, and `printed` is our expectation. `erratum` is the label of the erratum
+    that a cell shows.
     """
 
     what: str
@@ -70,7 +70,7 @@ class Cell:
     at: str = ""
     note: str = ""
     also: tuple[tuple[str, Number], ...] = ()
-    """Further figures, each with its name: measured sensitivities, sizes, what verification found."""
+    """Further figures, each with its name: measured sensitivities, sizes, results of verification."""
     ours: bool = False
     erratum: str = ""
 
@@ -109,7 +109,7 @@ class Check:
 class Erratum:
     """A statement of the paper that does not hold and one that does, each with the computation that decides it.
 
-    `words` are the paper's own, in this `line` of its LaTeX source; `printed` is what they say.
+    `words` are the paper's own, in this `line` of its LaTeX source; `printed` restates them.
     """
 
     what: str
@@ -131,15 +131,15 @@ class Erratum:
 
     @property
     def verdict(self) -> Agreement:
-        """An erratum if what is printed fails and what is said to work holds; if the print holds after all, it is we
-        who err.
+        """An erratum if the printed statement fails and the corrected one holds; if the printed one holds, the error
+        is ours.
         """
         return Agreement.ERRATUM if self.corrected.holds and not self.as_printed.holds else Agreement.DIFFERS
 
 
 @dataclass(frozen=True)
 class EventCount:
-    """How often one event happened in `runs` runs: in the paper, in a fresh simulation, and what the model allows."""
+    """How often one event happened in `runs` runs: in the paper, in a new simulation, and in the model's interval."""
 
     printed: int | None
     simulated: int
@@ -159,7 +159,7 @@ class EventCount:
 class Experiment:
     """A library-mediated attack: the mechanism's output turned into a guess, on both datasets, `runs` times each.
 
-    `left` and `right` count the outputs on which the guess is "left". `cells` hold what else the paper says of it.
+    `left` and `right` count the outputs on which the guess is "left". `cells` hold the paper's other statements.
     """
 
     name: str
@@ -207,7 +207,7 @@ class Experiment:
 def privacy_loss(p: Decimal, q: Decimal) -> Decimal:
     """The largest |ln| of P(event on left)/P(event on right), over the event and its complement.
 
-    A probability that is 0 in 50 digits is left out, so the loss is at least what is returned.
+    A probability of 0 in 50 digits is left out, so the true loss is at least the result.
 
     >>> round(privacy_loss(Decimal("0.75"), Decimal("0.25")), 3)
     Decimal('1.099')
@@ -296,7 +296,7 @@ class Section:
 
     @property
     def tally(self) -> dict[str, int]:
-        """How many cells there are of each verdict."""
+        """The number of cells with each verdict."""
         every = list(self.verdicts())
         return {verdict.value: every.count(verdict) for verdict in Agreement}
 
@@ -313,7 +313,7 @@ class Reproduction:
 
     @property
     def tally(self) -> dict[str, int]:
-        """How many cells there are of each verdict; an erratum that shows in several places counts once."""
+        """The number of cells with each verdict; an erratum that shows in several places counts once."""
         together = {verdict.value: sum(s.tally[verdict.value] for s in self.sections) for verdict in Agreement}
         distinct: set[str] = set().union(*(s.distinct_errata() for s in self.sections))
         return together | {Agreement.ERRATUM.value: len(distinct)}

@@ -93,7 +93,7 @@ def ratios(sized: bool) -> Plot:
     reached = [(float(n), float(1 + Fraction(n**2, 2 ** (float32.k + 3)))) for n in sizes if 4 <= n < 2**float32.k]
     lines.append(Line("repeated rounding 2 reaches", tuple(x for x, _ in reached), tuple(y for _, y in reached)))
     which = "public n" if sized else "private n"
-    title = f"What each way to add costs, float32 in [0, 1], {which}"
+    title = f"The noise each method needs, float32 in [0, 1], {which}"
     name = "ratio_public" if sized else "ratio_private"
     return Plot(name, title, "records", "sensitivity / ideal", tuple(lines), True, True)
 
@@ -103,7 +103,7 @@ def _line(name: str, x: NDArray[np.int64], y: NDArray[np.float64]) -> Line:
 
 
 def _histogram(name: str, values: list[float], edges: NDArray[np.float64]) -> Line:
-    """Counts per bin; what lies beyond either end is in the last bin there."""
+    """Counts per bin; the first and last bin include the values beyond them."""
     held = np.clip(values, edges[0], np.nextafter(edges[-1], 0))
     counts, _ = np.histogram(held, edges)
     return Line(name, tuple(map(float, (edges[:-1] + edges[1:]) / 2)), tuple(map(float, counts)))

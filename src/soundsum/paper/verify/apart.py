@@ -64,7 +64,7 @@ class ApartForm(Form):
         return Found(first.difference + second.difference, first.examined + second.examined, trace)
 
     def _half(self, half: Form, columns: Ints) -> BySize[Found]:
-        """A half has one bound of its own, so many pairs of bounds share it."""
+        """A half has a single bound, so many pairs of bounds share it."""
         key = half is self.positive, columns.tobytes()
         if key not in self._known:
             self._known[key] = BySize(half.by_size(columns, "truncated"))

@@ -128,9 +128,9 @@ def check_bounds(subject: Subject, bounds: Problem, sizes: Sequence[int], tallie
 
 
 def _has_claim(subject: Subject, problem: Problem, sizes: str, tally: Tally) -> bool:
-    """Whether there is anything to compare; where a method applies and its claim fails, that is a violation.
+    """Whether there is a claim to compare; a method that applies without a sensitivity is a violation.
 
-    An accuracy may be none, a sensitivity may not.
+    An accuracy may be missing.
     """
     try:
         claimed = subject.accuracy(problem) if tally.relation == ACCURACY else subject.claim(problem)
@@ -166,7 +166,7 @@ def _compare_any_size(truth: Truth, problem: Problem, tally: Tally) -> None:
 
 
 def _compare_in_any_order(truth: Truth, problem: Problem, tally: Tally) -> None:
-    """The order matters and nothing hides it, which is a violation by itself: at distance 0 nothing may change."""
+    """Report an order-dependent sum without a permutation as a violation: at distance 0, no sum may change."""
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
     found = _show_shortest(truth, problem, tally, 0, truth.of_size_unordered, "neighbours in any order")
     if tally.compare(Case(problem, "any n", truth.subject.variant), found.difference * unit, claimed, found.examined):
@@ -185,7 +185,7 @@ def _show_shortest(
     at_size: Callable[[Problem, int], Found | None],
     meaning: str,
 ) -> Found:
-    """Look at n = first, ... for datasets that exceed the claim, as far as there are answers; the farthest seen."""
+    """Look at n = first, ... for datasets that exceed the claim, as far as enumeration reaches; return the farthest."""
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
     farthest, examined = Found(0, 0), 0
     for n in range(first, tally.fewest + 1):
@@ -234,7 +234,7 @@ def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction,
 def _inaccurate(
     truth: Truth, problem: Problem, n: int, claimed: Fraction, records: Sequence[Value], case: Case, fewer_than: int
 ) -> Counterexample | None:
-    """The shortest dataset whose sum is too far off, by trying them all; None if there are too many to try."""
+    """The shortest dataset whose sum errs too much, found by trying all; None if they are too many."""
     subject, offset = truth.subject, truth.subject.prepare(problem).offset
     values = list(dict.fromkeys(records))
     for m in range(2 * n + 1) if subject.truncates(problem) else [n]:

@@ -1,7 +1,7 @@
 """How far computed sums can be from exact ones, over every reachable pair of the two.
 
-A step from s to s' with a record worth a adds a - (s' - s) to the error, whatever the error was; so the least and the
-largest error of each state are enough, and no pair of computed and exact sum is left out. Trees likewise, node by node.
+A step from s to s' with a record worth a adds a - (s' - s) to any error. So the least and the largest error of each
+state are enough to cover every pair of computed and exact sum. Trees likewise, node by node.
 Errors are exact sum minus computed sum, in units.
 """
 
@@ -36,7 +36,7 @@ class Errors(NamedTuple):
 
 
 def of_fold(machine: Machine, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Extremes]:
-    """Each state's extremes after 0, 1, 2, ... records; `amounts` are what the columns are worth, in units / finer."""
+    """Each state's extremes after 0, 1, 2, ... records; `amounts` are the columns' values, in units / finer."""
     sums = machine.sums * finer
     over = np.full(len(sums), NONE, dtype=np.int64)
     over[machine.start] = 0

@@ -1,7 +1,8 @@
-"""The shapes a sum can have (exact, fold, two halves that meet, two halves kept apart, tree), all asked the same way.
+"""The shapes a sum can have (exact, fold, two halves that meet, two halves kept apart, tree), with one interface.
 
 A form answers how far neighbours' sums can be apart, for all sizes or by size, whether records may be exchanged, how
-far sums are from exact, and what that alone would bound. Records are given as columns: numbers of the form's inputs.
+far sums are from exact, and the sensitivity that this alone would bound. Records are given as columns: numbers of the
+form's inputs.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Form(ABC):
 
     @abstractmethod
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
-        """How far the sum of n = 0, 1, 2, ... records is from what they are worth, in units / finer."""
+        """The distance of the sum of n = 0, 1, 2, ... records from their exact sum, in units / finer."""
 
     def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
         raise NotImplementedError(f"{type(self).__name__} is looked at size by size")

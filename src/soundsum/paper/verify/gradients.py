@@ -2,7 +2,7 @@
 
 Rows of one to three values of a tiny float type, infinities and NaN among them, are clipped to every small limit, on
 several grids and with factors of few bits, whole and in two blocks. The sum of clipped gradients moves by one of them,
-so what is compared is the square of its length with the square of the limit.
+so the check compares the square of its length with the square of the limit.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Kahan's sum where its range is not trivial: types of 4 to 6 mantissa bits, up to 2^(k-1) records; of 7 and 8 mantissa
 bits as far as its sharper constant goes, up to 2^(k-5).
 
-What is checked is the accuracy, from which the sensitivity follows, with records from all of [-M, M]: the claim knows
-only M. With 3 exponent bits every reachable pair of computed and exact sum is looked at. With 4 there are too many
-states: a beam keeps those with the largest errors and some drawn at random, from a fixed seed.
+The check covers the accuracy, from which the sensitivity follows, with records from all of [-M, M], since the claim
+depends on M alone. With 3 exponent bits it enumerates every reachable pair of computed and exact sum. With 4 there are
+too many states: a beam keeps those with the largest errors and some drawn at random, from a fixed seed.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def of_tree(tree: Tree, kind: Multiples, inputs: Sequence[Value]) -> Joins:
 
 
 def count_units(x: Value, unit: Fraction) -> int:
-    """How many units x is; INFINITE for what is no number."""
+    """The number of units in x; INFINITE for NaN and infinities."""
     if is_special(x):
         return -INFINITE if x == -math.inf else INFINITE
     units = Fraction(x) / unit

@@ -1,7 +1,7 @@
 """Subjects of verification: a claim (Problem -> Fraction) against a model (Problem -> Fold or Tree).
 
-Both are a method's own by default; either can be replaced, so that a weakened bound or a broken sum can be shown to be
-caught. What happens to a record before it is added (shifted, put on a grid) is a preparation of its own.
+Both are a method's own by default. Tests replace either, to show that a weakened bound or a broken sum is caught. A
+preparation describes the steps before a record is added (shifted, put on a grid).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Subject:
 
     @property
     def adder(self) -> Method:
-        """The method that adds what the preparation leaves."""
+        """The method that sums the prepared records."""
         return _adder(self.method)
 
     def settled(self, kind: NumberType) -> int | None:
@@ -115,7 +115,7 @@ class Subject:
         return [added]
 
     def total(self, problem: Problem, records: Sequence[Value]) -> Any:
-        """The sum as it is really done, truncation and halves included, by the model in exact arithmetic."""
+        """The complete sum, truncation and halves included, by the model in exact arithmetic."""
         model = self.model(self.added(problem))
         kept = problem.max_size if self.truncates(problem) else None
         sums: list[Any] = [model.sum(half[:kept]) for half in self.halves(problem, records)]
@@ -156,7 +156,7 @@ def _adder(method: Method) -> Method:
 
 
 def _find_added(method: Method, problem: Problem) -> Problem:
-    """The problem of what is added, in the type of the additions."""
+    """The problem for the prepared records, in the type of the additions."""
     if isinstance(method, OnGrid):
         return method.integer_problem(problem)
     if isinstance(method, Shifted):
@@ -193,7 +193,7 @@ def _numpy_unmet(method: Method, adder: NumpyPairwise, problem: Problem) -> list
 
 @lru_cache(maxsize=8)
 def _form(subject: Subject, added: NumberType, data: NumberType, apart: bool) -> Form:
-    """The form of the sum, with every value of the type that can be added as its inputs; by what its model is."""
+    """The form of the sum, by the class of its model; its inputs are all values of the type that can be added."""
     model = subject.model(Problem(added, 0, 0))
     if isinstance(model, Fold) and is_exact(model):
         return ExactForm(model)

@@ -1,7 +1,7 @@
 """The true differences of one subject within one pair of bounds, whichever form its sum has.
 
-Records within the bounds become inputs of the form; what is found comes back as datasets of records, added once more
-by the model itself.
+Records within the bounds become inputs of the form. Results come back as datasets of records, summed again by the model
+itself.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Truth:
         return self._any[key]
 
     def of_size(self, problem: Problem, n: int) -> Found | None:
-        """For n records, or None where that is too many to look at one by one."""
+        """For n records, or None if there are too many datasets to enumerate."""
         form, columns, _ = self.columns(problem)
         key = columns.numbers.tobytes(), self.kind(problem)
         if key not in self._sizes:
@@ -101,7 +101,7 @@ class Truth:
         return self._orders[key]
 
     def example(self, problem: Problem, n: int, found: Found, claimed: Fraction, meaning: str) -> Counterexample:
-        """The two datasets, added once more by the model itself."""
+        """The two datasets, summed again by the model itself."""
         inputs = self.columns(problem)[1]
         if claimed < 0:  # even a dataset and itself are further apart
             left = right = [inputs.records[0]] * n

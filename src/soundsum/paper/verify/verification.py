@@ -20,7 +20,7 @@ ACCURACY = "accuracy"
 
 @dataclass(frozen=True)
 class Case:
-    """A problem for which a claim was compared with the truth; `sizes` says which numbers of records it stands for."""
+    """A problem for which a claim was compared with the truth; `sizes` gives the numbers of records it covers."""
 
     problem: Problem
     sizes: str
@@ -33,9 +33,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Two datasets a person can add by hand (for accuracy: one, with its exact sum on the right).
+    """Two datasets small enough to add by hand (for accuracy: one, with its exact sum on the right).
 
-    Where a method claims nothing, though it says that it applies, there are none, and `meaning` says why.
+    If a method applies but claims nothing, there are no datasets, and `meaning` gives the reason.
     """
 
     case: Case
