@@ -36,6 +36,10 @@ The page shows findings that the paper or the library itself has published. New 
 reported*: their rows stay empty until the maintainers have been told (see [disclosure](disclosure.md)). All quotations
 were compared with the audited version, and the program of every violation was run on its own. A statistical finding
 that its program did not reproduce is not counted.
+
+If no violation was found, the table gives the families tried, the pairs of runs of the release and the smallest
+epsilon that these could have shown. *Not reached* gives the number of records from which a family took too much time or
+memory, or the reason why it could not run.
 """
 
 
@@ -56,7 +60,7 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
     commands = ", then ".join(f"`{command}`" for command in result["commands"])
     yield f"{commands} on {result['date']}, Python {result['platform']['python']}, {len(result['targets'])} targets."
     yield ""
-    yield "| target | verdict | what was seen | not reached |"
+    yield "| target | verdict | finding | not reached |"
     yield "|---|---|---|---|"
     for target in result["targets"]:
         findings = [x for x in result["findings"] if x["target"] == target["name"]]
@@ -99,18 +103,18 @@ def _seen(findings: Sequence[dict[str, Any]]) -> str:
         return ""
     asked = [x for x in findings if x["verdict"] not in ("REFUSED", "UNSUPPORTED")]
     refused = [x for x in findings if x["verdict"] == "REFUSED"]
-    said = f"; declined: {_short(refused[0]['headline'].removeprefix('Declined: '))}" if refused else ""
+    declined = f"declined: {_short(refused[0]['headline'].removeprefix('Declined: '))}" if refused else ""
     runs = [x["sampled"] for x in asked if x.get("sampled")]
     could = [s["detectable"] for s in runs if s.get("detectable")]
-    sampled = f"; {sum(s['pairs'] for s in runs):,} pairs of runs" if runs else ""
-    least = f", which could have shown epsilon {min(could):.2g}" if could else ""
-    families = f"{len(asked)} {'family' if len(asked) == 1 else 'families'}"
-    once = "; a statistical finding was not seen again" if any("VIOLATION" in x["verdict"] for x in findings) else ""
-    return _cell((f"nothing, by {families}{sampled}{least}" if asked else "nothing was asked") + said + once)
+    least = f" (epsilon {min(could):.2g})" if could else ""
+    sampled = f", {sum(s['pairs'] for s in runs):,} pairs{least}" if runs else ""
+    tried = f"{len(asked)} {'family' if len(asked) == 1 else 'families'}{sampled}" if asked else ""
+    once = "a statistical finding not reproduced" if any("VIOLATION" in x["verdict"] for x in findings) else ""
+    return _cell("; ".join(part for part in (tried, declined, once) if part))
 
 
 def _left_out(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:
-    """What was not tried, and what could not be: for each reason the families, each with its smallest size."""
+    """The attacks left out: for each reason the families, each with its smallest size."""
     if any(map(is_new, findings)):
         return ""
     smallest: dict[tuple[str, str], int] = {}
@@ -122,8 +126,8 @@ def _left_out(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str
             smallest[at] = min(size, smallest.get(at, size))
     parts = []
     for reason in ("time", "memory"):
-        of = [f"{name} from {size:,} records" for (why, name), size in smallest.items() if why == reason]
-        parts += [f"by {reason}: {', '.join(of)}"] if of else []
+        of = [f"{name} {size:,}" for (why, name), size in smallest.items() if why == reason]
+        parts += [f"{reason}: {', '.join(of)}"] if of else []
     failed = Counter(x["headline"] for x in findings if x["verdict"] == "UNSUPPORTED")
     by_reason = {said: [key(x)[1] for x in findings if x["headline"] == said] for said in failed}
     parts += [f"{', '.join(rules)}: {_short(said)}" for said, rules in by_reason.items()]

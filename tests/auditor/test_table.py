@@ -58,7 +58,7 @@ def test_what_the_paper_published_is_shown_and_what_is_new_is_not(tmp_path):
     assert "| diffprivlib.mean.float64 | to be reported |  |  |" in page
     assert "secret" not in page
     assert "hidden" not in page
-    assert "| nothing, by 1 family | by time: rounding from 66 records |" in page
+    assert "| 1 family | time: rounding 66 |" in page
 
 
 def test_a_statistical_finding_that_is_not_seen_again_is_not_counted(tmp_path):
@@ -68,7 +68,7 @@ def test_a_statistical_finding_that_is_not_seen_again_is_not_counted(tmp_path):
     assert (is_new(again), is_new(once)) == (True, False)
     write_table([result(once)], tmp_path / "audits.md")
     page = (tmp_path / "audits.md").read_text()
-    assert "| diffprivlib.var.float32 | NOT_REFUTED | nothing, by 1 family; a statistical finding was not seen" in page
+    assert "| diffprivlib.var.float32 | NOT_REFUTED | 1 family; a statistical finding not reproduced |" in page
     write_reports([result(once)], tmp_path)
     assert not (tmp_path / "diffprivlib").exists()
 
