@@ -16,12 +16,12 @@ class Rule:
     title: str
     cause: str
     fix: str
-    methods: tuple[str, ...] = ()  # of ours that keep to their claim
+    methods: tuple[str, ...] = ()  # our methods that keep their claim
 
 
 _EXACT = (
-    "Round each record to a fixed grid before adding, and add the integers exactly; then any order gives the same sum "
-    "and one record moves it by what it is worth"
+    "Round each record to a fixed grid and add the integers exactly; then any order gives the same sum, and one record "
+    "moves it by no more than its own value"
 )
 
 RULES = {
@@ -37,8 +37,8 @@ RULES = {
         Rule(
             "saturation_reordering",
             "Saturation depends on the order",
-            "Values of both signs are added with saturation, so that what is cut off depends on their order.",
-            "Add negative and positive records apart, or in a wider type",
+            "Values of both signs are added with saturation, so the order decides how much is cut off.",
+            "Add negative and positive records separately, or in a wider type",
             ("wide", "split"),
         ),
         Rule(
@@ -51,7 +51,7 @@ RULES = {
         Rule(
             "rounding",
             "One rounding moves the sum by an ulp of the sum",
-            "The bounds are closer to each other than two floats near the sum are, so one rounding exceeds them.",
+            "The bounds are closer together than two floats near the sum, so one rounding exceeds the sensitivity.",
             _EXACT,
             ("grid",),
         ),
@@ -122,8 +122,8 @@ RULES = {
         Rule(
             "low_bits",
             "The low bits of the noise tell",
-            "Which multiples of a small power of two an output can be depends on the sum, as the noise is a float.",
-            "Draw noise as an integer number of steps of a grid that sums lie on too, and add exactly",
+            "The noise is a float, so the sum decides which multiples of a small power of two an output can be.",
+            "Draw noise as an integer number of steps of the sums' own grid, and add exactly",
             ("grid", "wide"),
         ),
         Rule(
@@ -139,7 +139,7 @@ RULES = {
 
 
 def rule_of(made: Attack) -> str:
-    """The rule that an attack looks at: its family, and of special values which."""
+    """The rule of an attack: its family, with the form of special values."""
     return f"{made.name}_{made.parameters['form']}" if made.name == "special_values" else made.name
 
 

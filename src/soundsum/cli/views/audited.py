@@ -80,7 +80,7 @@ def _show_target(console: Console, done: Audit, target: Target) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("verdict", no_wrap=True)
     table.add_column("attack", no_wrap=True)
-    table.add_column("what was seen", overflow="fold")
+    table.add_column("finding", overflow="fold")
     for finding in sorted(findings, key=lambda f: list(Verdict).index(f.verdict)):
         table.add_row(Text(str(finding.verdict), STYLE[finding.verdict]), finding.rule, Text(finding.headline))
     console.print(table)
