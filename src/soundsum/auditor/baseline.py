@@ -12,7 +12,7 @@ from soundsum.numbers.quoting import printed
 from soundsum.refusals import Reason, RefusedValue
 
 BASELINE = "dp-audit-baseline.json"
-"""Its usual name, at the root of a repository."""
+"""The usual name of a baseline file, at the root of a repository."""
 
 
 @dataclass(frozen=True)

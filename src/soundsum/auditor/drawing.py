@@ -19,7 +19,7 @@ BLOCK = 8
 """Runs on one side in a row, of a release that gives several at once."""
 
 SURE = 16
-"""So many errors in a row on each side are taken for the end of the target."""
+"""This many errors in a row on each side mean that the target has ended."""
 
 
 @dataclass

@@ -26,7 +26,7 @@ CLEAR = 8
 """This multiple of the claim is clear enough: larger attacks of that family are not tried."""
 
 REPEATS = 5
-"""So often an error on one side only has to come, and to stay away on the other."""
+"""An error must occur this many times on one side, and never on the other."""
 
 Progress = Callable[[str], None]
 

@@ -32,7 +32,7 @@ FIXED = 1000
 FIRST_BATCH, MOST_BATCH = 16, 2048
 
 LEARN_FROM = 32
-"""Pairs that have to be there before an event is learned from them."""
+"""An event is learned from at least this many pairs."""
 
 PATIENCE = 2000
 """After this many pairs, an attack is abandoned if all runs would not suffice at its current rate."""

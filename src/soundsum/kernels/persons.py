@@ -21,7 +21,7 @@ from soundsum.kernels.grouped import as_integers
 from soundsum.randomness import random_bytes
 
 BEYOND = 1 << 126
-"""No sum of a person gets here (src/kernels/persons.cpp), so a bound that does might as well be this."""
+"""No person's sum reaches this (src/kernels/persons.cpp), so it replaces larger bounds."""
 
 MOST_ROWS = (1 << 63) - 1
 

@@ -20,7 +20,7 @@ from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.api import sum as private_sum
 
 FINENESS = 1 << 20
-"""The noise of the ordinary mechanism lives on steps of the ideal sensitivity over this."""
+"""The ordinary mechanism's noise has steps of the ideal sensitivity divided by this."""
 
 
 @dataclass(frozen=True)

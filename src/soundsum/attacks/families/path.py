@@ -26,7 +26,7 @@ from soundsum.tables.runs import Runs
 MOST_RECORDS = 1 << 40
 
 MOST_ASKED = 1 << 20
-"""The most records a target is asked to add, unless more are wished for."""
+"""The most records a target sums, unless the caller asks for more."""
 
 
 def build(situation: Situation, n: int | None = None, m: int | None = None) -> Attack:

@@ -28,7 +28,7 @@ SPECIALS = {
     "nanmean": '"arithmetic mean along the specified axis, ignoring NaNs" (tools/utils.py:212)',
     "nanvar": '"variance along the specified axis, ignoring NaNs" (tools/utils.py:365)',
 }
-"""Of the other functions nobody says that NaN is among the records."""
+"""The documentation of the other functions does not allow NaN among the records."""
 
 PATHS = {
     "sum": ("float64", "float32", "float16", "int64", "int32", "uint8"),

@@ -28,10 +28,10 @@ SPECIALS = (
 )
 
 LARGEST = {"float32": 3.4028234e38, "float16": 65504.0, "bfloat16": 3.3895313e38}
-"""No norm beyond the type of the gradients is tried: nobody documents that it may be."""
+"""No norm beyond the type of the gradients is tried, since no documentation allows one."""
 
 MULTIPLIER = 4
-"""Of the noise in a release, over the norm."""
+"""The standard deviation of a release's noise, divided by the norm."""
 
 PROGRAM = """\
 import jax, jax.numpy as jnp, os; from jax_privacy import clipping, noise_addition

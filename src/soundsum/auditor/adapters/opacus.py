@@ -24,7 +24,7 @@ CLAIM = (
 )
 
 LARGEST = {"float32": 3.4028234e38, "float16": 65504.0, "bfloat16": 3.3895313e38}
-"""No norm beyond the type of the gradients is tried: nobody documents that it may be."""
+"""No norm beyond the type of the gradients is tried, since no documentation allows one."""
 
 START = """\
 import torch, opacus.grad_sample.utils as g, opacus.optimizers as o, opacus.utils.fast_gradient_clipping_utils as f; \

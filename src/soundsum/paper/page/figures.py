@@ -18,7 +18,7 @@ from soundsum.paper.reproduce import Plot, Reproduction
 
 POWERS_OF_TWO = Axis(2)
 RATIOS = Axis(10, low=0.6, high=1e6)
-"""Of a ratio, the part from 1 on up to where an attack is beyond doubt; steeper lines leave at the top."""
+"""The range of ratios, from 1 to where an attack is beyond doubt; steeper lines leave at the top."""
 METHODS = {
     "grid": "c0 bold",
     "iterated": "c1",

@@ -45,7 +45,7 @@ IDEALS: dict[str, dict[Relation, int | Fraction]] = {
     "ea:32-ham-round-accum": {Relation.INSERT_DELETE: 2**23},
     "ea:rr2": {Relation.INSERT_DELETE: 1},
 }
-"""The idealised sensitivities the paper prints, by relation; of saturation it says that the distance is 0."""
+"""The idealised sensitivities the paper prints, by relation; for saturation it prints distance 0."""
 
 CORRECTED_IDEALS = {("ea:64-nonassoc", Relation.SYMMETRIC): 1}
 

@@ -27,7 +27,7 @@ MOST_SOUGHT = 64
 """Records up to which the datasets behind a violation for all sizes are sought."""
 
 LONGER = 2
-"""Records beyond a limit that a sum which keeps them all is given too."""
+"""Extra records beyond a limit, for sums that do not truncate."""
 
 MOST_TRIED = 20_000
 """Datasets of one length that are tried for an inaccurate sum."""
