@@ -365,7 +365,7 @@ class TestBins:
             ({"bins": 0, "lower": 0, "upper": 1}, "bins=0: give the number of cells"),
             ({"bins": [0, 1], "lower": 0, "upper": 1}, r"edges=\[0, 10, 20\]"),
             ({"bins": 2, "lower": 1, "upper": 1}, "the lower below the upper"),
-            ({"edges": [0, 1], "lower": 0}, "lower and upper go with bins="),
+            ({"edges": [0, 1], "lower": 0}, "lower= and upper= go with bins="),
         ],
     )
     def test_refused(self, options, message):

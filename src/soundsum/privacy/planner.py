@@ -25,6 +25,7 @@ from soundsum.privacy.explain import explain
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.units import RECORD, Norms, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.tables.read_guard import hold_no_data
 from soundsum.tables.records import Missing, records
 from soundsum.tables.relations import Relation
 
@@ -188,6 +189,7 @@ class Plan:
             )
         return promised.noise_for(self.step_norms).half_width(confidence) * self.step
 
+    @hold_no_data
     def release(
         self,
         data: Any,

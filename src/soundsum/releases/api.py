@@ -18,13 +18,13 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
 from soundsum.releases.collections import Releases, Several
-from soundsum.releases.pipeline import hold_no_data, make_charge
+from soundsum.releases.pipeline import make_charge
 from soundsum.releases.prepare import release_all
 from soundsum.releases.released import Release
 from soundsum.releases.request import Request, name_statistics
 from soundsum.releases.signatures import explain, with_hints
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Variance
-from soundsum.tables.read_guard import read_within
+from soundsum.tables.read_guard import hold_no_data, read_within
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.rows import Rows

@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial, wraps
-from typing import Any, Protocol, TypeVar, cast
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
-from soundsum.budget import Binding, Budget, BudgetExceeded, BudgetMismatch, Cost, Query
+from soundsum.budget import Binding, Budget, Cost, Query
 from soundsum.engines import Totals
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
@@ -23,33 +23,13 @@ from soundsum.releases.padding import require_time
 from soundsum.releases.released import UNNAMED, Origin, Release, ReleaseContext
 from soundsum.statistics import Task, make_query
 from soundsum.tables.period_groups import Periods
-from soundsum.tables.read_guard import ReadFailed, read_within
+from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 TABLE_COLUMNS = ("value", "low", "high", "informative", "from", "to", "cell", "category")
 """The names of the columns of a table of releases, beside those of groups."""
-
-
-def hold_no_data(ask: F) -> F:
-    """Decorate a public function: the traceback of a refused charge or a failed read holds no frame with the data.
-
-    Error reporters store the locals of every frame. Whoever asks may not read the data, and such a report may reach
-    them.
-    """
-
-    @wraps(ask)
-    def answer(*arguments: Any, **options: Any) -> Any:
-        try:
-            return ask(*arguments, **options)
-        except (BudgetExceeded, BudgetMismatch, ReadFailed, OSError) as error:  # the last of a ledger
-            refused = error.with_traceback(None)
-            refused.__context__ = None  # a failed read, where the charge for it was refused
-        del arguments, options
-        raise refused
-
-    return cast(F, answer)
 
 
 class Adder(Protocol):

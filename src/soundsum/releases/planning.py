@@ -17,7 +17,7 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.planner import Plan, choose, rank
 from soundsum.privacy.units import RECORD, Unit
 from soundsum.releases.frames import require_module
-from soundsum.releases.pipeline import carry_out, hold_no_data
+from soundsum.releases.pipeline import carry_out
 from soundsum.releases.plots import draw_ratios
 from soundsum.releases.released import Release
 from soundsum.statistics import Claim, Statistic, Sum, Task
@@ -29,7 +29,6 @@ from soundsum.tables.schemas import require_columns
 HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 
 
-@hold_no_data
 def release_plan(
     plan: Plan,
     data: Any,

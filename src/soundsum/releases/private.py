@@ -22,7 +22,7 @@ from soundsum.privacy.planner import Plan
 from soundsum.refusals import Reason
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
-from soundsum.releases.pipeline import Adder, hold_no_data, make_charge, say_budget
+from soundsum.releases.pipeline import Adder, make_charge, say_budget
 from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
 from soundsum.releases.request import WHAT_STATISTICS, Request, name_statistics
@@ -30,7 +30,7 @@ from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import explain, with_hints
 from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
 from soundsum.tables.periods import Period
-from soundsum.tables.read_guard import ReadFailed
+from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.rows import Rows

@@ -10,9 +10,13 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from soundsum.refusals import Refusal
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 SENTENCE = (
     "the data could not be fully read or summed; the reason is in the operator's log (the logger soundsum.operator), "
@@ -50,3 +54,23 @@ def read_within(read: Callable[[], T], on_failure: Callable[[], None] = lambda: 
     except Exception:  # the ledger may be locked; what matters now is to say nothing else
         OPERATOR.exception("a failed read could not be noted")
     raise ReadFailed(SENTENCE)
+
+
+def hold_no_data(ask: F) -> F:
+    """Decorate a public function: the traceback of a refusal or a failed read holds no frame with the data.
+
+    Error reporters store the locals of every frame. Whoever asks may not read the data, and such a report may reach
+    them.
+    """
+
+    @wraps(ask)
+    def answer(*arguments: Any, **options: Any) -> Any:
+        try:
+            return ask(*arguments, **options)
+        except (Refusal, ReadFailed, OSError) as error:  # the last of a ledger
+            refused = error.with_traceback(None)
+            refused.__context__ = None  # a failed read, where the charge for it was refused
+        del arguments, options
+        raise refused
+
+    return cast(F, answer)
