@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -185,6 +186,49 @@ def test_what_is_wrong_is_said_with_the_name_of_the_file(folder, request_, messa
     ran = ask()
     assert ran.exit_code != 0
     assert message in str(ran.exception)
+
+
+SPACES = b" " * 200_000
+BINS = "[statistics.{}]\nstatistic = 'histogram'\ncolumn = 'pay'\nbins = {}\nbounds = [0, 9]\n"
+
+
+@pytest.mark.parametrize(
+    "request_, message",
+    [
+        (b".".join([b"a"] * 40_000) + b" = 1" + COUNT, "r.toml is nested too deeply"),
+        (b"[statistics.n]\n" + b" . ".join([b"'a'"] * 20_000) + b" = 1", "r.toml is nested too deeply"),
+        (b"by = " + b"[" * 3000 + b"]" * 3000 + COUNT, "r.toml is nested too deeply"),
+        (b"#" * 5_000_000 + COUNT, "r.toml has over 4 MiB"),
+        (b"where = ['pay" + SPACES + b"x']" + COUNT, "x'] is not a condition"),
+        (b"where = ['pay in a" + SPACES + b"\"x\"']" + COUNT, "is not a list; give values with commas"),
+        (b"where = ['pay > 1" + SPACES + b" x']" + COUNT, "is neither a number nor a date"),
+        (b"by = 'month(" + SPACES + b"'\ngroups = ['2024-01']" + COUNT, "is not in the table"),
+        (b"by = 'month(" + SPACES + b")'\ngroups = ['2024-01']" + COUNT, "there is no such column or period"),
+        (b"by = 'month(pay" + SPACES + b",(" + SPACES + b")'\ngroups = ['2024-01']" + COUNT, "is not in the table"),
+        (b"where = [" + b"'pay > 1', " * 1001 + b"]" + COUNT, "r.toml: where has 1,001 conditions"),
+        (
+            b"where = [" + b"'pay in " + b"1," * 600 + b"1', 'pay in " + b"1," * 600 + b"1']" + COUNT,
+            "r.toml: where compares with 1,202 values, and a release with at most 1,000; give fewer",
+        ),
+        (b"".join(COUNT.replace(b"[statistics.n]", b"[statistics.n%d]" % i) for i in range(1001)), "1,001 statistics"),
+        (BINS.format("n", 1_000_000).encode(), "bins = 1000000: give the number of cells"),
+        ("".join(BINS.format(f"n{i}", 60_000) for i in range(900)).encode(), "r.toml asks for 120,000 numbers"),
+        (
+            b"by = ['dept', 'pay']\ngroups = [%b, %b]" % ((str([str(i) for i in range(400)]).encode(),) * 2) + COUNT,
+            "r.toml asks for 160,000 numbers, and a request for at most 100,000; ask in parts",
+        ),
+        (b"by = 'hour(dept)'\ngroups = ['1990-01-01T00..2000-01-01T00']\n"
+         + BINS.format("n", 2).encode(), "r.toml asks for 175,298 numbers"),
+        (b"weight = 0x" + b"f" * 100_000 + COUNT, "r.toml: 'weight' is not a setting"),
+    ],
+)  # fmt: skip
+def test_a_small_request_does_not_stall(folder, request_, message):
+    """Whoever writes a request waits for its answer no longer than they had to write: nothing takes quadratic time."""
+    Path("r.toml").write_bytes(b"epsilon = 1\n" + request_)
+    begun = time.process_time()
+    ran = ask()
+    assert message in str(ran.exception)
+    assert time.process_time() - begun < 30
 
 
 def test_a_request_that_is_not_there(folder):

@@ -19,13 +19,14 @@ from soundsum.tables.schemas import require_columns
 from soundsum.tables.stream import StreamTable
 from soundsum.tables.type_names import say_kind
 
-CONDITION = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*")
-LISTED = re.compile(r"\s*(.+?)\s+in\s+(.*?)\s*", re.DOTALL)
-ITEM = re.compile(r"""\s*(?:('[^']*'|"[^"]*")|([^,'"]+?))\s*(?:,|\Z)""")
-PERIOD = re.compile(r"(year|month|week|day|hour)\(\s*(.+?)\s*(?:,\s*([^,()]+?)\s*)?\)")
+# Every pattern takes linear time, whatever it is given: a request file may come from somebody else.
+SIGN = re.compile(r"==|!=|<=|>=|=|<|>")
+IN = re.compile(r"\sin\s")
+ITEM = re.compile(r"""\s*+(?:('[^']*'|"[^"]*")\s*+|([^,'"]+))(?:,|\Z)""")
+PERIOD = re.compile(r"(year|month|week|day|hour)\(([^\n]+)\)")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
-NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"|((?!")[^,]*?))\s*(?:,|\Z)')
+NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"\s*+|((?!")[^,]*+))(?:,|\Z)')
 IN_QUOTES = re.compile(r'"((?:[^"]|"")*)"')
 CALL = re.compile(r"(\w+)\(.*\)")
 RANGES = {
@@ -90,7 +91,7 @@ def _split(text: str, option: str) -> list[str]:
         found = NAME.match(text, place)
         if found is None:
             raise ValueError(f'{option} {text!r}: a quote is not closed before the next comma; write "a, b",c')
-        names.append(_unquoted(found[2], option) if found[1] is None else found[1].replace('""', '"'))
+        names.append(_unquoted(found[2].rstrip(), option) if found[1] is None else found[1].replace('""', '"'))
         if not found[0].endswith(","):
             return names
         place = found.end()
@@ -132,7 +133,7 @@ def _list_periods(text: str, period: Period) -> list[Any]:
 
 def read_by(text: str, file: str, within: str | None) -> str | Period:
     """A column, or a period of one, such as month(admitted) or month(admitted, Europe/Vienna)."""
-    found = PERIOD.fullmatch(text)
+    found = _find_period(text)
     if found is None and CALL.fullmatch(text) is None:
         return text
     names = _schema(file, within).names
@@ -142,10 +143,23 @@ def read_by(text: str, file: str, within: str | None) -> str | Period:
     if found is None:
         return text
     if text not in names:
-        return Period(found[2], found[1], zone=found[3])
-    if found[2] in names:
-        raise ValueError(f"--by {text}: there is a column of this name, and a column {found[2]!r}; rename one of them")
+        return found
+    if found.column in names:
+        raise ValueError(
+            f"--by {text}: there is a column of this name, and a column {found.column!r}; rename one of them"
+        )
     return text
+
+
+def _find_period(text: str) -> Period | None:
+    """The period that a text spells, with the time zone after its last comma; None if it spells none."""
+    found = PERIOD.fullmatch(text)
+    if found is None or not found[2].strip():
+        return None
+    column, _, zone = (part.strip() for part in found[2].rpartition(","))
+    if column and zone and not set("()") & set(zone):
+        return Period(column, found[1], zone=zone)
+    return Period(found[2].strip(), found[1])
 
 
 def read_groups(by: list[str], groups: list[str], file: str, within: str | None = None) -> tuple[Any, list[Any] | None]:
@@ -194,18 +208,16 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
 
     In quotes it is text.
     """
-    listed = LISTED.fullmatch(text)
-    if listed is not None and listed[1] in _schema(file, within).names:
-        table = _open(file, listed[1], within)
-        return (
-            listed[1],
-            "in",
-            [_read_value(one, "==", table, listed[1], text) for one in _split_values(listed[2], text)],
-        )
-    found = CONDITION.fullmatch(text)
-    if found is None:
+    plain = text.lstrip()
+    listed = IN.search(plain, 1)
+    if listed is not None and (column := plain[: listed.start()].rstrip()) in _schema(file, within).names:
+        table, values = _open(file, column, within), _split_values(plain[listed.end() :].strip(), text)
+        return column, "in", [_read_value(one, "==", table, column, text) for one in values]
+    found = SIGN.search(plain, 1)
+    if found is None or "\n" in plain.rstrip():
         raise ValueError(f"--where {text!r} is not a condition; give a column, a sign and a value, such as 'age >= 18'")
-    column, sign, spelled = found[1], "==" if found[2] == "=" else found[2], found[3]
+    sign = "==" if found[0] == "=" else found[0]
+    column, spelled = plain[: found.start()].rstrip(), plain[found.end() :].strip()
     if _unquote(spelled) is None and NO_VALUE.fullmatch(spelled):
         raise ValueError(f"--where {text!r}: {spelled!r} is not a value; {SIGNS}")
     return column, sign, _read_value(spelled, sign, _open(file, column, within), column, text)
@@ -222,7 +234,7 @@ def _split_values(text: str, condition: str) -> list[str]:
             raise ValueError(
                 f"--where {condition!r}: {text!r} is not a list; give values with commas, such as a,'b, c'"
             )
-        values.append(found[1] or found[2])
+        values.append(found[1] or found[2].rstrip())
         place = found.end()
     return values
 

@@ -36,7 +36,7 @@ from soundsum.tables.rows import Rows
 from soundsum.tables.runs import Runs
 from soundsum.tables.schemas import Keyed, Schema, is_name, list_names, require_columns
 
-SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(\s*(.+?)\s*\)")
+SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(([^\n]+)\)")
 
 
 def look(data: Any, request: Request, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
@@ -95,7 +95,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, list[Task], Rows]:
         takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
         is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
         tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
-    require_few(sum(task.claim.plan.unit.groups or 1 for task in tasks), "the release")
+        require_few(sum(task.claim.plan.unit.groups or 1 for task in tasks), "the release")  # soon, as each takes time
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:
@@ -180,7 +180,7 @@ def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:
     for name in by:
         found = SPELLED_PERIOD.fullmatch(name) if isinstance(name, str) and name not in schema.names else None
         if found is not None:
-            kind, column = found[1], found[2].strip("'\"")
+            kind, column = found[1], found[2].strip().strip("'\"")
             raise ValueError(
                 f"no column is called {quote(name)}; give {kind}s as by=ss.{kind}({column!r}, first, last), "
                 f"each such as {SPELLED[kind]!r}"

@@ -35,7 +35,7 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 SIGNS = (*COMPARE, "in")
 MOST_LISTED = 1000
-"""The most values that `in` takes; for more, use groups."""
+"""The most values that a filter compares with, of all its conditions together; for more, use groups."""
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
@@ -44,7 +44,7 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(
 ARROW = {"==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 
-SPELLED = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|=|<|>)\s*(.+?)\s*")
+SPELLED = re.compile(r"==|!=|<=|>=|=|<|>")
 
 
 class HasKeys(Protocol):
@@ -162,6 +162,10 @@ class Filter:
                 example=example,
             )
         conditions = tuple(Condition(c, sign, _list_values(v) if sign == "in" else v) for c, sign, v in given)
+        if (count := sum(len(condition.each) for condition in conditions)) > MOST_LISTED:
+            raise ValueError(
+                f"where= compares with {count:,} values, and a release with at most {MOST_LISTED:,}; give fewer"
+            )
         for value in [one.value for condition in conditions for one in condition.each]:
             if _kind(value) is None or is_missing(value) or _is_endless(value):
                 raise RefusedValue(
@@ -226,11 +230,12 @@ def _list_values(given: Any) -> tuple[Any, ...]:
 
 def _as_tuple(given: Any) -> str | None:
     """A condition as a command spells it, or with = as its sign, as it is written in Python."""
-    if isinstance(given, str) and (found := SPELLED.fullmatch(given)):
-        column, sign, text = found[1], found[2], found[3].strip("'\"")
+    if isinstance(given, str) and (found := SPELLED.search(given.strip(), 1)):
+        column, spelled = given.strip()[: found.start()].rstrip(), given.strip()[found.end() :].lstrip()
+        text = spelled.strip("'\"")
         number = read_number(text)
-        value: Any = text if is_missing(number) or found[3] != text else int(number) if number % 1 == 0 else number
-        given = (column, sign, value)
+        value: Any = text if is_missing(number) or spelled != text else int(number) if number % 1 == 0 else number
+        given = (column, found[0], value) if spelled else None
     if not isinstance(given, tuple) or len(given) != 3 or not all(isinstance(one, str) for one in given[:2]):
         return None
     sign = "==" if given[1] == "=" else given[1]

@@ -16,6 +16,8 @@ statistic = "count"
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,11 +34,22 @@ from soundsum.cli.spelled import read_condition, read_file, read_periods
 from soundsum.cli.views.released import choose_form, show
 from soundsum.methods.problem import read_bound, require_ascending
 from soundsum.releases.options import SETTINGS, list_fields, name_in_request
+from soundsum.releases.request import MOST_STATISTICS
 from soundsum.releases.signatures import CALLS
 from soundsum.statistics import STATISTICS, Statistic
+from soundsum.tables.filters import MOST_LISTED
 
 TAKEN = ("data", "statistics", "epsilon", "table", "engine", "budget", "name")
 """Options of `soundsum.release` that the command has; the others stand in the request."""
+
+LONGEST = 1 << 22
+"""Characters of a request."""
+
+MOST_NUMBERS = 100_000
+"""In the answer to a request, where each takes kilobytes: it stands there with all that is claimed of it."""
+
+DEEP = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){16}""")
+"""A key of more parts than any that is known has; to read one takes time that grows with the square of their number."""
 
 
 def release_several(
@@ -84,6 +97,7 @@ def release_several(
     ledger = None if budget is None else ss.Budget(path=budget)
     with on_disk(file) as path, _naming(request, path, {*options, "name", "budget"}), watch(path) as opened:
         settings = _read_spelled(settings | options, path)
+        _require_few(settings, statistics, request)  # again, as a range of periods is many groups
         outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
     show(outcome, form)
 
@@ -96,6 +110,22 @@ def _refuse_sources(settings: dict[str, Any], request: str) -> None:
                 f"{request} sets {name}, which only the command may with --budget: the ledger is for one table; "
                 f"leave it out of the request and give --{name}"
             )
+
+
+def _require_few(settings: dict[str, Any], statistics: dict[str, Statistic], request: str) -> None:
+    """Refuse a request for more numbers than can be written down at once, before it is charged."""
+    groups: Any = settings.get("groups")
+    listed = groups if isinstance(settings.get("by"), list) and _are_lists(groups) else [groups]
+    rows = math.prod([len(one) if isinstance(one, list) else 1 for one in listed])
+    count = rows * sum([1 if one.cells is None else len(one.cells.names) for one in statistics.values()])
+    if count > MOST_NUMBERS:
+        raise ValueError(
+            f"{request} asks for {count:,} numbers, and a request for at most {MOST_NUMBERS:,}; ask in parts"
+        )
+
+
+def _are_lists(groups: Any) -> bool:
+    return isinstance(groups, list) and all(isinstance(one, list) for one in groups)
 
 
 def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:
@@ -122,6 +152,10 @@ def _naming(request: str, file: str, on_the_command_line: set[str]) -> Iterator[
 def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
     """Read the settings and the named statistics of a request file; anything else is refused with the file's name."""
     text = read_file(path, "a TOML file")
+    if len(text) > LONGEST:
+        raise ValueError(f"{path} has over {LONGEST >> 20} MiB, too much for a request; ask in parts")
+    if DEEP.search(text):
+        raise ValueError(f"{path} is nested too deeply; soundsum release --help shows an example")
     try:
         written = tomllib.loads(text)
     except RecursionError:
@@ -138,10 +172,18 @@ def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
         if isinstance(asked, dict) and asked:
             raise ValueError(f"{path}: [statistics] needs a name for each, such as [statistics.total]")
         raise ValueError(f"{path} asks for nothing; add [statistics.total] with statistic, column and bounds")
+    if len(asked) > MOST_STATISTICS:
+        raise ValueError(f"{path} asks for {len(asked):,} statistics, and one release has at most {MOST_STATISTICS:,}")
     where = written.get("where", [])
     if not isinstance(where, list) or not all(isinstance(one, str) for one in where):
         raise ValueError(f'{path}: where is a list of conditions, such as where = ["age >= 18"]')
-    return written, {name: _statistic(f"{path}, [statistics.{name}]", one) for name, one in asked.items()}
+    if len(where) > MOST_LISTED:
+        raise ValueError(f"{path}: where has {len(where):,} conditions, and a request at most {MOST_LISTED:,}")
+    made: dict[str, Statistic] = {}
+    for name, one in asked.items():
+        made[name] = _statistic(f"{path}, [statistics.{name}]", one)
+        _require_few(written, made, path)  # at once, as the edges of many bins take time
+    return written, made
 
 
 def _say_unknown(name: str, value: Any) -> str:
