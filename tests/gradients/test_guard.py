@@ -1,5 +1,6 @@
 """The optimizer that was given to make_private never steps on gradients without noise, wherever it is interrupted."""
 
+import copy
 import gc
 import sys
 from functools import partial
@@ -48,6 +49,49 @@ def test_the_given_optimizer_is_guarded_when_nobody_keeps_the_private_one():
             within.step()
     assert all(map(torch.equal, before, net.parameters()))
     assert accounted(engine) == 0
+
+
+OTHERS = {
+    "a copy": lambda net, within: copy.copy(within),
+    "made later": lambda net, within: torch.optim.Adam(net.parameters()),
+    "of some parameters": lambda net, within: torch.optim.SGD([next(net.parameters())], lr=0.5),
+}
+
+
+@pytest.mark.parametrize("made", OTHERS)
+def test_no_other_optimizer_steps_on_a_private_batch(made):
+    engine, net, optimizer, loader, within = given()
+    other = OTHERS[made](net, within)
+    del optimizer
+    before = weights(net)
+    for batch in loader:
+        other.zero_grad()
+        backward(net, batch)
+        with pytest.raises(ValueError, match=REFUSED):
+            other.step()
+    assert all(map(torch.equal, before, net.parameters()))
+    assert accounted(engine) == 0
+
+
+def test_other_models_and_other_data_are_trained_as_ever():
+    """An optimizer of other parameters is not looked at, nor one that steps on public data between two batches."""
+    engine, net, optimizer, loader, _ = given()
+    public, x = torch.optim.SGD(net.parameters(), lr=0.5), torch.ones(3, 6)
+    elsewhere = model()
+    for batch in loader:
+        elsewhere(x).sum().backward()
+        torch.optim.SGD(elsewhere.parameters(), lr=0.5).step()
+        backward(net, batch)
+        optimizer.step()
+        optimizer.zero_grad()
+        net.disable_hooks()
+        net(x).sum().backward()
+        net.enable_hooks()
+        before = weights(net)
+        public.step()
+        assert not any(map(torch.equal, before, net.parameters()))
+        optimizer.zero_grad()
+    assert accounted(engine) == len(loader)
 
 
 def test_a_model_is_made_private_again_with_the_optimizer_that_was_given():

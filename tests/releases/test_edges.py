@@ -423,6 +423,13 @@ class TestBudget:
         ss.count([1.0, 2.0], 1, relation="change_one", budget=budget)
         assert [entry.cost for entry in budget.entries()] == [ss.Cost(epsilon=0)]
 
+    def test_what_has_one_noisy_number_is_charged_for(self):
+        """A mean within [3, 3] has a sum that needs no noise, and a count that does."""
+        budget = ss.Budget(epsilon=1)
+        mean = ss.mean([3.0, 3.0], 3, 3, 1, budget=budget)
+        assert {part["noise"] for part in mean.certificate["released"]} == {"none", "laplace"}
+        assert [entry.cost for entry in budget.entries()] == [ss.Cost(epsilon=1)]
+
     def test_the_ledger_says_what_was_asked(self):
         budget = ss.Budget(epsilon=1)
         ss.sum({"pay": [1.0], "dept": ["a"]}, 0, 9, 1, column="pay", by="dept", groups=["a"], budget=budget)

@@ -23,6 +23,9 @@ import pytest
 
 import soundsum as ss
 from soundsum.budget import BudgetClosed
+from soundsum.releases import pipeline
+from soundsum.releases.child import sleep_until
+from soundsum.releases.padding import TURN
 from tests.releases import odd_tables
 from tests.releases.odd_tables import ROWS, Odd
 
@@ -95,6 +98,23 @@ def test_an_answer_that_would_come_late_is_a_failure_that_is_counted():
     owner = own(ROWS, pad="20ms")
     with pytest.raises(ss.ReadFailed):
         owner.sum("x", 0, 3, epsilon=1, by="g", groups=[f"g{place}" for place in range(600_000)])
+    assert states(owner) == ["failed"]
+    with pytest.raises(BudgetClosed):
+        owner.count(1)
+
+
+def test_an_answer_that_is_made_too_late_is_a_failure_that_is_counted(monkeypatch):
+    """The noisy sums came in time, and what is made of them does not."""
+
+    def release(*arguments):
+        sleep_until(TURN.get().due + 0.01)
+        return real(*arguments)
+
+    real = pipeline._release
+    monkeypatch.setattr(pipeline, "_release", release)
+    owner = own(ROWS, pad="3s")
+    with pytest.raises(ss.ReadFailed):
+        owner.count(1)
     assert states(owner) == ["failed"]
     with pytest.raises(BudgetClosed):
         owner.count(1)

@@ -13,6 +13,7 @@ from weakref import WeakSet
 import opacus.optimizers
 import torch
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from soundsum.gradients.batch_guard import BatchGuard, Ticket, forget, forget_gradients, module_of
 from soundsum.gradients.clipped_sum import Sum
@@ -22,6 +23,9 @@ from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
+
+GUARDS: WeakSet[BatchGuard] = WeakSet()
+"""Those of all private models that still exist."""
 
 
 class DPOptimizer(opacus.optimizers.DPOptimizer):
@@ -54,6 +58,8 @@ class DPOptimizer(opacus.optimizers.DPOptimizer):
             loss_reduction=loss_reduction,
         )
         self.slots = slots
+        if slots is not None:
+            GUARDS.add(slots)
         self._sum: Sum | None = None
         self._terms: tuple[Any, ...] = ()
         self._ticket: Ticket | None = None  # of the part that was added last
@@ -301,6 +307,19 @@ def _require_noise(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]
             "call `step()` of the optimizer that `make_private()` gave, which uses this one",
             optimizer=type(given).__name__,
         )
+
+
+def _require_ours(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """The same of every other optimizer, such as a copy or one made later, where a batch waits for its step."""
+    if isinstance(given, DPOptimizer):
+        return
+    mine = {p for group in given.param_groups for p in group["params"]}
+    for guard in list(GUARDS):
+        if guard.waiting and guard.model is not None and not mine.isdisjoint(module_of(guard.model).parameters()):
+            _require_noise(given, arguments, named)
+
+
+register_optimizer_step_pre_hook(_require_ours)
 
 
 def refuse_second(module: Any) -> None:
