@@ -253,6 +253,16 @@ def test_options_of_the_command_are_said_as_it_spells_them(folder):
     assert isinstance(ask("--epsilon", "1", "--budget", "small.db").exception, ss.BudgetExceeded)
 
 
+@pytest.mark.parametrize("name", ["table", "engine"])
+def test_with_a_ledger_a_request_does_not_say_what_is_read(folder, name):
+    """Whoever owns the ledger gives the command, and the request may be somebody else's."""
+    budget = ss.Budget(epsilon=1, path="l.db")
+    Path("r.toml").write_bytes(f"epsilon = 1\n{name} = 'salaries'".encode() + COUNT)
+    said = str(ask("--budget", "l.db").exception)
+    assert said.startswith(f"r.toml sets {name}, which only the command may with --budget")
+    assert budget.entries() == []
+
+
 def test_an_engine_and_a_table(folder):
     pyarrow.parquet.write_table(pa.table({"pay": [10.0, 20.0]}), "t.parquet")
     Path("r.toml").write_bytes(COUNT)
