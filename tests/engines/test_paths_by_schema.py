@@ -158,7 +158,8 @@ def test_a_masked_array_whose_mask_hides_nothing_may_have_none():
 
 def test_nothing_is_assigned_to_where_a_mask_is_true():
     """NumPy assigns to x[mask] in two to three times the time once a single entry of the mask is true: use np.where."""
-    rooms = [Path(PACKAGE, room) for room in ("data", "engines", "kernels", "statistics")]
+    rooms = [Path(PACKAGE, room) for room in ("tables", "engines", "kernels", "statistics")]
+    assert all(map(Path.is_dir, rooms))
     masks = (ast.Compare, ast.UnaryOp, ast.BinOp, ast.Call)
     found = [
         f"{path.relative_to(PACKAGE)}: {ast.unparse(node)}"
