@@ -304,7 +304,7 @@ def _require_noise(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]
             None,
             Reason.UNSOUND,
             "this {optimizer} would step on gradients that have no noise or changed since they got it",
-            "call `step()` of the optimizer that `make_private()` gave, which uses this one",
+            "call `step()` of the optimizer that `make_private()` gave",
             optimizer=type(given).__name__,
         )
 
