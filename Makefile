@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/kernels/*)
+# Python keeps what it has compiled: without it, every test run compiles the tests anew, and every process the package.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: build arm64 audit-all bench browser check clean compare coq databases demo dist docs docs-tools engines explore format fuzz gradients \
-  lint mutants mutants-kernels neighbours portable prove test torch wheels
+  lint mutants mutants-kernels neighbours portable prove test test-slow torch wheels
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -31,18 +33,26 @@ demo: build
 
 # Tests of one xdist group share a worker, and so the reproduction and the browser they look at it with. Without a browser
 # the tests that need one fail, one line each, and all others run.
+PARALLEL := --numprocesses auto --dist loadgroup --quiet
 test: build
 	@$(MAKE) --no-print-directory browser || true
-	@echo "Running the tests: about a quarter of an hour on two cores. Coq and torch have theirs: make prove, make gradients."
-	@$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet $(ARGS)
+	@echo "Running the tests: about five minutes on two cores. Longer ones are make test-slow; all there is, make check."
+	@$(BIN)/pytest $(PARALLEL) -m "not slow" $(ARGS)
 
-# Everything that has to pass before a change lands; `.ci/run` runs this. Half an hour on two cores.
-PARTS := lint docs portable prove engines neighbours gradients test
+# Exhaustive sweeps, whole verifications and audits; what they are about has quicker tests in `make test`.
+test-slow: build
+	@$(MAKE) --no-print-directory browser || true
+	@echo "Running the slow tests: a few minutes on two cores."
+	@$(BIN)/pytest $(PARALLEL) -m slow $(ARGS)
+
+# Everything that has to pass before a change lands; `.ci/run` runs this. About 25 minutes on two cores. What fails most
+# often comes first, what waits for other programs last.
+PARTS := lint test portable gradients docs neighbours prove engines test-slow
 check:
-	@start=$$(date +%s); for part in $(PARTS); do began=$$(date +%s); \
-	  echo "make $$part, one of: $(PARTS)$$took"; \
-	  $(MAKE) --no-print-directory $$part || exit 1; \
-	  took="; the last part took $$(( $$(date +%s) - began )) s, all so far $$(( $$(date +%s) - start )) s"; done
+	@start=$$(date +%s); number=0; took=""; for part in $(PARTS); do began=$$(date +%s); number=$$((number + 1)); \
+	  echo "make $$part: part $$number of $(words $(PARTS))$$took"; \
+	  $(MAKE) --no-print-directory $$part || { echo "make $$part failed" >&2; exit 1; }; now=$$(date +%s); \
+	  took=" (make $$part took $$((now - began)) s; all so far, $$(((now - start) / 60)) min $$(((now - start) % 60)) s)"; done
 
 # `make test` tries the same examples every time; this runs the property tests with fresh ones, round after round. Longer than
 # ten minutes is `make explore ARGS="--minutes 60"`.
@@ -116,11 +126,13 @@ torch: build
 	  $(PIP) install --constraint constraints.txt --no-deps $(TORCH) && \
 	  $(PIP) install --constraint constraints.txt scikit-learn; }
 
-# The documentation as a site in build/site, a warning being an error; then every page in a browser, and the notebooks run.
+# The documentation as a site in build/site, a warning being an error; the tests build it once, look at every page in a
+# browser, and run the notebooks.
 docs: build docs-tools
 	@$(MAKE) --no-print-directory browser || true
-	@$(BIN)/python -m website
-	@$(BIN)/pytest --quiet tests/documentation $(ARGS)
+	@echo "Building the site and looking at every page: two minutes on two cores."
+	@$(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet tests/documentation $(ARGS)
+	@echo "The site is build/site/index.html."
 
 docs-tools: build
 	@$(BIN)/python -c 'import furo, ipykernel, myst_parser, nbclient' 2>/dev/null || { \

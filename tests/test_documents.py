@@ -4,8 +4,6 @@ import inspect
 import math
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +11,10 @@ import pytest
 from website.arguments import list_arguments
 
 import soundsum as ss
+from tests import processes
+from tests.processes import COMMAND
 
 ROOT = Path(__file__).parent.parent
-COMMAND = Path(sys.executable).with_name("soundsum")
 SLOW = ("make", "soundsum verify", "soundsum reproduce")  # other tests run these
 
 
@@ -42,7 +41,7 @@ def test_documents_run(document, tmp_path, monkeypatch):
     commands = [line for block in blocks(document, "sh") for line in block.splitlines() if line.strip()]
     for command in commands:
         if not command.startswith(SLOW):
-            ran = subprocess.run([COMMAND, *shlex.split(command, comments=True)[1:]], capture_output=True, text=True)
+            ran = processes.run([COMMAND, *shlex.split(command, comments=True)[1:]], text=True)
             assert ran.returncode == 0, (command, ran.stderr)
     assert commands or namespace
     if document == "README.md":  # the numbers in its comments
@@ -106,6 +105,6 @@ def test_each_cap_and_each_place_has_a_text_of_its_own_in_the_reference(describe
 
 def test_the_commands_in_the_researchers_table_are_commands():
     found = re.findall(r"`soundsum ([a-z]+)", (ROOT / "docs/researchers.md").read_text())
-    help_text = subprocess.run([COMMAND, "--help"], capture_output=True, text=True).stdout
+    help_text = processes.run([COMMAND, "--help"], text=True).stdout
     assert len(found) > 5
     assert all(re.search(rf"\b{name}\b", help_text) for name in found)

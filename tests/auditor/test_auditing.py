@@ -30,6 +30,7 @@ from tests.refusing import refused
 pytestmark = pytest.mark.usefixtures("same_draws")
 
 SMALL = {"seconds": 60, "memory": 64 << 20}
+TINY = {**SMALL, "memory": 4 << 20}
 
 
 def target(noiseless=m.iterated_sum, **options):
@@ -65,7 +66,7 @@ def test_the_measured_difference_is_the_attacks_prediction_exactly():
 
 
 def test_an_exact_sum_is_not_refuted_and_never_called_private():
-    audit = ss.audit(target(m.exact_sum), **SMALL)
+    audit = ss.audit(target(m.exact_sum), **TINY)
     assert set(verdicts(audit).values()) == {"NOT_REFUTED"}
     assert audit.exit_code == 0
     assert "private" not in json.dumps([f.headline for f in audit.findings])
@@ -188,6 +189,7 @@ def test_attacks_are_tried_cheapest_first_and_within_memory():
     assert any("memory" in text for text in allowance.left_out)
 
 
+@pytest.mark.slow
 def test_float64_breaks_at_the_sizes_that_the_default_limits_allow():
     """Records that are never all in memory are tried by the hundreds of millions."""
     streamed = ss.Target(
@@ -318,10 +320,10 @@ def test_an_audit_of_nothing_does_not_pass_for_one():
     """Exit code 2; a library that declines, or another target that was audited, makes it 0."""
     codes = {"UNSUPPORTED": 2, "REFUSED": 0, "NOT_REFUTED": 0}
     for one, verdict in ((crash, "UNSUPPORTED"), (refuse, "REFUSED"), (m.exact_sum, "NOT_REFUTED")):
-        audit = ss.audit(target(one), ["rounding"], **SMALL)
+        audit = ss.audit(target(one), ["rounding"], **TINY)
         assert [str(audit.verdict_of(t)) for t in audit.targets] == [verdict]
         assert audit.exit_code == codes[verdict]
-    assert ss.audit([target(crash), target(m.exact_sum)], ["rounding"], **SMALL).exit_code == 0
+    assert ss.audit([target(crash), target(m.exact_sum)], ["rounding"], **TINY).exit_code == 0
 
 
 # The statistical tier
@@ -436,7 +438,9 @@ def test_a_repro_of_an_error_shows_it(tmp_path):
 # Ours
 
 
-@pytest.mark.parametrize("method", ["grid", "wide", "modular", "kahan"])
+@pytest.mark.parametrize(
+    "method", ["wide", "modular", *(pytest.param(m, marks=pytest.mark.slow) for m in ("grid", "kahan"))]
+)
 def test_our_own_methods_keep_their_claims(method):
     audit = ss.audit(f"soundsum.{method}", runs=200, seconds=60)
     assert not audit.violations, [f.key for f in audit.violations]

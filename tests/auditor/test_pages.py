@@ -2,8 +2,6 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +9,9 @@ import pytest
 from soundsum.attacks import FAMILIES
 from soundsum.auditor.finding import Verdict
 from soundsum.auditor.hints import RULES
+from tests import processes
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMAND = Path(sys.executable).with_name("soundsum")
 
 
 def blocks(page, language):
@@ -28,12 +26,13 @@ def test_the_pages_python_runs(page):
     assert namespace
 
 
+@pytest.mark.slow
 def test_the_commands_end_as_the_page_says(tmp_path):
     (block,) = blocks("auditor.md", "sh")
     codes = []
     for line in block.splitlines():
         words = shlex.split(line, comments=True)
-        codes.append(subprocess.run([COMMAND, *words[1:]], cwd=tmp_path, capture_output=True).returncode)
+        codes.append(processes.run([processes.COMMAND, *words[1:]], cwd=tmp_path).returncode)
     assert codes == [1, 0]
 
 

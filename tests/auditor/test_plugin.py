@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests import processes
+
 PROJECT = """
 import pytest
 import numpy as np
@@ -49,7 +51,7 @@ def run(folder, *options, full=False):
     (folder / "test_mine.py").write_text(f"FULL = {full}\n" + PROJECT)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return processes.run(command, cwd=folder, text=True)
 
 
 def test_a_new_violation_fails_and_says_how_to_see_it(tmp_path):
@@ -113,7 +115,7 @@ def test_a_target_of_which_nothing_was_audited_fails_with_the_reason(tmp_path):
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     for option, said in (("deterministic", "no runs were asked for"), ("full", "RuntimeError: database down")):
-        ran = subprocess.run([*command, f"--dp-audit={option}"], cwd=tmp_path, capture_output=True, text=True)
+        ran = processes.run([*command, f"--dp-audit={option}"], cwd=tmp_path, text=True)
         assert ran.returncode == 1
         assert "mine: nothing was audited" in ran.stdout
         assert said in ran.stdout
@@ -125,7 +127,7 @@ def test_a_function_without_a_promise_is_told_how_to_make_it_a_target(tmp_path, 
         f"def total(data, lower, upper):\n    return sum(data)\n\n\ndef test_it(dp_audit):\n    dp_audit({given})\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    ran = processes.run(command, cwd=tmp_path, text=True)
     assert ran.returncode == 1
     assert "does not say what it promises; give ss.Target(release=" in ran.stdout
 
@@ -143,7 +145,7 @@ def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):
         "             attacks=['rounding'])\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    subprocess.run([*command, "--dp-audit-update"], cwd=tmp_path, capture_output=True)
+    processes.run([*command, "--dp-audit-update"], cwd=tmp_path)
     known = json.loads((tmp_path / "dp-audit-baseline.json").read_text())["violations"]
     assert known == {
         f"{f}.total[{t}, hamming]": ["rounding"] for f in ("ages", "wages") for t in ("float32", "float64")

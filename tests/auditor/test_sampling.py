@@ -1,8 +1,6 @@
 """Runs of releases that have a state, change their input, decline, or never give a number."""
 
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ import pytest
 import soundsum as ss
 from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.worker import Worker
+from tests import processes
 from tests.auditor import mechanisms as m
 
 pytestmark = pytest.mark.usefixtures("same_draws")
@@ -20,7 +19,7 @@ def box(release, **options):
 
 
 def cli(*words):
-    return subprocess.run([Path(sys.executable).with_name("soundsum"), *words], capture_output=True, text=True)
+    return processes.run([processes.COMMAND, *words], text=True)
 
 
 def sampled(target, attacks=("rounding",), **options):
@@ -117,7 +116,7 @@ def test_a_repro_is_quiet_on_what_is_private_at_its_epsilon_and_not_on_what_is_n
 
     def code(function):
         path.write_text(program.replace("import tells_nan", f"import {function}"))
-        return subprocess.run([sys.executable, path], env={"PYTHONPATH": "."}, capture_output=True).returncode
+        return processes.run([sys.executable, path], env={"PYTHONPATH": "."}).returncode
 
     assert code("tells_nan") == 1
     assert {code("tells_nan_privately") for _ in range(5)} == {0}

@@ -68,6 +68,7 @@ def test_p_values_know_distances_and_delta():
     assert Promise.at(Fraction(1), Fraction(1, 100), 2).delta == pytest.approx(0.01 * (1 + math.e))
 
 
+@pytest.mark.slow
 def test_clopper_pearson_is_the_known_interval_and_its_epsilon_covers():
     assert interval(20, 0, 0.025) == (0.0, pytest.approx(0.16843, abs=1e-4))
     rng, n, epsilon = np.random.default_rng(5), 200, 1.0
@@ -211,6 +212,7 @@ def test_what_could_have_been_detected_is_detected_about_half_the_time():
     assert detectable(2, ONE, enough) == math.inf
 
 
+@pytest.mark.slow
 def test_false_alarms_stay_below_their_rate_with_events_that_are_learned():
     """Whole audits of exact discrete Laplace noise for the claimed sensitivity: the event is chosen on the way."""
     rng = np.random.default_rng()

@@ -5,16 +5,15 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-SOUNDSUM = Path(sys.executable).with_name("soundsum")
+from tests import processes
 
 
 def soundsum(*arguments, **environment):
     environment = {"COLUMNS": "120", **environment}
-    return subprocess.run([SOUNDSUM, *arguments], capture_output=True, text=True, env=environment)
+    return processes.run([processes.COMMAND, *arguments], text=True, env=environment)
 
 
 def test_plan_prints_every_method_cheapest_first():

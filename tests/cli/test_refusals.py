@@ -18,8 +18,8 @@ from soundsum.cli.refusals import find_options, read_bounds, say
 from soundsum.engines import ENGINES
 from soundsum.privacy.noise import NOISES
 from soundsum.statistics import STATISTICS
+from tests import processes
 
-COMMAND = Path(sys.executable).with_name("soundsum")
 PAY = ["--column", "pay", "--bounds", "0", "9"]
 SUM = ["sum", "t.csv", *PAY, "--epsilon", "1"]
 
@@ -46,8 +46,7 @@ def folder(tmp_path_factory):
 
 def soundsum(folder, *arguments, **options):
     environment = {**os.environ, "COLUMNS": "100"}
-    run = [COMMAND, *arguments]
-    return subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, **options)
+    return processes.run([processes.COMMAND, *arguments], cwd=folder, env=environment, text=True, **options)
 
 
 REFUSED = [

@@ -7,8 +7,6 @@ import os
 import pty
 import sqlite3
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +15,9 @@ import pytest
 
 import soundsum as ss
 from soundsum.cli.commands.release_commands import _join
+from tests import processes
+from tests.processes import COMMAND
 
-COMMAND = Path(sys.executable).with_name("soundsum")
 PAY = ["--column", "pay", "--bounds", "0", "6"]
 SUM = ["sum", "t.csv", *PAY, "--epsilon", "1"]
 
@@ -30,9 +29,7 @@ def soundsum(tmp_path):
 
     def run(*arguments, environment=None, **options):
         env = {**os.environ, "COLUMNS": "200", **(environment or {})}
-        return subprocess.run(
-            [COMMAND, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, **options
-        )
+        return processes.run([COMMAND, *arguments], cwd=tmp_path, env=env, text=True, **options)
 
     run.folder = tmp_path
     return run
@@ -141,7 +138,7 @@ def test_persons(soundsum):
 def test_every_line_end_in_a_name_is_quoted_in_csv(soundsum):
     groups = "a\rb,c\nd"
     asked = ["count", "t.csv", "--epsilon", "1", "--by", "dept", "--groups", groups, "--csv"]
-    done = subprocess.run([COMMAND, *asked], capture_output=True, cwd=soundsum.folder)
+    done = processes.run([COMMAND, *asked], cwd=soundsum.folder)
     rows = list(csv.reader(io.StringIO(done.stdout.decode(), newline="")))
     assert [row[0] for row in rows] == ["dept", "a\rb", "c\nd"]
 

@@ -15,6 +15,8 @@ from website.pages import ROOT
 import soundsum
 from soundsum.cli.app import app
 
+pytestmark = pytest.mark.xdist_group("site")  # which is built once
+
 WIDTHS = (320, 390, 768, 1280)
 
 TOO_WIDE = """[...document.querySelectorAll('article *')].filter(e => {

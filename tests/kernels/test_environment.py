@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -54,6 +54,7 @@ def odd_mode(bits):
         library.fesetenv(before)
 
 
+@cache
 def calls():
     """Sums that come out otherwise when rounded otherwise or when subnormals are zero."""
     plain = [Fraction(x) for x in np.random.default_rng(5).standard_normal(1000).tolist()]
@@ -77,17 +78,14 @@ def calls():
     return made
 
 
-CALLS = calls()
-
-
 @on_x86_linux
 @pytest.mark.parametrize("mode", ODD_MODES)
 def test_every_kernel_sets_what_its_theorem_assumes(mode):
-    expected = {name: function(*arguments) for name, (function, *arguments) in CALLS.items()}
+    expected = {name: function(*arguments) for name, (function, *arguments) in calls().items()}
     found = {}
     with odd_mode(ODD_MODES[mode]):
         before = control_word()
-        for name, (function, *arguments) in CALLS.items():
+        for name, (function, *arguments) in calls().items():
             found[name] = function(*arguments)
         after = control_word()
     assert found == expected
@@ -128,7 +126,7 @@ def test_a_refusal_leaves_the_mode_as_it_was(mode):
 @on_x86_linux
 def test_an_ordinary_thread_stays_ordinary():
     before = control_word()
-    for function, *arguments in CALLS.values():
+    for function, *arguments in calls().values():
         function(*arguments)
     assert before & ~FLAGS == control_word() & ~FLAGS
 

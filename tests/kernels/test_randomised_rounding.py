@@ -65,7 +65,9 @@ def assert_unbiased(grid, xs, monkeypatch):
 BOUNDS_IN_STEPS = [(-3, 5, False), (-5, 0, True), (2, 7, False), (-6, -2, True)]
 
 
-@pytest.mark.parametrize("bounds", BOUNDS_IN_STEPS)
+@pytest.mark.parametrize(
+    "bounds", [BOUNDS_IN_STEPS[0], *(pytest.param(bounds, marks=pytest.mark.slow) for bounds in BOUNDS_IN_STEPS[1:])]
+)
 def test_every_power_of_two_as_step(bounds, monkeypatch):
     """Each step with one of the bounds, and a step of 1 with each."""
     lower, upper, sized = bounds

@@ -177,6 +177,7 @@ def test_every_pair_of_float8_adds_toward_zero():
     assert all(FLOAT8.add(a, b, Rounding.TOWARD_ZERO) == toward_zero(values, a + b) for a, b in product(values, values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T, dtype", SIXTEEN_BITS, ids=["float16", "bfloat16"])
 @np.errstate(all="ignore")
 def test_every_16_bit_float(T, dtype):

@@ -10,7 +10,10 @@ ROOT = Path(__file__).parent.parent.parent
 
 def test_without_a_browser_there_is_one_clear_line(tmp_path):
     (tmp_path / "bin").mkdir()
-    asked = ["tests/pages/test_page.py::test_the_themes_differ", "tests/pages/test_report.py"]
+    asked = [
+        "tests/pages/test_page.py::test_the_themes_differ",
+        "tests/pages/test_report.py::test_an_empty_reproduction_is_still_a_page",
+    ]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *asked]
     environment = {**os.environ, "PATH": str(tmp_path / "bin")}
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

@@ -2,12 +2,9 @@
 
 import json
 import logging
-import subprocess
-import sys
 import traceback
 import warnings
 from fractions import Fraction
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -18,11 +15,12 @@ import pytest
 
 import soundsum as ss
 from soundsum.tables.read_guard import OPERATOR, SENTENCE
+from tests import processes
+from tests.processes import COMMAND
 
 SECRET = "Jane Doe, HIV positive"
 SCHEMA = pa.schema({"x": pa.float64(), "k": pa.string(), "id": pa.int64()})
 BATCH = pa.record_batch({"x": [1.0, 2.0], "k": ["a", "b"], "id": [1, 2]}, schema=SCHEMA)
-COMMAND = Path(sys.executable).with_name("soundsum")
 
 ERRORS = (ValueError, TypeError, KeyError, OSError, RuntimeError, MemoryError, ArithmeticError, AssertionError,
           UnicodeError, StopIteration, AttributeError, LookupError, pa.ArrowInvalid, NotImplementedError)  # fmt: skip
@@ -143,14 +141,14 @@ def test_on_the_command_line(tmp_path):
     path.write_bytes(whole)
     ss.Budget(epsilon=3, path=ledger)
     options = ("--column", "x", "--bounds", "0", "1", "--epsilon", "1", "--budget", ledger)
-    done = subprocess.run([COMMAND, "sum", path, *options], capture_output=True, text=True)
+    done = processes.run([COMMAND, "sum", path, *options], text=True)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith(f"error: {SENTENCE}")
     assert len(done.stderr.splitlines()) == 1
-    shown = json.loads(subprocess.run([COMMAND, "budget", "show", ledger, "--json"], capture_output=True).stdout)
+    shown = json.loads(processes.run([COMMAND, "budget", "show", ledger, "--json"]).stdout)
     assert [charge["state"] for charge in shown["charges"]] == ["failed"]
-    again = subprocess.run([COMMAND, "sum", path, *options], capture_output=True, text=True)
+    again = processes.run([COMMAND, "sum", path, *options], text=True)
     assert "the budget is closed after 1 failed read" in again.stderr
 
 

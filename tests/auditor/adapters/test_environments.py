@@ -37,6 +37,7 @@ def pins(wheel, digest=None):
     return path
 
 
+@pytest.mark.slow
 def test_an_environment_is_made_once_and_removed(shelf):
     python = environments.install("tiny", pins(shelf))
     said = subprocess.run([python, "-c", "import tiny; print(tiny.answer)"], capture_output=True, text=True)
@@ -50,6 +51,7 @@ def test_an_environment_is_made_once_and_removed(shelf):
     assert environments.clean() == []
 
 
+@pytest.mark.slow
 def test_a_wheel_that_is_not_the_pinned_one_is_refused(shelf):
     with refused("install", Reason.ABSENT, environments.NotInstalled, library="tiny") as error:
         environments.install("tiny", pins(shelf, "0" * 64))
@@ -57,6 +59,7 @@ def test_a_wheel_that_is_not_the_pinned_one_is_refused(shelf):
     assert environments.environments() == []
 
 
+@pytest.mark.slow
 def test_without_a_network_it_says_so(shelf, monkeypatch):
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_FIND_LINKS", str(shelf.parent.parent))

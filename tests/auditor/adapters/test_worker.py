@@ -134,7 +134,7 @@ def toys_package(tmp_path, monkeypatch):
     [
         ("hangs", {"seconds": 2}, "UNSUPPORTED", "no answer in 2 seconds; a longer limit (--time) may do"),
         ("eats", {"memory": 1 << 30}, "UNSUPPORTED", "out of memory"),
-        ("eats", {"memory": 4 << 30}, "NOT_REFUTED", ""),
+        pytest.param("eats", {"memory": 4 << 30}, "NOT_REFUTED", "", marks=pytest.mark.slow),
     ],
 )
 def test_an_audits_limits_are_those_of_its_workers(toys_package, name, limits, verdict, said):

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import pytest
+
 from soundsum.kernels import float_sum
 from soundsum.kernels.sums import QUAD
 from soundsum.methods import Iterated
@@ -37,6 +39,7 @@ def test_upper_bounds_hold_but_for_one_ratio():
     assert by_verdict(cells, Agreement.ERRATUM) == ["toward zero, one sign, public n: min(1 + O(n/2^k), 2)"]
 
 
+@pytest.mark.slow
 def test_verification_finds_no_violation_and_reaches_the_integer_bounds():
     cells = list(bounds.verify_bounds())
     assert {cell.verdict for cell in cells} == {Agreement.CHECKED}  # the paper verified nothing

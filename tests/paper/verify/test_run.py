@@ -26,11 +26,13 @@ def quick() -> Verification:
     return verify(quick=True)
 
 
+@pytest.mark.slow
 def test_no_claim_is_below_the_truth(quick):
     assert quick.violations == 0
     assert quick.counterexamples == []
 
 
+@pytest.mark.slow
 def test_every_method_is_looked_at_under_every_relation_it_covers(quick):
     seen = {(result.method, result.relation) for result in quick.results}
     unknown_size_only = {"split_checked", "split_iterated", "split_pairwise", "split_numpy_pairwise", "split_kahan"}
@@ -43,6 +45,7 @@ def test_every_method_is_looked_at_under_every_relation_it_covers(quick):
     assert {f"grid_{m}" for m in ("saturating", "modular", "split", "checked")} <= {m for m, _ in seen}
 
 
+@pytest.mark.slow
 def test_the_integer_sums_and_the_grid_are_tight(quick):
     ideal = {"wide", "grid", "grid_randomised", "modular", "saturating", "split", "split_modular", "split_checked"}
     for result in quick.by_method():
@@ -50,6 +53,7 @@ def test_the_integer_sums_and_the_grid_are_tight(quick):
             assert result.ratio == 1, (result.method, result.relation)
 
 
+@pytest.mark.slow
 def test_no_ratio_is_above_one_and_only_long_datasets_are_bounded_indirectly(quick):
     for result in quick.results:
         assert result.ratio is None or 0 <= result.ratio <= 1
@@ -79,6 +83,7 @@ def test_one_method_alone_in_this_process():
         verify(quick=True, only=["abacus"])
 
 
+@pytest.mark.slow
 def test_as_json_and_as_text(quick):
     plain = json.loads(json.dumps(quick.to_json()))
     assert plain["violations"] == 0

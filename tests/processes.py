@@ -1,0 +1,145 @@
+"""Run commands and programs as processes of their own that have imported the package already.
+
+Python and the package take a second to start, which is most of what a command takes. One server for each process of
+tests has imported everything and draws nothing; every run is a fork of it, with arguments, folder, variables and
+standard streams of its own, and ends as any other Python process does. A test about how a process starts or what it
+imports, or about its memory, calls `subprocess.run` itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import io
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import types
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+COMMAND = Path(sys.executable).with_name("soundsum")
+ROOT = Path(__file__).parents[1]
+
+
+def run(command, *, cwd=None, env=None, input="", text=False, timeout=120) -> subprocess.CompletedProcess:
+    """As `subprocess.run(command, capture_output=True)`, for the command `soundsum` and for programs in Python."""
+    words = [str(word) for word in command]
+    assert words[0] in (str(COMMAND), sys.executable), f"{words[0]} is not known to the server"
+    asked = {"words": words, "cwd": str(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
+    with (
+        tempfile.TemporaryFile() as request,
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as printed,
+        tempfile.TemporaryFile() as errors,
+    ):
+        request.write(json.dumps(asked).encode())
+        given.write(input.encode() if isinstance(input, str) else input)
+        given.seek(0)
+        request.seek(0)
+        code = _ask([request, given, printed, errors], words, timeout)
+        return subprocess.CompletedProcess(words, code, _read(printed, text), _read(errors, text))
+
+
+def _ask(files: list[IO[bytes]], words: list[str], timeout: float) -> int:
+    server = _start_server(os.getpid())
+    socket.send_fds(server, [b"run"], [file.fileno() for file in files])
+    child = int(server.recv(64))
+    server.settimeout(timeout)
+    try:
+        return int(server.recv(64))
+    except TimeoutError:
+        os.kill(child, signal.SIGKILL)
+        server.settimeout(None)
+        server.recv(64)
+        raise subprocess.TimeoutExpired(words, timeout) from None
+    finally:
+        server.settimeout(None)
+
+
+def _read(file: IO[bytes], text: bool) -> str | bytes:
+    file.seek(0)
+    return io.TextIOWrapper(io.BytesIO(file.read())).read() if text else file.read()
+
+
+@cache
+def _start_server(_process: int) -> socket.socket:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    # A fork has no threads but its own, so the server starts none: NumPy and Arrow would each start some.
+    threadless = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+    code = f"from tests.processes import serve; serve({theirs.fileno()})"
+    server = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, **threadless}, pass_fds=[theirs.fileno()]
+    )
+    theirs.close()
+
+    def stop() -> None:
+        ours.close()
+        server.wait()
+
+    atexit.register(stop)
+    return ours
+
+
+def serve(wire: int) -> None:
+    """Fork for each request; the fork goes on as the program that was asked for, whose end is its own."""
+    import duckdb  # noqa: F401
+    import pyarrow.csv
+    import pyarrow.dataset
+    import pyarrow.parquet  # noqa: F401
+
+    import soundsum.auditor.plugin
+    import soundsum.cli  # noqa: F401
+
+    assert len(os.listdir("/proc/self/task")) == 1
+    with socket.socket(fileno=wire) as client:
+        while True:
+            message, files, *_ = socket.recv_fds(client, 64, 4)
+            if not message:
+                return
+            child = os.fork()
+            if child == 0:
+                client.close()
+                break
+            for file in files:
+                os.close(file)
+            client.send(str(child).encode())
+            _, status = os.waitpid(child, 0)
+            client.send(str(os.waitstatus_to_exitcode(status)).encode())
+    _become(*files)
+
+
+def _become(request: int, *streams: int) -> None:
+    with open(request) as file:
+        asked = json.load(file)
+    for to, stream in enumerate(streams):
+        os.dup2(stream, to)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    os.chdir(asked["cwd"])
+    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115 (for as long as the process lives)
+    sys.stderr = open(2, "w", errors="backslashreplace")  # noqa: SIM115
+    program, *words = asked["words"]
+    paths = [path for path in asked["env"].get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[1:1] = [os.path.abspath(path) for path in paths]
+    sys.modules["__main__"] = main = types.ModuleType("__main__")
+    if program == str(COMMAND):
+        from soundsum.cli import main as command
+
+        sys.path[0], sys.argv = str(COMMAND.parent), [program, *words]
+        command()
+    elif words[0] == "-c":
+        sys.path[0], sys.argv = "", ["-c", *words[2:]]
+        exec(words[1], main.__dict__)
+    elif words[0] == "-m":
+        sys.path[0], sys.argv = asked["cwd"], words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0], sys.argv = os.path.dirname(words[0]), words
+        runpy.run_path(words[0], run_name="__main__")
