@@ -27,7 +27,7 @@ COMMAND = Path(sys.executable).with_name("soundsum")
 ROOT = Path(__file__).parents[1]
 
 
-def run(command, *, cwd=None, env=None, input="", text=False, timeout=120) -> subprocess.CompletedProcess:
+def run(command, *, cwd=None, env=None, input="", text=False, timeout=600) -> subprocess.CompletedProcess:
     """As `subprocess.run(command, capture_output=True)`, for the command `soundsum` and for programs in Python."""
     words = [str(word) for word in command]
     assert words[0] in (str(COMMAND), sys.executable), f"{words[0]} is not known to the server"

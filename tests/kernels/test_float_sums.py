@@ -16,6 +16,7 @@ from soundsum.numbers.rationals import is_special
 from soundsum.numbers.types import FloatType, bfloat16, float16, float32, float64
 from soundsum.tables.records import Column
 from soundsum.tables.runs import Runs
+from tests.sweeps import sweep
 
 from .data import FLOATS, MISSING, bounds, cleaned, datasets, gapped, with_bitmap
 
@@ -23,7 +24,7 @@ HOWS = sorted(models.FLOAT_SUMS)
 IN_128_BITS = ["iterated", "kahan", "pairwise"]
 
 
-@pytest.mark.parametrize("kind", FLOATS, ids=str)
+@pytest.mark.parametrize("kind", sweep(FLOATS, quick=[float16, float64]), ids=str)
 @pytest.mark.parametrize("how", HOWS)
 @given(st.data())
 def test_every_sum_is_its_model_in_every_arithmetic(how, kind, data):

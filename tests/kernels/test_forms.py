@@ -9,9 +9,10 @@ import pytest
 
 from soundsum import kernels
 from soundsum.numbers import models
-from soundsum.numbers.types import FloatType, IntType, bfloat16, float64
+from soundsum.numbers.types import FloatType, IntType, bfloat16, float16, float64, int8, int64
 from soundsum.tables.records import Column
 from soundsum.tables.runs import Runs
+from tests.sweeps import sweep
 
 from .data import FLOATS, INTEGERS, NOTABLE_GRIDS, cleaned, gapped
 
@@ -44,7 +45,7 @@ def random_values(kind, size, seed=0):
     return [kind.from_bits(p) for p in patterns.tolist()]
 
 
-@pytest.mark.parametrize("kind", INTEGERS + FLOATS, ids=str)
+@pytest.mark.parametrize("kind", sweep(INTEGERS + FLOATS, quick=[int8, int64, float16, float64]), ids=str)
 @pytest.mark.parametrize("lengths", [[], [(1, 1)], [(1, 5000)], [(3, 1500), (1, 2), (2, 1)], [(2047, 2), (2048, 2)],
                                      [(2049, 2)], [(5000, 3), (7, 900)]], ids=str)  # fmt: skip
 def test_runs_sum_as_the_array_they_stand_for(kind, lengths):

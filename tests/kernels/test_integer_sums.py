@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from soundsum import kernels
 from soundsum.numbers import models
-from soundsum.numbers.types import IntType, int64, uint64
+from soundsum.numbers.types import IntType, int8, int64, uint64
 from soundsum.tables.records import Column
 from soundsum.tables.runs import Runs
+from tests.sweeps import sweep
 
 from .data import (
     INTEGERS,
@@ -25,7 +26,7 @@ from .data import (
 )
 
 
-@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+@pytest.mark.parametrize("kind", sweep(INTEGERS, quick=[int8, uint64]), ids=str)
 @given(st.data())
 def test_every_sum_is_its_model(kind, data):
     column, (lower, upper) = data.draw(datasets(kind)), data.draw(bounds(kind))
@@ -49,7 +50,7 @@ def test_every_sum_is_its_model(kind, data):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+@pytest.mark.parametrize("kind", sweep(INTEGERS, quick=[int8, uint64]), ids=str)
 def test_sums_of_any_length(kind, length):
     """In place, copied for a stride, copied for a bitmap; bounds all of the type, and less than 2^52 apart."""
     rng = np.random.default_rng(length)
@@ -96,7 +97,7 @@ def test_runs_of_more_records_than_memory():
     assert kernels.split_saturating_sum(Runs(int64, [(-1, 2**62), (1, 2**63)]), -1, 1) == int64.max - 2**62
 
 
-@pytest.mark.parametrize("kind", INTEGERS, ids=str)
+@pytest.mark.parametrize("kind", sweep(INTEGERS, quick=[int8, uint64]), ids=str)
 @given(st.data())
 def test_a_sum_for_each_group(kind, data):
     column, (lower, upper) = data.draw(columns(kind)), data.draw(bounds(kind))

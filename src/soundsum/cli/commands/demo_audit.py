@@ -22,7 +22,8 @@ OPTIONS = {"runs": 500, "seconds": 20.0}
 
 def run(console: Console) -> None:
     console.print(
-        f"[bold]5. An audit[/bold] of {LIBRARY}, installed from PyPI in an environment of its own, and of soundsum.\n"
+        f"[bold]5. An audit[/bold] of {LIBRARY}, installed from PyPI in an environment of its own, and of soundsum. "
+        "It takes about 20 seconds, and a minute more the first time, for installing.\n"
     )
     try:
         with console.status(f"installing {LIBRARY} in an environment of its own, the first time only"):
