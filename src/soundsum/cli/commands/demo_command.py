@@ -63,8 +63,8 @@ def run(console: Console) -> None:
     )
     console.print(
         "[bold]4. Why the first sum leaked.[/bold] In theory one record moves a bounded sum by at most its ideal "
-        "sensitivity. These neighbouring datasets move an ordinary float64 sum by far more than the noise hides. Adding "
-        "2^30 records takes about 5 seconds:\n"
+        "sensitivity. These neighbouring datasets move an ordinary float64 sum by far more than the noise hides. "
+        "Adding 2^30 records takes about 5 seconds:\n"
     )
     for title, made in (("One rounding", attack("rounding")), ("Repeated rounding", attack("repeated_rounding_2"))):
         console.print(_compare(title, made))
