@@ -104,6 +104,7 @@ class TestPersons:
     def test_odd_objects_are_no_ids(self, silent, odd):
         assert ss.count(np.ones(2), 1, privacy_unit=[1, odd]).value == 1
 
+    @pytest.mark.slow
     def test_more_text_than_32_bits_count(self, silent):
         """66 texts too long to be ids, of 2^31 bytes and more together, and 30 rows of two persons after them."""
         texts = [pa.array([mark * (1 << 25)]) for mark in "ab"]
