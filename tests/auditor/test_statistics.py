@@ -12,8 +12,8 @@ import pytest
 import soundsum as ss
 from soundsum.auditor.evidence import Evidence, average, detectable, e_holm, log_factors, project
 from soundsum.numbers.event_counts import (
+    Counts,
     Promise,
-    Table,
     epsilon_at_least,
     interval,
     log_at_least,
@@ -42,26 +42,26 @@ def test_tails_are_those_of_the_binomial_and_do_not_vanish():
 
 def test_the_papers_figure_is_the_reproductions():
     for n, x, y in ((10, 9, 0), (10, 7, 2), (40, 31, 3)):
-        ours = math.exp(log_likelihood(Table(x, n, y, n), ONE))
+        ours = math.exp(log_likelihood(Counts(x, n, y, n), ONE))
         assert ours == pytest.approx(float(likelihood(Fraction(1), n, x, y)), rel=1e-9)
-    assert round(math.exp(log_likelihood(Table(9, 10, 0, 10), ONE)), 4) == 0.0089
+    assert round(math.exp(log_likelihood(Counts(9, 10, 0, 10), ONE)), 4) == 0.0089
     for n in (1, 5, 20):
-        assert math.exp(log_likelihood(Table(n, n, 0, n), ONE)) == pytest.approx((math.e / (1 + math.e)) ** (2 * n))
+        assert math.exp(log_likelihood(Counts(n, n, 0, n), ONE)) == pytest.approx((math.e / (1 + math.e)) ** (2 * n))
 
 
 def test_the_likelihood_itself_is_no_p_value_and_what_is_made_of_it_is_one():
     """At a frontier point with n = 10, epsilon 1, rejecting at Q <= 0.05 errs more often than that."""
     n, p = 10, math.e / (1 + math.e)
     tables = [(x, y, binomial(n, x, p) * binomial(n, y, 1 - p)) for x in range(n + 1) for y in range(n + 1)]
-    by_q = sum(chance for x, y, chance in tables if log_likelihood(Table(x, n, y, n), ONE) <= math.log(0.05))
+    by_q = sum(chance for x, y, chance in tables if log_likelihood(Counts(x, n, y, n), ONE) <= math.log(0.05))
     assert by_q > 0.05
     for level in (0.05, 0.2, 0.5):
-        errs = sum(chance for x, y, chance in tables if p_value(Table(x, n, y, n), ONE) <= Decimal(level))
+        errs = sum(chance for x, y, chance in tables if p_value(Counts(x, n, y, n), ONE) <= Decimal(level))
         assert errs <= level
 
 
 def test_p_values_know_distances_and_delta():
-    table = Table(80, 100, 20, 100)
+    table = Counts(80, 100, 20, 100)
     assert p_value(table, Promise(0.5)) < p_value(table, ONE) < p_value(table, Promise(2.0)) == 1
     assert p_value(table, Promise(1.0, 0.2)) > p_value(table, ONE)
     assert p_value(table.turned(), ONE) == p_value(table, ONE)
@@ -74,7 +74,7 @@ def test_clopper_pearson_is_the_known_interval_and_its_epsilon_covers():
     rng, n, epsilon = np.random.default_rng(5), 200, 1.0
     p = math.e / (1 + math.e)
     wrong = sum(
-        epsilon_at_least(Table(int(rng.binomial(n, p)), n, int(rng.binomial(n, 1 - p)), n), 0, 0.1) > epsilon
+        epsilon_at_least(Counts(int(rng.binomial(n, p)), n, int(rng.binomial(n, 1 - p)), n), 0, 0.1) > epsilon
         for _ in range(400)
     )
     assert wrong <= 400 * 0.1

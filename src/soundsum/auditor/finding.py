@@ -14,7 +14,7 @@ from typing import Any
 
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.target import Target
-from soundsum.numbers.event_counts import Table
+from soundsum.numbers.event_counts import Counts
 from soundsum.numbers.formatting import binary, number, times
 from soundsum.numbers.rationals import Value, is_special
 from soundsum.privacy.distributions import normal_delta
@@ -59,7 +59,7 @@ class Sampled:
     pairs_used: int
     log_e: float
     adjusted: float  # after e-Holm over the target's attacks
-    table: Table
+    table: Counts
     likelihood: Decimal
     p_value: Decimal
     epsilon_lower: float  # Clopper and Pearson
@@ -129,7 +129,7 @@ class Finding:
         return self.delta_shown is not None and self.delta_shown > self.target.delta
 
     @property
-    def table(self) -> Table | None:
+    def table(self) -> Counts | None:
         return None if self.sampled is None else self.sampled.table
 
     @property

@@ -24,7 +24,7 @@ from soundsum.auditor.evidence import Evidence, average, detectable, e_holm
 from soundsum.auditor.finding import Bins, Sampled
 from soundsum.auditor.measuring import Progress
 from soundsum.auditor.target import Target
-from soundsum.numbers.event_counts import DIGITS, Promise, Table, epsilon_at_least, log_likelihood, p_value
+from soundsum.numbers.event_counts import DIGITS, Counts, Promise, epsilon_at_least, log_likelihood, p_value
 
 FIXED = 1000
 """The fixed sample has at most this many pairs, fewer if time runs out."""
@@ -117,7 +117,7 @@ class Trial:
         learned = learn(self.left[:half], self.right[:half], self.promise)
         event = learned[0] if learned else self.event or Event("nan")
         left, right = (side[half:fixed].have(event) for side in (self.left, self.right))
-        table = Table(int(left.sum()), len(left), int(right.sum()), len(right))
+        table = Counts(int(left.sum()), len(left), int(right.sum()), len(right))
         high = table if table.rates[0] >= table.rates[1] else table.turned()
         return Sampled(
             event=event,

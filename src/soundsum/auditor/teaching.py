@@ -72,7 +72,7 @@ class Clamped:
 
 
 @dataclass(frozen=True)
-class Noisy:
+class WithLaplaceNoise:
     """The same with Laplace noise for U - L, added as a double."""
 
     add: Callable[[Any], Any]
@@ -131,7 +131,7 @@ def targets(name: str) -> list[Target]:
 def _target(library: Adding, dtype: str) -> Target:
     return Target(
         name=f"{library.name}.{library.function}[{dtype}]",
-        release=Noisy(library.add),
+        release=WithLaplaceNoise(library.add),
         noiseless=Clamped(library.add),
         claimed=claimed,
         dtype=dtype,

@@ -70,7 +70,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Totals:
+class Tally:
     """The totals so far: what is spent, and how many reads failed since the last reopening.
 
     Each line changes it by what the line and its charge say, so that no line before has to be read again.
@@ -79,16 +79,16 @@ class Totals:
     spent: Cost
     failures: int = 0
 
-    def after(self, limit: Limit, kind: Kind, charge: Entry | None) -> Totals:
+    def after(self, limit: Limit, kind: Kind, charge: Entry | None) -> Tally:
         """After one more line, which is or is about this charge."""
         if kind == "reopen":
-            return Totals(self.spent, 0)
+            return Tally(self.spent, 0)
         assert charge is not None
         if kind == "charge":
-            return Totals(limit.plus(self.spent, charge.cost), self.failures)
+            return Tally(limit.plus(self.spent, charge.cost), self.failures)
         if kind in ("withdrawal", "refund"):
-            return Totals(limit.minus(self.spent, charge.cost, charge.by_rho), self.failures)
-        return Totals(self.spent, self.failures + (kind == "failure"))
+            return Tally(limit.minus(self.spent, charge.cost, charge.by_rho), self.failures)
+        return Tally(self.spent, self.failures + (kind == "failure"))
 
 
 class Book:
@@ -96,7 +96,7 @@ class Book:
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
-        self.tally = Totals(limit.nothing)
+        self.tally = Tally(limit.nothing)
         self.entries: dict[int, Entry] = {}
 
     def charge(self, entry: Entry) -> None:

@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from soundsum.budget.history import OUTCOMES, Book, Entry, Kind, State, Totals, change_state, refuse_closed
+from soundsum.budget.history import OUTCOMES, Book, Entry, Kind, State, Tally, change_state, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import VALUES, Binding, BudgetMismatch
@@ -155,7 +155,7 @@ class Ledger:
     def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int:
         """Write the charge down for good, or raise and write nothing. Once this returns, data may be read."""
 
-        def write(db: sqlite3.Connection, tally: Totals) -> int:
+        def write(db: sqlite3.Connection, tally: Tally) -> int:
             if binding.privacy_unit == VALUES:
                 raise BudgetMismatch(
                     "privacy_unit",
@@ -167,7 +167,7 @@ class Ledger:
             self._own.terms.binding.require(binding, what)
             if tally.failures >= self.max_failures:
                 raise refuse_closed(tally.failures, what, cost, self.limit.left(tally.spent))
-            after = Totals(self.limit.after(tally.spent, cost, what), tally.failures)
+            after = Tally(self.limit.after(tally.spent, cost, what), tally.failures)
             return _write(db, "charge", None, what, cost, after)
 
         number = self._transact(write)
@@ -177,13 +177,13 @@ class Ledger:
     def note(self, kind: Kind, about: int | None, what: str) -> None:
         """Write down what became of a charge, or that the ledger is open again."""
 
-        def write(db: sqlite3.Connection, tally: Totals) -> int:
+        def write(db: sqlite3.Connection, tally: Tally) -> int:
             charge = None if kind == "reopen" else change_state(_find_charge(db, about), kind, about)
             return _write(db, kind, about, what, None, tally.after(self.limit, kind, charge))
 
         self._lines = max(self._lines, self._transact(write))
 
-    def _transact(self, act: Callable[[sqlite3.Connection, Totals], T], kind: str = "IMMEDIATE") -> T:
+    def _transact(self, act: Callable[[sqlite3.Connection, Tally], T], kind: str = "IMMEDIATE") -> T:
         """Act in a transaction on the very ledger that was opened, knowing what its lines amount to."""
 
         def require_own(db: sqlite3.Connection) -> T:
@@ -404,7 +404,7 @@ class LedgerLine:
     about: int | None
     asked: Query | str
     cost: Cost | None  # of a charge
-    tally: Totals
+    tally: Tally
 
     @property
     def entry(self) -> Entry:
@@ -419,7 +419,7 @@ def _read_line(row: tuple[Any, ...]) -> LedgerLine:
         raise ValueError("a line is about one thing, and a charge has a cost")
     asked = what if query is None else Query.from_json(json.loads(query))
     own = Cost(*amounts[:3]) if kind == "charge" else None
-    return LedgerLine(number, datetime.fromisoformat(at), kind, about, asked, own, Totals(Cost(*amounts[3:]), failures))
+    return LedgerLine(number, datetime.fromisoformat(at), kind, about, asked, own, Tally(Cost(*amounts[3:]), failures))
 
 
 @dataclass(frozen=True)
@@ -427,12 +427,12 @@ class Tip:
     """The number of the last line, and what all lines amount to by what it says."""
 
     number: int
-    tally: Totals
+    tally: Tally
 
 
 def _read_tip(db: sqlite3.Connection, path: Path, terms: Terms) -> Tip:
     """The last line, if it follows from the one before and is the last that was written."""
-    start = Tip(0, Totals(terms.limit.nothing))
+    start = Tip(0, Tally(terms.limit.nothing))
     try:
         rows = db.execute(f"SELECT {LINE} FROM lines ORDER BY number DESC LIMIT 2").fetchall()
         written = _last_written(db)
@@ -491,7 +491,7 @@ def _read_book(rows: list[Any], path: Path, limit: Limit) -> Book:
 
 
 def _write(
-    db: sqlite3.Connection, kind: Kind, about: int | None, asked: Query | str, cost: Cost | None, tally: Totals
+    db: sqlite3.Connection, kind: Kind, about: int | None, asked: Query | str, cost: Cost | None, tally: Tally
 ) -> int:
     costs = [None, None, None] if cost is None else _texts(cost)
     what, query = (asked, None) if isinstance(asked, str) else (None, asked.text)

@@ -66,7 +66,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Table:
+class Counts:
     """The 2x2 table: how often the event was seen, of how many runs, on left and right."""
 
     left: int
@@ -74,8 +74,8 @@ class Table:
     right: int
     right_runs: int
 
-    def turned(self) -> Table:
-        return Table(self.right, self.right_runs, self.left, self.left_runs)
+    def turned(self) -> Counts:
+        return Counts(self.right, self.right_runs, self.left, self.left_runs)
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -118,13 +118,13 @@ def log_at_most(n: int, y: int, q: float) -> float:
     return log_at_least(n, n - y, 1 - q)
 
 
-def log_likelihood(table: Table, promise: Promise) -> float:
+def log_likelihood(table: Counts, promise: Promise) -> float:
     """ln of the paper's figure Q (`sec:concreteattack`): the largest probability that a private mechanism gives counts
     at least as high on the left and at most as high on the right.
 
     It is monotone, so its largest value lies on the frontier, and log-concave along each segment of that.
 
-    >>> round(math.exp(log_likelihood(Table(9, 10, 0, 10), Promise(1.0))), 4)
+    >>> round(math.exp(log_likelihood(Counts(9, 10, 0, 10), Promise(1.0))), 4)
     0.0089
     """
     E, delta = promise.factor, promise.delta
@@ -150,7 +150,7 @@ def _highest(concave: Callable[[float], float], end: float) -> float:
     return max(concave((low + high) / 2), concave(0.0), concave(end))
 
 
-def p_value(table: Table, promise: Promise) -> Decimal:
+def p_value(table: Counts, promise: Promise) -> Decimal:
     """For "the mechanism keeps its promise": 2 Q (1 - ln Q), in the direction that was seen.
 
     Q alone is no p-value, as the pairs of counts that are as unlikely are many; Q (1 - ln Q) is one for a direction
@@ -188,10 +188,11 @@ def _bisect(holds: Callable[[float], bool], upward: bool = False) -> float:
     return high if upward else low
 
 
-def epsilon_at_least(table: Table, delta: float, alpha: float) -> float:
+def epsilon_at_least(table: Counts, delta: float, alpha: float) -> float:
     """A lower bound on epsilon at confidence 1 - alpha, both directions looked at (alpha/4 for each tail).
 
-    >>> epsilon_at_least(Table(5, 10, 5, 10), 0.0, 0.05), round(epsilon_at_least(Table(999, 1000, 1, 1000), 0, 0.05), 1)
+    >>> apart = epsilon_at_least(Counts(999, 1000, 1, 1000), 0, 0.05)
+    >>> epsilon_at_least(Counts(5, 10, 5, 10), 0.0, 0.05), round(apart, 1)
     (0.0, 5.1)
     """
     best = 0.0

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from soundsum.attacks import Attack, attack
-from soundsum.numbers.event_counts import Promise, Table, p_value
+from soundsum.numbers.event_counts import Counts, Promise, p_value
 from soundsum.numbers.types import FloatType, float64
 from soundsum.paper.reproduce.mechanisms import FloatLaplace, IntegerLaplace, Mechanism, exponential
 from soundsum.paper.reproduce.reproduction import MechanismTrial, SideBySide
@@ -94,5 +94,5 @@ def _exact(pair: Attack, side: Any) -> Fraction:
 
 def _trial(name: str, runs: int, counts: list[int], test: str) -> MechanismTrial:
     left, right = counts
-    chance = p_value(Table(left, runs, right, runs), Promise(float(EPSILON)))
+    chance = p_value(Counts(left, runs, right, runs), Promise(float(EPSILON)))
     return MechanismTrial(name, runs, left, right, exponential(EPSILON), chance, test)
