@@ -120,7 +120,7 @@ def test_what_is_not_a_list_of_combinations(groups, message):
 
 
 def test_unknown_columns():
-    with pytest.raises(ValueError, match="'yaer' is none of them; it has x, ward, year"):
+    with pytest.raises(ValueError, match="'yaer' is not in it; it has x, ward, year"):
         ss.count(TABLE, 1, by=["ward", "yaer"], groups=[["a"], [2020]])
 
 

@@ -203,7 +203,7 @@ def test_under_a_public_size_counts_and_means_are_noisy_all_the_same():
     assert n.plan.sensitivity == 1
     mean = ss.mean(table, 0, 4, 1, column="x", relation="change_one", where=("age", ">", 15))
     assert [part["what"] for part in mean.certificate["released"]] == ["sum of c", "count"]
-    with pytest.raises(ValueError, match="how many pass where= is private, so leave size out"):
+    with pytest.raises(ValueError, match="how many pass where= is private, so leave size= out"):
         ss.sum(table, 0, 4, 1, column="x", relation="change_one", size=3, where=("age", ">", 15))
 
 

@@ -39,7 +39,7 @@ HINTS = {
         lambda: ss.count(D, 1, budget="ledger.db"),
         "budget='ledger.db' is not a budget; give ss.Budget(path='ledger.db'), or with epsilon= too to make it",
     ),
-    "an owner's ledger": (lambda: ss.Private(D, budget="l.db"), "has a budget; give ss.Budget(path='l.db'), or"),
+    "an owner's ledger": (lambda: ss.Private(D, budget="l.db"), "is not a budget; give ss.Budget(path='l.db'), or"),
     "a plan of data": (
         lambda: ss.plan(FRAME),
         "a pandas DataFrame is not a problem; a plan is made before any data: give ss.Problem('float64', 0, 1000)",
@@ -66,7 +66,10 @@ HINTS = {
         lambda: ss.sum(FRAME["cost"], 0, 1, 1, column="cost"),
         "the data is a single column, which has no name; leave column= out, or give a table",
     ),
-    "a number as a name": (lambda: ss.count(D, 1, name=3), "name=3: give what the data is called, a string, or leave"),
+    "a number as a name": (
+        lambda: ss.count(D, 1, name=3),
+        "name=3 is not a string; give what the data is called, or leave name= out",
+    ),
     "a number as a cost": (
         lambda: ss.Budget(epsilon=1).charge(1, "a sum"),
         "cost=1 is not a cost; give one such as ss.Cost(epsilon=1)",
@@ -107,7 +110,8 @@ HINTS = {
     ),
     "a column of a table as ids": (
         lambda: ss.sum(FRAME, 0, 1, 1, column="cost", privacy_unit=FRAME["age"]),
-        "privacy_unit=a pandas Series: give the name of a column of the table, such as privacy_unit='person'",
+        "privacy_unit=a pandas Series is not the name of a column; give the name of a column of the table, such as "
+        "privacy_unit='person'",
     ),
     "a month as a bound": (
         lambda: own({"day": {"lower": "2023-01", "upper": "2024-01"}}),
@@ -150,14 +154,20 @@ HINTS = {
         lambda: ss.sum(FRAME, 0.2, 0.7, 1, column="age"),
         "no value of int64 lies in [0.2, 0.7]; widen the bounds",
     ),
-    "eps": (lambda: ss.sum(D, 0, 1, eps=1, column="cost"), "unexpected keyword argument 'eps'; give epsilon="),
-    "an owner's eps": (lambda: own({}).count(eps=1), "unexpected keyword argument 'eps'; give epsilon="),
-    "bounds": (lambda: ss.mean(D, bounds=(0, 1), epsilon=1, column="cost"), "'bounds'; give lower= and upper="),
-    "bounds of cells": (lambda: ss.histogram(D, bins=3, bounds=(0, 1), column="cost"), "'bounds'; give lower= and"),
-    "an owner's bounds": (lambda: own({}).sum("cost", bounds=(0, 1), epsilon=1), "'bounds'; give lower= and upper="),
+    "eps": (lambda: ss.sum(D, 0, 1, eps=1, column="cost"), "takes no eps=; give epsilon="),
+    "an owner's eps": (lambda: own({}).count(eps=1), "takes no eps=; give epsilon="),
+    "bounds": (lambda: ss.mean(D, bounds=(0, 1), epsilon=1, column="cost"), "takes no bounds=; give lower= and upper="),
+    "bounds of cells": (
+        lambda: ss.histogram(D, bins=3, bounds=(0, 1), column="cost"),
+        "takes no bounds=; give lower= and",
+    ),
+    "an owner's bounds": (
+        lambda: own({}).sum("cost", bounds=(0, 1), epsilon=1),
+        "takes no bounds=; give lower= and upper=",
+    ),
     "a seed": (
         lambda: ss.variance(D, 0, 1, 1, seed=3, column="cost"),
-        "'seed'; leave it out: noise is drawn from the operating system and cannot be seeded",
+        "takes no seed=; leave it out: noise is drawn from the operating system and cannot be seeded",
     ),
     "weights": (lambda: ss.sum(D, 0, 1, 1, weights=[1, 2, 3]), "to weight records, sum a column of products; to share"),
     "weights of several": (
@@ -166,10 +176,10 @@ HINTS = {
     ),
     "a column in the place of epsilon": (
         lambda: ss.count(D, "cost", epsilon=1),
-        "multiple values for argument 'epsilon'; if 'cost' is a column, give column='cost'",
+        "these arguments do not fit count(); if 'cost' is a column, give column='cost'",
     ),
     "a column before bounds": (lambda: ss.sum(D, "cost", 0, 1, 1), "if 'cost' is a column, give column='cost'"),
-    "a column and no bounds": (lambda: ss.mean(D, "cost", epsilon=1), "'upper'; if 'cost' is a column, give column="),
+    "a column and no bounds": (lambda: ss.mean(D, "cost", epsilon=1), "do not fit mean(); if 'cost' is a column, give"),
     "an owner's column": (lambda: own({}).count("cost", epsilon=1), "if 'cost' is a column, give column='cost'"),
     "epsilon in the place of a bound": (
         lambda: own({"cost": ("float64", 0, 9)}).sum("cost", 0.1),

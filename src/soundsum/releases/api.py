@@ -7,20 +7,17 @@ every signature to that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from numbers import Real
 from typing import Any, TypedDict, Unpack, overload
 
 from soundsum.budget import Binding, Budget
 from soundsum.engines import open_engine
 from soundsum.methods import Method
-from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.pipeline import make_charge
 from soundsum.releases.prepare import release_all
-from soundsum.releases.released import Release
+from soundsum.releases.released import Release, require_confidence
 from soundsum.releases.request import Request, name_statistics
 from soundsum.releases.signatures import explain, with_hints
 from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Variance
@@ -382,8 +379,7 @@ def private_max_size(
     the margin added on top is public. Spend the rest of the budget on the sum.
     """
     promised = guarantee(epsilon)
-    if not isinstance(confidence, Real | Decimal) or not 0 < confidence < 1:
-        raise ValueError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.999")
+    require_confidence(confidence)
     engine, whom = open_engine(data, table=table), Binding(data=name)
     charge = make_charge(budget, promised.cost, "private limit on the size", whom)
     noise = promised.noise_for(Norms(1, 1))

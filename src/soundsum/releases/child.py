@@ -20,18 +20,12 @@ from contextlib import suppress
 from typing import Any
 
 from soundsum.numbers.quoting import say_type
+from soundsum.refusals import Reason, RefusedType
 from soundsum.tables.read_guard import OPERATOR, SENTENCE, ReadFailed
 
 CHUNK = 1 << 20
 SIZE = 8
 """Bytes before every message that say how long it is."""
-
-CANNOT_BE_SENT = (
-    "this query cannot be sent to the process that reads a padded table; give groups and conditions as lists of plain "
-    "values"
-)
-
-REMEDY = "give the path of a file, the address of a database or a table in memory, or leave pad out"
 
 
 class Child:
@@ -60,7 +54,13 @@ class Child:
         for pipe in (self._send, self._receive):
             os.set_blocking(pipe, False)
         self._is_idle = True
-        refusal = f"{say_type(data)} cannot be sent to the process that reads a padded table; {REMEDY}"
+        refusal = RefusedType(
+            "data",
+            Reason.UNSUPPORTED,
+            "{kind} cannot be sent to the process that reads a padded table",
+            "give the path of a file, the address of a database or a table in memory, or leave `pad` out",
+            kind=say_type(data),
+        )
         error: BaseException | None = None
         try:
             self.ask("start", (modules, data), math.inf, refusal)
@@ -93,12 +93,12 @@ class Child:
         name: str,
         arguments: tuple[Any, ...],
         until: float,
-        refusal: str = CANNOT_BE_SENT,
+        refusal: RefusedType | None = None,
         waits: bool = False,
     ) -> Any:
         """The answer to a request; raises its refusal, or ReadFailed where there is no answer in time.
 
-        `refusal` says that it cannot be sent. With `waits` this returns or raises at `until`, never earlier.
+        `refusal` is raised where it cannot be sent. With `waits` this returns or raises at `until`, never earlier.
         """
         request = _pickle((name, arguments, until - time.monotonic()), refusal)
         self._is_idle = False
@@ -164,12 +164,19 @@ def sleep_until(due: float) -> None:
     time.sleep(max(0.0, due - time.monotonic()))
 
 
-def _pickle(what: Any, refusal: str) -> bytes:
+def _pickle(what: Any, refusal: RefusedType | None) -> bytes:
     try:
         return pickle.dumps(what, pickle.HIGHEST_PROTOCOL)
     except Exception:  # of whatever kind: objects decide for themselves how they refuse
         pass
-    raise TypeError(refusal)
+    if refusal is not None:
+        raise refusal
+    raise RefusedType(
+        None,
+        Reason.UNSUPPORTED,
+        "this query cannot be sent to the process that reads a padded table",
+        "give groups and conditions as lists of plain values",
+    )
 
 
 def _close(*pipes: int) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 from soundsum.engines import Engine, Totals
 from soundsum.privacy.noise import Noise
+from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.child import SIZE
 from soundsum.releases.prepare import look, prepare
 from soundsum.releases.request import Request
@@ -34,11 +35,6 @@ LONGEST = 10_000
 
 GRACE = 1.0
 """Seconds after which a child that its parent did not kill ends itself."""
-
-UNKNOWN = (
-    "the process that reads a padded table cannot import what it was sent; define classes and functions in a module, "
-    "not in the script that runs"
-)
 
 
 class Reader:
@@ -100,7 +96,7 @@ def _answer(reader: Reader, request: bytes, words: io.StringIO, nowhere: Any) ->
     try:
         name, arguments, reader.seconds = pickle.loads(request)
     except Exception:
-        return _pickle("refused", TypeError(UNKNOWN))
+        return _pickle("refused", _unknown())
     if reader.seconds < math.inf:  # even if the parent is gone and a reader lets no other thread run
         faulthandler.dump_traceback_later(reader.seconds + GRACE, exit=True, file=nowhere)
     ask: Callable[..., Any] = getattr(reader, name)
@@ -115,11 +111,20 @@ def _answer(reader: Reader, request: bytes, words: io.StringIO, nowhere: Any) ->
     return _pickle("failed", words.getvalue()[-LONGEST:])
 
 
+def _unknown() -> RefusedType:
+    return RefusedType(
+        None,
+        Reason.UNSUPPORTED,
+        "the process that reads a padded table cannot import what it was sent",
+        "define classes and functions in a module, not in the script that runs",
+    )
+
+
 def _pickle(outcome: str, said: Any) -> bytes:
     try:
         answer = pickle.dumps((outcome, said), pickle.HIGHEST_PROTOCOL)
         pickle.loads(answer) if outcome == "refused" else None  # some errors cannot be made from their own arguments
     except Exception:
-        error = ValueError(str(said)) if outcome == "refused" else TypeError(UNKNOWN)
+        error: Exception = ValueError(str(said)) if outcome == "refused" else _unknown()
         return pickle.dumps(("refused", error), pickle.HIGHEST_PROTOCOL)
     return answer

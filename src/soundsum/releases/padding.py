@@ -24,7 +24,8 @@ from typing import Any, Protocol, TypeVar, cast
 from soundsum.engines import Totals, find_engine
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.noise import Noise
-from soundsum.releases.child import REMEDY, Child, sleep_until
+from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.releases.child import Child, sleep_until
 from soundsum.statistics import Task
 from soundsum.tables.rows import Rows
 
@@ -109,7 +110,13 @@ class Children:
     def __init__(self, data: Any, engine: str | None, pad: float) -> None:
         kind = find_engine(data, engine)
         if not kind.opens_anywhere:
-            raise TypeError(f"{kind.name} cannot be asked from the process that reads a padded table; {REMEDY}")
+            raise RefusedType(
+                "data",
+                Reason.UNSUPPORTED,
+                "{kind} cannot be asked from the process that reads a padded table",
+                "give the path of a file, the address of a database or a table in memory, or leave `pad` out",
+                kind=kind.name,
+            )
         self._data, self._pad = data, pad
         self._modules = [*LOADED, kind.__module__, *([kind.package] if kind.package else [])]
         self._folder = os.getcwd()
@@ -175,5 +182,11 @@ def read_pad(pad: str) -> float:
     """Seconds."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", pad) if isinstance(pad, str) else None
     if found is None or not Fraction(found[1]):
-        raise ValueError(f"pad={quote(pad)} is not a time; give one such as '0.5s' or '200ms'")
+        raise RefusedValue(
+            "pad",
+            Reason.MALFORMED,
+            "`pad={given}` is not a time",
+            "give one such as '0.5s' or '200ms'",
+            given=quote(pad),
+        )
     return float(Fraction(found[1]) / (1000 if found[2] == "ms" else 1))

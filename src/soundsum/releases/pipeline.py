@@ -18,6 +18,7 @@ from soundsum.engines import Totals
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
+from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.collections import Releases
 from soundsum.releases.padding import require_time
 from soundsum.releases.released import UNNAMED, Origin, Release, ReleaseContext
@@ -56,7 +57,7 @@ def carry_out(
     `names` are what somebody calls them, for the ledger.
     """
     if budget is not None and not isinstance(budget, Budget):
-        raise TypeError(f"budget={quote(budget)} is not a budget; give {say_budget(budget)}")
+        raise not_a_budget(budget)
     query = make_query(tasks, rows, whom, names)
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
@@ -157,8 +158,21 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
     return {**repeated, cells.heading: cells.names * len(names)}
 
 
-def say_budget(given: Any) -> str:
+def not_a_budget(given: Any) -> RefusedType:
     """How a budget is made, of a path the one in that ledger."""
     if isinstance(given, str | os.PathLike):
-        return f"ss.Budget(path={quote(os.fspath(given))}), or with epsilon= too to make it"
-    return "ss.Budget(epsilon=...), or with path= one in a file"
+        return RefusedType(
+            "budget",
+            Reason.WRONG_TYPE,
+            "`budget={given}` is not a budget",
+            "give `ss.Budget(path={path})`, or with `epsilon` too to make it",
+            given=quote(given),
+            path=quote(os.fspath(given)),
+        )
+    return RefusedType(
+        "budget",
+        Reason.WRONG_TYPE,
+        "`budget={given}` is not a budget",
+        "give `ss.Budget(epsilon=...)`, or with `path` one in a file",
+        given=quote(given),
+    )

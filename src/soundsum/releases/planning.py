@@ -16,6 +16,7 @@ from soundsum.numbers.formatting import number, ratio
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.planner import Plan, choose, rank
 from soundsum.privacy.units import RECORD, Unit
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.frames import require_module
 from soundsum.releases.pipeline import carry_out
 from soundsum.releases.plots import draw_ratios
@@ -25,6 +26,7 @@ from soundsum.tables.paths import name_source
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import require_columns
+from soundsum.tables.type_names import say_column
 
 HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 
@@ -40,12 +42,24 @@ def release_plan(
 ) -> Release:
     """Carry out a plan: the method's own sum, with noise for its sensitivity."""
     if not plan.unit.is_plain:
-        raise ValueError("this plan is for sums by group or person; use ss.sum with by= or privacy_unit=")
+        raise RefusedValue(
+            "plan",
+            Reason.UNSUPPORTED,
+            "this plan is for sums by group or person",
+            "use `ss.sum` with `by` or `privacy_unit`",
+        )
     engine = open_engine(data)
     require_columns(engine.schema.names, engine.schema, column)
     _, worth = engine.schema.type(column, plan.problem.dtype)
     if worth != 1:
-        raise TypeError(f"column {column!r} is decimal, and the plan is for {plan.problem.dtype}; use ss.sum")
+        raise RefusedType(
+            "plan",
+            Reason.MISMATCH,
+            "{column} is decimal, and the plan is for {type}",
+            "use `ss.sum`",
+            column=say_column(column),
+            type=str(plan.problem.dtype),
+        )
     task = Task(Sum(column, plan.problem.lower, plan.problem.upper), Claim(Sum, plan), missing)
     whom = Binding(relation=plan.problem.relation, data=name)
     (released,) = carry_out(engine, [task], Rows(source=name_source(data)), promised, budget, whom)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, date, timedelta
 from typing import Any
 
+from soundsum.refusals import Reason, RefusedValue
+
 MOST_SERIES = 10
 """Lines over time on one axis; more cannot be told apart by their colours."""
 
@@ -85,8 +87,13 @@ def draw_intervals(pyplot: Any, panels: Sequence[Panel], confidence: float, ax: 
         ax = pyplot.subplots(len(panels), **size, layout="constrained")[1]
     every = np.atleast_1d(ax)
     if len(every) != len(panels):
-        raise ValueError(
-            f"ax= has {len(every)} axes, and what is drawn has {len(panels)} units; give as many, or leave ax out"
+        raise RefusedValue(
+            "ax",
+            Reason.MISMATCH,
+            "`ax` has {axes} axes, and what is drawn has {units} units",
+            "give as many, or leave `ax` out",
+            axes=len(every),
+            units=len(panels),
         )
     for axes, given in zip(every, panels, strict=True):
         panel = replace(given, values=[x if abs(x) <= LARGEST else math.nan for x in given.values])

@@ -15,6 +15,7 @@ from soundsum.numbers.types import number_type
 from soundsum.privacy.cost import is_long
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.planner import choose
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.collections import Releases
 from soundsum.releases.pipeline import Adder, carry_out, make_charge
 from soundsum.releases.planning import make_claim
@@ -75,8 +76,12 @@ def prepare(data: Any, request: Request) -> tuple[Engine, list[Task], Rows]:
     sized = request.relation.sized
     only_present = request.missing == "drop" and sized and groups is None and where is None
     if only_present and isinstance(data, Runs):
-        raise TypeError(
-            f"data is Runs; under {request.relation} records are dropped one by one, so pass np.asarray(runs)"
+        raise RefusedType(
+            "data",
+            Reason.UNSUPPORTED,
+            "data is Runs, and under {relation} records are dropped one by one",
+            "pass `np.asarray(runs)`",
+            relation=str(request.relation),
         )
     source = request.source or name_source(data, request.table)
     rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
@@ -123,8 +128,30 @@ def _weight(statistic: Statistic) -> Fraction:
     if type(statistic.weight) is int and statistic.weight == 1:  # as most are
         return Fraction(1)
     weight = decimal(statistic.weight, "weight")
-    if is_special(weight) or weight <= 0 or is_long(Fraction(weight)):
-        raise ValueError(f"weight={quote(statistic.weight)}: a share of the cost is a number above 0, such as 2")
+    if is_special(weight):
+        raise RefusedValue(
+            "weight",
+            Reason.NOT_A_NUMBER,
+            "`weight={given}`: a share of the cost is a number above 0",
+            "give one such as 2",
+            given=quote(statistic.weight),
+        )
+    if weight <= 0:
+        raise RefusedValue(
+            "weight",
+            Reason.TOO_SMALL,
+            "`weight={given}`: a share of the cost is a number above 0",
+            "give one such as 2",
+            given=quote(statistic.weight),
+        )
+    if is_long(Fraction(weight)):
+        raise RefusedValue(
+            "weight",
+            Reason.TOO_MANY,
+            "`weight={given}` has too many digits: a share of the cost is a number above 0",
+            "give one such as 2",
+            given=quote(statistic.weight),
+        )
     return Fraction(weight)
 
 
@@ -136,19 +163,32 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
             names[name], beside[name] = name, _as_column(name, key)
         elif name == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
             if len(set(key)) < len(key):
-                raise ValueError(
-                    f"by= names columns of the table, each once, and {quote(str(_repeated(key)))} is there twice; "
-                    "values go with data that is one column"
+                raise RefusedValue(
+                    "by",
+                    Reason.REPEATED,
+                    "`by` names columns of the table, each once, and {name} is there twice",
+                    "name each once; values go with data that is one column",
+                    name=quote(str(_repeated(key))),
                 )
             names[name] = key if len(key) > 1 else key[0]
         elif not is_name(key):
             example = "ward" if name == "by" else "person"
-            raise TypeError(
-                f"{name}={quote(key)}: give the name of a column of the table, such as {name}={example!r}; values go "
-                "with data that is one column"
+            raise RefusedType(
+                name,
+                Reason.WRONG_TYPE,
+                "`{option}={given}` is not the name of a column",
+                "give the name of a column of the table, such as `{option}={example}`; values go with data that is one "
+                "column",
+                given=quote(key),
+                example=repr(example),
             )
     if isinstance(data, Runs) and any(name is not None for name in names.values()):
-        raise TypeError("data is Runs; groups and persons are of single records, so pass np.asarray(runs)")
+        raise RefusedType(
+            "data",
+            Reason.UNSUPPORTED,
+            "data is Runs, and groups and persons are of single records",
+            "pass `np.asarray(runs)`",
+        )
     return names, beside
 
 
@@ -156,13 +196,24 @@ def _require_columns(by: Sequence[Any], schema: Schema) -> None:
     """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
     names = schema.names
     if isinstance(by, tuple) and by not in names:
-        raise ValueError(f"by={quote(by)} is a tuple; give several columns as a list, such as by={quote(list(by))}")
+        raise RefusedValue(
+            "by",
+            Reason.WRONG_TYPE,
+            "`by={given}` is a tuple",
+            "give several columns as a list, such as `by={listed}`",
+            given=quote(by),
+            listed=quote(list(by)),
+        )
     columns = [one.column if isinstance(one, Period) else one for one in by]
     absent = [one for one in columns if one not in names] if isinstance(by, list) else []
     if absent:
-        raise ValueError(
-            f"by= names columns of the table, and {quote(absent[0])} is none of them; "
-            f"{list_names(schema, names, absent[0])} (values go with data that is one column)"
+        raise RefusedValue(
+            "by",
+            Reason.UNKNOWN,
+            "`by` names columns of the table, and {column} is not in it",
+            "{names} (values go with data that is one column)",
+            column=quote(absent[0]),
+            names=list_names(schema, names, absent[0]),
         )
 
 
@@ -172,7 +223,14 @@ def _require_beside(schema: Schema, keys: dict[str, list[Any]]) -> None:
     for option, columns in keys.items():
         for name in columns if None in names else ():
             if name not in names:
-                raise ValueError(f"{say_column(name)} is not in the table; {list_names(schema, names, name, option)}")
+                raise RefusedValue(
+                    option,
+                    Reason.UNKNOWN,
+                    "{column} is not in the table",
+                    "{names}",
+                    column=say_column(name),
+                    names=list_names(schema, names, name, option),
+                )
 
 
 def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:
@@ -181,9 +239,15 @@ def _refuse_spelled_periods(by: Sequence[Any], schema: Schema) -> None:
         found = SPELLED_PERIOD.fullmatch(name) if isinstance(name, str) and name not in schema.names else None
         if found is not None:
             kind, column = found[1], found[2].strip().strip("'\"")
-            raise ValueError(
-                f"no column is called {quote(name)}; give {kind}s as by=ss.{kind}({column!r}, first, last), "
-                f"each such as {SPELLED[kind]!r}"
+            raise RefusedValue(
+                "by",
+                Reason.UNKNOWN,
+                "no column is called {given}",
+                "give {kind}s as `by=ss.{kind}({column}, first, last)`, each such as {example}",
+                given=quote(name),
+                kind=kind,
+                column=repr(column),
+                example=repr(SPELLED[kind]),
             )
 
 
@@ -203,7 +267,15 @@ def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
         own = None if statistic.dtype is None else number_type(statistic.dtype)
         if own is not None and given.setdefault(statistic.column, own) != own:
             column, one = statistic.column, given[statistic.column]
-            raise ValueError(f"column {column!r} is given two types, {one} and {own}; give one")
+            raise RefusedValue(
+                "dtype",
+                Reason.CONFLICT,
+                "{column} is given two types, {one} and {other}",
+                "give one",
+                column=say_column(column),
+                one=str(one),
+                other=str(own),
+            )
     return given
 
 
@@ -211,7 +283,13 @@ def _as_column(name: str, values: Any) -> Any:
     if is_arrow(values) or hasattr(values, "__len__"):
         return values
     if not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}={quote(values)} is neither the name of a column nor its values; give one of these")
+        raise RefusedType(
+            name,
+            Reason.WRONG_TYPE,
+            "`{option}={given}` is neither the name of a column nor its values",
+            "give one of these",
+            given=quote(values),
+        )
     return list(values)
 
 

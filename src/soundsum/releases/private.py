@@ -19,13 +19,13 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.planner import Plan
-from soundsum.refusals import Reason
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
-from soundsum.releases.pipeline import Adder, make_charge, say_budget
+from soundsum.releases.pipeline import Adder, make_charge, not_a_budget
 from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
-from soundsum.releases.request import WHAT_STATISTICS, Request, name_statistics
+from soundsum.releases.request import Request, name_statistics, not_statistics
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import explain, with_hints
 from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
@@ -35,6 +35,7 @@ from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import require_name
+from soundsum.tables.type_names import say_column
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,7 +50,13 @@ def _query(ask: F) -> F:
     @wraps(ask)
     def ask_within(self: Private, *arguments: Any, **options: Any) -> Any:
         for name in TERMS.intersection(options):
-            raise TypeError(f"{name}= is one of the owner's terms, which a query cannot change; leave {name} out")
+            raise RefusedType(
+                name,
+                Reason.MISMATCH,
+                "`{option}` is one of the owner's terms, which a query cannot change",
+                "leave {name} out",
+                name=name,
+            )
         return ask_or_hint(self, *arguments, **options)
 
     return hold_no_data(padded(cast(F, ask_within)))  # in this order, as the other's frame has the table
@@ -87,13 +94,30 @@ class Private:
         engine: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
-            raise TypeError(f"budget={quote(budget)}: a private table has a budget; give {say_budget(budget)}")
+            raise not_a_budget(budget)
         if privacy_unit is not None and not isinstance(privacy_unit, str):
-            raise TypeError("privacy_unit= names the column of ids; an owner's table has one for every query")
+            raise RefusedType(
+                "privacy_unit",
+                Reason.WRONG_TYPE,
+                "`privacy_unit` names the column of ids",
+                "give a column's name; an owner's table has one for every query",
+            )
         if isinstance(data, Iterator) or type(data).__name__ == "RecordBatchReader":
-            raise TypeError(f"{type(data).__name__} can be read only once; an owner's table is read for every query")
+            raise RefusedType(
+                "data",
+                Reason.UNSUPPORTED,
+                "{kind} can be read only once, and an owner's table is read for every query",
+                "give a table in memory, or a file's path",
+                kind=type(data).__name__,
+            )
         if schema is not None and not isinstance(schema, Mapping):
-            raise TypeError(f"schema={quote(schema)} is not a dict; give one by column, such as {{'age': 'int64'}}")
+            raise RefusedType(
+                "schema",
+                Reason.WRONG_TYPE,
+                "`schema={given}` is not a dict",
+                "give one by column, such as `{{'age': 'int64'}}`",
+                given=quote(schema),
+            )
         self._data = data
         self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         types = {column: said.type for column, said in self._schema.items() if said.type is not None}
@@ -149,7 +173,12 @@ class Private:
         return [*columns, *([("by default", caps)] if caps else []), ("budget", f"{budget.left} left{closed}")]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a private table is not copied or pickled: its data stays where it is")
+        raise RefusedType(
+            None,
+            Reason.UNSUPPORTED,
+            "a private table is not copied or pickled: its data stays where it is",
+            "make it where it is used",
+        )
 
     # What can be asked
 
@@ -285,9 +314,13 @@ class Private:
         unpaid = epsilon is None and options.get("rho") is None
         if unpaid and isinstance(statistic, Bounded) and statistic.lower is not None and statistic.upper is None:
             lower, call = quote(statistic.lower), f"{statistic.name}({quote(statistic.column)}"
-            raise TypeError(
-                f"{call}, {lower}): the number after the column is lower=, and there is no epsilon=; "
-                f"give {call}, epsilon={lower})"
+            raise RefusedType(
+                "epsilon",
+                Reason.MISSING,
+                "`{call}, {lower})`: the number after the column is `lower`, and there is no `epsilon`",
+                "give `{call}, epsilon={lower})`",
+                call=call,
+                lower=lower,
             )
         (made,) = self.release([statistic], epsilon, **options)
         return made
@@ -304,7 +337,12 @@ class Private:
     ) -> Request:
         several = by if isinstance(by, list) else [by]
         if by is not None and not all(isinstance(one, str | Period) for one in several):
-            raise TypeError("by= names a column of the private table, or a list of columns")
+            raise RefusedType(
+                "by",
+                Reason.WRONG_TYPE,
+                "`by` names a column of the private table, or a list of columns",
+                "give one of these",
+            )
         if isinstance(groups, Iterator | KeysView | ValuesView):
             groups = list(groups)
         if by is not None and groups is None:
@@ -321,7 +359,7 @@ class Private:
     def _complete(self, statistic: Statistic) -> Statistic:
         """The statistic with what the schema says of its column: the type, and bounds or categories it leaves out."""
         if not isinstance(statistic, Statistic):
-            raise TypeError(WHAT_STATISTICS)
+            raise not_statistics()
         column, more = statistic.column, dict[str, Any]()
         if column is None:
             return statistic
@@ -333,7 +371,14 @@ class Private:
             more["categories"] = said.categories
         if said.type is not None and "dtype" in given:
             if statistic.dtype is not None and number_type(statistic.dtype) != number_type(said.type):
-                raise ValueError(f"column {column!r} is {said.type} by the schema; leave dtype out")
+                raise RefusedValue(
+                    "dtype",
+                    Reason.MISMATCH,
+                    "{column} is {type} by the schema",
+                    "leave `dtype` out",
+                    column=say_column(column),
+                    type=str(said.type),
+                )
             more["dtype"] = said.type
         return replace(statistic, **more) if more else statistic  # type: ignore[type-var]
 
@@ -342,7 +387,11 @@ class Private:
         bounds = said.lower if lower is None else lower, said.upper if upper is None else upper
         if None in bounds:
             self._require_columns(column)
-            raise ValueError(
-                f"column {column!r} has no bounds in the schema; give lower and upper, from public knowledge"
+            raise RefusedValue(
+                "lower" if bounds[0] is None else "upper",
+                Reason.MISSING,
+                "{column} has no bounds in the schema",
+                "give `lower` and `upper`, from public knowledge",
+                column=say_column(column),
             )
         return bounds

@@ -21,6 +21,7 @@ from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
@@ -306,7 +307,12 @@ class Release(Framed):
         return nearest_float(self.exact)
 
     def __bool__(self) -> bool:
-        raise TypeError("a release is neither true nor false: compare r.value with a number, or write r is not None")
+        raise RefusedType(
+            None,
+            Reason.UNSUPPORTED,
+            "a release is neither true nor false:",
+            "compare `r.value` with a number, or write `r is not None`",
+        )
 
     def __int__(self) -> int:
         return int(self.exact)
@@ -355,9 +361,36 @@ class Release(Framed):
 
     def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
         """The interval as exact numbers, of which `interval` gives the nearest floats."""
-        if not isinstance(confidence, Real | Decimal) or is_missing(confidence) or not 0 < confidence < 1:
-            raise ValueError(f"confidence={quote(confidence)}: give a number between 0 and 1, such as 0.95")
+        require_confidence(confidence)
         return self.estimator.interval(self.noisy, confidence)
+
+
+def require_confidence(confidence: Any) -> None:
+    if not isinstance(confidence, Real | Decimal) or is_missing(confidence):
+        raise RefusedValue(
+            "confidence",
+            Reason.NOT_A_NUMBER,
+            "`confidence={given}` is not a number",
+            "give a number between 0 and 1, such as 0.95",
+            given=quote(confidence),
+        )
+    given: Any = confidence
+    if given <= 0:
+        raise RefusedValue(
+            "confidence",
+            Reason.TOO_SMALL,
+            "`confidence={given}` is not above 0",
+            "give a number between 0 and 1, such as 0.95",
+            given=quote(confidence),
+        )
+    if given >= 1:
+        raise RefusedValue(
+            "confidence",
+            Reason.TOO_LARGE,
+            "`confidence={given}` is not below 1",
+            "give a number between 0 and 1, such as 0.95",
+            given=quote(confidence),
+        )
 
 
 def show(releases: Sequence[Release]) -> list[tuple[str, str]]:

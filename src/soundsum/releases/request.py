@@ -10,21 +10,12 @@ from soundsum.budget import Binding
 from soundsum.budget.scope import VALUES, Same
 from soundsum.numbers.quoting import is_hashable, quote
 from soundsum.privacy.units import Unit
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Statistic
 from soundsum.tables.periods import SPELLED, Period
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.schemas import require_name
-
-WHY_GROUPS = (
-    "groups= is missing: which groups there are is itself private, and a group of one person would show that they are "
-    "there; list the groups to release from public knowledge, such as groups=['a', 'b']"
-)
-
-WHAT_STATISTICS = (
-    "statistics is a list of ss.Sum, ss.Mean, ss.Variance, ss.Count and ss.Histogram, or a dict of them by name"
-)
-
 
 MOST_STATISTICS = 1000
 """In one release; each has at least a thousandth of its cost."""
@@ -67,7 +58,13 @@ class Request:
         Binding(privacy_unit=None, relation=<Relation.HAMMING: 'hamming'>, data='visits', ids=None)
         """
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"name={quote(name)}: give what the data is called, a string, or leave it out")
+            raise RefusedType(
+                "name",
+                Reason.WRONG_TYPE,
+                "`name={given}` is not a string",
+                "give what the data is called, or leave `name` out",
+                given=quote(name),
+            )
         column, ids = privacy_unit, None
         if column is not None and not isinstance(column, str):  # a name that is no text, or values
             column, ids = (VALUES, Same(column)) if hasattr(column, "__iter__") else (repr(column), None)
@@ -76,18 +73,38 @@ class Request:
 
     def __post_init__(self) -> None:
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
-            raise ValueError(f'missing={quote(self.missing)} is neither "zero" nor "drop"; give one of these')
+            raise RefusedValue(
+                "missing",
+                Reason.UNKNOWN,
+                '`missing={given}` is neither "zero" nor "drop"',
+                "give one of these",
+                given=quote(self.missing),
+            )
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
-            raise ValueError(_say_why_groups(self.by))
+            raise without_groups(self.by)
         if self.by is None and self.groups is not None:
-            raise ValueError("groups= is given without by=, the column the groups are in; give both")
-        if self.max_rows is None or self.max_groups is None:
-            raise ValueError("max_rows= and max_groups= are whole numbers, 1 or more; both limits apply to each person")
+            raise RefusedValue(
+                "groups",
+                Reason.NEEDS,
+                "`groups` is given without `by`, the column the groups are in",
+                "give both",
+            )
         for name in ("max_rows", "max_groups"):
             if not hasattr(getattr(self, name), "__index__") or not is_hashable(getattr(self, name)):
-                raise ValueError(f"{name}={quote(getattr(self, name))}: give a whole number, 1 or more")
+                raise RefusedValue(
+                    name,
+                    Reason.NOT_WHOLE,
+                    "`{option}={given}` is not a whole number",
+                    "give a whole number, 1 or more",
+                    given=quote(getattr(self, name)),
+                )
         if self.privacy_unit is None and (self.max_rows, self.max_groups) != (1, 1):
-            raise ValueError("max_rows= and max_groups= are about persons; give privacy_unit=, the column of their ids")
+            raise RefusedValue(
+                "max_rows" if self.max_rows != 1 else "max_groups",
+                Reason.NEEDS,
+                "`max_rows` and `max_groups` are about persons",
+                "give `privacy_unit`, the column of their ids",
+            )
 
     @property
     def relation(self) -> Relation:
@@ -99,31 +116,55 @@ class Request:
     def require_statistics(self) -> None:
         """Refuse statistics that are none, or that do not go with the other options."""
         if not all(isinstance(one, Statistic) for one in self.statistics):
-            raise TypeError(WHAT_STATISTICS)
+            raise not_statistics()
         for one in self.statistics:
             require_name("column", one.column)
         if not self.statistics:
-            raise ValueError(
-                "there is nothing to release; give statistics such as [ss.Sum('pay', 0, 1000), ss.Count()]"
+            raise RefusedValue(
+                "statistics",
+                Reason.EMPTY,
+                "there is nothing to release",
+                "give statistics such as `[ss.Sum('pay', 0, 1000), ss.Count()]`",
             )
         if self.where is not None and any(getattr(one, "size", None) is not None for one in self.statistics):
-            raise ValueError("size= is the number of all rows; how many pass where= is private, so leave size out")
+            raise RefusedValue(
+                "size",
+                Reason.CONFLICT,
+                "`size` is the number of all rows",
+                "how many pass `where` is private, so leave `size` out",
+            )
         if self.by is None and self.max_groups != 1 and all(one.cells is None for one in self.statistics):
-            raise ValueError(f"max_groups={quote(self.max_groups)} is about groups; give by=, the column they are in")
+            raise RefusedValue(
+                "max_groups",
+                Reason.NEEDS,
+                "`max_groups={given}` is about groups",
+                "give `by`, the column they are in",
+                given=quote(self.max_groups),
+            )
 
 
 def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
     """Name each statistic: by the name given, or else by its kind and column, made unique."""
     if isinstance(statistics, Mapping | list | tuple) and len(statistics) > MOST_STATISTICS:
-        raise ValueError(
-            f"there are {len(statistics):,} statistics, and one release has at most {MOST_STATISTICS:,}; ask in parts"
+        raise RefusedValue(
+            "statistics",
+            Reason.TOO_MANY,
+            "there are {count} statistics, and one release has at most {most}",
+            "ask in parts",
+            count=f"{len(statistics):,}",
+            most=f"{MOST_STATISTICS:,}",
         )
     if isinstance(statistics, Mapping):
         if not all(isinstance(name, str) for name in statistics):
-            raise TypeError("names of statistics are strings, such as {'total': ss.Sum('pay', 0, 1000)}")
+            raise RefusedType(
+                "statistics",
+                Reason.WRONG_TYPE,
+                "names of statistics are strings",
+                "give a dict such as `{{'total': ss.Sum('pay', 0, 1000)}}`",
+            )
         return list(statistics), list(statistics.values())
     if not isinstance(statistics, list | tuple) or not all(isinstance(one, Statistic) for one in statistics):
-        raise TypeError(WHAT_STATISTICS)
+        raise not_statistics()
     names: list[str] = []
     for one in statistics:
         require_name("column", one.column)
@@ -133,10 +174,37 @@ def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
     return names, list(statistics)
 
 
-def _say_why_groups(by: Any) -> str:
-    if not isinstance(by, Period):
-        return WHY_GROUPS
-    return WHY_GROUPS.replace("groups=['a', 'b']", f"groups=[{SPELLED[by.kind]!r}], or give the first and the last")
+def not_statistics() -> RefusedType:
+    return RefusedType(
+        "statistics",
+        Reason.WRONG_TYPE,
+        "statistics is a list of `ss.Sum`, `ss.Mean`, `ss.Variance`, `ss.Count` and `ss.Histogram`, or a dict of them "
+        "by name",
+    )
+
+
+def without_groups(by: Any) -> RefusedValue:
+    """The refusal of groups that nobody listed."""
+    if isinstance(by, Period):
+        return RefusedValue(
+            "groups",
+            Reason.MISSING,
+            "`groups` is missing: which groups there are is itself private, and a group of one person would show that "
+            "they are there",
+            "list the groups to release from public knowledge, such as `groups={example}`, or give the first and the "
+            "last",
+            example=f"[{SPELLED[by.kind]!r}]",
+        )
+    return RefusedValue(
+        "groups",
+        Reason.MISSING,
+        "`groups` is missing: which groups there are is itself private, and a group of one person would show that they "
+        "are there",
+        "list the groups to release from public knowledge, such as `groups=['a', 'b']`",
+    )
+
+
+WHY_GROUPS = str(without_groups(None))
 
 
 def _has_ranges(by: Any) -> bool:

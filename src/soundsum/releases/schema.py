@@ -13,7 +13,7 @@ import numpy as np
 from soundsum.methods.problem import read_bound, require_ascending
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import NumberType, number_type
-from soundsum.refusals import Refusal, RefusedType, RefusedValue
+from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
 from soundsum.tables.keys import Groups
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import ANY, Period, is_aware, year
@@ -24,9 +24,6 @@ By = str | Period
 
 MOST_LISTED = 6
 """Categories of a column that are listed to read."""
-
-
-WHAT_BOUNDS = "give two numbers, or the first and the last day, such as '2023-01-01' and '2023-12-31'"
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,6 @@ class ColumnSchema:
             return made
         except Refusal as refusal:
             refused = refusal.within(place)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{place}: {error}") from None
         raise refused
 
     @classmethod
@@ -62,19 +57,44 @@ class ColumnSchema:
             said = {"type": said}
         if isinstance(said.get("type"), tuple) and len(said["type"]) == 2:
             low, high = map(quote, said["type"])
-            by_name = f"{{'lower': {low}, 'upper': {high}}}"
             if any(isinstance(bound, str | date) for bound in said["type"]):
-                raise TypeError(f"{quote(said['type'])} is not a type; give bounds by name, {by_name}")
-            raise TypeError(
-                f"{quote(said['type'])} is not a type; give bounds with one, ('float64', {low}, {high}), or by name, "
-                f"{by_name}"
+                raise RefusedType(
+                    "type",
+                    Reason.WRONG_TYPE,
+                    "{given} is not a type",
+                    "give bounds by name, `{{'lower': {lower}, 'upper': {upper}}}`",
+                    given=quote(said["type"]),
+                    lower=low,
+                    upper=high,
+                )
+            raise RefusedType(
+                "type",
+                Reason.WRONG_TYPE,
+                "{given} is not a type",
+                "give bounds with one, `('float64', {lower}, {upper})`, or by name, "
+                "`{{'lower': {lower}, 'upper': {upper}}}`",
+                given=quote(said["type"]),
+                lower=low,
+                upper=high,
             )
         for name in said:
             if name not in ("type", "categories", "lower", "upper"):
-                raise ValueError(f"{quote(name)} is not known; give type, categories, lower and upper")
+                raise RefusedValue(
+                    "schema",
+                    Reason.UNKNOWN,
+                    "{given} is not known",
+                    "give type, categories, lower and upper",
+                    given=quote(name),
+                )
         made = cls(said.get("type"), said.get("categories"), said.get("lower"), said.get("upper"))
         if not isinstance(made.type, str | NumberType | np.dtype | type | None):  # such as a column, which has a type
-            raise TypeError(f"type={quote(made.type)}: give the name of a type, such as 'float64'")
+            raise RefusedType(
+                "type",
+                Reason.WRONG_TYPE,
+                "`type={given}` is not a type",
+                "give the name of a type, such as 'float64'",
+                given=quote(made.type),
+            )
         if made.type is not None:
             number_type(made.type)  # refuses what is none
         if made.categories is None:
@@ -88,16 +108,36 @@ class ColumnSchema:
         given = [bound for bound in (self.lower, self.upper) if bound is not None]
         seconds = [second for bound in given if (second := second_of(bound, ANY)) is not None]
         if seconds and self.type is not None:
-            raise ValueError(f"bounds that are dates go without a type, and type={quote(self.type)}; leave it out")
+            raise RefusedValue(
+                "type",
+                Reason.CONFLICT,
+                "bounds that are dates go without a type, and `type={given}`",
+                "leave it out",
+                given=quote(self.type),
+            )
         if 0 < len(seconds) < len(given):
-            raise ValueError(f"of lower={quote(self.lower)} and upper={quote(self.upper)} one is a date; {WHAT_BOUNDS}")
+            raise RefusedValue(
+                "lower",
+                Reason.CONFLICT,
+                "of `lower={lower}` and `upper={upper}` one is a date",
+                "give two numbers, or the first and the last day, such as '2023-01-01' and '2023-12-31'",
+                lower=quote(self.lower),
+                upper=quote(self.upper),
+            )
         if len(seconds) < len(given):
             named = {"lower": self.lower, "upper": self.upper}
             low, *high = [_read_bound(name, bound) for name, bound in named.items() if bound is not None]
             if high:
                 require_ascending(low, high[0])
         elif seconds and seconds[0] > seconds[-1] and is_aware(given[0]) == is_aware(given[-1]):
-            raise ValueError(f"lower={quote(self.lower)} is after upper={quote(self.upper)}; swap them")
+            raise RefusedValue(
+                "lower",
+                Reason.SWAPPED,
+                "`lower={lower}` is after `upper={upper}`",
+                "swap them",
+                lower=quote(self.lower),
+                upper=quote(self.upper),
+            )
 
     @property
     def has_dates(self) -> bool:
@@ -139,8 +179,6 @@ def _require_type_of_bounds(table: Schema, column: str, said: ColumnSchema) -> N
         remedy = f"{refusal.remedy}, or leave `lower` and `upper` out"
         kind = RefusedType if isinstance(refusal, RefusedType) else RefusedValue
         refused = kind(refusal.option, refusal.reason, refusal.problem, remedy, **refusal.facts).within("schema")
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"schema: {error}, or leave lower and upper out") from None
     raise refused
 
 
@@ -151,7 +189,13 @@ def _read_bound(name: str, bound: Any) -> Fraction:
     except TypeError:
         if not isinstance(bound, str | date):
             raise
-    raise TypeError(f"{name}={quote(bound)} is neither a number nor a date; {WHAT_BOUNDS}")
+    raise RefusedType(
+        name,
+        Reason.NOT_A_NUMBER,
+        "`{option}={given}` is neither a number nor a date",
+        "give two numbers, or the first and the last day, such as '2023-01-01' and '2023-12-31'",
+        given=quote(bound),
+    )
 
 
 def find_groups(by: By | list[By], schema: Mapping[str, ColumnSchema]) -> tuple[By | list[By], Any]:

@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.options import OPTIONS, REQUIRED, Flag, Option
 
 D = TypeVar("D", bound=Callable[..., Any])
@@ -245,16 +246,16 @@ def explain(name: str) -> Callable[[D], D]:
 NO_SEED = "leave it out: noise is drawn from the operating system and cannot be seeded"
 
 MEANT = {
-    "eps": "give epsilon=, such as epsilon=1",
-    "bounds": "give lower= and upper=, such as lower=0, upper=100",
+    "eps": "give `epsilon`, such as `epsilon=1`",
+    "bounds": "give `lower` and `upper`, such as `lower=0`, `upper=100`",
     "seed": NO_SEED,
     "random_state": NO_SEED,
     "rng": NO_SEED,
-    "pad": "only an owner's table pads its answers, ss.Private(..., pad='1s')",
-    "weights": "to weight records, sum a column of products; to share epsilon, give each statistic of ss.release a "
-    "weight, such as ss.Sum('pay', 0, 100, weight=2)",
+    "pad": "only an owner's table pads its answers, `ss.Private(..., pad='1s')`",
+    "weights": "to weight records, sum a column of products; to share epsilon, give each statistic of `ss.release` a "
+    "weight, such as `ss.Sum('pay', 0, 100, weight=2)`",
 }
-"""For each option that other libraries or calls have, what to do instead."""
+"""For each option that other libraries or calls have, what to do instead: the remedy of a refusal."""
 
 
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
@@ -266,17 +267,28 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
             return function(*arguments, **options)
         except TypeError as error:
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            hint = None if inside else _find_hint(arguments, options)
+            hint = None if inside else _find_hint(function.__name__, arguments, options)
             if hint is None:
                 raise
-            said = f"{error}; {hint}"
-        raise TypeError(said)
+        raise hint
 
     return call
 
 
-def _find_hint(arguments: Sequence[Any], options: Mapping[str, Any]) -> str | None:
-    if hints := [hint for name, hint in MEANT.items() if name in options]:
-        return "; ".join(hints)
+def _find_hint(function: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> RefusedType | None:
+    for name in MEANT:
+        if name in options:
+            return RefusedType(
+                name, Reason.UNKNOWN, "`{function}()` takes no `{option}`", MEANT[name], function=function
+            )
     column = next((one for one in arguments[1:] if isinstance(one, str)), None)  # after the data
-    return None if column is None else f"if {quote(column)} is a column, give column={quote(column)}"
+    if column is None:
+        return None
+    return RefusedType(
+        "column",
+        Reason.NEEDS,
+        "these arguments do not fit `{function}()`",
+        "if {given} is a column, give `column={given}`",
+        function=function,
+        given=quote(column),
+    )
