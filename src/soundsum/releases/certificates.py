@@ -28,6 +28,7 @@ from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.planner import Plan, choose
 from soundsum.privacy.units import Unit
+from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
 from soundsum.statistics import STATISTICS, Claim
 from soundsum.statistics.additive import Additive
 from soundsum.statistics.statistic import Estimator, is_informative
@@ -39,9 +40,7 @@ if TYPE_CHECKING:  # SQLite is loaded when a ledger is
 
 FORMAT = 1
 
-WHAT_IS_CHECKED = (
-    "give a release, its certificate, or what to_dict() or to_json() wrote; of a file, soundsum check FILE"
-)
+NO_CHARGE = "the charge that the release names cannot be read"
 
 
 def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str) -> dict[str, Any]:
@@ -83,8 +82,14 @@ def _describe(claim: Claim) -> dict[str, Any]:
     return described | {"parameters": parameters(claim.plan.method, claim.plan.adder)}
 
 
-class Unreadable(ValueError):
+class Unreadable(RefusedValue):
     """The document is not a certificate."""
+
+    @classmethod
+    def of(cls, refusal: Refusal, place: str) -> Unreadable:
+        """What was refused in a document, when it was read."""
+        again = cls(refusal.option, refusal.reason, refusal.problem, refusal.remedy, **refusal.facts)
+        return again.within(f"{place}: {refusal.place}" if refusal.place else place)
 
 
 def check(release: Any) -> list[str]:
@@ -110,28 +115,68 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
     """Every release, or certificate, in what somebody gave, as plain data."""
     plain = given.to_dict() if hasattr(given, "to_dict") else given
     if isinstance(plain, str):
+        is_json = True
         try:
             plain = json.loads(plain)
         except (ValueError, RecursionError):
-            raise ValueError(f"{quote(given)} is not JSON; {WHAT_IS_CHECKED}") from None
+            is_json = False
+        if not is_json:
+            raise RefusedValue(
+                "release",
+                Reason.MALFORMED,
+                "{given} is not JSON",
+                "give a release, its certificate, or what `to_dict()` or `to_json()` wrote; of a file, "
+                "`soundsum check FILE`",
+                given=quote(given),
+            )
     if isinstance(plain, dict) and "certificate" not in plain and isinstance(plain.get("releases"), list):
         plain = plain["releases"]
     listed = plain if isinstance(plain, list | tuple) else [plain]
     outcomes = [one.to_dict() if hasattr(one, "to_dict") else one for one in listed]
     if not outcomes or not all(isinstance(one, dict) for one in outcomes):
-        raise TypeError(f"{quote(given)} is no release and no certificate; {WHAT_IS_CHECKED}")
+        raise RefusedType(
+            "release",
+            Reason.WRONG_TYPE,
+            "{given} is no release and no certificate",
+            "give a release, its certificate, or what `to_dict()` or `to_json()` wrote; of a file, "
+            "`soundsum check FILE`",
+            given=quote(given),
+        )
     return outcomes
 
 
 def compare(certificate: Any) -> list[str]:
     """Check a release; raise Unreadable if it cannot be read."""
+    place = "the certificate cannot be read"
     try:
         again = _make_again(certificate)
+        return list(_differ("", {**again, "versions": certificate["versions"]}, certificate))
+    except Refusal as refusal:
+        unreadable = Unreadable.of(refusal, place)
     except KeyError as error:
-        raise Unreadable(f"the certificate cannot be read: it has no {error}") from None
+        (name,) = error.args or (None,)
+        unreadable = Unreadable(
+            "release", Reason.UNREADABLE, "it has no {name}", "give it as soundsum wrote it", name=quote(name)
+        ).within(place)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise Unreadable(f"the certificate cannot be read: {error or type(error).__name__}") from None
-    return list(_differ("", {**again, "versions": certificate["versions"]}, certificate))
+        unreadable = _misread(error).within(place)
+    raise unreadable
+
+
+def _unlike(found: str) -> Unreadable:
+    """The refusal of a document that soundsum did not write like this."""
+    return Unreadable("release", Reason.UNREADABLE, "{found}", "give it as soundsum wrote it", found=found)
+
+
+def _misread(error: Exception) -> Unreadable:
+    """The same where Python, and not soundsum, refused it."""
+    return Unreadable(
+        "release",
+        Reason.UNREADABLE,
+        "something in it is of another type or shape than soundsum writes ({kind})",
+        "give it as soundsum wrote it",
+        kind=type(error).__name__,
+    )
 
 
 def _differ(
@@ -167,14 +212,14 @@ def _text(value: Any) -> str:
 
 def _make_again(certificate: Any) -> dict[str, Any]:
     if not isinstance(certificate, dict) or not all(isinstance(name, str) for name in certificate):
-        raise TypeError("it is not a JSON object")
+        raise _unlike("it is not a JSON object")
     _text(certificate)  # refuses what JSON cannot hold
     versions = certificate["versions"]
     if set(versions) != {"soundsum", "python", "numpy"} or not all(isinstance(v, str) for v in versions.values()):
-        raise ValueError("its versions are those of soundsum, python and numpy")
+        raise _unlike("its versions are those of soundsum, python and numpy")
     promised, claim, engine = _guarantee(certificate), _claim(certificate), certificate["engine"]
     if not isinstance(engine, str):
-        raise TypeError("its engine is a name")
+        raise _unlike("its engine is a name")
     return certify(claim, promised, claim.noises(promised), engine)
 
 
@@ -250,10 +295,16 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         *(f"{name}: there is no such thing in a release" for name in release if name not in known),
         *(f"{name} is missing" for name in known - {"group", "name"} if name not in release),
     ]
+    place = "the query cannot be compared"
     try:
         return problems or _compare_query(release, claim)
+    except Unreadable:
+        raise
+    except Refusal as refusal:
+        unreadable = Unreadable.of(refusal, place)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise error if isinstance(error, Unreadable) else Unreadable(f"the query cannot be compared: {error}") from None
+        unreadable = _misread(error).within(place)
+    raise unreadable
 
 
 def _interval(exact: Fraction, estimator: Additive) -> list[float | None]:
@@ -298,15 +349,18 @@ def _read_query(release: dict[str, Any]) -> tuple[Query, int, Cost | None]:
     said = release.get("ledger")
     try:
         if not isinstance(said, dict) or set(said) != {"entry", "query", "statistic", "cost"}:
-            raise ValueError("it has an entry, a query, a statistic and a cost")
+            raise _unlike("it has an entry, a query, a statistic and a cost")
         query, place, cost = Query.from_json(said["query"]), said["statistic"], said["cost"]
         if type(place) is not int or not 0 <= place < len(query.statistics):
-            raise ValueError(f"statistic {quote(place)} is none of the query's")
+            raise _unlike("its statistic is the number of one of the query's")
         if said["entry"] is not None and type(said["entry"]) is not int:
-            raise ValueError("its entry is the number of a line")
+            raise _unlike("its entry is the number of a line")
         return query, place, None if cost is None else Cost(**cost)
+    except Refusal as refusal:
+        unreadable = Unreadable.of(refusal, NO_CHARGE)
     except (ArithmeticError, ValueError, TypeError) as error:
-        raise Unreadable(f"the charge that the release names cannot be read: {error}") from None
+        unreadable = _misread(error).within(NO_CHARGE)
+    raise unreadable
 
 
 def _compare_query(release: dict[str, Any], claim: Claim) -> list[str]:
@@ -402,12 +456,20 @@ def compare_with_ledger(releases: Sequence[dict[str, Any]], ledger: Reading) -> 
 
 def _compare_charge(release: dict[str, Any], ledger: Reading, entries: dict[int, Entry]) -> list[str]:
     if "ledger" not in release:
-        raise Unreadable("a certificate alone names no charge; give the whole release, as --json printed it")
+        raise Unreadable(
+            "release",
+            Reason.MISSING,
+            "a certificate alone names no charge",
+            "give the whole release, as --json printed it",
+        )
     query, _, cost = _read_query(release)
+    unreadable: Unreadable | None = None
     try:
         theirs, number = Binding(query.privacy_unit, query.relation, query.data), release["ledger"]["entry"]
-    except (ValueError, TypeError) as error:
-        raise Unreadable(f"the charge that the release names cannot be read: {error}") from None
+    except Refusal as refusal:
+        unreadable = Unreadable.of(refusal, NO_CHARGE)
+    if unreadable is not None:
+        raise unreadable
     ours = ledger.terms.binding
     pairs = (
         ("protects", ours.unit, theirs.unit),
@@ -465,8 +527,13 @@ def _find_repeats(releases: Sequence[dict[str, Any]], sound: Sequence[int]) -> I
             distinct = list({canonical(one): one for one in own}.values())
             if len(distinct) < listed.count:
                 raise Unreadable(
-                    f"charge {number} was for {listed.count:,} {what}, which the ledger knows only together; give a "
-                    f"file with all {listed.count:,} of them"
+                    "release",
+                    Reason.MISSING,
+                    "charge {number} was for {count} {what}, which the ledger knows only together",
+                    "give a file with all {count} of them",
+                    number=number,
+                    count=f"{listed.count:,}",
+                    what=what,
                 )
             if Listed.of(distinct) != listed:
                 yield places, f"charge {number} was for other {what}, or in another order"

@@ -167,7 +167,7 @@ def _separate(data: Any, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str
                     "by",
                     Reason.REPEATED,
                     "`by` names columns of the table, each once, and {name} is there twice",
-                    "name each once; values go with data that is one column",
+                    "values go with data that is one column",
                     name=quote(str(_repeated(key))),
                 )
             names[name] = key if len(key) > 1 else key[0]
