@@ -115,7 +115,7 @@ class TestPersons:
         assert ss.sum(np.ones(96), 0, 1, 1, privacy_unit=ids, max_rows=10).value == 20
 
     def test_without_a_limit_there_is_no_promise(self):
-        with pytest.raises(ValueError, match="both limits apply to each person"):
+        with pytest.raises(ValueError, match="give a whole number, 1 or more"):
             ss.count(np.ones(2), 1, privacy_unit=[1, 1], max_rows=None)
 
 

@@ -15,8 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import soundsum as ss
+from soundsum.refusals import Reason
 from soundsum.releases.certificates import compare_release, compare_with_ledger
 from tests.engines.model import lot
+from tests.refusing import refused
 
 RNG = np.random.default_rng(8)
 ROWS = 400
@@ -146,7 +148,7 @@ def test_crossed_with_others_and_with_each_other(silent):
     renamed = TABLE.rename_columns(["x", "seen_month", "id", "seen", "sent", "day"])
     named = ss.count(renamed, 1, by=["seen_month", ss.month("seen", FIRST, LAST)], groups=[["a"], None])
     assert named.to_arrow().column_names[:2] == ["seen_month", "seen_month_group"]
-    with pytest.raises(ValueError, match="'month of seen' is there twice"):
+    with refused("by", Reason.REPEATED, ValueError, name="'month of seen'"):
         ss.count(TABLE, 1, by=[ss.month("seen"), ss.month("seen")], groups=[["2024-01"], ["2024-01"]])
 
 
@@ -205,7 +207,7 @@ def test_how_many_groups_there_are_is_said_before_anything_is_spent():
     assert owner.plan("x", by=by).unit.groups == 2 * 366 * 24
     assert "one record (in one of 17,568 groups)" in owner.plan("x", by=by).explain()
     several = [ss.hour(column, "2024-01-01T00", "2024-12-31T23") for column in ("seen", "sent", "day")]
-    with pytest.raises(ValueError, match="asks for 677,761,634,304 numbers"):
+    with refused("groups", Reason.TOO_MANY, ValueError, count="677,761,634,304"):
         owner.plan("x", by=several)
     assert budget.entries() == []
 
@@ -257,7 +259,7 @@ def test_an_owner_says_between_which_dates(silent):
     assert ", by month of seen, " in first
     assert ", by ward, month of seen, " in second
     for by in (ss.month("day"), ["ward", ss.month("day")], ss.month("x")):
-        with pytest.raises(ValueError, match="groups= is missing"):
+        with refused("groups", Reason.MISSING, ValueError):
             owner.count(1, by=by)
     zoned = ss.Private(
         TABLE, budget=ss.Budget(epsilon=9), schema={"sent": {"lower": "2024-03-31", "upper": "2024-03-31"}}
@@ -295,7 +297,7 @@ def test_refused_uncharged(by, groups, message):
 
 
 def test_periods_are_of_tables():
-    with pytest.raises(ValueError, match="the data is a single column"):
+    with refused("by", Reason.UNKNOWN, ValueError):
         ss.sum([1.0], 0, 1, 1, by=ss.month("t", FIRST, LAST))
     assert hash(ss.month("t", FIRST, LAST)) == hash(ss.month("t", "2023-12-01", "2024-04-01"))
 
@@ -339,7 +341,7 @@ def test_what_a_type_cannot_hold_is_refused_and_not_cut_off(kind):
     if not is_date:
         wrong += {"s": [fine, finest], "ms": [fine, finest], "us": [finest], "ns": []}[kind.unit]
     for group in [*wrong, "2024-01-01", 5]:
-        with pytest.raises(ValueError, match="cannot be looked up in a column of"):
+        with refused("groups", Reason.MISMATCH, ValueError):
             ss.count(table, 1, by="t", groups=[group])
 
 

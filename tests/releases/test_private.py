@@ -52,7 +52,7 @@ def test_groups_come_from_the_schema(visits):
     by_ward = visits.sum("cost", epsilon=1, by="ward")
     assert {k: r.value for k, r in by_ward.items()} == {"a": 40, "b": 20, "c": 0}
     assert by_ward["a"].plan.unit == ss.Unit(3, 12, 4)
-    with pytest.raises(ValueError, match="groups= is missing"):
+    with refused("groups", Reason.MISSING, ValueError):
         visits.sum("cost", epsilon=1, by="age")
     assert list(visits.sum("cost", epsilon=1, by="age", groups=[41])) == [41]
 
@@ -106,20 +106,20 @@ def test_it_shows_schema_and_budget_and_none_of_the_data():
         assert "each person counts as at most" in shown
         assert "secret" not in shown
         assert "Jane" not in shown
-    with pytest.raises(TypeError, match="its data stays where it is"):
+    with refused(None, Reason.UNSUPPORTED, TypeError):
         pickle.dumps(own())
 
 
 def test_mistakes_are_named():
     visits = own()
-    with pytest.raises(ValueError, match="column 'patient' has no bounds in the schema"):
+    with refused("lower", Reason.MISSING, ValueError, column="column 'patient'"):
         visits.sum("patient", epsilon=1)
-    with pytest.raises(TypeError, match="privacy_unit= names the column of ids"):
+    with refused("privacy_unit", Reason.WRONG_TYPE, TypeError):
         ss.Private(VISITS, privacy_unit=[1, 2, 3], budget=ss.Budget(epsilon=1))
-    with pytest.raises(ValueError, match="give type, categories, lower and upper"):
+    with refused("schema", Reason.UNKNOWN, ValueError):
         ss.Private(VISITS, budget=ss.Budget(epsilon=1), schema={"cost": {"kind": "float64"}})
     for bad in ("half a second", 5, "0s"):
-        with pytest.raises(ValueError, match="is not a time"):
+        with refused("pad", Reason.MALFORMED, ValueError):
             ss.Private(VISITS, budget=ss.Budget(epsilon=1), pad=bad)
     for bad in ({"max_rows": 0}, {"max_groups": -1}):
         with pytest.raises(ValueError, match="give a whole number, 1 or more"):
@@ -147,13 +147,13 @@ def test_the_schema_is_the_owner_s(tmp_path, silent):
     schema = {"x": ("int64", 0, 10)}
     owner = ss.Private(tmp_path / "t.csv", budget=ss.Budget(epsilon=9), schema=schema)
     assert owner.sum("x", epsilon=1).value == owner.release([ss.Sum("x", 0, 10)], epsilon=1)[0].value == 1
-    with pytest.raises(ValueError, match="is int64 by the schema"):
+    with refused("dtype", Reason.MISMATCH, ValueError, type="int64"):
         owner.release([ss.Sum("x", 0, 10, dtype="float64")], epsilon=1)
 
 
 def test_data_that_can_be_read_once_is_no_table_to_own():
     for data in (iter([1.0]), (x for x in [1.0]), pa.RecordBatchReader.from_batches(VISITS.schema, [])):
-        with pytest.raises(TypeError, match="can be read only once"):
+        with refused("data", Reason.UNSUPPORTED, TypeError):
             ss.Private(data, budget=ss.Budget(epsilon=1))
 
 
@@ -216,7 +216,7 @@ def test_a_schema_that_is_not_the_table_s_is_refused_at_once(schema, message):
 
 
 def test_a_unit_or_a_file_that_is_not_there_is_refused_at_once_and_csv_says_no_names(tmp_path):
-    with pytest.raises(ValueError, match="column 'person' is not in the table"):
+    with refused("column", Reason.UNKNOWN, ValueError, column="column 'person'"):
         own(privacy_unit="person")
     with pytest.raises(OSError, match=r"absent\.parquet"):
         ss.Private(tmp_path / "absent.parquet", budget=ss.Budget(epsilon=1))
@@ -243,7 +243,9 @@ def test_a_table_that_cannot_be_opened_counts_as_a_failed_read():
 
 def test_a_misspelt_column_is_said_to_be_absent_and_not_to_have_no_bounds(visits):
     for ask in (visits.sum, visits.mean, visits.variance, visits.plan):
-        with pytest.raises(ValueError, match="column 'cots' is not in the table; it has cost, age, ward, patient"):
+        with refused(
+            "column", Reason.UNKNOWN, ValueError, column="column 'cots'", names="it has cost, age, ward, patient"
+        ):
             ask("cots")
     assert not visits.budget.entries()
 
@@ -251,7 +253,7 @@ def test_a_misspelt_column_is_said_to_be_absent_and_not_to_have_no_bounds(visits
 def test_a_budget_is_as_it_was_after_terms_that_are_refused():
     table, budget = {"cost": [1.0, 2.0], "patient": [1, 2]}, ss.Budget(epsilon=1)
     for wrong in ({"privacy_unit": "patientt"}, {"name": "visits", "schema": {"y": "float64"}}):
-        with pytest.raises(ValueError, match="is not in the table"):
+        with refused("column", Reason.UNKNOWN, ValueError):
             ss.Private(table, budget=budget, **wrong)
     assert budget.binding is None
     assert ss.Private(table, budget=budget, privacy_unit="patient").budget.binding.privacy_unit == "patient"
