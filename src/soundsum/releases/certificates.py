@@ -216,10 +216,10 @@ def _make_again(certificate: Any) -> dict[str, Any]:
     _text(certificate)  # refuses what JSON cannot hold
     versions = certificate["versions"]
     if set(versions) != {"soundsum", "python", "numpy"} or not all(isinstance(v, str) for v in versions.values()):
-        raise _unlike("its versions are those of soundsum, python and numpy")
+        raise _unlike("its versions are not those of soundsum, python and numpy")
     promised, claim, engine = _guarantee(certificate), _claim(certificate), certificate["engine"]
     if not isinstance(engine, str):
-        raise _unlike("its engine is a name")
+        raise _unlike("its engine is not a string")
     return certify(claim, promised, claim.noises(promised), engine)
 
 
@@ -349,12 +349,12 @@ def _read_query(release: dict[str, Any]) -> tuple[Query, int, Cost | None]:
     said = release.get("ledger")
     try:
         if not isinstance(said, dict) or set(said) != {"entry", "query", "statistic", "cost"}:
-            raise _unlike("it has an entry, a query, a statistic and a cost")
+            raise _unlike("it does not have an entry, a query, a statistic and a cost")
         query, place, cost = Query.from_json(said["query"]), said["statistic"], said["cost"]
         if type(place) is not int or not 0 <= place < len(query.statistics):
-            raise _unlike("its statistic is the number of one of the query's")
+            raise _unlike("its statistic is not the number of one of the query's")
         if said["entry"] is not None and type(said["entry"]) is not int:
-            raise _unlike("its entry is the number of a line")
+            raise _unlike("its entry is not the number of a line")
         return query, place, None if cost is None else Cost(**cost)
     except Refusal as refusal:
         unreadable = Unreadable.of(refusal, NO_CHARGE)
