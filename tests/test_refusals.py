@@ -22,8 +22,9 @@ class Flags(Python):
     def option(self, name, value):
         return f"--{name}" if value is None else f"--{name} {value}"
 
-    def remedy(self, refusal):
-        return "turn `lower` and `upper` around" if refusal.reason == Reason.SWAPPED else None
+    def sentences(self, refusal):
+        is_swapped = refusal.reason == Reason.SWAPPED
+        return refusal.problem, "turn `lower` and `upper` around" if is_swapped else refusal.remedy
 
 
 def test_each_reader_has_a_spelling():

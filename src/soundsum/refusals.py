@@ -51,8 +51,8 @@ class Spelling(Protocol):
 
     def option(self, name: str, value: str | None) -> str: ...
     def code(self, text: str) -> str: ...
-    def remedy(self, refusal: Refusal) -> str | None:
-        """Another remedy than the refusal's own, as a template."""
+    def sentences(self, refusal: Refusal) -> tuple[str, str]:
+        """The problem and the remedy as templates: its own, or others where this reader does something else."""
 
 
 class Python:
@@ -64,8 +64,8 @@ class Python:
     def code(self, text: str) -> str:
         return text
 
-    def remedy(self, refusal: Refusal) -> str | None:
-        return None
+    def sentences(self, refusal: Refusal) -> tuple[str, str]:
+        return refusal.problem, refusal.remedy
 
 
 PYTHON: Spelling = Python()
@@ -94,10 +94,7 @@ class Refusal(Exception):
 
     def say(self, spelling: Spelling) -> str:
         """One line in the reader's spelling: the problem, then the remedy."""
-        remedy = spelling.remedy(self)
-        problem, remedy = (
-            self._spell(text, spelling) for text in (self.problem, self.remedy if remedy is None else remedy)
-        )
+        problem, remedy = (self._spell(sentence, spelling) for sentence in spelling.sentences(self))
         joint = "" if not remedy else " " if problem.endswith(":") else "; "
         return f"{self.place}: {problem}{joint}{remedy}" if self.place else f"{problem}{joint}{remedy}"
 

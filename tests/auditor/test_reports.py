@@ -187,18 +187,18 @@ def test_the_command_prints_json_and_ends_with_0_if_nothing_is_found():
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        ([], "give a target"),
+        ([], "there is no target; give one"),
         (["nunpy"], "did you mean numpy"),
         (["tests.auditor.mechanisms:spred", "--dtype", "int8", "--relation", "hamming"], "did you mean spread"),
         (["no.such.module:f", "--dtype", "int8", "--relation", "hamming"], "cannot be imported"),
-        ([OWN, "--relation", "hamming"], "--dtype is missing"),
+        ([OWN, "--relation", "hamming"], "dtype= is missing"),
         ([OWN, "--dtype", "float65", "--relation", "hamming"], "float65"),
         (["tests.auditor.mechanisms:randomised_response", "--dtype", "float64", "--relation", "hamming"], "bounds="),
         (["numpy", "--dtype", "float64"], "brings its own promise"),
-        (["numpy", "--memory", "lots"], "--memory lots is not a size"),
+        (["numpy", "--memory", "lots"], "memory='lots' is not a size"),
         (["numpy", "--html", "/no/such/folder/a.html"], "there is no folder"),
         (["numpy", "--attack", "flood"], "flood"),
-        (["numpy", "--install"], "leave --install out"),
+        (["numpy", "--install"], "leave install= out"),
     ],
 )
 def test_bad_input_is_one_line_with_a_remedy(arguments, said):

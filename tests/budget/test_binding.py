@@ -95,33 +95,33 @@ class TestBinding:
     @pytest.mark.parametrize(
         "bound, asked, remedy",
         [
-            (Binding(), Binding("patient"), SECOND + "persons (by patient), {}, privacy_unit='patient'"),
+            (Binding(), Binding("patient"), SECOND + "persons (by patient) with {}, privacy_unit='patient'"),
             (
                 Binding("patient"),
                 Binding(),
-                "ask with the budget's privacy_unit='patient', or " + SECOND + "records, {}",
+                "ask with the budget's privacy_unit='patient', or " + SECOND + "records with {}",
             ),
             (
                 Binding(VALUES, ids=Same(VISITS)),
                 Binding(),
-                "ask with the budget's privacy_unit=..., or " + SECOND + "records, {}",
+                "ask with the budget's privacy_unit=..., or " + SECOND + "records with {}",
             ),
             (
                 Binding(),
                 Binding(relation="hamming"),
-                "ask with the budget's relation='symmetric', or " + SECOND + "hamming, {}, relation='hamming'",
+                "ask with the budget's relation='symmetric', or " + SECOND + "hamming with {}, relation='hamming'",
             ),
-            (Binding(relation="change_one"), Binding(), SECOND + "symmetric, {}"),
-            (Binding(relation="insert_delete"), Binding(), SECOND + "symmetric, {}"),
+            (Binding(relation="change_one"), Binding(), SECOND + "symmetric with {}"),
+            (Binding(relation="insert_delete"), Binding(), SECOND + "symmetric with {}"),
             (
                 Binding(data="visits"),
                 Binding(),
-                "ask with the budget's name='visits', or " + SECOND + "data without a name, {}",
+                "ask with the budget's name='visits', or " + SECOND + "data without a name with {}",
             ),
             (
                 Binding(),
                 Binding(data="visits"),
-                "ask without name=, or " + SECOND + "the data 'visits', {}, data='visits'",
+                "ask without name=, or " + SECOND + "the data 'visits' with {}, data='visits'",
             ),
         ],
     )

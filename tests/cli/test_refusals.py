@@ -1,11 +1,9 @@
 """What a command says when it is refused: one line with the value and the remedy, and exit code 2."""
 
-import ast
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -14,11 +12,14 @@ from typer.main import get_command
 
 import soundsum as ss
 from soundsum.cli.app import app
-from soundsum.cli.refusals import find_options, read_bounds, say
+from soundsum.cli.spelling import CommandLine, RequestFile, find_options
+from soundsum.cli.usage import read_bounds
 from soundsum.engines import ENGINES
 from soundsum.privacy.noise import NOISES
+from soundsum.refusals import OPTION, Reason, RefusedValue
 from soundsum.statistics import STATISTICS
 from tests import processes
+from tests.refusing import SNAPSHOT
 
 PAY = ["--column", "pay", "--bounds", "0", "9"]
 SUM = ["sum", "t.csv", *PAY, "--epsilon", "1"]
@@ -63,8 +64,8 @@ REFUSED = [
         "--groups @x.parquet: that is a table; give a text file with one",
     ),
     ([*SUM, "--by", "dept", "--groups", "@t.csv"], "--groups @t.csv: that is a table"),
-    ([*SUM, "--by", "dept", "--groups", ""], "--groups '' has an empty name in it; list names with commas"),
-    ([*SUM, "--by", "dept", "--groups", "a,"], "--groups 'a,' has an empty name in it"),
+    ([*SUM, "--by", "dept", "--groups", ""], "--groups: '' has an empty name in it; list names with commas"),
+    ([*SUM, "--by", "dept", "--groups", "a,"], "--groups: 'a,' has an empty name in it"),
     ([*SUM, "--by", "dept"], "list the groups to release from public knowledge, such as --groups a,b"),
     (
         [*SUM, "--by", "month(dept)"],
@@ -76,7 +77,7 @@ REFUSED = [
         "--bounds 0: give the lower and the upper",
     ),
     (["sum", "t.csv", "--column", "pay", "--epsilon", "1", "--bounds", "1,2,3"], "--bounds 1,2,3: give the lower and"),
-    (["sum", "t.csv", "--column", "pay", "--epsilon", "1", "--bounds"], "--bounds : give the lower and the upper"),
+    (["sum", "t.csv", "--column", "pay", "--epsilon", "1", "--bounds"], "--bounds '': give the lower and the upper"),
     (["plan", "--dtype", "int8", "--bounds", "2", "1"], "--bounds 2 1: the lower bound is above the upper; swap them"),
     (
         ["sum", "t.csv", *PAY, "--epsilon", "abc"],
@@ -146,20 +147,19 @@ REFUSED = [
     ),
     (
         [*SUM, "--by", "dept", "--groups", "2024-01..2024-12"],
-        '--groups 2024-01..2024-12: ranges are for periods; give --by "month(dept)", or name each one',
+        "--groups 2024-01..2024-12: ranges are for periods; give --by 'month(dept)', or name each one",
     ),
     ([*SUM, "more", "words"], "unexpected argument: more words; put what has spaces in quotes"),
     (["budget", "refund", "plain.db", "x"], "error: NUMBER: x is not a whole number; give one such as 10"),
     (
         ["histogram", "t.csv", "--column", "pay", "--edges", "5,1", "--epsilon", "1"],
-        "--edges 5,1: edges go up, without repeats; give them so, such as 0,10,20",
+        "--edges 5,1: edges go up, without repeats; give them so, such as --edges 0,10,20",
     ),
     ([*SUM, "--relation", "hamming", "--privacy-unit", "id"], "needs symmetric, not hamming; leave --relation out"),
     (["nonsense"], "no such command 'nonsense'; soundsum --help"),
     ([*SUM, "--relation", "samples"], "--relation: 'samples' is not one of 'symmetric'"),
     ([*SUM, "--max-rows", "3"], "--max-rows and --max-groups are about persons; give --privacy-unit"),
     ([*SUM, "--noise", "gaussian"], "--delta is missing; give a number above 0, such as --delta 1e-6"),
-    ([*SUM, "--method", "kahan"], "give --max-size"),
     (
         [*SUM, "--size", "2"],
         "--size 2: under symmetric the number of records is private; leave --size out, or give --rel",
@@ -175,18 +175,24 @@ REFUSED = [
     (["audit", "nope"], "nope is not known; did you mean opendp?"),
     (["attack", "show", "nope"], "nope is not an attack; use one of overflow"),
     (["attack", "deliver", "nope"], "nope is not a delivery; use one of microquery"),
-    (["attack", "show", "rounding", "--ratio", "0"], "--ratio 0: how many times the ideal is a finite number above 0"),
+    (
+        ["attack", "show", "rounding", "--ratio", "0"],
+        "--ratio 0 is not a finite number above 0; give how many times the ideal",
+    ),
     (
         ["sum", "t.csv", "--column", "pay", "--bounds", "0", "x", "--epsilon", "1"],
         "--bounds x is not a number; give one",
     ),
-    ([*SUM, "--engine", "duckdb"], "t.csv: --engine is for Parquet; other files are read in memory, so leave it out"),
+    (
+        [*SUM, "--engine", "duckdb"],
+        "t.csv: --engine is for Parquet, and other files are read in memory; leave --engine out",
+    ),
     ([*SUM, "--engine", "nope"], "--engine nope is not one of memory"),
-    ([*SUM, "--table", "x"], "--table x is for databases, and this data is a table itself; leave it out"),
+    ([*SUM, "--table", "x"], "--table x is for databases, and this data is a table itself; leave --table out"),
     ([*SUM, "--by", "month(dept, Mars)", "--groups", "2024-01"], "zone Mars is not a time zone known here"),
     (
         [*SUM, "--by", "months(dept)", "--groups", "2024-01"],
-        "--by months(dept): there is no such column or period; periods of a column C are year(C), month(C), week(C)",
+        "--by 'months(dept)': there is no such column or period; periods of a column C are year(C), month(C), week(C)",
     ),
     ([*SUM, "--where", "pay > nan"], "--where 'pay > nan': no row compares with NaN, and rows without a value fulfil"),
     (
@@ -208,7 +214,7 @@ REFUSED = [
     ),
     (
         [*SUM, "--budget", "orders.db", "--data", "x"],
-        "nothing was charged: ask with the budget's --data orders of 2024, or make a second budget",
+        "nothing was charged: ask with the budget's --data 'orders of 2024', or make a second budget",
     ),
     (
         [*SUM, "--budget", "plain.db", "--data", "x"],
@@ -217,7 +223,7 @@ REFUSED = [
     ),
     (
         [*SUM, "--by", "dept", "--groups", "a,'b'"],
-        "--groups: put 'b' in double quotes, or none; with its own quotes it is",
+        "--groups: 'b' is in single quotes; put it in double quotes, or none; with its own quotes it is",
     ),
     (["verify", "--only", "wide", "--only", "nope"], "--only nope: there is no such method; there are wide, grid"),
     (["verify", "--only", "nope"], "--only nope: there is no such method; there are wide, grid"),
@@ -280,16 +286,56 @@ def test_no_arguments_show_the_help(folder):
     assert "Ledgers" in done.stdout + done.stderr
 
 
-def test_options_are_said_as_the_command_spells_them():
-    options = find_options(get_command(app), ["sum", "t.csv"])
-    assert say("budget=3 is not a budget; give ss.Budget(epsilon=...), or with path= one in a file", options) == (
-        "--budget 3 is not a budget; give a ledger, which soundsum budget create makes"
+def spelling(*arguments):
+    return CommandLine(find_options(get_command(app), arguments))
+
+
+@pytest.mark.parametrize(
+    "name, value, said",
+    [
+        ("max_rows", "3", "--max-rows 3"),
+        ("groups", "['a', 'b']", "--groups a,b"),
+        ("groups", "['a, b', 'c']", """--groups '"a, b",c'"""),
+        ("groups", "[['a', 'b'], [2020, 2021]]", "--groups a,b --groups 2020,2021"),
+        ("groups", "['a', 'b...", "--groups ['a', 'b..."),  # cut off, so no longer a list
+        ("where", "[('age', '>=', 18)]", "--where 'age >= 18'"),
+        ("where", "[('age', '>=', 18), ('ward', '==', 'a')]", "--where 'age >= 18' --where 'ward == a'"),
+        ("where", "'pay > nan'", "--where 'pay > nan'"),
+        ("by", "['ward', 'year']", "--by ward --by year"),
+        ("bounds", "[0, 9]", "--bounds 0 9"),
+        ("lower", "'x'", "--bounds x"),
+        ("name", "'orders of 2024'", "--data 'orders of 2024'"),
+        ("file", "'t.csv'", "t.csv"),
+        ("file", None, "file"),
+        ("zone", "'Mars'", "zone Mars"),
+        ("upper", None, "--bounds"),
+    ],
+)
+def test_options_are_said_as_the_command_spells_them(name, value, said):
+    assert spelling("sum", "t.csv").option(name, value) == said
+
+
+def test_both_bounds_are_one_option():
+    both = RefusedValue(
+        "bins", Reason.NEEDS, "`bins={given}` needs `lower` and `upper`", "such as `lower=0`, `upper=1`", given="3"
     )
-    assert say("such as where=[('age', '>=', 18)]", options) == "such as --where 'age >= 18'"
-    assert say("such as by=['ward', 'year']", options) == "such as --by ward --by year"
-    assert say("--groups 'size=1,' has an empty name in it", options) == "--groups 'size=1,' has an empty name in it"
-    bounds = say("bounds=(1, 0) are not two finite numbers", find_options(get_command(app), ["attack", "show"]))
-    assert bounds == "--bounds 1 0 are not two finite numbers"
+    swapped = RefusedValue(
+        "lower", Reason.SWAPPED, "`lower={lower}` is above `upper={upper}`", "swap them", lower="9", upper="'0'"
+    )
+    command_line = spelling("histogram")
+    assert both.say(command_line) == "--bins 3 needs --bounds; such as --bounds 0 1"
+    assert swapped.say(command_line) == "--bounds 9 0: the lower bound is above the upper; swap them"
+    assert swapped.say(spelling("attack", "show")) == "--lower 9 is above --upper 0; swap them"
+    request = RequestFile(command_line, set())
+    assert both.say(request) == "bins = 3 needs bounds; such as bounds = [0, 1]"
+    assert swapped.say(request) == "bounds = [9, '0']: the lower bound is above the upper; swap them"
+
+
+def test_a_request_file_says_options_of_the_command_as_that_spells_them():
+    command_line = spelling("release")
+    assert RequestFile(command_line, set()).option("epsilon", "'0'") == "epsilon = '0'"
+    assert RequestFile(command_line, {"epsilon"}).option("epsilon", "'0'") == "--epsilon 0"
+    assert RequestFile(command_line, set()).option("name", "'x'") == "--data x"
 
 
 def commands(command, path=()):
@@ -300,36 +346,27 @@ def commands(command, path=()):
         yield path, command
 
 
-def texts_of_the_library():
-    """Every text in the library that is not a docstring, with {} for what is put into it."""
-    for module in Path(ss.__file__).parent.rglob("*.py"):
-        tree = ast.parse(module.read_text())
-        holders = ast.Module | ast.ClassDef | ast.FunctionDef
-        docs = {id(one.body[0].value) for one in ast.walk(tree) if isinstance(one, holders)
-                and one.body and isinstance(one.body[0], ast.Expr)}  # fmt: skip
-        for one in ast.walk(tree):
-            if isinstance(one, ast.JoinedStr):
-                yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in one.values)
-            elif isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in docs:
-                yield one.value
+def options_of_refusals():
+    """Every option that a sentence of a refusal names, from the snapshot of them all."""
+    for line in SNAPSHOT.read_text().splitlines():
+        for piece in line.split("`")[1::2]:
+            if named := OPTION.fullmatch(piece):
+                yield named[1]
 
 
-def test_every_option_that_a_message_names_is_said_in_the_words_of_every_command():
-    """By the names in the library's own texts, with a value and without, and by the options of the commands."""
-    named = {name for text in texts_of_the_library() for name in re.findall(r"(?<![\w.-])([a-z]\w*)=(?!=)", text)}
-    assert named > {"engine", "table", "zone", "dtype", "weight", "max_size", "groups", "seconds"}
-    named |= {registry.what for registry in (STATISTICS, ENGINES, NOISES)}  # whose texts begin with {}=
+def test_every_option_that_a_refusal_names_is_said_in_the_words_of_every_command():
+    """With a value and without, and by the options of the commands."""
+    named = {*options_of_refusals(), *(registry.what for registry in (STATISTICS, ENGINES, NOISES))}
+    assert named > {"engine", "table", "zone", "dtype", "max_size", "groups"}
     for path, command in commands(get_command(app)):
         options = find_options(get_command(app), [*path, "file", "--json"])
         own = {one.name: one.opts for one in command.params}
         assert own.keys() <= options.keys()
         for name in {*named, *own}:
-            for message in (f"{name}= is missing", f"{name}='x' is wrong; leave {name} out", f"such as {name}=3: no"):
-                said = say(message, options)
+            for value in (None, "'x'", "3", "['a', 'b']"):
+                said = CommandLine(options).option(name, value)
                 assert "=" not in said, (path, said)
-                if options.get(name, "").startswith("-"):
-                    assert options[name] in said, (path, said)
-                    assert f"leave {name} " not in said
+                assert said.startswith(options.get(name, "")), (path, said)
         for name, (*_, spelled) in own.items():
             assert options[name] == (spelled if spelled.startswith("-") else "")
         if "bounds" in own:

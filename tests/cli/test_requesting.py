@@ -10,11 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
 from soundsum.cli.commands import request_command
+from soundsum.cli.spelling import find_options, spell
+from soundsum.refusals import Refusal
 
 COUNT = b"\n[statistics.n]\nstatistic = 'count'"
 REQUEST = """
@@ -44,6 +47,14 @@ def folder(tmp_path, monkeypatch):
 
 def ask(*arguments):
     return CliRunner().invoke(app, ["release", "t.csv", "r.toml", *arguments])
+
+
+def say(ran, *arguments):
+    """What the command prints of the refusal that it ends with."""
+    if not isinstance(ran.exception, Refusal):
+        return str(ran.exception)
+    arguments = ["release", "t.csv", "r.toml", *arguments]
+    return spell(ran.exception, find_options(get_command(app), arguments), arguments)
 
 
 def test_statistics_by_name(folder):
@@ -119,11 +130,11 @@ def test_the_example_that_the_help_prints_runs(folder):
     "request_, message",
     [
         (b"epsilon = \xff", "r.toml: it is not text in UTF-8"),
-        (b"epsilon =", "r.toml is not TOML"),
-        (b"", "r.toml asks for nothing; add [statistics.total]"),
+        (b"epsilon =", "r.toml: it is not TOML"),
+        (b"", "r.toml: it asks for nothing; add [statistics.total]"),
         (
             b"epsilon = 1\nlimit = 3\n[statistics.n]\nstatistic = 'count'",
-            "r.toml: 'limit' is not a setting; there are",
+            "r.toml: 'limit' is not an option of a request; there are",
         ),
         (
             b"epsilon = 1\n[statistic.n]\nstatistic = 'count'",
@@ -131,9 +142,9 @@ def test_the_example_that_the_help_prints_runs(folder):
         ),
         (
             b"epsilon = 1\n[statistics]\nstatistic = 'count'",
-            "r.toml: [statistics] needs a name for each, such as [statistics.total]",
+            "r.toml: [statistics] needs a name for each; give one, such as [statistics.total]",
         ),
-        (b"epsilom = 1" + COUNT, "r.toml: 'epsilom' is not a setting; did you mean epsilon?"),
+        (b"epsilom = 1" + COUNT, "r.toml: 'epsilom' is not an option of a request; did you mean epsilon?"),
         (
             b"epsilon = 1\nby = ['dept', 'pay']\ngroups = ['a']" + COUNT,
             "r.toml: groups does not fit 2 columns; give 2 lists to combine, one for each column: groups = [['a', 'b']",
@@ -152,7 +163,10 @@ def test_the_example_that_the_help_prints_runs(folder):
             b"[statistics.n]\nstatistic = 'count'\nbounds = [0, 1]",
             "'bounds' does not belong to a count; it takes",
         ),
-        (b"where = 'pay > 5'\n[statistics.n]\nstatistic = 'count'", "where is a list of conditions"),
+        (
+            b"where = 'pay > 5'\n[statistics.n]\nstatistic = 'count'",
+            "where is not a list of texts; list the conditions, such as where = ['age",
+        ),
         (
             b"[statistics.n]\nstatistic = 'count'",
             "r.toml: epsilon is missing; give a number above 0, such as epsilon = 1",
@@ -161,31 +175,31 @@ def test_the_example_that_the_help_prints_runs(folder):
         (b"epsilon = 1\nby = 'dept'" + COUNT, "r.toml: groups is missing: which"),
         (b"epsilon = 1\nby = 'dept'" + COUNT, "such as groups = ['a', 'b']"),
         (b"epsilon = 1\nby = 'month(dept)'" + COUNT, "such as groups = ['2024-01..2024-12']"),
-        (b"epsilon = 1\nby = 'months(dept)'\ngroups = ['a']" + COUNT, "r.toml: by = months(dept): there is no such"),
+        (b"epsilon = 1\nby = 'months(dept)'\ngroups = ['a']" + COUNT, "r.toml: by = 'months(dept)': there is no such"),
         (b"epsilon = 1\nwhere = ['pay > nan']" + COUNT, "r.toml: where = ['pay > nan']: no row compares"),
         (b"epsilon = 1\nmax_rows = 'x'" + COUNT, "r.toml: max_rows = 'x': give a whole number"),
         (
             b"epsilon = 1\n[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = [9, 0]",
-            "r.toml, [statistics.n]: bounds = [9, 0]: the",
+            "r.toml: [statistics.n]: bounds = [9, 0]: the",
         ),
         (b"epsilon = 1\n[statistics.n]\nstatistic = 'count'\nweight = 0", "r.toml: weight = 0: a share of the cost"),
         (
             b"where = ['pay > ']" + COUNT,
             "'' is not a value; the signs are == != < <= > >= and in; list a second condition as",
         ),
-        (COUNT + b"\nepsilon = 1", "'epsilon' is about the whole request; move it to the top, above the first [table]"),
+        (COUNT + b"\nepsilon = 1", "epsilon is about the whole request; move it to the top, above the first [table]"),
         (
             b"[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nlower = 0\nupper = 9",
-            "[statistics.n]: in a request both bounds stand together; give them as bounds = [0, 100]",
+            "[statistics.n]: a request has both bounds in one option; give them as bounds = [0, 100]",
         ),
-        (b"epsilon = 1\nengine = 'duckdb'" + COUNT, "t.csv: engine is for Parquet"),
+        (b"epsilon = 1\nengine = 'duckdb'" + COUNT, "r.toml: t.csv: engine is for Parquet"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_name_of_the_file(folder, request_, message):
     Path("r.toml").write_bytes(request_)
     ran = ask()
     assert ran.exit_code != 0
-    assert message in str(ran.exception)
+    assert message in say(ran)
 
 
 SPACES = b" " * 200_000
@@ -195,11 +209,11 @@ BINS = "[statistics.{}]\nstatistic = 'histogram'\ncolumn = 'pay'\nbins = {}\nbou
 @pytest.mark.parametrize(
     "request_, message",
     [
-        (b".".join([b"a"] * 40_000) + b" = 1" + COUNT, "r.toml is nested too deeply"),
-        (b"[statistics.n]\n" + b" . ".join([b"'a'"] * 20_000) + b" = 1", "r.toml is nested too deeply"),
-        (b"by = " + b"[" * 3000 + b"]" * 3000 + COUNT, "r.toml is nested too deeply"),
-        (b"#" * 5_000_000 + COUNT, "r.toml has over 4 MiB"),
-        (b"where = ['pay" + SPACES + b"x']" + COUNT, "x'] is not a condition"),
+        (b".".join([b"a"] * 40_000) + b" = 1" + COUNT, "r.toml: it is nested too deeply"),
+        (b"[statistics.n]\n" + b" . ".join([b"'a'"] * 20_000) + b" = 1", "r.toml: it is nested too deeply"),
+        (b"by = " + b"[" * 3000 + b"]" * 3000 + COUNT, "r.toml: it is nested too deeply"),
+        (b"#" * 5_000_000 + COUNT, "r.toml: it has over 4 MiB"),
+        (b"where = ['pay" + SPACES + b"x']" + COUNT, "r.toml: where = 'pay "),
         (b"where = ['pay in a" + SPACES + b"\"x\"']" + COUNT, "is not a list; give values with commas"),
         (b"where = ['pay > 1" + SPACES + b" x']" + COUNT, "is neither a number nor a date"),
         (b"by = 'month(" + SPACES + b"'\ngroups = ['2024-01']" + COUNT, "is not in the table"),
@@ -212,14 +226,14 @@ BINS = "[statistics.{}]\nstatistic = 'histogram'\ncolumn = 'pay'\nbins = {}\nbou
         ),
         (b"".join(COUNT.replace(b"[statistics.n]", b"[statistics.n%d]" % i) for i in range(1001)), "1,001 statistics"),
         (BINS.format("n", 1_000_000).encode(), "bins = 1000000: give the number of cells"),
-        ("".join(BINS.format(f"n{i}", 60_000) for i in range(900)).encode(), "r.toml asks for 120,000 numbers"),
+        ("".join(BINS.format(f"n{i}", 60_000) for i in range(900)).encode(), "r.toml: it asks for 120,000 numbers"),
         (
             b"by = ['dept', 'pay']\ngroups = [%b, %b]" % ((str([str(i) for i in range(400)]).encode(),) * 2) + COUNT,
-            "r.toml asks for 160,000 numbers, and a request for at most 100,000; ask in parts",
+            "r.toml: it asks for 160,000 numbers, and a request for at most 100,000; ask in parts",
         ),
         (b"by = 'hour(dept)'\ngroups = ['1990-01-01T00..2000-01-01T00']\n"
-         + BINS.format("n", 2).encode(), "r.toml asks for 175,298 numbers"),
-        (b"weight = 0x" + b"f" * 100_000 + COUNT, "r.toml: 'weight' is not a setting"),
+         + BINS.format("n", 2).encode(), "r.toml: it asks for 175,298 numbers"),
+        (b"weight = 0x" + b"f" * 100_000 + COUNT, "r.toml: 'weight' is not an option of a request"),
     ],
 )  # fmt: skip
 def test_a_small_request_does_not_stall(folder, request_, message):
@@ -227,28 +241,33 @@ def test_a_small_request_does_not_stall(folder, request_, message):
     Path("r.toml").write_bytes(b"epsilon = 1\n" + request_)
     begun = time.process_time()
     ran = ask()
-    assert message in str(ran.exception)
+    assert message in say(ran)
     assert time.process_time() - begun < 30
 
 
 def test_a_request_that_is_not_there(folder):
     Path("r.toml").unlink()
-    assert str(ask().exception) == "r.toml: no such file; check the path"
+    assert say(ask()) == "r.toml: no such file; check the path"
 
 
 @pytest.mark.parametrize("option", ["epsilon", "table", "engine"])
 def test_what_the_command_can_say_too_is_given_once(folder, option):
     Path("r.toml").write_bytes(f"{option} = '1'".encode() + COUNT)
-    assert str(ask(f"--{option}", "2").exception) == (f"{option} is given in r.toml and as --{option} 2; give it once")
+    given = f"--{option}", "2"
+    assert say(ask(*given), *given) == f"{option} is given in r.toml and as --{option} 2; give it once"
 
 
 def test_options_of_the_command_are_said_as_it_spells_them(folder):
-    """The file's name is said of what stands in the file alone; `main` spells the rest."""
+    """The file's name is said of what stands in the file alone."""
     Path("r.toml").write_bytes(COUNT)
-    assert str(ask("--epsilon", "0").exception).startswith("epsilon='0': a privacy parameter")
-    assert str(ask("--epsilon", "1", "--table", "x").exception).startswith("table='x' is for databases")
+    given = "--epsilon", "0"
+    assert say(ask(*given), *given).startswith("--epsilon 0: a privacy parameter")
+    given = "--epsilon", "1", "--table", "x"
+    assert say(ask(*given), *given).startswith("--table x is for databases")
     ss.Budget(epsilon=1, path="l.db", data="pay of 2024")
-    assert "r.toml" not in str(ask("--epsilon", "1", "--budget", "l.db").exception)
+    given = "--epsilon", "1", "--budget", "l.db"
+    assert "r.toml" not in say(ask(*given), *given)
+    assert "ask with the budget's --data 'pay of 2024', or" in say(ask(*given), *given)
     ss.Budget(epsilon="1/2", path="small.db")
     assert isinstance(ask("--epsilon", "1", "--budget", "small.db").exception, ss.BudgetExceeded)
 
@@ -258,7 +277,7 @@ def test_with_a_ledger_a_request_does_not_say_what_is_read(folder, name):
     """Whoever owns the ledger gives the command, and the request may be somebody else's."""
     budget = ss.Budget(epsilon=1, path="l.db")
     Path("r.toml").write_bytes(f"epsilon = 1\n{name} = 'salaries'".encode() + COUNT)
-    said = str(ask("--budget", "l.db").exception)
+    said = say(ask("--budget", "l.db"), "--budget", "l.db")
     assert said.startswith(f"r.toml sets {name}, which only the command may with --budget")
     assert budget.entries() == []
 

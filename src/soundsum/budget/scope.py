@@ -93,7 +93,7 @@ class Binding:
                     Reason.MISMATCH,
                     "costs for {kind} do not add up: the release is about {theirs}, and the budget about {ours}; "
                     "nothing was charged:",
-                    "ask without `name`, or make a second budget for {theirs}, `ss.Budget(epsilon=...{options})` "
+                    "ask without `name`, or make a second budget for {theirs} with `ss.Budget(epsilon=...{options})` "
                     "(the release was: {release})",
                     **facts,
                 )
@@ -103,7 +103,8 @@ class Binding:
                     Reason.MISMATCH,
                     "costs for {kind} do not add up: the release is about {theirs}, and the budget about {ours}; "
                     "nothing was charged:",
-                    "make a second budget for {theirs}, `ss.Budget(epsilon=...{options})` (the release was: {release})",
+                    "make a second budget for {theirs} with `ss.Budget(epsilon=...{options})` "
+                    "(the release was: {release})",
                     **facts,
                 )
             raise BudgetMismatch(
@@ -111,7 +112,7 @@ class Binding:
                 Reason.MISMATCH,
                 "costs for {kind} do not add up: the release is about {theirs}, and the budget about {ours}; "
                 "nothing was charged:",
-                "ask with the budget's `{option}={own}`, or make a second budget for {theirs}, "
+                "ask with the budget's `{option}={own}`, or make a second budget for {theirs} with "
                 "`ss.Budget(epsilon=...{options})` (the release was: {release})",
                 **facts,
             )

@@ -21,8 +21,11 @@ from soundsum.cli.commands import (
     request_command,
     verify_command,
 )
-from soundsum.cli.refusals import WrongUsage, find_options, read_bounds, say, say_os_error, say_usage
+from soundsum.cli.rewriting import say
+from soundsum.cli.spelling import find_options, spell
+from soundsum.cli.usage import WrongUsage, read_bounds, say_os_error, say_usage
 from soundsum.cli.views.labels import label
+from soundsum.refusals import Refusal
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -73,22 +76,22 @@ def main() -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(2)
         _refuse(say_usage(error))
-    except (ValueError, TypeError, ImportError, ReadFailed) as error:
-        _refuse(_say(str(error)))
+    except Refusal as refusal:
+        _refuse(spell(refusal, find_options(get_command(app), sys.argv[1:]), sys.argv[1:]))
+    except (ValueError, TypeError) as error:
+        _refuse(say(str(error), find_options(get_command(app), sys.argv[1:])))
+    except (ImportError, ReadFailed) as error:
+        _refuse(str(error))
     except OSError as error:
-        _refuse(_say(say_os_error(error)))
+        _refuse(say_os_error(error))
     except MemoryError as error:
-        _refuse(_say(str(error) or "there is too little memory; ask for less at once, or give the machine more"))
+        _refuse(str(error) or "there is too little memory; ask for less at once, or give the machine more")
     except (KeyboardInterrupt, typer.Abort):
         Console(stderr=True).print("stopped", highlight=False)
         sys.exit(130)
     except Exception:
         Console(stderr=True).print_exception()
         sys.exit(3)
-
-
-def _say(message: str) -> str:
-    return say(message, find_options(get_command(app), sys.argv[1:]))
 
 
 def _refuse(reason: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.tables import files
 from soundsum.tables.paths import Watched, is_address
 
@@ -29,11 +30,18 @@ def on_disk(file: str) -> Iterator[str]:
             shutil.copyfileobj(sys.stdin.buffer, copy)
         try:
             yield str(path)
-        except (ValueError, TypeError, OSError) as error:
-            if str(path) not in str(error):
-                raise
-            said = str(error).replace(str(path), "stdin")
-            raise ValueError(said.replace(", or its suffix is wrong", ": give CSV, with names first")) from None
+        except Refusal as error:
+            _name_stdin(error, str(path))
+            raise
+
+
+def _name_stdin(refusal: Refusal, path: str) -> None:
+    """Say stdin for the file that it was put into, which nobody but us has named."""
+    refusal.facts = {
+        name: fact.replace(path, "stdin") if isinstance(fact, str) else fact for name, fact in refusal.facts.items()
+    }
+    if (refusal.option, refusal.reason) == ("data", Reason.UNREADABLE) and {"format", "suffix"} & refusal.facts.keys():
+        refusal.remedy = "it is empty or broken: give CSV, with names first"
 
 
 @contextmanager
@@ -49,14 +57,21 @@ def watch(file: str) -> Iterator[Any]:
         yield Watched(file, lambda rows: bar.advance(task, rows))
 
 
-def require_writable(path: Path | None) -> None:
-    """Refuses a file that cannot be made, before anything is computed for it."""
+def require_writable(option: str, path: Path | None) -> None:
+    """Refuse a file that cannot be made, before anything is computed for it."""
     if path is None:
         return
     if not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}; make it, or name another file")
+        raise RefusedValue(
+            option,
+            Reason.ABSENT,
+            "{path}: there is no folder {folder}",
+            "make it, or name another file",
+            path=str(path),
+            folder=str(path.parent),
+        )
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it")
+        raise RefusedValue(option, Reason.MISMATCH, "{path} is a folder", "name a file in it", path=str(path))
 
 
 def write_each(console: Console, makers: Mapping[Path, Callable[[], str]]) -> None:

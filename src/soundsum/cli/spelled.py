@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from soundsum.engines import open_engine
 from soundsum.numbers.quoting import quote
-from soundsum.releases.request import WHY_GROUPS
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.keys import is_missing
 from soundsum.tables.paths import expand, is_address, is_table
 from soundsum.tables.periods import Period
@@ -36,11 +36,11 @@ RANGES = {
     "day": "2024-01-01..2024-01-31",
     "hour": "2024-01-31T00..2024-01-31T23",
 }
-SIGNS = "the signs are == != < <= > >= and in; give --where again for a second condition, and put text in quotes"
+SIGNS = "== != < <= > >= and in"
 
 
 def list_groups(
-    text: str | None, file: str, column: str | Period | None, option: str = "--groups", within: str | None = None
+    text: str | None, file: str, column: str | Period | None, option: str = "groups", within: str | None = None
 ) -> list[Any] | None:
     """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them.
 
@@ -50,7 +50,13 @@ def list_groups(
         return None
     names = _lines(text[1:], option) if text.startswith("@") else _split(text, option)
     if not all(names):
-        raise ValueError(f"{option} {text!r} has an empty name in it; list names with commas, such as a,b,c")
+        raise RefusedValue(
+            option,
+            Reason.EMPTY,
+            "`{option}`: {given} has an empty name in it",
+            "list names with commas, such as a,b,c",
+            given=quote(text),
+        )
     if column is None:
         return list(names)
     if isinstance(column, Period):
@@ -58,29 +64,55 @@ def list_groups(
     for name in names:
         kind = next((kind for kind, own in RANGES.items() if _shape(own) == _shape(name)), None)
         if kind not in (None, "year"):
-            raise ValueError(f'{option} {name}: ranges are for periods; give --by "{kind}({column})", or name each one')
+            raise RefusedValue(
+                option,
+                Reason.UNSUPPORTED,
+                "`{option}={given}`: ranges are for periods",
+                "give `by={period}`, or name each one",
+                given=quote(name),
+                period=quote(f"{kind}({column})"),
+            )
     table = _open(file, column, within)
     if table.has_no_types:
         return list(names)
-    return _typed(names, table, column, f"give values of that type in {option}, and not {text}")
+    typed = _read_typed(names, table, column)
+    if typed is None:
+        raise RefusedValue(
+            option,
+            Reason.MISMATCH,
+            "column {column} is {kind}",
+            "give values of that type in `{option}`, and not {given}{example}",
+            **_describe_type(table, column),
+            given=text,
+        )
+    return typed
 
 
 def _shape(text: str) -> str:
     return re.sub("[0-9]", "0", text)
 
 
-def read_file(path: str, what: str) -> str:
-    """A text file, or one line about why it cannot be read."""
-    reason = "it is not text in UTF-8; save it as UTF-8"
+def read_file(option: str, path: str, what: str) -> str:
+    """Read a text file; refuse the option that names it if that cannot be done."""
     try:
         return Path(expand(path)).read_text("utf-8")
     except UnicodeDecodeError:
-        pass
-    except FileNotFoundError:
-        reason = "no such file; check the path"
+        failure = None
     except OSError as error:
-        reason = f"{(error.strerror or 'it cannot be read').lower()}; give {what}"
-    raise ValueError(f"{path}: {reason}")
+        failure = error
+    if failure is None:
+        raise RefusedValue(option, Reason.UNREADABLE, "{path}: it is not text in UTF-8", "save it as UTF-8", path=path)
+    if isinstance(failure, FileNotFoundError):
+        raise RefusedValue(option, Reason.ABSENT, "{path}: no such file", "check the path", path=path)
+    raise RefusedValue(
+        option,
+        Reason.UNREADABLE,
+        "{path}: {problem}",
+        "give {what}",
+        path=path,
+        problem=(failure.strerror or "it cannot be read").lower(),
+        what=what,
+    )
 
 
 def _split(text: str, option: str) -> list[str]:
@@ -90,36 +122,67 @@ def _split(text: str, option: str) -> list[str]:
     while True:
         found = NAME.match(text, place)
         if found is None:
-            raise ValueError(f'{option} {text!r}: a quote is not closed before the next comma; write "a, b",c')
+            raise RefusedValue(
+                option,
+                Reason.MALFORMED,
+                "`{option}`: a quote in {given} is not closed before the next comma",
+                'write "a, b",c',
+                given=quote(text),
+            )
         names.append(_unquoted(found[2].rstrip(), option) if found[1] is None else found[1].replace('""', '"'))
         if not found[0].endswith(","):
             return names
         place = found.end()
 
 
-def _unquoted(name: str, place: str) -> str:
+def _unquoted(name: str, option: str) -> str:
     """A name without double quotes; single ones on both sides are hardly a part of it, and would find no row."""
     if len(name) > 1 and name[0] == name[-1] == "'":
-        raise ValueError(f'{place}: put {name} in double quotes, or none; with its own quotes it is "{name}"')
+        raise RefusedValue(
+            option,
+            Reason.MALFORMED,
+            "`{option}`: {name} is in single quotes",
+            'put it in double quotes, or none; with its own quotes it is "{name}"',
+            name=name,
+        )
     return name
 
 
 def _lines(path: str, option: str) -> list[str]:
     if is_table(path):
-        raise ValueError(f"{option} @{path}: that is a table; give a text file with one name to a line")
-    lines = [line.strip() for line in read_file(path, "a text file").splitlines() if line.strip()]
+        raise RefusedValue(
+            option,
+            Reason.MISMATCH,
+            "`{option}={given}`: that is a table",
+            "give a text file with one name to a line",
+            given=quote(f"@{path}"),
+        )
+    lines = [line.strip() for line in read_file(option, path, "a text file").splitlines() if line.strip()]
     if not lines:
-        raise ValueError(f"{option} @{path}: the file is empty; write one name to a line")
-    return [_line(line, f"{option} @{path}") for line in lines]
+        raise RefusedValue(
+            option,
+            Reason.EMPTY,
+            "`{option}={given}`: the file is empty",
+            "write one name to a line",
+            given=quote(f"@{path}"),
+        )
+    return [_line(line, option, path) for line in lines]
 
 
-def _line(line: str, place: str) -> str:
+def _line(line: str, option: str, path: str) -> str:
     """A name on a line of its own: what is in double quotes, as in a line of CSV, or else all of it."""
     if not line.startswith('"'):
-        return _unquoted(line, place)
+        return _unquoted(line, option)
     found = IN_QUOTES.fullmatch(line)
     if found is None:
-        raise ValueError(f'{place}: a quote of {quote(line)} is not closed; write "a, b", with "" for a quote in it')
+        raise RefusedValue(
+            option,
+            Reason.MALFORMED,
+            "`{option}={given}`: a quote of {line} is not closed",
+            'write "a, b", with "" for a quote in it',
+            given=quote(f"@{path}"),
+            line=quote(line),
+        )
     return found[1].replace('""', '"')
 
 
@@ -139,14 +202,26 @@ def read_by(text: str, file: str, within: str | None) -> str | Period:
     names = _schema(file, within).names
     if found is None and text not in names:
         kinds = ", ".join(f"{kind}(C)" for kind in RANGES)
-        raise ValueError(f"--by {text}: there is no such column or period; periods of a column C are {kinds}")
+        raise RefusedValue(
+            "by",
+            Reason.UNKNOWN,
+            "`by={given}`: there is no such column or period",
+            "periods of a column C are {kinds}",
+            given=quote(text),
+            kinds=kinds,
+        )
     if found is None:
         return text
     if text not in names:
         return found
     if found.column in names:
-        raise ValueError(
-            f"--by {text}: there is a column of this name, and a column {found.column!r}; rename one of them"
+        raise RefusedValue(
+            "by",
+            Reason.CONFLICT,
+            "`by={given}`: there is a column of this name, and a column {column}",
+            "rename one of them",
+            given=quote(text),
+            column=quote(found.column),
         )
     return text
 
@@ -165,12 +240,26 @@ def _find_period(text: str) -> Period | None:
 def read_groups(by: list[str], groups: list[str], file: str, within: str | None = None) -> tuple[Any, list[Any] | None]:
     """The column or columns of --by, and their groups; those of several columns are combined."""
     if len(by) > 1 and len(by) != len(groups):
-        raise ValueError(f"--by is given {len(by)} times and --groups {len(groups)} times; list groups for each column")
+        raise RefusedValue(
+            "groups",
+            Reason.MISMATCH,
+            "`by` is given {columns} times and `groups` {lists} times",
+            "list groups for each column",
+            columns=len(by),
+            lists=len(groups),
+        )
     if len(groups) > 1 and len(by) != len(groups):
-        raise ValueError(f"--groups is given {len(groups)} times and --by {len(by)}; give it once for each --by")
+        raise RefusedValue(
+            "groups",
+            Reason.MISMATCH,
+            "`groups` is given {lists} times and `by` {columns}",
+            "give it once for each `by`",
+            columns=len(by),
+            lists=len(groups),
+        )
     columns = [read_by(text, file, within) for text in by]
     if not groups and by and isinstance(columns[0], Period):
-        raise ValueError(WHY_GROUPS.replace("groups=['a', 'b']", f"--groups {RANGES[columns[0].kind]}"))
+        _refuse_without_groups(columns[0])
     listed = [list_groups(text, file, columns[i] if by else None, within=within) for i, text in enumerate(groups)]
     if len(by) > 1:
         return columns, listed
@@ -191,12 +280,23 @@ def read_periods(by: Any, groups: Any, file: str, within: str | None = None) -> 
     return columns, [_spread(column, own) for column, own in zip(columns, groups, strict=True)]
 
 
+def _refuse_without_groups(period: Period) -> NoReturn:
+    raise RefusedValue(
+        "groups",
+        Reason.MISSING,
+        "`groups` is missing: which groups there are is itself private, and a group of one person would show that they "
+        "are there",
+        "list the groups to release from public knowledge, such as `groups={example}`",
+        example=quote([RANGES[period.kind]]),
+    )
+
+
 def _spread(column: Any, groups: Any) -> Any:
     """The groups of a column; of periods, with every one of a range such as 2024-01..2024-12."""
     if not isinstance(column, Period):
         return groups
     if groups is None:
-        raise ValueError(WHY_GROUPS.replace("['a', 'b']", f"['{RANGES[column.kind]}']"))
+        _refuse_without_groups(column)
     listed = [groups] if isinstance(groups, str) else groups
     if not isinstance(listed, list):
         return groups
@@ -215,11 +315,25 @@ def read_condition(text: str, file: str, within: str | None = None) -> tuple[str
         return column, "in", [_read_value(one, "==", table, column, text) for one in values]
     found = SIGN.search(plain, 1)
     if found is None or "\n" in plain.rstrip():
-        raise ValueError(f"--where {text!r} is not a condition; give a column, a sign and a value, such as 'age >= 18'")
+        raise RefusedValue(
+            "where",
+            Reason.MALFORMED,
+            "`where={given}` is not a condition",
+            "give a column, a sign and a value, such as `where='age >= 18'`",
+            given=quote(text),
+        )
     sign = "==" if found[0] == "=" else found[0]
     column, spelled = plain[: found.start()].rstrip(), plain[found.end() :].strip()
     if _unquote(spelled) is None and NO_VALUE.fullmatch(spelled):
-        raise ValueError(f"--where {text!r}: {spelled!r} is not a value; {SIGNS}")
+        raise RefusedValue(
+            "where",
+            Reason.MALFORMED,
+            "`where={given}`: {value} is not a value",
+            "the signs are {signs}; give `where` again for a second condition, and put text in quotes",
+            given=quote(text),
+            value=quote(spelled),
+            signs=SIGNS,
+        )
     return column, sign, _read_value(spelled, sign, _open(file, column, within), column, text)
 
 
@@ -231,8 +345,13 @@ def _split_values(text: str, condition: str) -> list[str]:
     while place < len(bare) or not values:
         found = ITEM.match(bare, place)
         if found is None:
-            raise ValueError(
-                f"--where {condition!r}: {text!r} is not a list; give values with commas, such as a,'b, c'"
+            raise RefusedValue(
+                "where",
+                Reason.MALFORMED,
+                "`where={given}`: {values} is not a list",
+                "give values with commas, such as a,'b, c'",
+                given=quote(condition),
+                values=quote(text),
             )
         values.append(found[1] or found[2].rstrip())
         place = found.end()
@@ -244,31 +363,51 @@ def _read_value(spelled: str, sign: str, table: Any, column: str, text: str) -> 
     inside = _unquote(spelled)
     if not table.has_no_types:
         typed = [spelled if inside is None else inside]
-        (value,) = _typed(typed, table, column, f"give a value of that type in --where {text!r}")
-        _require_comparable(value, text)
-        return value
+        values = _read_typed(typed, table, column)
+        if values is None:
+            raise RefusedValue(
+                "where",
+                Reason.MISMATCH,
+                "column {column} is {kind}",
+                "give a value of that type in `where={given}`{example}",
+                **_describe_type(table, column),
+                given=quote(text),
+            )
+        _require_comparable(values[0], text)
+        return values[0]
     if inside == "" and sign == "==":
-        raise ValueError(
-            f"--where {text!r}: an empty cell in CSV is missing, and fulfils no condition; count all rows, and those "
-            f"with --where '{column} != \"\"'"
+        raise RefusedValue(
+            "where",
+            Reason.UNSUPPORTED,
+            "`where={given}`: an empty cell in CSV is missing, and fulfils no condition",
+            "count all rows, and those with `where={other}`",
+            given=quote(text),
+            other=quote(f'{column} != ""'),
         )
     if inside is not None:
         return inside
     plain = _number_or_text(spelled)
     _require_comparable(plain, text)
     if sign not in ("==", "!=") and isinstance(plain, str) and not _is_date(plain):
-        raise ValueError(
-            f"--where {text!r}: {spelled!r} is neither a number nor a date such as 2024-01-31; "
-            "put it in quotes to compare text"
+        raise RefusedValue(
+            "where",
+            Reason.WRONG_TYPE,
+            "`where={given}`: {value} is neither a number nor a date such as 2024-01-31",
+            "put it in quotes to compare text",
+            given=quote(text),
+            value=quote(spelled),
         )
     return plain
 
 
 def _require_comparable(value: Any, text: str) -> None:
     if is_missing(value):
-        raise ValueError(
-            f"--where {text!r}: no row compares with NaN, and rows without a value fulfil no condition; give a number, "
-            "or text in quotes"
+        raise RefusedValue(
+            "where",
+            Reason.NOT_A_NUMBER,
+            "`where={given}`: no row compares with NaN, and rows without a value fulfil no condition",
+            "give a number, or text in quotes",
+            given=quote(text),
         )
 
 
@@ -300,19 +439,32 @@ def _open(file: str, column: str, within: str | None) -> Any:
     return table
 
 
-def _typed(texts: Sequence[str], table: Any, column: str, remedy: str) -> list[Any]:
+def _read_typed(texts: Sequence[str], table: Any, column: str) -> list[Any] | None:
+    """The values that the texts spell, of the column's type; None if one does not."""
+    import pyarrow as pa
+
+    try:
+        return list(pa.array(texts).cast(_plain_type(table, column)).to_pylist())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _plain_type(table: Any, column: str) -> Any:
     import pyarrow as pa
 
     kind = table.arrow_type(column)
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    try:
-        return list(pa.array(texts).cast(plain).to_pylist())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        zoned = pa.types.is_timestamp(plain) and plain.tz is not None
-        example = (
-            ", such as 2024-01-31T00:00Z" if zoned else ", such as 2024-01-31" if pa.types.is_temporal(plain) else ""
-        )
-        raise ValueError(f"column {column!r} is {say_kind(plain)}; {remedy}{example}") from None
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _describe_type(table: Any, column: str) -> dict[str, str]:
+    """A column's type in words, with an example of a value where people may not guess how it is written."""
+    import pyarrow as pa
+
+    plain = _plain_type(table, column)
+    example = ", such as 2024-01-31" if pa.types.is_temporal(plain) else ""
+    if pa.types.is_timestamp(plain) and plain.tz is not None:
+        example += "T00:00Z"
+    return {"column": quote(column), "kind": say_kind(plain), "example": example}
 
 
 def _number_or_text(spelled: str) -> float | str:

@@ -78,7 +78,7 @@ def exact(value: Any, name: str = "value") -> Value:
         name,
         Reason.NOT_A_NUMBER,
         "`{option}={given}` is not a number",
-        "give one such as 5, 0.5 or '1/3'",
+        "give one such as 5, 0.5 or `'1/3'`",
         given=quote(value),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from contextlib import suppress
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -19,7 +20,9 @@ from soundsum.attacks.ordinary import our_sum
 from soundsum.cli.parameters import AsJson
 from soundsum.cli.views.delivered import tell
 from soundsum.numbers import formatting
+from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import is_special
+from soundsum.refusals import Reason, RefusedValue
 
 attack_app = typer.Typer(no_args_is_help=True, help="Attacks: neighbouring datasets that an ordinary sum tells apart.")
 
@@ -89,14 +92,20 @@ def show_attack(
 
         soundsum attack show overflow --dtype int32 --max-records 1000
     """
-    given: dict[str, Any] = {"j": j, "m": m, "a": a, "d": d, "n": n, "lower": lower, "upper": _number(upper)}
+    given: dict[str, Any] = {"j": j, "m": m, "a": a, "d": d, "n": n, "lower": lower, "upper": _number(upper, "upper")}
     given |= {"place": place, "form": form, "drop_last": drop_last}
     parameters = {key: value for key, value in given.items() if value is not None}
     for one in others or ():
         parameter, is_pair, value = one.partition("=")
         if not is_pair:
-            raise ValueError(f"--with {one}: give a parameter and its value, such as --with 'j=5'")
-        parameters[parameter] = _number(value, "--with")
+            raise RefusedValue(
+                "others",
+                Reason.MALFORMED,
+                "`others={given}`:",
+                "give a parameter and its value, such as `others='j=5'`",
+                given=quote(one),
+            )
+        parameters[parameter] = _number(value, "others")
     console = Console()
     made = attack(name, dtype, relation=relation, bounds=bounds, ratio=ratio, max_records=max_records, **parameters)
     measured = FAMILIES[name].measured
@@ -135,12 +144,26 @@ def deliver(
         soundsum attack deliver had_covid --epsilon 1/100
     """
     if name not in DELIVERIES:
-        raise ValueError(f"name={name!r} is not a delivery; use one of {', '.join(DELIVERIES)}")
+        raise RefusedValue(
+            "name",
+            Reason.UNKNOWN,
+            "`name={given}` is not a delivery",
+            "use one of {known}",
+            given=quote(name),
+            known=", ".join(DELIVERIES),
+        )
     console = Console()
     options: dict[str, Any] = {} if targets is None else {"targets": targets}
     if epsilon is not None:
         if "epsilon" not in inspect.signature(DELIVERIES[name]).parameters:
-            raise ValueError(f"--epsilon {epsilon}: {name} has Gaussian noise and promises no epsilon; leave it out")
+            raise RefusedValue(
+                "epsilon",
+                Reason.CONFLICT,
+                "`epsilon={given}`: {name} has Gaussian noise and promises no epsilon",
+                "leave `epsilon` out",
+                given=quote(epsilon),
+                name=name,
+            )
         options["epsilon"] = epsilon
     if console.is_terminal and not as_json:
         with console.status("asking..."):
@@ -163,13 +186,20 @@ def _describe_move(made: Attack, moved: Fraction | float | None) -> str:
     return f"[{colour}]by {formatting.binary(moved)}[/{colour}], {formatting.times(ratio)} the ideal"
 
 
-def _number(text: str | None, option: str = "--upper") -> int | Fraction | None:
+def _number(text: str | None, option: str) -> int | Fraction | None:
     if text is None:
         return None
-    try:
+    value = None
+    with suppress(ValueError, ZeroDivisionError):
         value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{option} {text} is not a number; give one such as 1024 or 1/2") from None
+    if value is None:
+        raise RefusedValue(
+            option,
+            Reason.NOT_A_NUMBER,
+            "`{option}={given}` is not a number",
+            "give one such as 1024 or 1/2",
+            given=quote(text),
+        )
     return int(value) if value.denominator == 1 else value
 
 

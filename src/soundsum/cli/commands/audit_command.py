@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 
 from soundsum.cli.file_access import require_writable, write_each
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -72,9 +74,16 @@ def audit(
         _clean(Console())
         return
     if target is None:
-        raise ValueError("give a target: a library's name, library.function, or pkg.mod:function")
-    for path in (to_html, to_junit, to_sarif, None if to_json in (None, "-") else Path(str(to_json))):
-        require_writable(path)
+        raise RefusedValue(
+            "target",
+            Reason.MISSING,
+            "there is no target",
+            "give one: a library's name, library.function, or pkg.mod:function",
+        )
+    require_writable("to_html", to_html)
+    require_writable("to_junit", to_junit)
+    require_writable("to_sarif", to_sarif)
+    require_writable("to_json", None if to_json in (None, "-") else Path(str(to_json)))
     if to_html is not None:  # what would fail in the end fails now
         from soundsum.pages import template
 
@@ -101,10 +110,16 @@ def audit(
 
 def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed: str | None) -> Any:
     if ":" not in target:
-        given = [f"--{name}" for name in ("dtype", "relation", "bounds") if promise[name] is not None]
-        given += [] if promise["specials"] else ["--no-specials"]
+        given = [name for name in ("dtype", "relation", "bounds") if promise[name] is not None]
+        given += [] if promise["specials"] else ["no_specials"]
         if given:
-            raise ValueError(f"{given[0]}: {target} brings its own promise; it is for pkg.mod:function")
+            raise RefusedValue(
+                given[0],
+                Reason.CONFLICT,
+                "`{option}`: {target} brings its own promise",
+                "leave `{option}` out, which is for pkg.mod:function",
+                target=target,
+            )
         return target
     from soundsum.auditor.opening import imported, own_target
     from soundsum.auditor.target import Target
@@ -114,8 +129,14 @@ def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed
         return found
     for name in ("dtype", "relation"):
         if promise[name] is None:
-            raise ValueError(f"--{name} is missing: say what {target} promises, such as --{name} " + (
-                "float64" if name == "dtype" else "change_one"))  # fmt: skip
+            raise RefusedValue(
+                name,
+                Reason.MISSING,
+                "`{option}` is missing",
+                "say what {target} promises, such as `{option}={example}`",
+                target=target,
+                example=quote("float64" if name == "dtype" else "change_one"),
+            )
     return own_target(target, noiseless=noiseless, claimed=claimed, **promise)
 
 
@@ -160,10 +181,16 @@ def _bytes(text: str) -> int:
     if number and number[-1] in UNITS:
         number, unit = number[:-1], number[-1]
     try:
-        size = int(float(number) * UNITS[unit])
-    except ValueError:
-        raise ValueError(f"--memory {text} is not a size; give one such as 8G or 512M") from None
-    return size
+        return int(float(number) * UNITS[unit])
+    except (ValueError, OverflowError):
+        pass
+    raise RefusedValue(
+        "memory",
+        Reason.MALFORMED,
+        "`memory={given}` is not a size",
+        "give one such as 8G or 512M",
+        given=quote(text),
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -16,6 +16,7 @@ from soundsum import Budget, Relation
 from soundsum.budget.ledger import read
 from soundsum.cli.parameters import AsJson
 from soundsum.numbers.quoting import printed
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.paths import expand
 
 budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: the budget, and what has been spent of it.")
@@ -45,9 +46,12 @@ def create_budget(
     Example: soundsum budget create ledger.db --epsilon 3 --privacy-unit patient --data visits
     """
     if epsilon is None and rho is None and os.path.lexists(expand(ledger)):
-        raise ValueError(
-            f"there is a file already at {ledger}; soundsum budget show shows a ledger, and another path makes a new "
-            "one"
+        raise RefusedValue(
+            "ledger",
+            Reason.EXISTS,
+            "there is a file already at {ledger}",
+            "`soundsum budget show` shows a ledger, and another path makes a new one",
+            ledger=ledger,
         )
     whom: dict[str, Any] = {"privacy_unit": privacy_unit, "relation": relation, "data": data}
     typer.echo(repr(Budget(epsilon, delta, rho, path=ledger, max_failures=max_failures, **whom)))

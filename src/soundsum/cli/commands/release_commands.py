@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -17,7 +18,8 @@ from soundsum.cli.file_access import on_disk, watch
 from soundsum.cli.parameters import read_options, take
 from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
 from soundsum.cli.views.released import choose_form, show
-from soundsum.numbers.quoting import printed
+from soundsum.numbers.quoting import printed, quote
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.certificates import Unreadable, compare_release, compare_with_ledger, list_releases
 from soundsum.releases.signatures import CALLS
 
@@ -43,7 +45,7 @@ def _release(convert: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..
             asked["by"], asked["groups"] = read_groups(asked["by"] or [], asked["groups"] or [], file, table)
             asked["where"] = [read_condition(text, file, table) for text in asked["where"] or ()] or None
             if asked.get("categories") is not None:
-                asked["categories"] = list_groups(asked["categories"], file, asked["column"], "--categories", table)
+                asked["categories"] = list_groups(asked["categories"], file, asked["column"], "categories", table)
             if ledger is not None:
                 asked["budget"] = ss.Budget(path=ledger)
             with watch(file) as rows:
@@ -114,10 +116,21 @@ def private_histogram(given: dict[str, Any]) -> dict[str, Any]:
     """
     edges = given["edges"]
     if sum(given[name] is not None for name in ("edges", "bins", "categories")) != 1:
-        raise ValueError("give one of --edges, --bins (with --bounds) and --categories")
+        raise RefusedValue(
+            "edges",
+            Reason.CONFLICT,
+            "a histogram has edges, bins or categories",
+            "give one of `edges`, `bins` (with `bounds`) and `categories`",
+        )
     points = None if edges is None else [_number(edge) for edge in edges.split(",")]
     if points is not None and any(not a < b for a, b in pairwise(points)):
-        raise ValueError(f"--edges {edges}: edges go up, without repeats; give them so, such as 0,10,20")
+        raise RefusedValue(
+            "edges",
+            Reason.SWAPPED,
+            "`edges={given}`: edges go up, without repeats",
+            "give them so, such as `edges=[0, 10, 20]`",
+            given=quote(edges),
+        )
     return given | {"edges": points}
 
 
@@ -133,25 +146,17 @@ def check_certificate(
 
     Example: soundsum sum pay.csv --column pay --bounds 0 9 --epsilon 1 --json > r.json; soundsum check r.json
     """
-    text = read_file(file, "a file that --json printed")
-    try:
-        written = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"{file} is not JSON, by {place}; give a file that --json printed") from None
-    except (ValueError, RecursionError):
-        raise ValueError(f"{file} is not JSON of a release; give a file that --json printed") from None
-    try:
-        outcomes = list_releases(written)
-        if any(MARKS.isdisjoint(one) for one in outcomes):
-            raise ValueError
-    except (ValueError, TypeError):
-        raise ValueError(f"{file} holds no release and no certificate; give a file that --json printed") from None
+    text = read_file("file", file, "a file that --json printed")
+    outcomes = _read_releases(file, text)
     ledger = None if budget is None else read(budget)
     try:
         found = [compare_release(one) for one in outcomes] if ledger is None else compare_with_ledger(outcomes, ledger)
     except Unreadable as error:
-        raise ValueError(f"{file}: {error}") from None
+        found, unreadable = [], str(error)
+    else:
+        unreadable = ""
+    if unreadable:
+        raise RefusedValue("file", Reason.UNREADABLE, "{file}: {said}", file=file, said=unreadable)
     problems = _join(found)
     console = Console()
     if problems:
@@ -164,6 +169,36 @@ def check_certificate(
         "The value itself cannot be checked without the data: its noise is secret",
         soft_wrap=True,
     )
+
+
+def _read_releases(file: str, text: str) -> list[dict[str, Any]]:
+    place, written, outcomes = "", None, []
+    try:
+        written = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f", by line {error.lineno}, column {error.colno}"
+    except (ValueError, RecursionError):
+        place = " of a release"
+    if place:
+        raise RefusedValue(
+            "file",
+            Reason.UNREADABLE,
+            "{file} is not JSON{place}",
+            "give a file that --json printed",
+            file=file,
+            place=place,
+        )
+    with suppress(ValueError, TypeError):
+        outcomes = list_releases(written)
+    if not outcomes or any(MARKS.isdisjoint(one) for one in outcomes):
+        raise RefusedValue(
+            "file",
+            Reason.UNREADABLE,
+            "{file} holds no release and no certificate",
+            "give a file that --json printed",
+            file=file,
+        )
+    return outcomes
 
 
 def _join(found: list[list[str]]) -> list[str]:
@@ -180,10 +215,15 @@ def _join(found: list[list[str]]) -> list[str]:
 
 
 def _number(text: str) -> float:
-    try:
+    with suppress(ValueError):
         return float(text)
-    except ValueError:
-        raise ValueError(f"--edges: {text!r} is not a number; give numbers with commas, such as 0,10,20") from None
+    raise RefusedValue(
+        "edges",
+        Reason.NOT_A_NUMBER,
+        "`edges`: {given} is not a number",
+        "give numbers with commas, such as `edges=[0, 10, 20]`",
+        given=quote(text),
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -51,8 +51,8 @@ def reproduce(
     if to_html is not None:  # what would fail in the end fails now
         template()
     to_file = None if to_json in (None, "-") else Path(str(to_json))
-    for path in (to_html, to_file):
-        require_writable(path)
+    require_writable("to_html", to_html)
+    require_writable("to_json", to_file)
     console = Console(stderr=to_json == "-")
     if to_json == "-":
         result = computed(full, only)

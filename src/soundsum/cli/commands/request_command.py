@@ -19,20 +19,21 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
 import soundsum as ss
 from soundsum.cli.file_access import on_disk, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.refusals import say_in_request
+from soundsum.cli.rewriting import say_in_request
 from soundsum.cli.spelled import read_condition, read_file, read_periods
+from soundsum.cli.spelling import IN_REQUESTS
 from soundsum.cli.views.released import choose_form, show
 from soundsum.methods.problem import read_bound, require_ascending
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.releases.options import SETTINGS, list_fields, name_in_request
 from soundsum.releases.request import MOST_STATISTICS
 from soundsum.releases.signatures import CALLS
@@ -91,36 +92,63 @@ def release_several(
     options = {name: value for name, value in given.items() if value is not None}
     for name, value in options.items():
         if name in settings:
-            raise ValueError(f"{name} is given in {request} and as --{name} {value}; give it once")
+            raise RefusedValue(
+                name,
+                Reason.REPEATED,
+                "{name} is given in {request} and as `{option}={value}`",
+                "give it once",
+                name=name,
+                request=request,
+                value=quote(value),
+            )
     if budget is not None:
         _refuse_sources(settings, request)
     ledger = None if budget is None else ss.Budget(path=budget)
-    with on_disk(file) as path, _naming(request, path, {*options, "name", "budget"}), watch(path) as opened:
-        settings = _read_spelled(settings | options, path)
-        _require_few(settings, statistics, request)  # again, as a range of periods is many groups
-        outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
-    show(outcome, form)
+    with on_disk(file) as path:
+        try:
+            with watch(path) as opened:
+                settings = _read_spelled(settings | options, path)
+                _require_few(settings, statistics)  # again, as a range of periods is many groups
+                outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
+        except Refusal as error:
+            refusal = error
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{request}: {say_in_request(str(error), options)}") from None
+        else:
+            show(outcome, form)
+            return
+        is_of_the_request = refusal.option in IN_REQUESTS - options.keys()
+        raise refusal.within(request) if is_of_the_request and not isinstance(refusal, ss.BudgetExceeded) else refusal
 
 
 def _refuse_sources(settings: dict[str, Any], request: str) -> None:
     """Whoever holds the ledger says which table it is charged for; a request may come from somebody else."""
     for name in ("table", "engine"):
         if name in settings:
-            raise ValueError(
-                f"{request} sets {name}, which only the command may with --budget: the ledger is for one table; "
-                f"leave it out of the request and give --{name}"
+            raise RefusedValue(
+                name,
+                Reason.CONFLICT,
+                "{request} sets {name}, which only the command may with `budget`: the ledger is for one table",
+                "leave it out of the request and give `{option}`",
+                request=request,
+                name=name,
             )
 
 
-def _require_few(settings: dict[str, Any], statistics: dict[str, Statistic], request: str) -> None:
+def _require_few(settings: dict[str, Any], statistics: dict[str, Statistic]) -> None:
     """Refuse a request for more numbers than can be written down at once, before it is charged."""
     groups: Any = settings.get("groups")
     listed = groups if isinstance(settings.get("by"), list) and _are_lists(groups) else [groups]
     rows = math.prod([len(one) if isinstance(one, list) else 1 for one in listed])
     count = rows * sum([1 if one.cells is None else len(one.cells.names) for one in statistics.values()])
     if count > MOST_NUMBERS:
-        raise ValueError(
-            f"{request} asks for {count:,} numbers, and a request for at most {MOST_NUMBERS:,}; ask in parts"
+        raise RefusedValue(
+            "statistics",
+            Reason.TOO_MANY,
+            "it asks for {count:,} numbers, and a request for at most {most:,}",
+            "ask in parts",
+            count=count,
+            most=MOST_NUMBERS,
         )
 
 
@@ -136,97 +164,194 @@ def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:
     return settings | {"by": by, "groups": groups, "where": where or None}
 
 
-@contextmanager
-def _naming(request: str, file: str, on_the_command_line: set[str]) -> Iterator[None]:
-    """Report a refused request with its file's name and in the file's own spelling."""
-    try:
-        yield
-    except ss.BudgetExceeded:
-        raise
-    except (ValueError, TypeError) as error:
-        said = say_in_request(str(error), on_the_command_line)
-        is_its_own = file not in said and not any(f"{name}=" in said for name in on_the_command_line)
-        raise ValueError(f"{request}: {said}" if is_its_own else said) from None
-
-
 def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
     """Read the settings and the named statistics of a request file; anything else is refused with the file's name."""
-    text = read_file(path, "a TOML file")
-    if len(text) > LONGEST:
-        raise ValueError(f"{path} has over {LONGEST >> 20} MiB, too much for a request; ask in parts")
-    if DEEP.search(text):
-        raise ValueError(f"{path} is nested too deeply; soundsum release --help shows an example")
+    written = _read_toml(path, read_file("request", path, "a TOML file"))
     try:
-        written = tomllib.loads(text)
+        asked = _require_statistics(written)
+        made: dict[str, Statistic] = {}
+        for name, one in asked.items():
+            made[name] = _read_statistic(name, one)
+            _require_few(written, made)  # at once, as the edges of many bins take time
+        return written, made
+    except Refusal as error:
+        refusal = error
+    raise refusal.within(path)
+
+
+def _read_toml(path: str, text: str) -> dict[str, Any]:
+    if len(text) > LONGEST:
+        raise RefusedValue(
+            "request",
+            Reason.TOO_LARGE,
+            "{path}: it has over {most} MiB, too much for a request",
+            "ask in parts",
+            path=path,
+            most=LONGEST >> 20,
+        )
+    said = "it is nested too deeply"
+    try:
+        if DEEP.search(text) is None:
+            return tomllib.loads(text)
     except RecursionError:
-        raise ValueError(f"{path} is nested too deeply; soundsum release --help shows an example") from None
+        pass
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is not TOML: {error}; soundsum release --help shows an example") from None
+        said = f"it is not TOML: {error}"
     except ValueError:
-        raise ValueError(f"{path} has a number of too many digits; give one such as 1 or 0.5") from None
+        said = "it has a number of too many digits"
+    raise RefusedValue(
+        "request",
+        Reason.UNREADABLE,
+        "{path}: {said}",
+        "soundsum release --help shows an example",
+        path=path,
+        said=said,
+    )
+
+
+def _require_statistics(written: dict[str, Any]) -> dict[str, Any]:
+    """Take the statistics out of what is written, which leaves the settings."""
     asked = written.pop("statistics", None)
-    for name in written:
+    for name, value in written.items():
         if name not in SETTINGS:
-            raise ValueError(f"{path}: {_say_unknown(name, written[name])}")
-    if not isinstance(asked, dict) or not asked or not all(isinstance(one, dict) for one in asked.values()):
-        if isinstance(asked, dict) and asked:
-            raise ValueError(f"{path}: [statistics] needs a name for each, such as [statistics.total]")
-        raise ValueError(f"{path} asks for nothing; add [statistics.total] with statistic, column and bounds")
+            _refuse_unknown(name, value)
+    if not isinstance(asked, dict) or not asked:
+        raise RefusedValue(
+            "statistics",
+            Reason.MISSING,
+            "it asks for nothing",
+            "add [statistics.total] with statistic, column and bounds",
+        )
+    if not all(isinstance(one, dict) for one in asked.values()):
+        raise RefusedValue(
+            "statistics",
+            Reason.MALFORMED,
+            "[statistics] needs a name for each",
+            "give one, such as [statistics.total]",
+        )
     if len(asked) > MOST_STATISTICS:
-        raise ValueError(f"{path} asks for {len(asked):,} statistics, and one release has at most {MOST_STATISTICS:,}")
+        raise RefusedValue(
+            "statistics",
+            Reason.TOO_MANY,
+            "it asks for {count:,} statistics, and one release has at most {most:,}",
+            "ask in parts",
+            count=len(asked),
+            most=MOST_STATISTICS,
+        )
     where = written.get("where", [])
     if not isinstance(where, list) or not all(isinstance(one, str) for one in where):
-        raise ValueError(f'{path}: where is a list of conditions, such as where = ["age >= 18"]')
+        raise RefusedValue(
+            "where",
+            Reason.MALFORMED,
+            "`where` is not a list of texts",
+            "list the conditions, such as `where=['age >= 18']`",
+        )
     if len(where) > MOST_LISTED:
-        raise ValueError(f"{path}: where has {len(where):,} conditions, and a request at most {MOST_LISTED:,}")
-    made: dict[str, Statistic] = {}
-    for name, one in asked.items():
-        made[name] = _statistic(f"{path}, [statistics.{name}]", one)
-        _require_few(written, made, path)  # at once, as the edges of many bins take time
-    return written, made
+        raise RefusedValue(
+            "where",
+            Reason.TOO_MANY,
+            "`where` has {count:,} conditions, and a request at most {most:,}",
+            "give fewer",
+            count=len(where),
+            most=MOST_LISTED,
+        )
+    return asked
 
 
-def _say_unknown(name: str, value: Any) -> str:
-    """Explain an unknown name at the top of the file and suggest the one that may have been meant."""
+def _refuse_unknown(name: str, value: Any) -> NoReturn:
+    """Refuse an unknown name at the top of the file and suggest the one that may have been meant."""
     if isinstance(value, dict):
         below = next((inner for inner, one in value.items() if isinstance(one, dict)), None)
-        table = name if below is None else f"{name}.{below}"
-        return f"[{table}] is not known; statistics are tables such as [statistics.{below or 'total'}]"
+        raise RefusedValue(
+            "request",
+            Reason.UNKNOWN,
+            "[{table}] is not known",
+            "statistics are tables such as [statistics.{below}]",
+            table=name if below is None else f"{name}.{below}",
+            below=below or "total",
+        )
     near = get_close_matches(name, SETTINGS, 1)
     if near:
-        return f"{name!r} is not a setting; did you mean {near[0]}?"
-    return f"{name!r} is not a setting; there are {', '.join(SETTINGS)}, and [statistics.NAME]"
+        raise RefusedValue(
+            "request",
+            Reason.UNKNOWN,
+            "{given} is not an option of a request",
+            "did you mean {near}?",
+            given=quote(name),
+            near=near[0],
+        )
+    raise RefusedValue(
+        "request",
+        Reason.UNKNOWN,
+        "{given} is not an option of a request",
+        "there are {known}, and [statistics.NAME]",
+        given=quote(name),
+        known=", ".join(SETTINGS),
+    )
 
 
-def _statistic(place: str, given: dict[str, Any]) -> Statistic:
-    if "statistic" not in given:
-        raise ValueError(f"{place}: statistic is missing; give one of {', '.join(STATISTICS)}")
-    wanted = dict(given)
+def _read_statistic(name: str, given: dict[str, Any]) -> Statistic:
     try:
-        kind = STATISTICS.find(wanted.pop("statistic"))
-        allowed = list_fields(kind)
-        if "bounds" in wanted and "lower" in allowed:
-            if "lower" in wanted or "upper" in wanted:
-                raise ValueError("bounds are given, and lower or upper too; give bounds alone")
-            wanted["lower"], wanted["upper"] = _pair(wanted.pop("bounds"))
-        elif "lower" in wanted or "upper" in wanted:
-            raise ValueError("in a request both bounds stand together; give them as bounds = [0, 100]")
-        for name in wanted:
-            if name in SETTINGS and name not in allowed:
-                raise ValueError(f"{name!r} is about the whole request; move it to the top, above the first [table]")
-            if name not in allowed:
-                raise ValueError(
-                    f"{name!r} does not belong to a {kind.name}; it takes {', '.join(allowed_fields(kind))}"
-                )
-        if kind.needs_column and "column" not in wanted:
-            raise ValueError("column is missing; name the column to read")
-        if "lower" in allowed and "bins" not in allowed and "lower" not in wanted:
-            raise ValueError("bounds are missing, from public knowledge, such as bounds = [0, 100]")
-        made = kind(**wanted)
-        _ = made.cells  # refuses a histogram without any
-        return made
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{place}: {say_in_request(str(error))}") from None
+        return _make_statistic(dict(given))
+    except Refusal as error:
+        refusal = error
+    raise refusal.within(f"[statistics.{name}]")
+
+
+def _make_statistic(wanted: dict[str, Any]) -> Statistic:
+    if "statistic" not in wanted:
+        raise RefusedValue(
+            "statistic",
+            Reason.MISSING,
+            "`statistic` is missing",
+            "give one of {known}",
+            known=", ".join(STATISTICS),
+        )
+    kind = STATISTICS.find(wanted.pop("statistic"))
+    allowed = list_fields(kind)
+    if "bounds" in wanted and "lower" in allowed:
+        if "lower" in wanted or "upper" in wanted:
+            raise RefusedValue(
+                "bounds", Reason.REPEATED, "`bounds` are given, and lower or upper too", "give `bounds` alone"
+            )
+        wanted["lower"], wanted["upper"] = _pair(wanted.pop("bounds"))
+    elif "lower" in wanted or "upper" in wanted:
+        raise RefusedValue(
+            "bounds",
+            Reason.MALFORMED,
+            "a request has both bounds in one option",
+            "give them as `bounds=[0, 100]`",
+        )
+    for name in wanted:
+        if name in SETTINGS and name not in allowed:
+            raise RefusedValue(
+                name,
+                Reason.CONFLICT,
+                "`{option}` is about the whole request",
+                "move it to the top, above the first [table]",
+            )
+        if name not in allowed:
+            raise RefusedValue(
+                "statistics",
+                Reason.UNKNOWN,
+                "{given} does not belong to a {kind}",
+                "it takes {known}",
+                given=quote(name),
+                kind=kind.name,
+                known=", ".join(allowed_fields(kind)),
+            )
+    if kind.needs_column and "column" not in wanted:
+        raise RefusedValue("column", Reason.MISSING, "`column` is missing", "name the column to read")
+    if "lower" in allowed and "bins" not in allowed and "lower" not in wanted:
+        raise RefusedValue(
+            "bounds",
+            Reason.MISSING,
+            "`bounds` are missing",
+            "give them from public knowledge, such as `bounds=[0, 100]`",
+        )
+    made = kind(**wanted)
+    _ = made.cells  # refuses a histogram without any
+    return made
 
 
 def allowed_fields(kind: type[Statistic]) -> list[str]:
@@ -236,7 +361,13 @@ def allowed_fields(kind: type[Statistic]) -> list[str]:
 
 def _pair(bounds: Any) -> tuple[Any, Any]:
     if not isinstance(bounds, list) or len(bounds) != 2:
-        raise ValueError(f"bounds = {bounds}: give two numbers, such as bounds = [0, 100]")
+        raise RefusedValue(
+            "bounds",
+            Reason.MALFORMED,
+            "`bounds={given}`:",
+            "give two numbers, such as `bounds=[0, 100]`",
+            given=quote(bounds),
+        )
     lower, upper = read_bound("lower", bounds[0]), read_bound("upper", bounds[1])
     require_ascending(lower, upper)
     return bounds[0], bounds[1]

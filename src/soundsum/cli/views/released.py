@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from soundsum.numbers.quoting import printed
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.released import DASH, SAYS_NOTHING, Release
 
@@ -29,7 +30,12 @@ class OutputFormat(Enum):
 def choose_form(as_json: bool, as_csv: bool) -> OutputFormat:
     """Choose the format; done before anything is charged."""
     if as_json and as_csv:
-        raise ValueError("--json and --csv are both given; give one, as only one of them can be printed")
+        raise RefusedValue(
+            "as_csv",
+            Reason.CONFLICT,
+            "`as_json` and `as_csv` are both given",
+            "give one, as only one of them can be printed",
+        )
     return OutputFormat.JSON if as_json else OutputFormat.CSV if as_csv else OutputFormat.TABLE
 
 

@@ -1,18 +1,9 @@
-"""Refusals as the command line prints them: one line with the value and the remedy, in its own spelling."""
+"""Errors of releases that are not refusals yet, with the options as a command or a request spells them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
-from typing import Any
-
-import typer
-
-WrongUsage: type[Exception] = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
-"""Typer's usage errors: its own copy of click's classes or click's, depending on the version."""
-
-ALSO = {"lower": "bounds", "upper": "bounds", "name": "data", "seconds": "time"}
-"""Options that functions and commands call by different names."""
+from collections.abc import Container, Mapping
 
 VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|[^\s;,:()]+"
 GIVEN = re.compile(rf"(?<![-\w.?&/])(?P<name>[a-z]\w*)=(?!=)(?P<value>{VALUE})?|(?<!\w)(?:'[^']*'|\"[^\"]*\")")
@@ -24,12 +15,6 @@ BUDGET = re.compile(r"ss\.Budget\([^)]*\)(, or with path= one in a file)?")
 CONDITION = re.compile(r"\[?\('(?P<column>[^']*)', '(?P<sign>[^']*)', (?P<value>[^)]*)\)\]?")
 TUPLES = re.compile(r"a list of tuples, such as \[\('a', 2020\), ...\], or (\d+) lists to combine, one for each column")
 OUT = re.compile(r"\bleave (\w+) out\b")
-WHOLE = re.compile(r"(?:'[^']*' is not a|Input should be a) valid integer.*")
-NUMBER = re.compile(r"(?:'[^']*' is not a|Input should be a) valid (?:number|float).*")
-EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
-NAMED = r"'([^']*)' is not a valid"
-"""Typer's messages about invalid numbers: click's or pydantic's."""
-
 WORDS = {
     "give one such as 5, 0.5 or '1/3'": "give one such as 5, 0.5 or 1/3",
     ", or Budget with its total and the path": "",
@@ -38,14 +23,6 @@ WORDS = {
     "or IntType(bits, signed), or FloatType(k, l)": "or one such as int5 or float(4,4)",
 }
 """Advice in Python, and the same for a command."""
-
-
-def find_options(command: Any, arguments: Sequence[str]) -> dict[str, str]:
-    """How the command that these arguments call spells the options of functions; its arguments have no name there."""
-    for word in arguments:
-        command = getattr(command, "commands", {}).get(word, command)
-    own = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else "" for one in command.params}
-    return {name: own[same] for name, same in ALSO.items() if same in own} | own
 
 
 def say(message: str, options: Mapping[str, str]) -> str:
@@ -105,57 +82,3 @@ def say_in_request(message: str, on_the_command_line: Container[str] = ()) -> st
         return name if value is None else f"{name} = {value}"
 
     return GIVEN.sub(spell, message)
-
-
-def say_os_error(error: OSError) -> str:
-    """An error of the operating system without its number: the file, what is the matter, what to do."""
-    if error.strerror is None or error.filename is None:
-        return str(error)
-    return f"{error.filename}: {error.strerror.lower()}; check the path"
-
-
-def say_usage(error: Any) -> str:
-    """Wrong usage in one line: what, and where to read on."""
-    place = getattr(error, "ctx", None)
-    command = "soundsum" if place is None else place.command_path
-    reason = error.format_message().replace("\n", " ").replace("Value error, ", "").rstrip(".")
-    reason = re.sub(r"\. Did you mean (.+)\?$", r"; did you mean \1?", reason)
-    reason = re.sub(
-        r" \(Possible options: (.+)\)$", lambda found: f"; did you mean {found[1].replace(', ', ' or ')}?", reason
-    )
-    reason = re.sub(r"^Invalid value for '?([-\w]+)'?", r"\1", reason)
-    reason = WHOLE.sub(f"{_given(error)} is not a whole number; give one such as 10", reason)
-    reason = NUMBER.sub(f"{_given(error)} is not a number; give one such as 10 or 0.5", reason)
-    reason = EXTRA.sub(r"unexpected argument: \1; put what has spaces in quotes", reason)
-    reason = reason.replace("requires an argument", "needs a value")
-    reason = reason if reason.startswith("-") or reason[:2].isupper() else f"{reason[:1].lower()}{reason[1:]}"
-    return reason if ";" in reason else f"{reason}; {command} --help shows what it takes"
-
-
-def _given(error: Any) -> str:
-    """The value that could not be read, where whoever read it says so: pydantic, which newer versions of typer use."""
-    reader = error.__cause__
-    given = [one["input"] for one in reader.errors()] if hasattr(reader, "errors") else re.findall(NAMED, str(error))
-    return str(given[0]) if given else "this"
-
-
-def read_bounds(arguments: Sequence[str]) -> list[str]:
-    """The arguments with --bounds followed by two values; 0,100 is two. Refused here, as one too few takes the next."""
-    found, rest = [], list(arguments)
-    while rest:
-        argument = rest.pop(0)
-        option, _, inline = argument.partition("=")
-        found.append(option if option == "--bounds" else argument)
-        if option != "--bounds":
-            continue
-        given = [inline] if inline else []
-        while rest and len(given) < 2 and not rest[0].startswith("--"):
-            given.append(rest.pop(0))
-        values = given[0].split(",") if given and "," in given[0] else given
-        rest = given[1:] + rest if given and "," in given[0] else rest
-        if len(values) != 2:
-            raise ValueError(
-                f"--bounds {' '.join(given)}: give the lower and the upper bound of a record, such as --bounds 0 100"
-            )
-        found += values
-    return found

@@ -1,0 +1,190 @@
+"""How a command and a request file spell the options and the code in refusals, and the remedies that only they have."""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from soundsum.refusals import Reason, Refusal
+from soundsum.releases.options import SETTINGS, list_fields
+from soundsum.releases.signatures import CALLS
+from soundsum.statistics import STATISTICS
+
+ALSO = {"lower": "bounds", "upper": "bounds", "name": "data", "seconds": "time"}
+"""Options that functions and commands call by different names."""
+
+BOTH = re.compile(r"`lower(?:=([^`]*))?`(?: and |, )`upper(?:=([^`]*))?`")
+"""Both bounds in a template; commands and requests have one option for the two."""
+
+IN_REQUESTS = {name for kind in STATISTICS.values() for name in list_fields(kind)} | {
+    *(*SETTINGS, "statistics", "statistic", "bounds", "lower", "upper")
+}
+"""Options that a request file may have."""
+
+PLAIN = re.compile(r"[\w@%+:,./-]+")
+"""Text that a shell takes as it is."""
+
+
+def find_options(command: Any, arguments: Sequence[str]) -> dict[str, str]:
+    """How the command that these arguments call spells the options of functions; its arguments have no name there."""
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    own = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else "" for one in command.params}
+    return {name: own[same] for name, same in ALSO.items() if same in own} | own
+
+
+def spell(refusal: Refusal, options: Mapping[str, str], arguments: Sequence[str]) -> str:
+    """A refusal as the command line prints it: one of something in a request file in the file's spelling."""
+    command_line = CommandLine(options)
+    if not refusal.place:
+        return refusal.say(command_line)
+    given = {argument.partition("=")[0] for argument in arguments}
+    return refusal.say(RequestFile(command_line, {name for name, flag in options.items() if flag in given}))
+
+
+class CommandLine:
+    """Options as flags, such as --groups a,b; arguments, which have none, as their value."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.options = options
+
+    def option(self, name: str, value: str | None) -> str:
+        """An option, perhaps with a value.
+
+        >>> line = CommandLine({"groups": "--groups", "by": "--by", "where": "--where", "bounds": "--bounds"})
+        >>> line.option("groups", None), line.option("groups", "['a', 'b']"), line.option("by", "['ward', 'year']")
+        ('--groups', '--groups a,b', '--by ward --by year')
+        >>> line.option("where", "[('age', '>=', 18)]"), line.option("bounds", "(0, 9)")
+        ("--where 'age >= 18'", '--bounds 0 9')
+        """
+        flag = self.options.get(name, name)
+        if value is None or _read(value) is True:
+            return flag or name
+        return " ".join(f"{flag} {text}".strip() for text in _list_arguments(name, value))
+
+    def code(self, text: str) -> str:
+        """Code as a command; text without Python's quotes.
+
+        >>> line = CommandLine({})
+        >>> line.code("ss.sum"), line.code("ss.Budget(epsilon=...)"), line.code("'1/3'")
+        ('soundsum sum', 'soundsum budget create', '1/3')
+        """
+        called = text.partition("(")[0].removeprefix("ss.")
+        if called == "Budget":
+            return "soundsum budget create"
+        if text == f"ss.{called}" and called in CALLS:
+            return f"soundsum {called}"
+        inside = _read(text)
+        return inside if isinstance(inside, str) else text
+
+    def sentences(self, refusal: Refusal) -> tuple[str, str]:
+        if self.options.get("lower") != "--bounds":
+            return refusal.problem, self._remedy(refusal)
+        return _join_bounds(refusal, self._remedy(refusal))
+
+    def _remedy(self, refusal: Refusal) -> str:
+        match refusal.option, refusal.reason:
+            case "dtype", Reason.UNKNOWN:
+                return "use one of {names}, or one such as int5 or float(4,4)"
+            case _, Reason.MISMATCH if {"path", "own", "asked"} <= refusal.facts.keys():  # a ledger that is there
+                return "`soundsum budget show` shows it, and another path makes a new one"
+            case "budget", Reason.CLOSED:
+                return (
+                    "its owner finds the reason in the operator's log and reopens it with `soundsum budget reopen` "
+                    "(the release was: {release})"
+                )
+            case _:
+                return refusal.remedy
+
+
+class RequestFile:
+    """Options as a request file has them, such as groups = ['a', 'b']; those of the command as it spells them."""
+
+    def __init__(self, command_line: CommandLine, on_the_command_line: set[str]) -> None:
+        self._own = IN_REQUESTS - on_the_command_line
+        self._command_line = command_line
+
+    def option(self, name: str, value: str | None) -> str:
+        """An option, perhaps with a value.
+
+        >>> file = RequestFile(CommandLine({"budget": "--budget"}), set())
+        >>> file.option("groups", "['a', 'b']"), file.option("where", "'age >= 18'"), file.option("budget", "'l.db'")
+        ("groups = ['a', 'b']", "where = ['age >= 18']", '--budget l.db')
+        """
+        if name not in self._own:
+            return self._command_line.option(name, value)
+        called = "bounds" if name in ("lower", "upper") else name
+        if value is None:
+            return called
+        given = _read(value)
+        if name == "where" and isinstance(given, str | list):
+            value = repr([given] if isinstance(given, str) else [_say_condition(one) for one in given])
+        return f"{called} = {str(given).lower() if isinstance(given, bool) else value}"
+
+    def code(self, text: str) -> str:
+        return self._command_line.code(text)
+
+    def sentences(self, refusal: Refusal) -> tuple[str, str]:
+        match refusal.option, refusal.reason:
+            case "groups", Reason.MALFORMED if "columns" in refusal.facts:
+                other = "give {columns} lists to combine, one for each column: `groups=[['a', 'b'], [2020, 2021]]`"
+            case "where", Reason.MALFORMED if "signs" in refusal.facts:
+                other = "the signs are {signs}; list a second condition as another text, and put text in quotes"
+            case _:
+                other = refusal.remedy
+        return _join_bounds(refusal, other)
+
+
+def _join_bounds(refusal: Refusal, remedy: str) -> tuple[str, str]:
+    """Both sentences with one option for both bounds."""
+    problem = refusal.problem
+    if (refusal.option, refusal.reason) == ("lower", Reason.SWAPPED) and {"lower", "upper"} <= refusal.facts.keys():
+        problem, remedy = "`bounds=[{lower}, {upper}]`: the lower bound is above the upper", "swap them"
+    joined = [
+        BOTH.sub(lambda found: "`bounds`" if found[1] is None else f"`bounds=[{found[1]}, {found[2]}]`", sentence)
+        for sentence in (problem, remedy)
+    ]
+    return joined[0], joined[1]
+
+
+def _read(value: str) -> Any:
+    """What a quoted argument was; None for what is cut off or was never a literal."""
+    try:
+        return literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _list_arguments(name: str, value: str) -> list[str]:
+    """The arguments that a value takes, one for each time the option is given."""
+    given = _read(value)
+    if isinstance(given, str):
+        return [_quote_for_shell(given)]
+    if not isinstance(given, list | tuple):
+        return [value]
+    if name == "bounds":
+        return [" ".join(_say_item(one) for one in given)]
+    if name == "where":
+        return [_quote_for_shell(_say_condition(one)) for one in given]
+    if name == "by":
+        return [_quote_for_shell(_say_item(one)) for one in given]
+    lists = given if all(isinstance(one, list) for one in given) else [given]
+    return [_quote_for_shell(",".join(_quote_in_list(_say_item(one)) for one in items)) for items in lists]
+
+
+def _say_item(item: Any) -> str:
+    return "..." if item is ... else str(item)
+
+
+def _say_condition(condition: Any) -> str:
+    return " ".join(map(str, condition)) if isinstance(condition, tuple) else str(condition)
+
+
+def _quote_in_list(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
+
+
+def _quote_for_shell(text: str) -> str:
+    return text if PLAIN.fullmatch(text) else repr(text)
