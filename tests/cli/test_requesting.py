@@ -51,8 +51,7 @@ def ask(*arguments):
 
 def say(ran, *arguments):
     """What the command prints of the refusal that it ends with."""
-    if not isinstance(ran.exception, Refusal):
-        return str(ran.exception)
+    assert isinstance(ran.exception, Refusal), repr(ran.exception)
     arguments = ["release", "t.csv", "r.toml", *arguments]
     return spell(ran.exception, find_options(get_command(app), arguments), arguments)
 
@@ -177,7 +176,7 @@ def test_the_example_that_the_help_prints_runs(folder):
         (b"epsilon = 1\nby = 'month(dept)'" + COUNT, "such as groups = ['2024-01..2024-12']"),
         (b"epsilon = 1\nby = 'months(dept)'\ngroups = ['a']" + COUNT, "r.toml: by = 'months(dept)': there is no such"),
         (b"epsilon = 1\nwhere = ['pay > nan']" + COUNT, "r.toml: where = ['pay > nan']: no row compares"),
-        (b"epsilon = 1\nmax_rows = 'x'" + COUNT, "r.toml: max_rows = 'x': give a whole number"),
+        (b"epsilon = 1\nmax_rows = 'x'" + COUNT, "r.toml: max_rows = 'x' is not a whole number; give a whole number"),
         (
             b"epsilon = 1\n[statistics.n]\nstatistic = 'sum'\ncolumn = 'pay'\nbounds = [9, 0]",
             "r.toml: [statistics.n]: bounds = [9, 0]: the",

@@ -21,7 +21,6 @@ from soundsum.cli.commands import (
     request_command,
     verify_command,
 )
-from soundsum.cli.rewriting import say
 from soundsum.cli.spelling import find_options, spell
 from soundsum.cli.usage import WrongUsage, read_bounds, say_os_error, say_usage
 from soundsum.cli.views.labels import label
@@ -78,9 +77,7 @@ def main() -> None:
         _refuse(say_usage(error))
     except Refusal as refusal:
         _refuse(spell(refusal, find_options(get_command(app), sys.argv[1:]), sys.argv[1:]))
-    except (ValueError, TypeError) as error:
-        _refuse(say(str(error), find_options(get_command(app), sys.argv[1:])))
-    except (ImportError, ReadFailed) as error:
+    except (ValueError, TypeError, ImportError, ReadFailed) as error:
         _refuse(str(error))
     except OSError as error:
         _refuse(say_os_error(error))

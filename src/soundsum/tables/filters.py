@@ -163,8 +163,13 @@ class Filter:
             )
         conditions = tuple(Condition(c, sign, _list_values(v) if sign == "in" else v) for c, sign, v in given)
         if (count := sum(len(condition.each) for condition in conditions)) > MOST_LISTED:
-            raise ValueError(
-                f"where= compares with {count:,} values, and a release with at most {MOST_LISTED:,}; give fewer"
+            raise RefusedValue(
+                "where",
+                Reason.TOO_MANY,
+                "`where` compares with {count:,} values, and a release with at most {most:,}",
+                "give fewer",
+                count=count,
+                most=MOST_LISTED,
             )
         for value in [one.value for condition in conditions for one in condition.each]:
             if _kind(value) is None or is_missing(value) or _is_endless(value):

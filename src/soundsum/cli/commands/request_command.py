@@ -27,7 +27,6 @@ import typer
 import soundsum as ss
 from soundsum.cli.file_access import on_disk, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.rewriting import say_in_request
 from soundsum.cli.spelled import read_condition, read_file, read_periods
 from soundsum.cli.spelling import IN_REQUESTS
 from soundsum.cli.views.released import choose_form, show
@@ -112,8 +111,6 @@ def release_several(
                 outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
         except Refusal as error:
             refusal = error
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{request}: {say_in_request(str(error), options)}") from None
         else:
             show(outcome, form)
             return
