@@ -69,7 +69,7 @@ def test_one_method_is_explained():
             "leave --size out, or give --relation change_one",
         ),
         (["--dtype", "float64", "--bounds", "0", "1", "--relation", "hamming", "--max-size", "5"], "give it as --size"),
-        (["--dtype", "float64", "--bounds", "0", "1", "--method", "kahan"], "give --max-size"),
+        (["--dtype", "float64", "--bounds", "0", "1", "--method", "kahan"], "needs a limit on the number of records"),
         (["--dtype", "float64", "--bounds", "0", "x"], "--bounds x is not a number"),
     ],
 )

@@ -273,7 +273,7 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
         (["sum", "none.csv", *PAY, "--epsilon", "1"], "none.csv: no such file; check the path"),
         (["sum", "empty.csv", *PAY, "--epsilon", "1"], "empty.csv cannot be read as csv"),
         (["histogram", "t.csv", "--column", "pay", "--edges", "0,x", "--epsilon", "1"], "'x' is not a number"),
-        ([*SUM, "--where", "pay"], "--where 'pay' is not a condition; give a column, a sign and a value"),
+        ([*SUM, "--where", "pay"], "--where pay is not a condition; give a column, a sign and a value"),
         ([*SUM, "--where", "floor > 2"], "column 'floor' is not in the table"),
         (["check", "t.csv"], "t.csv is not JSON"),
         (["budget", "show", "t.csv"], "t.csv"),

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
+from soundsum.refusals import Reason
 
 TABLE = {"x": [1.0], "a": [1], "b": [1], "seen": ["2024-01-01"]}
 LONG = "0." + "1" * 4990
@@ -68,13 +69,13 @@ def test_as_much_as_is_allowed_is_released():
 
 
 REQUESTS = {
-    "deep": ("epsilon = " + "[" * 3000 + "]" * 3000, "r.toml is nested too deeply"),
+    "deep": ("epsilon = " + "[" * 3000 + "]" * 3000, "r.toml: it is nested too deeply"),
     "deep table": ("a" + ".a" * 3000 + " = 1", "r.toml"),
-    "digits": (f"epsilon = {'9' * 5000}", "r.toml has a number of too many digits"),
+    "digits": (f"epsilon = {'9' * 5000}", "r.toml: it has a number of too many digits"),
     "small digits": (f'epsilon = "{LONG}"\n[statistics.n]\nstatistic = "count"', "r.toml: epsilon"),
     "counts": (
         "epsilon = 1\n" + "".join(f'[statistics.n{i}]\nstatistic = "count"\n' for i in range(1001)),
-        "r.toml: there are 1,001 statistics",
+        "r.toml: it asks for 1,001 statistics",
     ),
     "bins": (
         'epsilon = 1\n[statistics.h]\nstatistic = "histogram"\ncolumn = "x"\nbins = 1000000\nbounds = [0, 1]',
@@ -105,5 +106,6 @@ def test_with_a_budget_only_the_command_says_where_the_data_is(setting, tmp_path
     ss.Budget(epsilon=10, path="l.db", data="visits")
     ran = CliRunner().invoke(app, ["release", "t.csv", "r.toml", "--budget", "l.db", "--data", "visits"])
     name = setting.split()[0]
-    assert f"leave it out of the request and give --{name}" in str(ran.exception)
+    assert (ran.exception.option, ran.exception.reason) == (name, Reason.CONFLICT)
+    assert "only the command may" in str(ran.exception)
     assert ss.Budget(path="l.db").entries() == []

@@ -231,7 +231,7 @@ def explain(name: str) -> Callable[[D], D]:
     ...
     ...     {options}
     ...     '''
-    >>> print(count.__doc__.splitlines()[4])
+    >>> print(next(line for line in count.__doc__.splitlines() if line.startswith("epsilon")))
     epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
     """
 

@@ -55,7 +55,7 @@ def test_likelihood_is_found_by_a_grid_search_too():
 
 
 def p_value(epsilon, runs, left, right):
-    return event_counts.p_value(event_counts.Table(left, runs, right, runs), event_counts.Promise(float(epsilon)))
+    return event_counts.p_value(event_counts.Counts(left, runs, right, runs), event_counts.Promise(float(epsilon)))
 
 
 def test_p_values_err_at_most_as_often_as_they_say():
