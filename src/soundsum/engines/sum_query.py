@@ -47,7 +47,7 @@ class Catalog:
         return self._kind(column, "numbers or text")
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        kind, worth = arrow_type(self._kind(column, "numbers"), f"column {column!r}")
+        kind, worth = arrow_type(self._kind(column, "numbers"), column)
         if dtype is not None and number_type(dtype) != kind:
             raise RefusedType(
                 "dtype",
