@@ -36,7 +36,7 @@ demo: build
 PARALLEL := --numprocesses auto --dist loadgroup --quiet
 test: build
 	@$(MAKE) --no-print-directory browser || true
-	@echo "Running the tests: about five minutes on two cores. Longer ones are make test-slow; all there is, make check."
+	@echo "Running the tests: about a quarter of an hour on two cores. Longer ones are make test-slow; all there is, make check."
 	@$(BIN)/pytest $(PARALLEL) -m "not slow" $(ARGS)
 
 # Exhaustive sweeps, whole verifications and audits; what they are about has quicker tests in `make test`.
@@ -45,7 +45,7 @@ test-slow: build
 	@echo "Running the slow tests: a few minutes on two cores."
 	@$(BIN)/pytest $(PARALLEL) -m slow $(ARGS)
 
-# Everything that has to pass before a change lands; `.ci/run` runs this. About 25 minutes on two cores. What fails most
+# Everything that has to pass before a change lands; `.ci/run` runs this. About 40 minutes on two cores. What fails most
 # often comes first, what waits for other programs last.
 PARTS := lint test portable gradients docs neighbours prove engines test-slow
 check:
