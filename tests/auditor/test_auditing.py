@@ -15,13 +15,14 @@ import pytest
 import soundsum as ss
 from soundsum.attacks import attack
 from soundsum.attacks.ordinary import total_by_name
+from soundsum.auditor.calling import Unsupported
 from soundsum.auditor.choosing import Allowance, attacks_on
-from soundsum.auditor.confirming import IN_FRESH, IN_THIS, confirm
 from soundsum.auditor.measuring import measure
-from soundsum.auditor.opening import imported
 from soundsum.auditor.repros import MOST_LINES
+from soundsum.auditor.rerun import IN_FRESH, IN_THIS, confirm
+from soundsum.auditor.resolve import imported
 from soundsum.auditor.search import search_pair
-from soundsum.auditor.target import Refused, Unsupported
+from soundsum.auditor.target import Refused
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason
 from tests.auditor import mechanisms as m

@@ -19,7 +19,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import soundsum as ss
-from soundsum.auditor import audit_page, junit, sarif
+from soundsum.auditor import audit_page, ci_files
 from soundsum.auditor.finding import Bins
 from soundsum.cli.app import app
 from soundsum.cli.file_access import write_each
@@ -59,17 +59,17 @@ def test_json_is_exact_and_plain(done):
 
 
 def test_junit_counts_add_up(done):
-    root = ElementTree.fromstring(junit.document(done))
+    root = ElementTree.fromstring(ci_files.junit(done))
     first, second = root.findall("testsuite")
     assert first.get("name") == "<bad & sum>"
     assert int(first.get("failures")) == len(first.findall("testcase/failure")) == len(done.violations)
     assert int(second.get("skipped")) == len(second.findall("testcase/skipped")) == int(second.get("tests"))
     assert "ValueError: lower and upper are too close" in second.find("testcase/skipped").get("message")
-    assert junit.printable("a\x00b\nc") == "a?b\nc"
+    assert ci_files.printable("a\x00b\nc") == "a?b\nc"
 
 
 def test_sarif_has_what_the_format_requires(done):
-    document = sarif.document(done)
+    document = ci_files.sarif(done)
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -98,11 +98,11 @@ def sarif_schema():
 
 def test_sarif_follows_the_official_schema(done, sarif_schema):
     validator = validator_for(sarif_schema)(sarif_schema)
-    document = json.loads(json.dumps(sarif.document(done)))
+    document = json.loads(json.dumps(ci_files.sarif(done)))
     assert document["runs"][0]["results"]
     validator.validate(document)
     nothing = ss.audit(ss.Target(noiseless=m.exact_sum, claimed=m.spread, relation="hamming"), ["rounding"], seconds=1)
-    validator.validate(sarif.document(nothing))
+    validator.validate(ci_files.sarif(nothing))
     document["runs"][0]["results"][0]["level"] = "grave"
     assert not validator.is_valid(document)
 
@@ -158,8 +158,8 @@ def test_every_report_is_made_whatever_the_values_are(done, edges, sums, claimed
     )
     made = replace(done, findings=(extreme,))
     assert "</html>" in audit_page.page(made)
-    ElementTree.fromstring(junit.document(made))
-    json.dumps([sarif.document(made), made.to_json()])
+    ElementTree.fromstring(ci_files.junit(made))
+    json.dumps([ci_files.sarif(made), made.to_json()])
 
 
 def test_one_report_that_cannot_be_written_keeps_no_other_from_being_written(tmp_path):

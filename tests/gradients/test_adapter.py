@@ -4,7 +4,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.auditor.adapters import open_adapter
-from soundsum.auditor.target import Unsupported
+from soundsum.auditor.calling import Unsupported
 from tests.auditor.adapters.conformance import check_words
 
 

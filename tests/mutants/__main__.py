@@ -60,7 +60,7 @@ STARTING = {SPARK: 200.0, POSTGRES: 20.0}
 """Seconds of computing that the start of a server takes at most; not counted among a test's."""
 
 NO_ROOM_FOR = (
-    *("auditor/adapters/", "auditor/corpus", "auditor/environments", "auditor/teaching", "gradients/cuda"),
+    *("auditor/adapters/", "auditor/corpus", "auditor/environments", "auditor/naive_targets", "gradients/cuda"),
     *("auditor/audit_page", "auditor/junit", "auditor/sarif", "paper/page", "paper/reproduce"),
 )
 """Modules that are not changed: they need libraries in environments of their own or a GPU, or only show things."""

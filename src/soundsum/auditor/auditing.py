@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from soundsum.attacks import FAMILIES, Attack
 from soundsum.auditor.choosing import Allowance
-from soundsum.auditor.examining import Examination
 from soundsum.auditor.finding import Finding
-from soundsum.auditor.opening import open_targets
 from soundsum.auditor.process import Limits
+from soundsum.auditor.resolve import open_targets
 from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
+from soundsum.auditor.target_audit import Examination
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 

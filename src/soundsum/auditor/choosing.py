@@ -18,7 +18,8 @@ from typing import Any
 from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.attacks.families.path import steepest
 from soundsum.attacks.families.special_values import FORMS
-from soundsum.auditor.target import Target, Unsupported
+from soundsum.auditor.calling import Unsupported
+from soundsum.auditor.target import Target
 from soundsum.numbers.formatting import size as records_in_words
 from soundsum.numbers.rationals import is_special
 from soundsum.numbers.types import NumberType

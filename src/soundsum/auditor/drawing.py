@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soundsum.attacks import Attack
-from soundsum.auditor.asking import Failure, failure
+from soundsum.auditor.calling import Failure, TargetRefused, failure
 from soundsum.auditor.events import Outputs
-from soundsum.auditor.target import Target, TargetRefused
+from soundsum.auditor.target import Target
 
 BLOCK = 8
 """Runs on one side in a row, of a release that gives several at once."""

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.attacks import Event
+from soundsum.auditor.calling import as_number
 from soundsum.auditor.evidence import Bools, Floats, growth
-from soundsum.auditor.target import as_number
 from soundsum.numbers.event_counts import Promise
 from soundsum.numbers.rationals import Value, is_special, nearest_float, power_of_two
 

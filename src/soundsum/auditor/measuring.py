@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from soundsum.attacks import Attack
 from soundsum.attacks.attack import difference
-from soundsum.auditor.asking import Answer, Failure, ask
+from soundsum.auditor.calling import Answer, Failure, ask
 from soundsum.auditor.choosing import Allowance, attacks_on, own_step, times_asked
 from soundsum.auditor.target import Target
 from soundsum.numbers.rationals import Value, is_special
@@ -95,11 +95,11 @@ def measure(target: Target, made: Attack) -> Measurement:
     """Ask the target for both sums, and for its claim."""
     problem, size = made.problem, made.right.size
     if made.name == "path":
-        walked = ask(target, lambda: own_step(target, made))
+        walked = ask(target.refuses, lambda: own_step(target, made))
         if isinstance(walked, Failure):
             return Measurement(made, None, (walked, walked))
         made = walked
-    claimed = ask(target, lambda: target.claim(problem, size))
+    claimed = ask(target.refuses, lambda: target.claim(problem, size))
     if isinstance(claimed, Failure):
         return Measurement(made, None, (claimed, claimed))
     began = time.monotonic()
@@ -108,7 +108,7 @@ def measure(target: Target, made: Attack) -> Measurement:
 
 
 def sum_of(target: Target, side: Runs, made: Attack) -> Answer:
-    answer: Answer = ask(target, lambda: target.sum_of(side, made.problem))
+    answer: Answer = ask(target.refuses, lambda: target.sum_of(side, made.problem))
     return answer
 
 

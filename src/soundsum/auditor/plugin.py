@@ -135,5 +135,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
     findings = tuple(finding for one in done for finding in one.findings)
     together = replace(done[0], findings=findings, seconds=sum(one.seconds for one in done))
-    document = import_module("soundsum.auditor.sarif").document(together)
+    document = import_module("soundsum.auditor.ci_files").sarif(together)
     Path(path).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -10,8 +10,9 @@ import math
 import re
 
 from soundsum.attacks import Event
+from soundsum.auditor.calling import PASSED
 from soundsum.auditor.finding import Finding, Verdict
-from soundsum.auditor.target import PASSED, Target
+from soundsum.auditor.target import Target
 from soundsum.numbers.event_counts import LARGEST
 from soundsum.numbers.rationals import Value, is_special
 from soundsum.numbers.types import FloatType

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from soundsum.attacks import Attack, Event
-from soundsum.auditor.asking import Failure, ask
+from soundsum.auditor.calling import Failure, ask
 from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.drawing import SURE, Drawing
 from soundsum.auditor.events import Outputs, learn, rate
@@ -71,7 +71,7 @@ class Trial:
     def draw(self, pairs: int) -> None:
         """More pairs of runs; the event is settled before they are drawn."""
         began = time.monotonic()
-        drawn = ask(self.target, partial(self.source.pairs, pairs))
+        drawn = ask(self.target.refuses, partial(self.source.pairs, pairs))
         if isinstance(drawn, Failure):
             self.failure = drawn
             return
@@ -148,7 +148,7 @@ def sample(
     trials: list[Trial | Failure] = []
     for made, event in attacks:
         promise = Promise.at(target.epsilon, target.delta, made.distance)
-        trials.append(ask(target, partial(Trial, target, made, event, promise, enough)))
+        trials.append(ask(target.refuses, partial(Trial, target, made, event, promise, enough)))
     waiting = [trial for trial in trials if isinstance(trial, Trial)]
     for place, trial in enumerate(waiting):
         share = limits.left / (len(waiting) - place)

@@ -8,7 +8,6 @@ array, or Runs if the target accepts them.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from soundsum.attacks.attack_arguments import check_bounds, read_bounds
+from soundsum.auditor.calling import TargetRefused, Unsupported, as_number, call, named_parameters
 from soundsum.methods.problem import Problem
 from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
@@ -34,23 +34,8 @@ Fresh: TypeAlias = Callable[[Sequence[tuple[Runs, Mapping[str, Any]]], int], Seq
 threads.
 """
 
-PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
-
-
-class TargetRefused(Exception):
-    """The library declined the parameters; the text is its own."""
-
-
 Refused = TargetRefused
-"""Its former name, for adapters in other packages."""
-
-
-class Unsupported(Exception):
-    """The library could not be asked: it crashed, hung, or ran out of memory."""
-
-
-class Raised(Exception):
-    """The library raised in another process, and not to decline the parameters; the text is its exception."""
+"""The former name of `TargetRefused`, for adapters in other packages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +184,7 @@ class Target:
     @property
     def several(self) -> bool:
         """Whether `release` gives several fresh outputs at once."""
-        return self.release is not None and "runs" in _names(self.release)
+        return self.release is not None and "runs" in named_parameters(self.release)
 
     def outputs(self, records: Any, problem: Problem, size: int, runs: int) -> list[Any]:
         """Fresh noisy outputs for data made by `data`."""
@@ -219,44 +204,14 @@ class Target:
         return {"lower": lower, "upper": upper, "epsilon": float(self.epsilon), "size": known}
 
 
-def call(function: Callable[..., Any], parameters: Mapping[str, Any], *data: Any) -> Any:
-    """Call with the data, if any, and those of the parameters that the signature names."""
-    names = _names(function)
-    named = {name: value for name, value in parameters.items() if name in names}
-    return function(data=data[0], **named) if data and "data" in names else function(*data, **named)
-
-
 def _fresh(records: Any) -> Any:
     """A copy for each call, so that a function cannot change the input of the next one."""
     return records.copy() if isinstance(records, np.ndarray) else records
 
 
-def as_number(value: Any, name: str) -> Value:
-    """A target's exact result; arrays and tensors of one element are that element."""
-    try:
-        if not isinstance(value, np.generic) and callable(getattr(value, "item", None)):
-            value = value.item()
-        if isinstance(value, str | bytes):
-            raise TypeError
-        return exact(value, name)
-    except (TypeError, ValueError):
-        shown = repr(value)
-        raise Unsupported(
-            f"{name} returned {shown[:60]}{'...' if len(shown) > 60 else ''}, not a number; return one number"
-        ) from None
-
-
 def plain(x: Fraction, kind: NumberType) -> int | float:
     """An exact bound as the plain int or float that a library takes."""
     return int(x) if kind.is_integer and x.denominator == 1 else double(x)
-
-
-def _names(function: Callable[..., Any]) -> frozenset[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # a builtin that does not tell
-        return frozenset()
-    return frozenset(PASSED) & {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
 
 
 def _where_defined(function: Any) -> str:
@@ -275,7 +230,7 @@ def _shown(value: Any) -> str:
 
 
 def _takes_bounds(function: Callable[..., Any]) -> bool:
-    return {"lower", "upper"} <= _names(function)
+    return {"lower", "upper"} <= named_parameters(function)
 
 
 def _share(name: str, given: Any, most: int | None) -> Fraction:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import soundsum as ss
-from soundsum.auditor.opening import open_targets
-from soundsum.auditor.process import LibraryMissing, Limits
-from soundsum.auditor.remote import Library
-from soundsum.auditor.target import Raised, TargetRefused, Unsupported
+from soundsum.auditor.calling import Raised, TargetRefused, Unsupported
+from soundsum.auditor.process import Library, LibraryMissing, Limits
+from soundsum.auditor.resolve import open_targets
 
 TOY = Path(__file__).with_name("toy.py")
 THREE = ss.Runs("float64", [(0.5, 2), ((0.25, 1), 1)])

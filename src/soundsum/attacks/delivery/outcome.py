@@ -109,7 +109,7 @@ def ordinary_gaussian(total: Any, ideal: Fraction, multiplier: Fraction) -> Frac
 
 
 def our_release(data: Any, problem: Problem, epsilon: Fraction) -> Fraction:
-    """The same promise, kept by `soundsum.sum`."""
+    """A release under that promise, kept by `soundsum.sum`."""
     return Fraction(
         private_sum(data, problem.lower, problem.upper, epsilon, relation=problem.relation, dtype=problem.dtype).exact
     )

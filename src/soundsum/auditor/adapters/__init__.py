@@ -16,8 +16,7 @@ from pathlib import Path
 
 from soundsum.auditor.environments import Environment, environment_for
 from soundsum.auditor.environments import install as install_environment
-from soundsum.auditor.process import LibraryMissing, Limits
-from soundsum.auditor.remote import Library
+from soundsum.auditor.process import Library, LibraryMissing, Limits
 from soundsum.auditor.target import Target
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue

@@ -33,7 +33,7 @@ def release(data): return noisy()(data)
 """
 
 
-class Declined(Exception):
+class MeasurementDeclined(Exception):
     """OpenDP does not construct it."""
 
 
@@ -75,7 +75,7 @@ def constructed(expression: str, lower: Any, upper: Any, size: Any) -> Any:
     try:
         return eval(expression, {"dp": dp, "lower": lower, "upper": upper, "size": size})
     except (dp.OpenDPException, TypeError) as reason:
-        raise Declined(" ".join(str(reason).split())) from reason
+        raise MeasurementDeclined(" ".join(str(reason).split())) from reason
 
 
 def claimed(lower: Any, upper: Any, size: Any, expression: str) -> Any:
@@ -107,5 +107,5 @@ def targets() -> Iterator[dict[str, Any]]:
             "source": expression,
             "claim_quote": f"the transformation's own stability map, at distance {1 if relation in METRICS else 2}",
             "relation_quote": METRICS[metric][1] + ("" if relation in METRICS else DISTANCE),
-            "refuses": (Declined,),
+            "refuses": (MeasurementDeclined,),
         }

@@ -33,7 +33,7 @@ def release(data): return fed(data).result()
 SUM_BEFORE_NOISE = "def noiseless(data): return struct.unpack('<d', fed(data).serialize().to_bytes()[-8:])[0]\n"
 
 
-class Declined(Exception):
+class ConstructionDeclined(Exception):
     """The library does not construct it."""
 
 
@@ -46,7 +46,7 @@ def algorithm(lower: Any, upper: Any, epsilon: Any, call: str, kind: str) -> Any
     try:
         return getattr(laplacian, call)(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype=kind)
     except RuntimeError as reason:
-        raise Declined(str(reason)) from reason
+        raise ConstructionDeclined(str(reason)) from reason
 
 
 def feed(data: Any, lower: Any, upper: Any, epsilon: Any, call: str, kind: str) -> Any:
@@ -100,7 +100,7 @@ def targets() -> Iterator[dict[str, Any]]:
             "streams": True,
             "noise": "laplace" if floats else "discrete_laplace",
             "version": version("python-dp"),
-            "refuses": (Declined,),
+            "refuses": (ConstructionDeclined,),
             "relation_quote": RELATION,
         }
         for call, name in (("BoundedSum", "sum"), ("BoundedMean", "mean"), ("BoundedVariance", "variance")):

@@ -39,7 +39,7 @@ QUERIES = {
 }
 
 
-class Declined(Exception):
+class QueryDeclined(Exception):
     """The library does not take the parameters."""
 
 
@@ -51,7 +51,7 @@ def claimed(lower: Any, upper: Any, epsilon: Any) -> Any:
     try:
         mechanism = Laplace(epsilon, sensitivity=most, max_contrib=1)
     except ValueError as reason:
-        raise Declined(" ".join(str(reason).split())) from reason
+        raise QueryDeclined(" ".join(str(reason).split())) from reason
     return mechanism.scale * mechanism.epsilon
 
 
@@ -82,7 +82,7 @@ def targets() -> Iterator[dict[str, Any]]:
                 "version": version("smartnoise-sql"),
                 "source": "snsql/sql/private_reader.py",
                 "relation_quote": RELATION,
-                "refuses": (Declined, IndexError),  # no row comes back where there are too few people
+                "refuses": (QueryDeclined, IndexError),  # no row comes back where there are too few people
             }
             if of_sum:
                 target |= {"claimed": partial(claimed), "claim_quote": CLAIM}

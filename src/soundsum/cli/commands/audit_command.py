@@ -121,7 +121,7 @@ def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed
                 target=target,
             )
         return target
-    from soundsum.auditor.opening import imported, own_target
+    from soundsum.auditor.resolve import imported, own_target
     from soundsum.auditor.target import Target
 
     found = imported(target)
@@ -143,13 +143,13 @@ def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed
 def _write(
     console: Console, done: Any, to_json: str | None, to_html: Path | None, to_junit: Path | None, to_sarif: Path | None
 ) -> None:
-    from soundsum.auditor import audit_page, junit, sarif
+    from soundsum.auditor import audit_page, ci_files
 
     makers: list[tuple[Path | None, Callable[[], str]]] = [
         (None if to_json is None else Path(to_json), lambda: json.dumps(done.to_json(), indent=2) + "\n"),
         (to_html, lambda: audit_page.page(done)),
-        (to_junit, lambda: junit.document(done)),
-        (to_sarif, lambda: json.dumps(sarif.document(done), indent=2) + "\n"),
+        (to_junit, lambda: ci_files.junit(done)),
+        (to_sarif, lambda: json.dumps(ci_files.sarif(done), indent=2) + "\n"),
     ]
     write_each(console, {path: make for path, make in makers if path is not None})
 

@@ -1,4 +1,4 @@
-"""Find the targets of a name: teaching targets, soundsum's methods, adapters to libraries, and your own functions.
+"""Find the targets of a name: naive targets, soundsum's methods, adapters to libraries, and your own functions.
 
 "numpy" is every target of that library, "numpy.sum" those of one function, "mypkg.mod:my_sum" a function that can be
 imported. Adapters outside this repository are found by the entry point group `soundsum.adapters`: a function that
@@ -15,7 +15,7 @@ import sys
 from importlib.metadata import entry_points
 from typing import Any
 
-from soundsum.auditor import adapters, own_methods, teaching
+from soundsum.auditor import adapters, naive_targets, own_methods
 from soundsum.auditor.process import Limits
 from soundsum.auditor.target import Target
 from soundsum.numbers.quoting import quote, say_type
@@ -26,7 +26,7 @@ GROUP = "soundsum.adapters"
 
 def known_libraries() -> list[str]:
     """Every name that can be audited."""
-    return [*teaching.names(), "soundsum", *adapters.NAMES, *(entry.name for entry in entry_points(group=GROUP))]
+    return [*naive_targets.names(), "soundsum", *adapters.NAMES, *(entry.name for entry in entry_points(group=GROUP))]
 
 
 def open_targets(
@@ -74,8 +74,8 @@ def _open(library: str, install: bool, limits: Limits) -> list[Target] | None:
         )
     if library == "soundsum":
         return own_methods.targets()
-    if library in teaching.names():
-        return teaching.targets(library)
+    if library in naive_targets.names():
+        return naive_targets.targets(library)
     for entry in entry_points(group=GROUP):
         if entry.name == library:
             make = entry.load()

@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from soundsum.attacks import Attack, Event
-from soundsum.auditor.asking import Failure
+from soundsum.auditor.calling import Failure
 from soundsum.auditor.choosing import Allowance, attacks_on
-from soundsum.auditor.confirming import confirm
 from soundsum.auditor.finding import Finding, Sampled, Verdict
 from soundsum.auditor.hints import hint, rule_of
 from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
 from soundsum.auditor.repros import repro
+from soundsum.auditor.rerun import confirm
 from soundsum.auditor.sampling import sample
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Target

@@ -1,4 +1,4 @@
-"""Targets to learn from: ordinary sums of clamped records with naive Laplace noise for the ideal sensitivity.
+"""Naive targets, to learn from: ordinary sums of clamped records with naive Laplace noise for the ideal sensitivity.
 
 Textbooks and programs clip, sum and add noise of scale (U - L)/epsilon. NumPy, pandas, Polars, DuckDB, PyArrow and
 `math.fsum` each add in their own way. They promise no privacy; the mechanism built on them would.
@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.auditor.target import Target, Unsupported
+from soundsum.auditor.calling import Unsupported
+from soundsum.auditor.target import Target
 from soundsum.tables.relations import Relation
 
 CLAIM = "U - L, the sensitivity of a bounded sum over the real numbers when one record changes"
@@ -73,7 +74,7 @@ class Clamped:
 
 @dataclass(frozen=True)
 class WithLaplaceNoise:
-    """The same with Laplace noise for U - L, added as a double."""
+    """Such a sum with Laplace noise for U - L, added as a double."""
 
     add: Callable[[Any], Any]
 
@@ -120,7 +121,7 @@ def names() -> list[str]:
 
 
 def targets(name: str) -> list[Target]:
-    """The teaching targets of one library.
+    """The naive targets of one library.
 
     >>> [t.name for t in targets("fsum")]
     ['fsum.sum[float64]']
@@ -139,7 +140,7 @@ def _target(library: Adding, dtype: str) -> Target:
         noise="laplace",
         library=library.name,
         version=_version(library),
-        source=f"soundsum.auditor.teaching:{library.add.__name__}",
+        source=f"soundsum.auditor.naive_targets:{library.add.__name__}",
         claim_quote=CLAIM,
         relation_quote=RELATION,
         repro=_repro(library),

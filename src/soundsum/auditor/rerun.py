@@ -3,12 +3,14 @@
 Small datasets are summed many times in each if that is quick, since a random sum may agree three times by chance. If
 any sum of a target varies, nothing about that target is certified.
 
-A target may bring its own way (`fresh`); `again` runs importable functions in fresh processes. A function that cannot
-be sent to another process (a lambda, a closure) is repeated in this one, and the finding says so.
+A target may bring its own way (`fresh`). Importable functions run in `python -m soundsum.auditor.rerun`, which reads a
+function and its arguments from stdin and writes the sums to stdout. A function that cannot be sent to another process
+(a lambda, a closure) is repeated in this one, and the finding says so.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -16,10 +18,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from soundsum.auditor.asking import Failure, ask
+import numpy as np
+
+from soundsum.auditor.calling import Failure, Unsupported, as_number, ask, call, failure
 from soundsum.auditor.measuring import Measurement, sum_of
 from soundsum.auditor.process import with_threads
-from soundsum.auditor.target import Target, Unsupported, as_number
+from soundsum.auditor.target import Target
 from soundsum.numbers.rationals import Value
 from soundsum.tables.runs import Runs
 
@@ -46,7 +50,7 @@ def confirm(target: Target, seen: Sequence[Measurement]) -> list[tuple[bool, str
             expected += [answer] * times
     how, same = IN_FRESH, True
     for threads in THREADS:
-        again = ask(target, partial(_again, target, [(side, given) for side, given, _ in asked], threads))
+        again = ask(target.refuses, partial(_again, target, [(side, given) for side, given, _ in asked], threads))
         if isinstance(again, Failure):
             return [(False, f"it could not be run in a fresh process: {again.text}")] * len(seen)
         if again is None:
@@ -67,7 +71,7 @@ def _again(target: Target, asked: Sequence[tuple[Runs, Mapping[str, Any]]], thre
     if b"__main__" in parcel:
         return None
     ran = subprocess.run(
-        [sys.executable, "-m", "soundsum.auditor.again"],
+        [sys.executable, "-m", "soundsum.auditor.rerun"],
         input=parcel,
         capture_output=True,
         timeout=SECONDS,
@@ -84,3 +88,23 @@ def _same(one: Value | Failure, other: Value | Failure) -> bool:
     if isinstance(one, Failure) or isinstance(other, Failure):
         return isinstance(one, Failure) and isinstance(other, Failure)
     return one == other or (one != one and other != other)
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints does not get among the sums
+    sys.path[:] = pickle.load(sys.stdin.buffer)  # first: the function may lie anywhere on it
+    noiseless, accepts_runs, asked = pickle.load(sys.stdin.buffer)
+    sums: list[Any] = []
+    for records, parameters in asked:
+        try:
+            data = records if accepts_runs or records.type.dtype is None else np.asarray(records)
+            sums.append(call(noiseless, parameters, data))
+        except (Exception, SystemExit) as error:
+            sums.append(failure(error))
+    with answers:
+        pickle.dump(sums, answers)
+
+
+if __name__ == "__main__":
+    main()
