@@ -354,7 +354,7 @@ HEAVY_QUESTIONS = {
 def answers(data, statistics, table=None, engine=None, **options):
     """The integers of every statistic, part and entry, and the number of rows where it counts."""
     relation = ss.Relation(options.pop("relation", "symmetric"))
-    request = Request.of(*statistics, relation=relation, **options, table=table, engine=engine)
-    opened, tasks, rows = prepare(data, request)
-    totals, n = opened.add_up(tasks, rows)
+    request = Request(tuple(statistics), relation=relation, **options, table=table, engine=engine)
+    opened, prepared = prepare(data, request)
+    totals, n = opened.add_up(prepared.tasks, prepared.rows)
     return totals, n if relation.sized else None

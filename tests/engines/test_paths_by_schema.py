@@ -95,7 +95,7 @@ def steps_of(data, statistics, options):
     answers(data, statistics, **options)  # so that what is computed only once has been
     options = dict(options)
     relation = ss.Relation(options.pop("relation", "symmetric"))
-    opened, tasks, rows = prepare(data, Request.of(*statistics, relation=relation, **options))
+    opened, prepared = prepare(data, Request(tuple(statistics), relation=relation, **options))
     steps = []
 
     def follow(frame, event, _):
@@ -107,7 +107,7 @@ def steps_of(data, statistics, options):
 
     sys.settrace(follow)
     try:
-        opened.add_up(tasks, rows)
+        opened.add_up(prepared.tasks, prepared.rows)
     finally:
         sys.settrace(None)
     return steps

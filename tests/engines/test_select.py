@@ -108,8 +108,9 @@ class InLimbs(DuckDialect):
 def select(table, statistics, dialect, **options):
     """As `answers`, by the SELECT."""
     relation = ss.Relation(options.pop("relation", "symmetric"))
-    _, tasks, rows = prepare(table, Request.of(*statistics, relation=relation, **options))
-    asked = Selection(SumQuery(tasks, rows), dict(zip(table.column_names, table.schema.types, strict=True)), dialect)
+    _, prepared = prepare(table, Request(tuple(statistics), relation=relation, **options))
+    query = SumQuery(prepared.tasks, prepared.rows)
+    asked = Selection(query, dict(zip(table.column_names, table.schema.types, strict=True)), dialect)
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("SET TimeZone = 'America/New_York'")
         connection.register("arrow", table)

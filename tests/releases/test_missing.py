@@ -94,12 +94,12 @@ def test_what_one_record_moves_when_missing_ones_are_dropped_from_a_public_numbe
     """By enumeration, through the engine itself: no change of a record moves a part by more, and some as much."""
 
     def totals(values):
-        request = Request.of(statistic(None, *bounds), relation=relation, missing="drop")
-        engine, tasks, rows = prepare(pa.array(values, pa.int8()), request)
-        (sums,), n = engine.add_up(tasks, rows)
+        request = Request((statistic(None, *bounds),), relation=ss.Relation(relation), missing="drop")
+        engine, prepared = prepare(pa.array(values, pa.int8()), request)
+        (sums,), n = engine.add_up(prepared.tasks, prepared.rows)
         assert isinstance(engine, Memory)
         assert n == len(values)
-        return np.array([total for (total,) in sums]), tasks[0].claim.parts
+        return np.array([total for (total,) in sums]), prepared.tasks[0].claim.parts
 
     low, high = bounds
     seen = []

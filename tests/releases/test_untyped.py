@@ -113,7 +113,7 @@ class Sealed(list):
     "statistic, options",
     [
         (ss.Sum("x", 0, 9), {}),
-        (ss.Mean("x", 0, 9), {"relation": "change_one"}),
+        (ss.Mean("x", 0, 9), {"relation": ss.Relation.CHANGE_ONE}),
         (ss.Variance("x", 0, 9), {"by": "k", "groups": ["a"]}),
         (ss.Histogram("x", [0, 1, 9]), {"where": ("k", "==", 5)}),
         (ss.Histogram("x", categories=[1, 2]), {"where": ("x", "<", 5)}),
@@ -124,7 +124,7 @@ class Sealed(list):
 )
 def test_no_record_is_looked_at_before_it_is_charged_for(statistic, options):
     table = {"x": Sealed([1, [2]]), "k": Sealed(["a", {}])}
-    opened, _, _ = prepare(table, Request.of(statistic, **options))
+    opened, _ = prepare(table, Request((statistic,), **options))
     assert opened.schema.rows() == 2
 
 

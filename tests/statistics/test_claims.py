@@ -69,9 +69,9 @@ def test_a_sum_is_read_in_what_its_records_are_worth(worth):
 
 def test_a_number_of_records_that_is_known_is_said():
     sized = Task(Sum("x", 0, 1), claim(Problem("float64", 0, 1, "change_one", size=1234)))
-    assert ", 1,234 rows, " in str(make_query([sized], Rows(), Binding(relation="change_one")))
+    assert ", 1,234 rows, " in str(make_query([sized], Rows(), "data", Binding(relation="change_one")))
     limited = Task(Sum("x", 0, 1), claim(Problem("float64", 0, 1, max_size=1234)))
-    assert ", at most 1,234 rows, " in str(make_query([limited], Rows(), Binding()))
+    assert ", at most 1,234 rows, " in str(make_query([limited], Rows(), "data", Binding()))
 
 
 @pytest.mark.parametrize("option, relation", [("size", "change_one"), ("max_size", "symmetric")])
@@ -89,11 +89,11 @@ def test_a_number_of_records_is_whole_also_where_an_equal_one_was_just_planned_f
 def test_shares_of_the_cost_are_said_where_they_differ(weights, shares, said):
     planned = claim(Problem("float64", 0, 1))
     tasks = [Task(Sum(name, 0, 1), planned, weight=Fraction(w)) for name, w in zip("xy", weights, strict=True)]
-    told = make_query(tasks, Rows(), Binding(), ["one", "two"])
+    told = make_query(tasks, Rows(), "data", Binding(), ["one", "two"])
     asked = [(one.column, one.share, one.name) for one in told.statistics]
     assert asked == [("x", Fraction(shares[0]), "one"), ("y", Fraction(shares[1]), "two")]
     assert tuple("of the cost" in text for text in told.sentences) == said
-    (alone,) = make_query(tasks[:1], Rows(), Binding(), ["one"]).statistics
+    (alone,) = make_query(tasks[:1], Rows(), "data", Binding(), ["one"]).statistics
     assert (alone.share, alone.name) == (1, "one")
 
 
@@ -102,7 +102,7 @@ def test_a_share_is_for_what_needs_any_noise():
     public = claim(Problem("float64", 3, 3, "change_one", size=5))
     planned = [Claim(Mean, plan(Problem("float64", 3, 3))), claim(Problem("float64", 0, 1)), public]
     tasks = [Task(Sum("x", 0, 1), one, weight=Fraction(w)) for one, w in zip(planned, (3, 1, 7), strict=True)]
-    told = make_query(tasks, Rows(), Binding())
+    told = make_query(tasks, Rows(), "data", Binding())
     assert [one.share for one in told.statistics] == [Fraction(3, 4), Fraction(1, 4), 0]
     assert ["of the cost" in text for text in told.sentences] == [True, True, False]
 

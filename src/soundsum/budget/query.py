@@ -16,6 +16,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
+from soundsum.budget.scope import Binding
 from soundsum.numbers.formatting import bound, number
 from soundsum.numbers.types import number_type
 from soundsum.privacy.units import Unit
@@ -135,17 +136,15 @@ class Query:
     >>> wards, cost = Listed.of(["a", "b"]), {"lower": Fraction(0), "upper": Fraction(9), "worth": Fraction(1)}
     >>> total = Asked("sum", "total", "pay", "float64", **cost, size=None, max_size=None, missing="zero", method="grid",
     ...               parameters={}, cells=None, share=Fraction(1))
-    >>> query = Query("staff", None, None, Relation.SYMMETRIC, None, None, ("ward",), wards, (), (total,))
+    >>> query = Query("staff", Binding(), None, None, ("ward",), wards, (), (total,))
     >>> print(query.brief(with_source=True))
     total: sum of pay from staff by ward
     >>> Query.from_json(query.to_json()) == query
     True
     """
 
-    source: str
-    data: str | None  # the name it was given
-    privacy_unit: str | None
-    relation: Relation
+    source: str  # which data: its file or table, or what kind of thing it is
+    binding: Binding  # whom it protects, and the name the data was given
     max_rows: int | None  # None for records
     max_groups: int | None
     by: tuple[Any, ...]  # columns, or periods of them
@@ -154,9 +153,10 @@ class Query:
     statistics: tuple[Asked, ...]
 
     def to_json(self) -> dict[str, Any]:
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {
-            "relation": str(self.relation),
+        return self.binding.to_json() | {
+            "source": self.source,
+            "max_rows": self.max_rows,
+            "max_groups": self.max_groups,
             "by": list(self.by),
             "groups": None if self.groups is None else self.groups.to_json(),
             "where": [list(condition) for condition in self.where],
@@ -168,7 +168,9 @@ class Query:
         """The query that `to_json` wrote; anything else is refused."""
         query: Query | None = None
         with suppress(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            query = cls(**_read(given, QUERY))
+            read = _read(given, QUERY)
+            binding = Binding(**{name: read.pop(name) for name in ("privacy_unit", "relation", "data")})
+            query = cls(binding=binding, **read)
         if query is None:
             raise RefusedValue(
                 "query",
@@ -203,7 +205,7 @@ class Query:
 
         Rows that pass a filter are a group, and so are those with a value, if all rows are a public number.
         """
-        is_part = self.where or (self.relation.sized and asked.missing == "drop")
+        is_part = self.where or (self.binding.relation.sized and asked.missing == "drop")
         entries = self.groups.count if self.groups is not None else 1 if is_part else None
         if asked.cells is not None:
             entries = (entries or 1) * asked.cells.count
@@ -246,7 +248,7 @@ class Query:
             *([f"where {self.conditions}"] if self.where else []),
             one.said_missing,
             f"protecting {self.unit(one)}",
-            f"{self.relation} neighbours",
+            f"{self.binding.relation} neighbours",
             *([f"{one.share} of the cost"] if differ and one.share else []),
             *([] if one.name is None else [f"called {one.name}"]),
         ]

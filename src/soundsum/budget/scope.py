@@ -7,7 +7,7 @@ it is made, and refuses every charge that speaks of others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from soundsum.numbers.quoting import quote
@@ -116,6 +116,10 @@ class Binding:
                 "`ss.Budget(epsilon=...{options})` (the release was: {release})",
                 **facts,
             )
+
+    def without_ids(self) -> Binding:
+        """The binding as releases may carry it: they hold no values."""
+        return self if self.ids is None else replace(self, ids=None)
 
     @property
     def options(self) -> str:

@@ -101,8 +101,8 @@ def release(
     """
     labels, asked = name_statistics(statistics)
     names = tuple(labels) if isinstance(statistics, Mapping) else None
-    request = Request.of(
-        *asked, names=names, relation=relation, missing=missing, by=by, groups=groups, where=where,
+    request = Request(
+        tuple(asked), names, Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     return Several(release_all(data, request, guarantee(epsilon, delta, rho, noise), budget), labels)
@@ -156,10 +156,10 @@ def sum(
     >>> r.plan.method, r.plan.sensitivity, r.epsilon
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
-    request = Request.of(
-        Sum(column, lower, upper, dtype, size, max_size, method),
-        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
-        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    request = Request(
+        (Sum(column, lower, upper, dtype, size, max_size, method),),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
     return released
@@ -207,10 +207,10 @@ def mean(
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    request = Request.of(
-        Mean(column, lower, upper, dtype, size),
-        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
-        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    request = Request(
+        (Mean(column, lower, upper, dtype, size),),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
     return released
@@ -258,10 +258,10 @@ def variance(
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    request = Request.of(
-        Variance(column, lower, upper, dtype, size),
-        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
-        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    request = Request(
+        (Variance(column, lower, upper, dtype, size),),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
     return released
@@ -307,10 +307,10 @@ def count(
 
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
-    request = Request.of(
-        Count(column),
-        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
-        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    request = Request(
+        (Count(column),),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
     return released
@@ -354,10 +354,10 @@ def histogram(
 
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """
-    request = Request.of(
-        Histogram(column, edges, categories, dtype, bins=bins, lower=lower, upper=upper),
-        relation=relation, missing=missing, by=by, groups=groups, where=where, privacy_unit=privacy_unit,
-        max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    request = Request(
+        (Histogram(column, edges, categories, dtype, bins=bins, lower=lower, upper=upper),),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
     assert isinstance(released, Releases)
@@ -380,8 +380,8 @@ def private_max_size(
     """
     promised = guarantee(epsilon)
     require_confidence(confidence)
-    engine, whom = open_engine(data, table=table), Binding(data=name)
-    charge = make_charge(budget, promised.cost, "private limit on the size", whom)
+    engine = open_engine(data, table=table)
+    charge = make_charge(budget, promised.cost, "private limit on the size", Binding(data=name))
     noise = promised.noise_for(Norms(1, 1))
     noisy = read_within(lambda: noise.add_to([engine.add_up([], Rows())[1]]), charge.fail)
     read_within(charge.settle)

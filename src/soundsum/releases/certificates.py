@@ -18,7 +18,6 @@ import numpy as np
 
 from soundsum._version import __version__
 from soundsum.budget.query import Asked, Listed, Query, as_plain, canonical
-from soundsum.budget.scope import Binding
 from soundsum.methods import make_method, parameters
 from soundsum.methods.problem import Problem
 from soundsum.numbers.quoting import quote
@@ -463,14 +462,7 @@ def _compare_charge(release: dict[str, Any], ledger: Reading, entries: dict[int,
             "give the whole release, as --json printed it",
         )
     query, _, cost = _read_query(release)
-    unreadable: Unreadable | None = None
-    try:
-        theirs, number = Binding(query.privacy_unit, query.relation, query.data), release["ledger"]["entry"]
-    except Refusal as refusal:
-        unreadable = Unreadable.of(refusal, NO_CHARGE)
-    if unreadable is not None:
-        raise unreadable
-    ours = ledger.terms.binding
+    ours, theirs, number = ledger.terms.binding, query.binding, release["ledger"]["entry"]
     pairs = (
         ("protects", ours.unit, theirs.unit),
         ("is for", f"{ours.relation} neighbours", f"{theirs.relation} neighbours"),

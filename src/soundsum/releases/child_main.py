@@ -23,12 +23,11 @@ from soundsum.engines import Engine, Totals
 from soundsum.privacy.noise import Noise
 from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.child import SIZE
+from soundsum.releases.pipeline import Prepared
 from soundsum.releases.prepare import look, prepare
 from soundsum.releases.request import Request
 from soundsum.releases.schema import ColumnSchema
-from soundsum.statistics import Task
 from soundsum.tables.read_guard import OPERATOR, ReadFailed, read_within
-from soundsum.tables.rows import Rows
 
 LONGEST = 10_000
 """Characters at the end of what went wrong, for the operator; a reader may quote a record of any length."""
@@ -42,7 +41,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._data: Any = None
-        self._opened: tuple[Engine, list[Task], Rows] | None = None
+        self._opened: tuple[Engine, Prepared] | None = None
         self.seconds = math.inf  # that are left for the request in hand
 
     def start(self, modules: Sequence[str], data: Any) -> None:
@@ -55,15 +54,15 @@ class Reader:
     def look(self, request: Request, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
         look(self._data, request, schema, columns)
 
-    def prepare(self, request: Request) -> tuple[str, list[Task], Rows]:
-        self._opened = engine, tasks, rows = prepare(self._data, request)
-        return engine.name, tasks, rows
+    def prepare(self, request: Request) -> tuple[str, Prepared]:
+        self._opened = engine, prepared = prepare(self._data, request)
+        return engine.name, prepared
 
     def add_up(self, noises: Sequence[tuple[Noise, ...]]) -> tuple[list[Totals], int | None]:
         assert self._opened is not None
-        (engine, tasks, rows), self._opened = self._opened, None
+        (engine, prepared), self._opened = self._opened, None
         engine.limit(self.seconds)
-        return read_within(lambda: engine.add_up_with_noise(tasks, rows, noises))
+        return read_within(lambda: engine.add_up_with_noise(prepared.tasks, prepared.rows, noises))
 
 
 def serve(receiving: int, sending: int) -> None:

@@ -71,10 +71,10 @@ class Turn:
         """See `prepare.look`."""
         self.child.ask("look", question, self.decision)
 
-    def prepare(self, request: Any) -> tuple[Elsewhere, list[Task], Rows]:
+    def prepare(self, request: Any) -> tuple[Elsewhere, Any]:
         """See `prepare.prepare`."""
-        name, tasks, rows = self.child.ask("prepare", (request,), self.decision)
-        return Elsewhere(name, self), tasks, rows
+        name, prepared = self.child.ask("prepare", (request,), self.decision)
+        return Elsewhere(name, self), prepared
 
 
 @dataclass(frozen=True)

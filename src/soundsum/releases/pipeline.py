@@ -22,7 +22,7 @@ from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.collections import Releases
 from soundsum.releases.padding import require_time
 from soundsum.releases.released import UNNAMED, Origin, Release, ReleaseContext
-from soundsum.statistics import Task, make_query
+from soundsum.statistics import Task
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
@@ -43,27 +43,32 @@ class Adder(Protocol):
     ) -> tuple[list[Totals], int | None]: ...
 
 
-def carry_out(
-    engine: Adder,
-    tasks: Sequence[Task],
-    rows: Rows,
-    promised: Guarantee,
-    budget: Budget | None,
-    whom: Binding,
-    names: Sequence[str] | None = None,
-) -> list[Release | Releases]:
-    """Every task's release, for one charge; those that need noise share the guarantee by weight.
+@dataclass(frozen=True)
+class Prepared:
+    """A request, planned on a table: what an engine adds up, and the query that it is charged as.
 
-    `names` are what somebody calls them, for the ledger.
+    The binding may have ids that were given as values, for a budget in memory to know again. The query goes into the
+    ledger and every release, where no values may be.
     """
+
+    tasks: Sequence[Task]
+    rows: Rows
+    query: Query
+    binding: Binding
+
+
+def carry_out(
+    engine: Adder, prepared: Prepared, promised: Guarantee, budget: Budget | None
+) -> list[Release | Releases]:
+    """Every task's release, for one charge; those that need noise share the guarantee by weight."""
     if budget is not None and not isinstance(budget, Budget):
         raise not_a_budget(budget)
-    query = make_query(tasks, rows, whom, names)
+    tasks, rows, query = prepared.tasks, prepared.rows, prepared.query
     norms = [[part.norms for part in task.claim.parts] for task in tasks]
     needs_noise = any(part.l1 for parts in norms for part in parts)
     shares = promised.divide(norms, [task.weight for task in tasks])  # refused here if absurd
     cost = promised.cost if needs_noise else None
-    charge, at = make_charge(budget, cost, query, whom), datetime.now(UTC)
+    charge, at = make_charge(budget, cost, query, prepared.binding), datetime.now(UTC)
     drawn = [noises for _, noises in shares]
     noisy, n = read_within(partial(engine.add_up_with_noise, tasks, rows, drawn), charge.fail)
     _require_size(tasks, n, charge)
@@ -105,11 +110,11 @@ class Charge:
             self.budget.withdraw(self.number)
 
 
-def make_charge(budget: Budget | None, cost: Cost | None, what: Query | str, whom: Binding) -> Charge:
+def make_charge(budget: Budget | None, cost: Cost | None, what: Query | str, binding: Binding) -> Charge:
     """Charged before anything is read; what needs no noise is written down at no cost."""
     if budget is None:
         return Charge(None, None)
-    return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, whom))
+    return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, binding))
 
 
 def _require_size(tasks: Sequence[Task], n: int | None, charge: Charge) -> None:

@@ -18,10 +18,10 @@ from soundsum.privacy.planner import Plan, choose, rank
 from soundsum.privacy.units import RECORD, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.frames import require_module
-from soundsum.releases.pipeline import carry_out
+from soundsum.releases.pipeline import Prepared, carry_out
 from soundsum.releases.plots import draw_ratios
 from soundsum.releases.released import Release
-from soundsum.statistics import Claim, Statistic, Sum, Task
+from soundsum.statistics import Claim, Statistic, Sum, Task, make_query
 from soundsum.tables.paths import name_source
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
@@ -61,8 +61,10 @@ def release_plan(
             type=str(plan.problem.dtype),
         )
     task = Task(Sum(column, plan.problem.lower, plan.problem.upper), Claim(Sum, plan), missing)
-    whom = Binding(relation=plan.problem.relation, data=name)
-    (released,) = carry_out(engine, [task], Rows(source=name_source(data)), promised, budget, whom)
+    binding = Binding(relation=plan.problem.relation, data=name)
+    query = make_query([task], Rows(), name_source(data), binding)
+    prepared = Prepared([task], Rows(), query, binding)
+    (released,) = carry_out(engine, prepared, promised, budget)
     assert isinstance(released, Release)
     return released
 

@@ -17,19 +17,18 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.planner import choose
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.collections import Releases
-from soundsum.releases.pipeline import Adder, carry_out, make_charge
+from soundsum.releases.pipeline import Adder, Prepared, carry_out, make_charge
 from soundsum.releases.planning import make_claim
 from soundsum.releases.released import Release
 from soundsum.releases.request import Request
 from soundsum.releases.schema import ColumnSchema, require_schema
-from soundsum.statistics import Statistic, Task
+from soundsum.statistics import Statistic, Task, make_query
 from soundsum.statistics.histogram import Edges
 from soundsum.tables.columns import say_column
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
 from soundsum.tables.keys import Groups, is_arrow, require_few
 from soundsum.tables.memory_table import is_column
-from soundsum.tables.paths import name_source
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import SPELLED, Period
 from soundsum.tables.read_guard import SENTENCE, ReadFailed
@@ -49,8 +48,8 @@ def look(data: Any, request: Request, schema: Mapping[str, ColumnSchema], column
     require_columns(table.names, table, *columns)
 
 
-def prepare(data: Any, request: Request) -> tuple[Engine, list[Task], Rows]:
-    """The table opened, every statistic planned, and which rows belong together."""
+def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
+    """Open the table, plan every statistic, find which rows belong together, and write the query down."""
     request.require_statistics()
     statistics = request.statistics
     columns, beside = _separate(data, {"by": request.by, "privacy_unit": request.privacy_unit})
@@ -83,8 +82,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, list[Task], Rows]:
             "pass `np.asarray(runs)`",
             relation=str(request.relation),
         )
-    source = request.source or name_source(data, request.table)
-    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, source)
+    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present)
     for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
         schema.expect_groups(one, part)
     if person is not None:
@@ -105,7 +103,8 @@ def prepare(data: Any, request: Request) -> tuple[Engine, list[Task], Rows]:
         schema.expect_value(condition)
     if not engine.adds_any_method:
         engine.require(tasks, rows)
-    return engine, tasks, rows
+    query = make_query(tasks, rows, request.name_source(data), request.binding, request.names)
+    return engine, Prepared(tasks, rows, query, request.binding)
 
 
 def prepare_or_charge(
@@ -113,14 +112,14 @@ def prepare_or_charge(
     request: Request,
     promised: Guarantee,
     budget: Budget | None,
-    prepare: Callable[..., tuple[Adder, list[Task], Rows]] = prepare,
-) -> tuple[Adder, list[Task], Rows]:
+    prepare: Callable[..., tuple[Adder, Prepared]] = prepare,
+) -> tuple[Adder, Prepared]:
     """Open and plan; a table that cannot be opened is charged and counted like any other failed read."""
     try:
         return prepare(data, request)
     except ReadFailed:
         del data
-    make_charge(budget, promised.cost, "a table that could not be opened", request.whom).fail()
+    make_charge(budget, promised.cost, "a table that could not be opened", request.binding).fail()
     raise ReadFailed(SENTENCE)
 
 
@@ -298,8 +297,8 @@ def release_all(
     request: Request,
     promised: Guarantee,
     budget: Budget | None,
-    prepare: Callable[..., tuple[Adder, list[Task], Rows]] = prepare,
+    prepare: Callable[..., tuple[Adder, Prepared]] = prepare,
 ) -> list[Release | Releases]:
     """Every statistic of a request, released for one charge."""
-    opened = prepare_or_charge(data, request, promised, budget, prepare)
-    return carry_out(*opened, promised, budget, request.whom, request.names)
+    engine, prepared = prepare_or_charge(data, request, promised, budget, prepare)
+    return carry_out(engine, prepared, promised, budget)

@@ -22,18 +22,17 @@ from soundsum.privacy.planner import Plan
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
-from soundsum.releases.pipeline import Adder, make_charge, not_a_budget
+from soundsum.releases.pipeline import Adder, Prepared, make_charge, not_a_budget
 from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
 from soundsum.releases.request import Request, name_statistics, not_statistics
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import explain, with_hints
-from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Task, Variance
+from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Variance
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
-from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import require_name
 from soundsum.tables.type_names import say_column
 
@@ -121,21 +120,21 @@ class Private:
         self._data = data
         self._schema = {column: ColumnSchema.of(column, said) for column, said in (schema or {}).items()}
         types = {column: said.type for column, said in self._schema.items() if said.type is not None}
-        self._terms = Request.of(
-            relation=relation, privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name,
-            table=table, engine=engine, source=name or "a private table", types=types,
+        self._terms = Request(
+            relation=Relation.read(relation), privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups,
+            name=name, table=table, engine=engine, is_private=True, types=types,
         )  # fmt: skip
         self._terms.unit(None)  # refuses caps that are none
-        whom = self._terms.whom
-        if budget.binding not in (None, whom):
+        binding = self._terms.binding
+        if budget.binding not in (None, binding):
             raise BudgetMismatch(
                 "budget",
                 Reason.MISMATCH,
                 "the budget is not for this table: it is for {ours}, and the table is for {theirs}",
                 "make the table's own: `ss.Budget(epsilon=...{options})`",
                 ours=str(budget.binding),
-                theirs=str(whom),
-                options=whom.options,
+                theirs=str(binding),
+                options=binding.options,
             )
         self._budget = budget
         self._children: Children | None = None
@@ -146,7 +145,7 @@ class Private:
             weakref.finalize(self, self._children.end)  # and at exit
             with self._children.take_turn(is_timed=False):
                 self._require_columns()
-        budget.bind(whom)
+        budget.bind(binding)
 
     @property
     def budget(self) -> Budget:
@@ -159,10 +158,10 @@ class Private:
 
     def __repr__(self) -> str:
         lines = text_tables.lines([(f"{heading}:", said) for heading, said in self._facts()], ())
-        return "\n".join([f"<private table about {self._terms.whom}", *(f"  {line}" for line in lines)]) + ">"
+        return "\n".join([f"<private table about {self._terms.binding}", *(f"  {line}" for line in lines)]) + ">"
 
     def _repr_html_(self) -> str:
-        return text_tables.table(self._facts(), caption=f"Private table about {self._terms.whom}")
+        return text_tables.table(self._facts(), caption=f"Private table about {self._terms.binding}")
 
     def _facts(self) -> list[tuple[str, str]]:
         """Public facts: the schema, the default contribution bounds, and the remaining budget."""
@@ -277,15 +276,15 @@ class Private:
         asked = self._complete(Sum(column, lower, upper, method=method))
         request = replace(self._ask(**options), statistics=(asked,))
         try:
-            _, (task,), _ = self._prepare(self._data, request)
+            _, prepared = self._prepare(self._data, request)
         except ReadFailed:
-            make_charge(self._budget, None, "a table that could not be opened", self._terms.whom).fail()
+            make_charge(self._budget, None, "a table that could not be opened", self._terms.binding).fail()
             raise
-        plan = task.claim.plan
+        plan = prepared.tasks[0].claim.plan
         assert isinstance(plan, Plan)
         if plan.problem.size is not None:
             what = f"plan of a sum of {column}, with the number of rows"
-            make_charge(self._budget, None, what, self._terms.whom).settle()
+            make_charge(self._budget, None, what, self._terms.binding).settle()
         return plan
 
     # How
@@ -296,10 +295,10 @@ class Private:
         try:
             look(self._data, *question) if turn is None else turn.look(*question)
         except ReadFailed:
-            make_charge(self._budget, None, "a table that could not be opened", self._terms.whom).fail()
+            make_charge(self._budget, None, "a table that could not be opened", self._terms.binding).fail()
             raise
 
-    def _prepare(self, data: Any, *question: Any) -> tuple[Adder, list[Task], Rows]:
+    def _prepare(self, data: Any, *question: Any) -> tuple[Adder, Prepared]:
         """The table opened and everything planned, in the process that reads it."""
         turn = self._turn
         return prepare(data, *question) if turn is None else turn.prepare(*question)

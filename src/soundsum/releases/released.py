@@ -271,11 +271,11 @@ class Release(Framed):
             "informative": self.informative,
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
-            "privacy_unit": origin.query.privacy_unit,
+            "privacy_unit": origin.query.binding.privacy_unit,
             "missing": origin.missing,
             "relation": str(self.plan.problem.relation),
             "source": origin.query.source,
-            "data": origin.query.data,
+            "data": origin.query.binding.data,
             "at": origin.at.isoformat(),
             "ledger": {
                 "entry": origin.entry,

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from soundsum.budget import Binding
-from soundsum.budget.scope import VALUES, Same
+from soundsum.budget.scope import VALUES, Binding, Same
 from soundsum.numbers.quoting import is_hashable, quote
 from soundsum.privacy.units import Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Statistic
+from soundsum.tables.paths import name_source
 from soundsum.tables.periods import SPELLED, Period
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
@@ -23,14 +23,17 @@ MOST_STATISTICS = 1000
 
 @dataclass(frozen=True)
 class Request:
-    """The statistics asked for at once, the options they share, and whom they are about.
+    """The statistics asked for at once, and the options they share, by the names that public functions give them.
 
     It is prepared on a table (prepare.py), and written down in canonical form for ledgers and releases (`make_query`).
+
+    >>> Request(relation=Relation.HAMMING, name="visits").binding
+    Binding(privacy_unit=None, relation=<Relation.HAMMING: 'hamming'>, data='visits', ids=None)
     """
 
-    statistics: tuple[Statistic, ...]
-    whom: Binding  # for a budget to compare with its own
+    statistics: tuple[Statistic, ...] = ()
     names: tuple[str, ...] | None = None  # of the statistics, where somebody gave any
+    relation: Relation = Relation.SYMMETRIC
     missing: Missing | None = None  # None: as the statistic does by default
     by: Any = None
     groups: Any = None
@@ -38,40 +41,27 @@ class Request:
     privacy_unit: Any = None  # the column of the persons' ids, or the ids
     max_rows: int = 1
     max_groups: int = 1
+    name: str | None = None  # what the data is called
     table: Any = None  # of a database
     engine: str | None = None  # asked for by name
-    source: str | None = None  # what an owner's table is called in the ledger, where the data must not show itself
+    is_private: bool = False  # whether it is about an owner's table, whose data must not show itself
     types: Mapping[str, str] = field(default_factory=dict)  # of columns, as an owner says them
+    binding: Binding = field(init=False)  # whom it protects, and on which data: for a budget to compare with its own
 
-    @classmethod
-    def of(
-        cls,
-        *statistics: Statistic,
-        relation: Relation | str = Relation.SYMMETRIC,
-        name: str | None = None,
-        privacy_unit: Any = None,
-        **options: Any,
-    ) -> Request:
-        """The request that the options of a public function make.
+    def name_source(self, data: Any) -> str:
+        """What the ledger calls the data: its file or table, or what kind of thing it is."""
+        return self.name or "a private table" if self.is_private else name_source(data, self.table)
 
-        >>> Request.of(relation="hamming", name="visits").whom
-        Binding(privacy_unit=None, relation=<Relation.HAMMING: 'hamming'>, data='visits', ids=None)
-        """
-        if name is not None and not isinstance(name, str):
+    def __post_init__(self) -> None:
+        if self.name is not None and not isinstance(self.name, str):
             raise RefusedType(
                 "name",
                 Reason.WRONG_TYPE,
                 "`name={given}` is not a string",
                 "give what the data is called, or leave `name` out",
-                given=quote(name),
+                given=quote(self.name),
             )
-        column, ids = privacy_unit, None
-        if column is not None and not isinstance(column, str):  # a name that is no text, or values
-            column, ids = (VALUES, Same(column)) if hasattr(column, "__iter__") else (repr(column), None)
-        whom = Binding(column, Relation.read(relation), name, ids)
-        return cls(statistics, whom, privacy_unit=privacy_unit, **options)
-
-    def __post_init__(self) -> None:
+        object.__setattr__(self, "binding", _bind(self.privacy_unit, self.relation, self.name))
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
             raise RefusedValue(
                 "missing",
@@ -106,10 +96,6 @@ class Request:
                 "give `privacy_unit`, the column of their ids",
             )
 
-    @property
-    def relation(self) -> Relation:
-        return self.whom.relation
-
     def unit(self, groups: int | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
 
@@ -141,6 +127,15 @@ class Request:
                 "give `by`, the column they are in",
                 given=quote(self.max_groups),
             )
+
+
+def _bind(privacy_unit: Any, relation: Relation, name: str | None) -> Binding:
+    """Whom a request protects, where ids may have been given as values."""
+    if privacy_unit is None or isinstance(privacy_unit, str):
+        return Binding(privacy_unit, relation, name)
+    if hasattr(privacy_unit, "__iter__"):
+        return Binding(VALUES, relation, name, Same(privacy_unit))
+    return Binding(repr(privacy_unit), relation, name)  # a name that is no text
 
 
 def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:

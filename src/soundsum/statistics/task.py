@@ -131,7 +131,9 @@ class Task:
         return any(part.norms.l1 for part in self.claim.parts)
 
 
-def make_query(tasks: Sequence[Task], rows: Rows, whom: Binding, names: Sequence[str] | None = None) -> Query:
+def make_query(
+    tasks: Sequence[Task], rows: Rows, source: str, binding: Binding, names: Sequence[str] | None = None
+) -> Query:
     """Everything that is asked, checked to be planned for these rows; `names` are those that somebody gave."""
     for task in tasks:
         task.require(rows)
@@ -141,10 +143,8 @@ def make_query(tasks: Sequence[Task], rows: Rows, whom: Binding, names: Sequence
     unit, by = tasks[0].claim.plan.unit, rows.described_by
     of_persons = unit.max_rows is not None
     return Query(
-        rows.source,
-        whom.data,
-        whom.privacy_unit,
-        tasks[0].claim.plan.problem.relation,
+        source,
+        binding.without_ids(),
         unit.max_rows,
         unit.max_groups if of_persons else None,
         () if by is None else tuple(map(as_plain, by if isinstance(by, list) else [by])),

@@ -23,7 +23,6 @@ class Rows:
     person: str | None = None
     where: Filter | None = None
     only_present: bool = False
-    source: str = "data"  # what the table is called, or else what it is; for the ledger
     group_count: int | None = field(init=False)  # None for one sum over every row
     columns: tuple[str, ...] = field(init=False)  # all that are read to know which rows count where
     groups_by_column: list[tuple[str, Groups]] = field(init=False)  # every column of groups, with its own

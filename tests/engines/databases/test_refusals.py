@@ -220,12 +220,12 @@ def test_a_table_that_changes_between_a_look_and_the_sum_is_not_added_up(address
     """What was planned for one type would not be the proof for another."""
     with psycopg.connect(address) as connection:
         connection.execute("CREATE TABLE shifting (x real); INSERT INTO shifting VALUES (1), (2)")
-    engine, tasks, rows = prepare(address, Request.of(ss.Sum("x", 0, 10), table="shifting"))
-    assert engine.add_up(tasks, rows)[0][0][0] != [0]
+    engine, prepared = prepare(address, Request((ss.Sum("x", 0, 10),), table="shifting"))
+    assert engine.add_up(prepared.tasks, prepared.rows)[0][0][0] != [0]
     with psycopg.connect(address) as connection:
         connection.execute("ALTER TABLE shifting ALTER COLUMN x TYPE float8")
     with pytest.raises(RuntimeError, match="columns have changed"):
-        engine.add_up(tasks, rows)
+        engine.add_up(prepared.tasks, prepared.rows)
 
 
 def test_a_view_whose_owner_may_not_read_its_table(address):
