@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import soundsum as ss
 from soundsum.cli import app
 from soundsum.privacy.planner import Plan
-from soundsum.releases import api
+from soundsum.releases import api, private
 from soundsum.releases.options import OPTIONS, REQUIRED, SETTINGS, list_fields, schema
 from soundsum.releases.signatures import CALLS
 from soundsum.statistics import STATISTICS
@@ -54,15 +54,24 @@ def test_docstrings_explain_every_option_in_the_words_declared(name):
 
 @pytest.mark.parametrize("method", ["sum", "mean", "variance", "count", "histogram", "plan"])
 def test_queries_of_an_owner_s_table_take_options_by_the_same_names(method):
-    own = [p for p in inspect.signature(getattr(ss.Private, method)).parameters.values() if p.name != "self"]
-    assert own[-1].kind is inspect.Parameter.VAR_KEYWORD
-    for p in own[:-1]:
-        option = OPTIONS[p.name]
-        default = None if p.name in ("lower", "upper") else option.default  # which the schema may have
-        assert (p.annotation, p.default) in (
-            (option.annotation, default),
+    common = {name: (annotation, default) for name, annotation, default, _ in CALLS["Private.release"].parameters()}
+    own = parameters(getattr(ss.Private, method))
+    asked = {"by", "groups", "where", "max_rows", "max_groups", "missing"}
+    assert {name for name, *_ in own} >= (asked if method == "plan" else asked | {"noise", "delta", "rho", "epsilon"})
+    for name, annotation, default, _ in own:
+        option = OPTIONS[name]
+        unless_given = None if name in ("lower", "upper") else option.default  # which the schema may have
+        assert (annotation, default) in (
+            common.get(name),
+            (option.annotation, unless_given),
             (option.annotation.removesuffix(" | None"), REQUIRED),  # a column of the table
         )
+
+
+def test_type_checkers_know_the_options_of_queries():
+    typed = {name: kind.__forward_arg__ for name, kind in private.QueryOptions.__annotations__.items()}
+    declared = CALLS["Private.release"]
+    assert typed == {name: declared.options[name].annotation for name in declared.keywords}
 
 
 def test_a_plan_is_released_with_options_of_a_sum():

@@ -6,11 +6,12 @@ server that holds the object against analysts; code in the same process can reac
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 from soundsum.budget import Budget, BudgetMismatch
 from soundsum.methods import Method
@@ -27,7 +28,7 @@ from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
 from soundsum.releases.request import Request, name_statistics, not_statistics
 from soundsum.releases.schema import ColumnSchema, find_groups
-from soundsum.releases.signatures import explain, with_hints
+from soundsum.releases.signatures import CALLS, explain, with_hints
 from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Variance
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
@@ -39,6 +40,33 @@ from soundsum.tables.type_names import say_column
 F = TypeVar("F", bound=Callable[..., Any])
 
 TERMS = {"privacy_unit", "relation", "budget", "name", "schema", "table", "engine", "pad"}
+
+
+class QueryOptions(TypedDict, total=False):
+    """Options of every query, as `Private.release` has them, for type checkers."""
+
+    by: str | Period | list[str | Period] | None
+    groups: Any
+    where: Any
+    max_rows: int | None
+    max_groups: int | None
+    noise: str
+    delta: Any
+    rho: Any
+    missing: Missing | None
+
+
+def _write_out(ask: Callable[..., Any]) -> inspect.Signature:
+    """The signature with those options in place of `**options`, for `help` and notebooks."""
+    own = inspect.signature(ask)
+    named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    if len(named) < len(own.parameters):
+        common = [p for p in CALLS["Private.release"].parameters() if p[0] in QueryOptions.__annotations__]
+        named += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, annotation, default, _ in common
+        ]
+    return own.replace(parameters=named)
 
 
 def _query(ask: F) -> F:
@@ -58,6 +86,7 @@ def _query(ask: F) -> F:
             )
         return ask_or_hint(self, *arguments, **options)
 
+    vars(ask_within)["__signature__"] = _write_out(ask)
     return hold_no_data(padded(cast(F, ask_within)))  # in this order, as the other's frame has the table
 
 
@@ -190,27 +219,29 @@ class Private:
         epsilon: Any = None,
         *,
         method: str | Method = "auto",
-        **options: Any,
+        **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """A private sum; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Sum(column, lower, upper, method=method), epsilon, options)
 
     @_query
     def mean(
-        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
+        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Unpack[QueryOptions]
     ) -> Release | Releases:
         """A private mean; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Mean(column, lower, upper), epsilon, options)
 
     @_query
     def variance(
-        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Any
+        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Unpack[QueryOptions]
     ) -> Release | Releases:
         """A private variance; bounds come from the schema if it has them. Options: those of `release`."""
         return self._one(Variance(column, lower, upper), epsilon, options)
 
     @_query
-    def count(self, epsilon: Any = None, *, column: str | None = None, **options: Any) -> Release | Releases:
+    def count(
+        self, epsilon: Any = None, *, column: str | None = None, **options: Unpack[QueryOptions]
+    ) -> Release | Releases:
         """A private number of rows. Options: those of `release`."""
         return self._one(Count(column), epsilon, options)
 
@@ -225,7 +256,7 @@ class Private:
         bins: int | None = None,
         lower: Any = None,
         upper: Any = None,
-        **options: Any,
+        **options: Unpack[QueryOptions],
     ) -> Releases:
         """Private counts between edges, in bins or of categories; bounds and categories come from the schema."""
         asked = Histogram(column, edges, categories, bins=bins, lower=lower, upper=upper)
@@ -267,14 +298,25 @@ class Private:
 
     @_query
     def plan(
-        self, column: str, lower: Any = None, upper: Any = None, *, method: str | Method = "auto", **options: Any
+        self,
+        column: str,
+        lower: Any = None,
+        upper: Any = None,
+        *,
+        method: str | Method = "auto",
+        by: str | Period | list[str | Period] | None = None,
+        groups: Any = None,
+        where: Any = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        missing: Missing | None = None,
     ) -> Plan:
-        """Plan a sum without charging anything. Options: by, groups, where, max_rows, max_groups.
+        """Plan a sum without charging anything.
 
         Some methods need the number of rows, where that is public; it is then noted in the ledger at no cost.
         """
         asked = self._complete(Sum(column, lower, upper, method=method))
-        request = replace(self._ask(**options), statistics=(asked,))
+        request = replace(self._ask(by, groups, max_rows, max_groups, missing, where), statistics=(asked,))
         try:
             _, prepared = self._prepare(self._data, request)
         except ReadFailed:
@@ -309,7 +351,7 @@ class Private:
         turn = TURN.get()
         return turn if turn is not None and turn.children is self._children else None
 
-    def _one(self, statistic: Statistic, epsilon: Any, options: dict[str, Any]) -> Release | Releases:
+    def _one(self, statistic: Statistic, epsilon: Any, options: QueryOptions) -> Release | Releases:
         unpaid = epsilon is None and options.get("rho") is None
         if unpaid and isinstance(statistic, Bounded) and statistic.lower is not None and statistic.upper is None:
             lower, call = quote(statistic.lower), f"{statistic.name}({quote(statistic.column)}"
