@@ -5,7 +5,8 @@ import pickle
 
 import pytest
 
-from soundsum.refusals import Python, Reason, RefusedType, RefusedValue
+from soundsum.cli.spelling import CommandLine
+from soundsum.refusals import Clause, Python, Reason, RefusedType, RefusedValue, join_clauses
 from tests.refusing import ROOT, SNAPSHOT, every_refusal
 
 SWAPPED = RefusedValue(
@@ -39,6 +40,16 @@ def test_a_template_can_name_whatever_option_is_refused(option):
     )
     assert str(refusal) == f"{option}={{option}} is too small; give {option}=1"
     assert refusal.say(Flags()) == f"--{option} {{option}} is too small; give --{option} 1"
+
+
+def test_a_fact_with_code_of_its_own_is_spelled_as_each_reader_writes_it():
+    clause = Clause("give `max_size`, as {{n}} is private")
+    reasons = join_clauses([clause, "`a` {b}"])
+    assert (clause, reasons) == ("give max_size=, as {n} is private", "give max_size=, as {n} is private; 'a' {b}")
+    refusal = RefusedValue("method", Reason.UNSOUND, "it does not apply: {reasons}", reasons=reasons)
+    flags = CommandLine({"max_size": "--max-size"})
+    assert refusal.say(flags) == "it does not apply: give --max-size, as {n} is private; 'a' {b}"
+    assert pickle.loads(pickle.dumps(refusal)).say(flags) == refusal.say(flags)
 
 
 def test_a_place_comes_first():

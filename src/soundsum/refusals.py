@@ -3,13 +3,14 @@
 A refusal names the option and the reason as codes, for programs and tests to compare, and says what to do instead. Its
 two sentences are templates. Code stands in backticks: `` `groups` `` is an option as the reader spells it, and
 `` `groups=['a']` `` an option with a value; `` `{option}` `` is the refusal's own. Braces hold facts: numbers, and
-public arguments that were quoted (`soundsum.numbers.quoting.quote`), never an object, as an object may hold data.
+public arguments that were quoted (`soundsum.numbers.quoting.quote`), never an object, as an object may hold data. A
+fact may also be a `Clause`, which has code in backticks of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any, Protocol, Self, TypeVar
 
@@ -71,6 +72,33 @@ class Python:
 PYTHON: Spelling = Python()
 
 
+class Clause(str):
+    """Words with code in backticks, as templates have it; as text they are in Python's spelling.
+
+    >>> reason = Clause("needs a limit on the number of records; give `max_size`")
+    >>> print(reason)
+    needs a limit on the number of records; give max_size=
+    """
+
+    template: str
+
+    def __new__(cls, template: str) -> Self:
+        made = super().__new__(cls, "".join(_pieces(template, {}, PYTHON)))
+        made.template = template
+        return made
+
+    def say(self, spelling: Spelling) -> str:
+        return "".join(_pieces(self.template, {}, spelling))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.template,)
+
+
+def join_clauses(clauses: Iterable[str]) -> Clause:
+    """Several as one; text that is no clause stays as it is."""
+    return Clause("; ".join(one.template if isinstance(one, Clause) else _as_template(one) for one in clauses))
+
+
 class Refusal(Exception):
     """A wrong argument; nothing was charged or read. Raised as `RefusedValue` or `RefusedType`.
 
@@ -89,7 +117,7 @@ class Refusal(Exception):
         super().__init__(option, reason, problem, remedy)
         self.option, self.reason, self.problem, self.remedy = option, reason, problem, remedy
         self.place, self.facts = "", facts  # the place in a file, such as [total]
-        strangers = [name for name, fact in facts.items() if type(fact) not in (str, int)]
+        strangers = [name for name, fact in facts.items() if type(fact) not in (str, int, Clause)]
         assert not strangers, f"facts are text or whole numbers: {strangers}"
 
     def say(self, spelling: Spelling) -> str:
@@ -121,6 +149,7 @@ class RefusedType(Refusal, TypeError):
 
 
 def _pieces(template: str, facts: dict[str, str | int], spelling: Spelling) -> Iterator[str]:
+    facts = {name: fact.say(spelling) if isinstance(fact, Clause) else fact for name, fact in facts.items()}
     for i, piece in enumerate(template.split("`")):  # facts come later, so what they hold is never read as code
         said = piece.format(**facts)
         named = OPTION.fullmatch(piece) if i % 2 else None
@@ -128,6 +157,10 @@ def _pieces(template: str, facts: dict[str, str | int], spelling: Spelling) -> I
             yield spelling.code(said) if i % 2 else said
         else:
             yield spelling.option(named[1], None if named[2] is None else said.partition("=")[2])
+
+
+def _as_template(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}").replace("`", "'")
 
 
 def _again(kind: type[R], args: tuple[Any, ...], place: str, facts: dict[str, str | int]) -> R:

@@ -68,7 +68,7 @@ class FromAccuracy(Method):
         reasons = bounds_of_type(problem) + limit_known(problem)
         kind = self.arithmetic(problem)
         if not kind.holds(cast(FloatType, problem.dtype)):
-            reasons.append(f"accumulator={kind} does not hold every {problem.dtype}; use a wider float type")
+            reasons.append(f"{kind} as the accumulator does not hold every {problem.dtype}; use a wider float type")
         if self.split and (problem.relation.sized or problem.one_sign):
             reasons.append(f"is for unknown sizes and bounds of both signs; here use {self.name}")
         return reasons or self._within_limits(problem) + permutable(problem, problem.relation == Relation.SYMMETRIC)

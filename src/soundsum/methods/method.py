@@ -20,7 +20,7 @@ from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.models import Fold, Tree
 from soundsum.numbers.rationals import floor_log2, power_of_two
 from soundsum.numbers.types import FloatType, IntType
-from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.refusals import Clause, Reason, RefusedType, RefusedValue, join_clauses
 from soundsum.registry import Registry
 from soundsum.tables.records import Missing, Records, present, records
 
@@ -48,7 +48,10 @@ class Method(ABC):
 
     @abstractmethod
     def unmet(self, problem: Problem) -> list[str]:
-        """Why the theorem does not apply, each reason with what to do; empty if it does."""
+        """Why the theorem does not apply, each reason with what to do; empty if it does.
+
+        A reason that names an option is a `Clause`, so that each reader finds it in their own spelling.
+        """
 
     @abstractmethod
     def sensitivity(self, problem: Problem) -> Fraction:
@@ -151,7 +154,7 @@ class Method(ABC):
                 "{method} does not apply:",
                 "{reasons}",
                 method=self.label,
-                reasons="; ".join(reasons),
+                reasons=join_clauses(reasons),
             )
         steps = self.steps(problem)
         if missing == "drop" and not {"permute", "truncate"}.isdisjoint(steps):
@@ -199,11 +202,11 @@ def floats_only(problem: Problem) -> list[str]:
 
 def bounds_of_type(problem: Problem) -> list[str]:
     """Methods that add in the type's own arithmetic need bounds that are values of it."""
-    kind, reasons = problem.dtype, []
+    kind, reasons = problem.dtype, list[str]()
     for name, bound in (("lower", problem.lower), ("upper", problem.upper)):
         if bound not in kind:
             near = _neighbours(problem, bound)
-            reasons.append(f"{name}={bound} is not representable in {kind}; the nearest that are: {near}")
+            reasons.append(Clause(f"`{name}={bound}` is not representable in {kind}; the nearest that are: {near}"))
     return reasons
 
 
@@ -211,8 +214,8 @@ def limit_known(problem: Problem) -> list[str]:
     if problem.limit is not None:
         return []
     if problem.relation.sized:
-        return ["needs the public number of records; give size="]
-    return ["needs a limit on the number of records; give max_size= (records beyond it are left out)"]
+        return [Clause("needs the public number of records; give `size`")]
+    return [Clause("needs a limit on the number of records; give `max_size` (records beyond it are left out)")]
 
 
 def permutable(problem: Problem, permutes: bool) -> list[str]:

@@ -24,7 +24,7 @@ from soundsum.numbers.types import IntType
 from soundsum.privacy.explain import explain
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.units import RECORD, Norms, Unit
-from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.refusals import Clause, Reason, RefusedType, RefusedValue, join_clauses
 from soundsum.tables.read_guard import hold_no_data
 from soundsum.tables.records import Missing, records
 from soundsum.tables.relations import Relation
@@ -260,7 +260,7 @@ class Plan:
                 Reason.UNSOUND,
                 "{method} does not apply: {reasons}",
                 method=self.method,
-                reasons="; ".join(self.unmet),
+                reasons=join_clauses(self.unmet),
             )
 
     def __repr__(self) -> str:
@@ -293,12 +293,14 @@ def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
     if not unit.is_plain and adder not in BY_GROUP:
         reasons = [
             *reasons,
-            "sums by group, by person or of some rows are added by wide or grid; leave method out",
+            Clause("sums by group, by person or of some rows are added by wide or grid; leave `method` out"),
         ]
     if unit.max_rows is not None and problem.relation != Relation.SYMMETRIC:
         reasons = [
             *reasons,
-            f"persons come or go, so privacy_unit= needs symmetric, not {problem.relation}; leave relation out",
+            Clause(
+                f"persons come or go, so `privacy_unit` needs symmetric, not {problem.relation}; leave `relation` out"
+            ),
         ]
     return tuple(reasons)
 
@@ -322,7 +324,10 @@ def choose(problem: Problem, method: str | Method = "auto") -> Method:
         adding = [plan for plan in rank(problem) if plan.adder.adds_floats]
         if not adding[0].unmet:
             return adding[0].adder
-        reasons = "; ".join(f"{plan.method}: {plan.unmet[0]}" for plan in adding)
+        methods: dict[str, list[str]] = {}  # by the first reason why they do not apply
+        for plan in adding:
+            methods.setdefault(join_clauses(plan.unmet[:1]).template, []).append(plan.method)
+        reasons = join_clauses(Clause(f"{', '.join(names)}: {reason}") for reason, names in methods.items())
         raise RefusedValue(
             "method",
             Reason.UNSOUND,

@@ -16,7 +16,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
-from soundsum.refusals import Reason, RefusedValue
+from soundsum.refusals import Reason, RefusedValue, join_clauses
 from soundsum.statistics.statistic import Estimator, Part, Statistic
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
@@ -45,7 +45,7 @@ class Claim:
                 Reason.UNSOUND,
                 "no proof covers this {statistic}: {reasons}",
                 statistic=self.kind.name,
-                reasons="; ".join(reasons),
+                reasons=join_clauses(reasons),
             )
         if self.worth <= 0 or (self.worth != 1 and not self.plan.problem.dtype.is_integer):
             raise RefusedValue(

@@ -14,11 +14,14 @@ from rich.table import Table
 
 from soundsum import Plan, Problem, Relation, plan, plans
 from soundsum.cli.parameters import AsJson
+from soundsum.cli.spelling import CommandLine, find_options
 from soundsum.numbers.formatting import number, ratio
 from soundsum.numbers.rationals import floor_log2
+from soundsum.refusals import Spelling, join_clauses
 
 
 def show_plans(
+    context: typer.Context,
     dtype: Annotated[str, typer.Option(help="The records' type: float32, int64, bfloat16, ...")],
     bounds: Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")],
     size: Annotated[
@@ -49,11 +52,11 @@ def show_plans(
         every = plans(problem)
         console = Console()
         console.print(_table(every))
-        for line in _list_refused(every, console.width):
+        for line in _list_refused(every, console.width, CommandLine(find_options(context.command, []))):
             console.print(line, style="dim", highlight=False, markup=False)
 
 
-def _list_refused(every: Sequence[Plan], width: int) -> Iterator[str]:
+def _list_refused(every: Sequence[Plan], width: int, spelling: Spelling) -> Iterator[str]:
     """Methods that do not apply, and why; those for the same reasons together, at the width of the screen."""
     refused: dict[tuple[str, ...], list[str]] = {}
     for p in every:
@@ -62,7 +65,7 @@ def _list_refused(every: Sequence[Plan], width: int) -> Iterator[str]:
     if refused:
         yield "  These do not apply:"
     for reasons, methods in refused.items():
-        said = f"{', '.join(methods)}: {'; '.join(reasons)}"
+        said = f"{', '.join(methods)}: {join_clauses(reasons).say(spelling)}"
         yield from textwrap.wrap(said, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
 
 
