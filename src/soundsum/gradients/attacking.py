@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from soundsum.gradients.clipped_sum import Sum
 from soundsum.gradients.lazy_import import need, torch
 from soundsum.gradients.slots import Slots, per_example
+from soundsum.numbers.event_counts import log_at_least
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 
@@ -27,7 +27,7 @@ The model gives one number for each example, which is its loss; the batch's loss
 
 SIGNIFICAND = {"bfloat16": 8, "float16": 11}
 LARGE = 4096
-CERTAIN = Fraction(1, 10**6)
+CERTAIN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,9 @@ class Outcome:
     distinct: int
 
     @property
-    def chance(self) -> Fraction:
+    def chance(self) -> float:
         """The probability of at least this many correct guesses, if each is right with probability `allowed`."""
-        p = Fraction(self.allowed)
-        return sum(
-            (math.comb(self.runs, k) * p**k * (1 - p) ** (self.runs - k) for k in range(self.correct, self.runs + 1)),
-            Fraction(0),
-        )
+        return math.exp(log_at_least(self.runs, self.correct, self.allowed))
 
     @property
     def succeeds(self) -> bool:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from soundsum.methods.problem import Problem
+from soundsum.numbers.event_counts import log_at_least
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, is_special
 from soundsum.privacy.samplers import discrete_gaussian, discrete_laplace
@@ -53,8 +54,7 @@ class Delivery:
 
     def probability(self, accuracy: Fraction) -> float:
         """The largest probability of finding this many secrets or more from a mechanism that keeps its promise."""
-        n, p = self.targets, self.allowed
-        return min(1.0, math.fsum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(int(accuracy * n), n + 1)))
+        return math.exp(log_at_least(self.targets, int(accuracy * self.targets), self.allowed))
 
     def to_json(self) -> dict[str, Any]:
         return {
