@@ -234,7 +234,7 @@ class TestOldLedgers:
         assert path.read_bytes() == before
 
     def test_the_application_s_mark(self):
-        from soundsum.budget.ledger import APPLICATION
+        from soundsum.budget.ledger_tables import APPLICATION
 
         assert APPLICATION == 1936946541
 
@@ -347,9 +347,9 @@ class TestFailures:
         assert budget.left.epsilon == 0
 
     def test_a_ledger_that_is_locked_while_a_read_fails(self, tmp_path, monkeypatch):
-        from soundsum.budget import ledger
+        from soundsum.budget import ledger_file
 
-        monkeypatch.setattr(ledger, "PATIENCE", 0.05)
+        monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
         budget = ss.Budget(epsilon=1, path=tmp_path / "ledger.db")
 
         def column():

@@ -22,7 +22,7 @@ import pytest
 from rich.console import Console
 
 import soundsum as ss
-from soundsum.budget import Budget, BudgetExceeded, Cost, ledger
+from soundsum.budget import Budget, BudgetExceeded, Cost, ledger_file
 from soundsum.budget.limit import Limit
 from soundsum.cli.commands.budget_commands import ledger_table, ledger_to_json
 from soundsum.refusals import Reason
@@ -97,7 +97,7 @@ def test_nothing_takes_more_work_in_a_long_ledger(tmp_path, monkeypatch, act):
         ACTS["settle"](budget)  # the last line is then of one kind
         steps[0] = 0
         with monkeypatch.context() as patch:
-            patch.setattr(ledger.sqlite3, "connect", connect_and_count)
+            patch.setattr(ledger_file.sqlite3, "connect", connect_and_count)
             act(budget)
         return steps[0]
 
@@ -296,7 +296,7 @@ def test_a_ledger_of_a_later_soundsum(path):
 
 
 def test_a_locked_ledger(path, monkeypatch):
-    monkeypatch.setattr(ledger, "PATIENCE", 0.1)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.1)
     budget, holder = Budget(path=path), sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     for act in (lambda: Budget(path=path), lambda: Budget(epsilon=1, path=path), lambda: ledger_to_json(path)):

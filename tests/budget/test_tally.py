@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from soundsum.budget import Budget, Cost, ledger
+from soundsum.budget import Budget, Cost, ledger_tables
 from soundsum.budget.history import OUTCOMES, Book
 from soundsum.budget.ledger import read
 from soundsum.budget.limit import Limit
@@ -220,6 +220,6 @@ def test_others_can_write_while_lines_are_gone_through(path, look, monkeypatch):
         seen.append(limit)
         return Book(limit)
 
-    monkeypatch.setattr(ledger, "Book", begin)
+    monkeypatch.setattr(ledger_tables, "Book", begin)
     look(path)
     assert seen

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import soundsum as ss
-from soundsum.budget import BudgetClosed, ledger
+from soundsum.budget import BudgetClosed, ledger, ledger_file
 from soundsum.budget.ledger import read
 from soundsum.refusals import Reason
 from tests.refusing import refused
@@ -17,7 +17,7 @@ from tests.refusing import refused
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger, "PATIENCE", 0.1)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.1)
     return tmp_path / "ledger.db"
 
 
@@ -92,7 +92,7 @@ def test_an_interrupt_while_the_failure_is_written_closes_the_budget(path, monke
         raise KeyboardInterrupt
 
     def records():
-        monkeypatch.setattr(ledger, "_write", interrupt)
+        monkeypatch.setattr(ledger, "write_line", interrupt)
         yield 1.0 / 0
 
     with pytest.raises(KeyboardInterrupt):
@@ -141,8 +141,8 @@ def test_a_process_that_ends_writes_it_down(path):
     """Other processes learn of it: as soon as this one can write, or when it ends."""
     program = f"""
 import sqlite3, soundsum as ss
-from soundsum.budget import ledger
-ledger.PATIENCE = 0.1
+from soundsum.budget import ledger_file
+ledger_file.PATIENCE = 0.1
 def records():
     global holder
     holder = sqlite3.connect({str(path)!r}, isolation_level=None)
@@ -161,7 +161,7 @@ except ss.ReadFailed:
 
 def test_analysts_who_ask_at_the_same_time_do_not_close_it(path, monkeypatch):
     """A charge that is still being read for is no failure."""
-    monkeypatch.setattr(ledger, "PATIENCE", 60)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 60)
     budget = ss.Budget(epsilon=9, path=path)
     number = budget.charge(ss.Cost(epsilon=1), "a read in progress")
     threads = [threading.Thread(target=ask, args=([1.0], budget)) for _ in range(4)]
