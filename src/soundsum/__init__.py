@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from soundsum.privacy.planner import Plan
     from soundsum.privacy.units import Unit
     from soundsum.releases.api import count, histogram, mean, private_max_size, release, sum, variance
-    from soundsum.releases.certificates import check
     from soundsum.releases.collections import Releases, Several
     from soundsum.releases.planning import plan, plans
     from soundsum.releases.private import Private
+    from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
     from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
     from soundsum.tables.periods import day, hour, month, week, year
@@ -50,7 +50,7 @@ _HOMES = {
     "soundsum.privacy.units": ("Unit",),
     "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.api": ("count", "histogram", "mean", "private_max_size", "release", "sum", "variance"),
-    "soundsum.releases.certificates": ("check",),
+    "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
     "soundsum.releases.planning": ("plan", "plans"),

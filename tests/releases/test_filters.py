@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
-from soundsum.cli.spelled import read_condition
+from soundsum.cli.parse_conditions import read_condition
 from soundsum.refusals import Reason
 from soundsum.tables.filters import COMPARE, Filter
 from soundsum.tables.relations import Relation
@@ -216,7 +216,8 @@ def test_ledger_and_check_know_the_filter(tmp_path):
     assert ", where k == 'a; b', " in entry.what
     assert entry.query.where == (("k", "==", "'a; b'"),)
     from soundsum.budget.ledger import read
-    from soundsum.releases.certificates import compare_release, compare_with_ledger
+    from soundsum.releases.ledger_check import compare_with_ledger
+    from soundsum.releases.release_check import compare_release
 
     assert compare_release(r.to_dict()) == []
     assert compare_with_ledger([r.to_dict()], read(tmp_path / "ledger.db")) == [[]]

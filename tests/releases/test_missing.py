@@ -9,8 +9,8 @@ import pytest
 
 import soundsum as ss
 from soundsum.engines import Memory
-from soundsum.releases.certificates import compare_release
 from soundsum.releases.prepare import prepare
+from soundsum.releases.release_check import compare_release
 from soundsum.releases.request import Request
 from soundsum.statistics import Count, Mean, Sum, Variance
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import soundsum as ss
 from soundsum.numbers.formatting import estimate, estimates, interval
-from soundsum.releases.certificates import compare_release, compare_with_ledger
+from soundsum.releases.ledger_check import compare_with_ledger
+from soundsum.releases.release_check import compare_release
 
 TABLE = {"pay": [1.5, 2.25, 4.0], "dept": ["a", "b", "a"], "age": [30, 40, 50]}
 BY = {"by": "dept", "groups": ["a", "b"]}

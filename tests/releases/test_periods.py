@@ -16,7 +16,8 @@ import pytest
 
 import soundsum as ss
 from soundsum.refusals import Reason
-from soundsum.releases.certificates import compare_release, compare_with_ledger
+from soundsum.releases.ledger_check import compare_with_ledger
+from soundsum.releases.release_check import compare_release
 from tests.engines.model import lot
 from tests.refusing import refused
 

@@ -1,0 +1,175 @@
+"""The check of releases: that each is as its certificate and its query have it, without any data."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import nearest_float
+from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
+from soundsum.releases.certificates import Unreadable, compare, read_claim, read_guarantee, refuse_misread, say
+from soundsum.releases.query_check import compare_query
+from soundsum.statistics.additive import Additive
+from soundsum.statistics.statistic import Estimator, is_informative
+
+
+def check(release: Any) -> list[str]:
+    """List the contradictions between a release and its certificate, or within it; empty if there are none.
+
+    release: a certificate, a `Release`, or several by group or name; also as to_dict() or to_json() write them.
+
+    Everything in a certificate is made again from the little it rests on (statistic, problem, unit, method, privacy,
+    worth), without any data, and compared to the last digit and type. Nothing may be missing and nothing be there
+    besides.
+    """
+    outcomes, problems = list_releases(release), []
+    for place, outcome in enumerate(outcomes, 1):
+        try:
+            found = compare_release(outcome)
+        except Unreadable as error:
+            found = [str(error)]
+        problems += found if len(outcomes) == 1 else [f"release {place:,}: {problem}" for problem in found]
+    return problems
+
+
+def list_releases(given: Any) -> list[dict[str, Any]]:
+    """Every release, or certificate, in what somebody gave, as plain data."""
+    plain = given.to_dict() if hasattr(given, "to_dict") else given
+    if isinstance(plain, str):
+        is_json = True
+        try:
+            plain = json.loads(plain)
+        except (ValueError, RecursionError):
+            is_json = False
+        if not is_json:
+            raise RefusedValue(
+                "release",
+                Reason.MALFORMED,
+                "{given} is not JSON",
+                "give a release, its certificate, or what `to_dict()` or `to_json()` wrote; of a file, "
+                "`soundsum check FILE`",
+                given=quote(given),
+            )
+    if isinstance(plain, dict) and "certificate" not in plain and isinstance(plain.get("releases"), list):
+        plain = plain["releases"]
+    listed = plain if isinstance(plain, list | tuple) else [plain]
+    outcomes = [one.to_dict() if hasattr(one, "to_dict") else one for one in listed]
+    if not outcomes or not all(isinstance(one, dict) for one in outcomes):
+        raise RefusedType(
+            "release",
+            Reason.WRONG_TYPE,
+            "{given} is no release and no certificate",
+            "give a release, its certificate, or what `to_dict()` or `to_json()` wrote; of a file, "
+            "`soundsum check FILE`",
+            given=quote(given),
+        )
+    return outcomes
+
+
+def compare_release(release: dict[str, Any]) -> list[str]:
+    """List everything in a release (as `Release.to_dict` writes it) that does not follow from its certificate."""
+    certificate = release.get("certificate", release)
+    problems = compare(certificate)
+    if certificate is release or problems:
+        return problems
+    claim = read_claim(certificate)
+    follows = {
+        "statistic": claim.kind.entry_name or claim.kind.name,
+        "value": _value(release.get("exact"), release.get("value")),
+        "bounds": [str(bound) for bound in claim.bounds],
+        "unit": str(claim.plan.unit),
+        "relation": certificate["problem"]["relation"],
+        "version": certificate["versions"]["soundsum"],
+    }
+    if (release.get("privacy_unit") is None) != (claim.plan.unit.max_rows is None):
+        person = say(release.get("privacy_unit"))
+        return [f"privacy_unit: {person} is claimed, and the certificate is for {claim.plan.unit}"]
+    if claim.kind.is_the_sum and not _is_on_steps(release.get("exact"), certificate["released"]):
+        return [
+            f"exact: {release.get('exact')!r} is not a number of steps, which are {certificate['released'][0]['step']}"
+        ]
+    estimator = claim.estimator(claim.noises(read_guarantee(certificate)), claim.plan.problem.size)
+    if isinstance(estimator, Additive) and isinstance(release.get("exact"), str):
+        follows["interval_95"] = _interval(Fraction(release["exact"]), estimator)
+    if isinstance(release.get("interval_95"), list):
+        follows["informative"] = _is_informative(release["interval_95"], estimator)
+    missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
+    if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
+        return [f"missing: {missing!r} does not follow from the unit and the relation"]
+    known = {
+        *follows,
+        "certificate",
+        "column",
+        "by",
+        "where",
+        "group",
+        "name",
+        "exact",
+        "interval_95",
+        "informative",
+        "privacy_unit",
+        "missing",
+        "source",
+        "data",
+        "at",
+        "ledger",
+    }
+    problems = [
+        *(
+            f"{name}: {say(value)} follows, {say(release.get(name))} is claimed"
+            for name, value in follows.items()
+            if release.get(name) != value or isinstance(release.get(name), bool) != isinstance(value, bool)
+        ),
+        *(f"{name}: there is no such thing in a release" for name in release if name not in known),
+        *(f"{name} is missing" for name in known - {"group", "name"} if name not in release),
+    ]
+    place = "the query cannot be compared"
+    try:
+        return problems or compare_query(release, claim)
+    except Unreadable:
+        raise
+    except Refusal as refusal:
+        unreadable = Unreadable.of(refusal, place)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        unreadable = refuse_misread(error).within(place)
+    raise unreadable
+
+
+def _interval(exact: Fraction, estimator: Additive) -> list[float | None]:
+    """The 95% interval of a sum or a count, which follows from it and its noise."""
+    ends = map(nearest_float, estimator.around(exact, 0.95))
+    return [end if math.isfinite(end) else None for end in ends]
+
+
+def _is_informative(ends: list[Any], estimator: Estimator) -> bool | None:
+    """Whether a 95% interval says more than the bounds; None where it is no interval."""
+    if len(ends) != 2 or not all(end is None or type(end) in (int, float) for end in ends):
+        return None
+    low, high = (beyond if end is None else end for end, beyond in zip(ends, (-math.inf, math.inf), strict=True))
+    return is_informative(estimator, low, high)
+
+
+def _is_on_steps(exact: Any, released: list[dict[str, Any]]) -> bool:
+    """Whether a sum is one of the numbers that can come out."""
+    try:
+        on_steps = isinstance(exact, str) and (Fraction(exact) / Fraction(released[0]["step"])).denominator == 1
+        return on_steps and str(Fraction(exact)) == exact
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
+def _value(exact: Any, given: Any) -> int | float | None:
+    """Compute the value again; null where it would be a float and none is large enough."""
+    if not isinstance(exact, str):
+        return None
+    try:
+        number = Fraction(exact)
+    except (ValueError, ZeroDivisionError):
+        return None
+    near = nearest_float(number)
+    if given is None and not math.isfinite(near):
+        return None
+    return int(number) if number.denominator == 1 and not isinstance(given, float) else near
