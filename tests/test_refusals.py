@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from soundsum.cli.spelling import CommandLine
+from soundsum.cli.refusal_text import CommandLine
 from soundsum.refusals import Clause, Python, Reason, RefusedType, RefusedValue, join_clauses
 from tests.refusing import ROOT, SNAPSHOT, every_refusal
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from soundsum.attacks import FAMILIES
 from soundsum.cli.app import app
-from soundsum.cli.spelling import CommandLine
+from soundsum.cli.refusal_text import CommandLine
 
 
 def soundsum(*arguments):

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import soundsum as ss
 from soundsum.cli import app
 from soundsum.cli.commands import request_command
-from soundsum.cli.spelling import find_options, spell
+from soundsum.cli.refusal_text import find_options, spell
 from soundsum.refusals import Refusal
 
 COUNT = b"\n[statistics.n]\nstatistic = 'count'"

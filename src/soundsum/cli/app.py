@@ -21,7 +21,7 @@ from soundsum.cli.commands import (
     request_command,
     verify_command,
 )
-from soundsum.cli.spelling import find_options, spell
+from soundsum.cli.refusal_text import find_options, spell
 from soundsum.cli.usage import WrongUsage, read_bounds, say_os_error, say_usage
 from soundsum.cli.views.labels import label
 from soundsum.refusals import Refusal

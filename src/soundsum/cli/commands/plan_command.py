@@ -14,7 +14,7 @@ from rich.table import Table
 
 from soundsum import Plan, Problem, Relation, plan, plans
 from soundsum.cli.parameters import AsJson
-from soundsum.cli.spelling import CommandLine, find_options
+from soundsum.cli.refusal_text import CommandLine, find_options
 from soundsum.numbers.formatting import number, ratio
 from soundsum.numbers.rationals import floor_log2
 from soundsum.refusals import Spelling, join_clauses

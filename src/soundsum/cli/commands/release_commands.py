@@ -14,13 +14,16 @@ from rich.markup import escape
 
 import soundsum as ss
 from soundsum.budget.ledger import read
-from soundsum.cli.file_access import on_disk, watch
+from soundsum.cli.file_access import on_disk, read_file, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.spelled import list_groups, read_condition, read_file, read_groups
+from soundsum.cli.parse_conditions import read_condition
+from soundsum.cli.parse_groups import list_groups, read_groups
 from soundsum.cli.views.released import choose_form, show
 from soundsum.numbers.quoting import printed, quote
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.releases.certificates import Unreadable, compare_release, compare_with_ledger, list_releases
+from soundsum.releases.certificates import Unreadable
+from soundsum.releases.ledger_check import compare_with_ledger
+from soundsum.releases.release_check import compare_release, list_releases
 from soundsum.releases.signatures import CALLS
 
 MARKS = {"certificate", "format", "statistic", "released", "versions"}

@@ -25,10 +25,11 @@ from typing import Any, NoReturn
 import typer
 
 import soundsum as ss
-from soundsum.cli.file_access import on_disk, watch
+from soundsum.cli.file_access import on_disk, read_file, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.spelled import read_condition, read_file, read_periods
-from soundsum.cli.spelling import IN_REQUESTS
+from soundsum.cli.parse_conditions import read_condition
+from soundsum.cli.parse_groups import read_periods
+from soundsum.cli.refusal_text import IN_REQUESTS
 from soundsum.cli.views.released import choose_form, show
 from soundsum.methods.problem import read_bound, require_ascending
 from soundsum.numbers.quoting import quote

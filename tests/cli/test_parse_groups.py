@@ -1,4 +1,4 @@
-"""Conditions and groups as they are spelled on the command line: what is read, and what is refused."""
+"""Groups on the command line: how each is read, and the ones that are refused."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.spelled import RANGES, list_groups, read_by, read_condition, read_groups
+from soundsum.cli.parse_columns import RANGES, read_by
+from soundsum.cli.parse_groups import list_groups, read_groups
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason
 from tests.refusing import refused
@@ -21,59 +22,6 @@ def folder(tmp_path, monkeypatch):
     Path("t.csv").write_text("age,k,day\n17,a,2024-01-01\n18,b,2024-02-01\n")
     days = pa.array(["2024-01-01", "2024-02-01"]).cast(pa.date32())
     pyarrow.parquet.write_table(pa.table({"age": [17, 18], "k": ["a", "b"], "day": days}), "t.parquet")
-
-
-@pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
-@pytest.mark.parametrize(
-    "condition, value",
-    [
-        ("age <> 18", "> 18"),
-        ("age => 18", "> 18"),
-        ("age === 18", "= 18"),
-        ("age =! 18", "! 18"),
-        ("age >= 18 and age < 30", "18 and age < 30"),
-        ("k == a or b", "a or b"),
-        ("k == a AND b", "a AND b"),
-        ("age > 1,000", "1,000"),
-        ("age >", ""),
-        ("17 < age < 30", "age < 30"),
-        ("k == 'a' and k == 'b'", "'a' and k == 'b'"),
-        ("k == 'a', 'b'", "'a', 'b'"),
-    ],
-)
-def test_what_is_no_value_is_refused(file, condition, value):
-    with refused("where", Reason.MALFORMED, given=quote(condition), value=quote(value)):
-        read_condition(condition, file)
-
-
-def test_a_request_is_read_as_strictly():
-    Path("r.toml").write_text("epsilon = 1\nwhere = ['age <> 18']\n[statistics.n]\nstatistic = 'count'")
-    ran = CliRunner().invoke(app, ["release", "t.csv", "r.toml"])
-    assert ran.exception.place == "r.toml"
-    assert ran.exception.facts["value"] == "'> 18'"
-
-
-@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
-def test_text_without_quotes_is_not_ordered_in_a_file_without_types(sign):
-    with refused("where", Reason.WRONG_TYPE, value="'18y'"):
-        read_condition(f"age {sign} 18y", "t.csv")
-    assert read_condition(f"k {sign} 'b'", "t.csv") == ("k", sign, "b")
-    assert read_condition(f"k {sign} b", "t.parquet") == ("k", sign, "b")
-    assert read_condition(f"age {sign} -1e3", "t.csv") == ("age", sign, -1000)
-    assert read_condition(f"day {sign} 2024-01-31", "t.csv") == ("day", sign, "2024-01-31")
-
-
-@pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
-@pytest.mark.parametrize("text", ["", "> 18", "a, b", "a and b", "a == b", "!", "O'Brien", " a "])
-def test_text_in_quotes_is_whatever_it_holds(file, text):
-    sign = "==" if text or file != "t.csv" else ">="  # no cell of CSV is equal to nothing: it is missing
-    assert read_condition(f'k {sign} "{text}"', file) == ("k", sign, text)
-    assert read_condition(f"k != '{text}'", file) == ("k", "!=", text)
-
-
-def test_plain_text_needs_no_quotes():
-    for text in ("b", "O'Brien", "north west", "Andorra", "hello!"):
-        assert read_condition(f"k = {text}", "t.csv") == ("k", "==", text)
 
 
 @pytest.mark.parametrize(
