@@ -117,7 +117,8 @@ class Budget:
             assert limit is not None
             self._store = MemoryStore(limit, said, max_failures or 1)
         else:
-            from soundsum.budget.ledger import Ledger, Terms
+            from soundsum.budget.ledger import Ledger
+            from soundsum.budget.ledger_tables import Terms
 
             terms = None if limit is None else Terms(limit, binding, max_failures or 1)
             self._store = Ledger(self.path, terms, said, max_failures)
