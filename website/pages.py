@@ -24,8 +24,9 @@ ELSEWHERE = {
     "examples/publish_a_table.ipynb": "notebooks/publish_a_table.md",
     "examples/from_attack_to_bound.ipynb": "notebooks/from_attack_to_bound.md",
     "docs/README.md": "index.md",
+    "docs/theorems/README.md": "theorems/index.md",
 }
-"""Files outside docs/, and the pages made of them."""
+"""Files outside docs/ or under other names there, and the pages made of them."""
 
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".v": "coq", ".txt": "text"}
 """A link to a file with one of these endings leads to a page that shows the file."""
@@ -38,7 +39,7 @@ def lay_out(folder: Path) -> None:
     pages = {page_of(origin): text for origin, text in originals().items()} | reference.pages()
     for source in sorted(linked_sources()):
         pages[page_of(source)] = show_source(source)
-    pages["theorems/index.md"] = theorems(pages)
+    pages["theorems/index.md"] += theorems(pages)
     pages["index.md"] += contents(pages)
     for stale in set(folder.rglob("*.md")) - {folder / page for page in pages}:
         stale.unlink()
@@ -114,10 +115,10 @@ def contents(pages: dict[str, str]) -> str:
 
 
 def theorems(pages: dict[str, str]) -> str:
-    """One entry of the navigation for all theorems, so that only those who open it see their names."""
+    """The theorems' own table of contents, so that only those who open their page see their names."""
     inside = sorted(page.removeprefix("theorems/") for page in pages if page.startswith("theorems/"))
-    entries = "\n".join(["```{toctree}", "", "Lemmas <../lemmas.md>", *inside, "```"])
-    return f"# Theorems\n\nEach summation method has a page with its theorem, conditions and proof.\n\n{entries}\n"
+    entries = [page for page in inside if page != "index.md"]
+    return "\n".join(["", "```{toctree}", ":hidden:", "", "Lemmas <../lemmas.md>", *entries, "```"]) + "\n"
 
 
 CONTENTS = {

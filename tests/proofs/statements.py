@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROOFS = ROOT / "proofs"
-PAGES = [*sorted((ROOT / "docs" / "theorems").glob("*.md")), ROOT / "docs" / "lemmas.md", ROOT / "docs" / "attacks.md"]
+PAGES = [page for page in sorted((ROOT / "docs").glob("theorems/*.md")) if page.stem != "README"]
+PAGES += [ROOT / "docs" / "lemmas.md", ROOT / "docs" / "attacks.md"]
 STATEMENTS, ASSUMPTIONS = PROOFS / "statements.txt", PROOFS / "assumptions.txt"
 
 DEFINITIONS = [

@@ -1,7 +1,7 @@
 """The limit of a budget, and when one more release stays within it.
 
 Costs are chosen by people who have seen earlier releases, so a limit must hold for every such choice: it must be a
-privacy filter. Epsilons and deltas that add up to fixed totals are one, and so are rhos; docs/budget.md has the proofs.
+privacy filter. Epsilons and deltas that add up to fixed totals are one, and so are rhos (docs/theorems/noise.md).
 Under an epsilon with a delta, the first release that has a rho alone takes all that is left as one block: from there on
 every release counts by its rho, against the rho that implies what was left.
 """

@@ -1,8 +1,8 @@
 """From zCDP to (epsilon, delta) and back, in rationals rounded to the safe side.
 
 For every alpha > 1 a rho-zCDP mechanism is (epsilon, delta)-DP with
-delta = exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1) (Canonne, Kamath and Steinke 2020; the
-proof is in docs/budget.md). Any alpha is valid, so floats may guess a good one; the logarithms are then enclosed in
+delta = exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1) (Canonne, Kamath and Steinke 2020; proof
+in docs/theorems/noise.md). Any alpha is valid, so floats may guess a good one; the logarithms are then enclosed in
 rationals and the result rounded outward. It never gives more than Bun and Steinke's rho + 2 sqrt(rho ln(1/delta)).
 """
 
