@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +27,36 @@ MOST_QUOTED = 120
 HEAD = """\
 # Audits of other libraries
 
-`make audit-all` writes this page from its own findings. It audits each library in its own environment, with the
-versions pinned by its adapter (`src/soundsum/auditor/adapters/*.txt`). It tries every family of attacks that fits a
-target's type and relation, within the seconds and pairs of runs in the command. A verdict holds for one version, on one
-machine, within these limits: NOT_REFUTED means that the audit found nothing, not that the sum is sound.
+`make audit-all` writes this page. It audits each library in its own environment, in the version that its adapter pins
+(`src/soundsum/auditor/adapters/*.txt`), within the seconds and pairs of runs in the command. A verdict holds for one
+version, on one machine, within these limits: NOT_REFUTED means that the audit found nothing, not that the sum is sound.
+The rows say how many families of attacks ran, how many pairs of runs, the smallest epsilon that these could have shown,
+and from how many records on a family took too much time or memory. [The auditor](auditor.md) explains the verdicts.
 
-The page shows findings that the paper or the library itself has published. New findings on a current release are *to be
-reported*: their rows stay empty until the maintainers have been told (see [disclosure](disclosure.md)). All quotations
-were compared with the audited version, and the program of every violation was run on its own. A statistical finding
-that its program did not reproduce is not counted.
-
-If no violation was found, the table gives the families tried, the pairs of runs of the release and the smallest
-epsilon that these could have shown. *Not reached* gives the number of records from which a family took too much time or
-memory, or the reason why it could not run.
+The page shows findings that the paper or the library itself has published. All others are *to be reported* to the
+maintainers first ([disclosure](disclosure.md)). The program of every violation was run on its own. A statistical
+finding that its program did not reproduce is not counted.
 """
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The limits of one target's audit: families, pairs of runs, what these could show, and the sizes not reached."""
+
+    families: int
+    pairs: int
+    epsilon: float | None
+    unreached: Mapping[str, int]  # by "time" and "memory", the smallest
+
+
+@dataclass(frozen=True)
+class Row:
+    """A target, its verdict and what was seen. Targets with the same verdict and words share a line of the table."""
+
+    target: str
+    verdict: str
+    words: str
+    tried: Tried | None = None
 
 
 def write_table(results: Sequence[dict[str, Any]], path: Path) -> None:
@@ -60,11 +76,47 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
     commands = ", then ".join(f"`{command}`" for command in result["commands"])
     yield f"{commands} on {result['date']}, Python {result['platform']['python']}, {len(result['targets'])} targets."
     yield ""
-    yield "| target | verdict | finding | not reached |"
-    yield "|---|---|---|---|"
-    for target in result["targets"]:
-        findings = [x for x in result["findings"] if x["target"] == target["name"]]
-        yield f"| {target['name']} | {_verdict(target, findings)} | {_seen(findings)} | {_left_out(target, findings)} |"
+    yield from lines_of([_row(result, target) for target in result["targets"]])
+
+
+def lines_of(rows: Sequence[Row]) -> Iterator[str]:
+    """Published violations, then a line for each other verdict: its targets, and within which limits."""
+    yield "| verdict | targets | seen |"
+    yield "|---|---|---|"
+    order = sorted(rows, key=lambda row: (not row.verdict.startswith("VIOLATION"), row.verdict))
+    for (verdict, words), same in _grouped(order).items():
+        limits = _limits([row.tried for row in same if row.tried])
+        seen = "; ".join(part for part in (limits, words) if part)
+        yield f"| {verdict} | {', '.join(row.target for row in same)} | {_cell(seen)} |"
+
+
+def _grouped(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row.verdict, row.words), []).append(row)
+    return found
+
+
+def _limits(tried: Sequence[Tried]) -> str:
+    """Such as: 1 to 9 families, 300 to 2,100 pairs, epsilon 1.7 to 2.3; out of time from 2,050 records."""
+    if not tried:
+        return ""
+    families, pairs = [one.families for one in tried], [one.pairs for one in tried]
+    parts = [f"{_range(families)} {'family' if max(families) == 1 else 'families'}"]
+    parts += [f"{_range(pairs)} pairs"] if any(pairs) else []
+    shown = [one.epsilon for one in tried if one.epsilon is not None]
+    parts += [f"epsilon {_range(shown)}"] if shown else []
+    unreached = [
+        f"out of {reason} from {min(sizes):,} records"
+        for reason in ("time", "memory")
+        if (sizes := [one.unreached[reason] for one in tried if reason in one.unreached])
+    ]
+    return "; ".join([", ".join(parts), *unreached])
+
+
+def _range(numbers: Sequence[float]) -> str:
+    least, most = (f"{x:,}" if isinstance(x, int) else f"{x:.2g}" for x in (min(numbers), max(numbers)))
+    return least if least == most else f"{least} to {most}"
 
 
 def is_violation(finding: dict[str, Any]) -> bool:
@@ -83,55 +135,38 @@ def key(finding: dict[str, Any]) -> tuple[str, str]:
     return finding["target"], finding["rule"].removeprefix("soundsum/")
 
 
-def _verdict(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:
-    violations = [x for x in findings if is_violation(x)]
-    if violations and all(map(is_new, violations)):
-        return "to be reported"
-    if violations:
-        return str(next(x for x in violations if not is_new(x))["verdict"])
-    return "NOT_REFUTED" if str(target["verdict"]).startswith("VIOLATION") else str(target["verdict"])
-
-
-def _seen(findings: Sequence[dict[str, Any]]) -> str:
-    shown = [x for x in findings if is_violation(x) and not is_new(x)]
+def _row(result: dict[str, Any], target: dict[str, Any]) -> Row:
+    name = target["name"].removeprefix(f"{result['library']}.")
+    of = [x for x in result["findings"] if x["target"] == target["name"]]
+    violations, shown = [x for x in of if is_violation(x)], [x for x in of if is_violation(x) and not is_new(x)]
+    if violations and not shown:
+        return Row(name, "to be reported", "")
     if shown:
         said = {f"{key(x)[1]}: {x['headline']}" for x in shown}
         again = "; its program shows it alone" if all(x.get("repro_exit") == 1 for x in shown) else ""
-        more = "; more is to be reported" if any(map(is_new, findings)) else ""
-        return _cell(f"{'; '.join(sorted(said))} ({PUBLISHED[key(shown[0])]}){again}{more}")
-    if any(map(is_violation, findings)):
-        return ""
-    asked = [x for x in findings if x["verdict"] not in ("REFUSED", "UNSUPPORTED")]
-    refused = [x for x in findings if x["verdict"] == "REFUSED"]
-    declined = f"declined: {_short(refused[0]['headline'].removeprefix('Declined: '))}" if refused else ""
+        more = "; more is to be reported" if any(map(is_new, of)) else ""
+        words = f"{'; '.join(sorted(said))} ({PUBLISHED[key(shown[0])]}){again}{more}"
+        return Row(name, str(shown[0]["verdict"]), words)
+    verdict = "NOT_REFUTED" if str(target["verdict"]).startswith("VIOLATION") else str(target["verdict"])
+    asked = [x for x in of if x["verdict"] not in ("REFUSED", "UNSUPPORTED")]
+    if not asked:
+        return Row(name, verdict, _short(of[0]["headline"]) if of else "")
+    once = "a statistical finding not reproduced" if any("VIOLATION" in x["verdict"] for x in of) else ""
     runs = [x["sampled"] for x in asked if x.get("sampled")]
     could = [s["detectable"] for s in runs if s.get("detectable")]
-    least = f" (epsilon {min(could):.2g})" if could else ""
-    sampled = f", {sum(s['pairs'] for s in runs):,} pairs{least}" if runs else ""
-    tried = f"{len(asked)} {'family' if len(asked) == 1 else 'families'}{sampled}" if asked else ""
-    once = "a statistical finding not reproduced" if any("VIOLATION" in x["verdict"] for x in findings) else ""
-    return _cell("; ".join(part for part in (tried, declined, once) if part))
+    pairs = sum(s["pairs"] for s in runs)
+    tried = Tried(len(asked), pairs, min(could, default=None), _unreached(target["left_out"]))
+    return Row(name, verdict, once, tried)
 
 
-def _left_out(target: dict[str, Any], findings: Sequence[dict[str, Any]]) -> str:
-    """The attacks left out: for each reason the families, each with its smallest size."""
-    if any(map(is_new, findings)):
-        return ""
-    smallest: dict[tuple[str, str], int] = {}
-    for text in target["left_out"]:
-        found = re.fullmatch(r"(\w+) with (.*) records: (time|memory).*", text)
-        if found:
-            size = int(re.sub(r"\D", "", found[2]) or 0)
-            at = found[3], found[1]
-            smallest[at] = min(size, smallest.get(at, size))
-    parts = []
-    for reason in ("time", "memory"):
-        of = [f"{name} {size:,}" for (why, name), size in smallest.items() if why == reason]
-        parts += [f"{reason}: {', '.join(of)}"] if of else []
-    failed = Counter(x["headline"] for x in findings if x["verdict"] == "UNSUPPORTED")
-    by_reason = {said: [key(x)[1] for x in findings if x["headline"] == said] for said in failed}
-    parts += [f"{', '.join(rules)}: {_short(said)}" for said, rules in by_reason.items()]
-    return _cell("; ".join(parts))
+def _unreached(left_out: Sequence[str]) -> dict[str, int]:
+    """For each reason the smallest number of records that an attack did not reach."""
+    sizes: dict[str, int] = {}
+    for text in left_out:
+        if found := re.fullmatch(r"\w+ with (.*) records: (time|memory).*", text):
+            size = int(re.sub(r"\D", "", found[1]) or 0)
+            sizes[found[2]] = min(size, sizes.get(found[2], size))
+    return sizes
 
 
 def _short(text: str) -> str:

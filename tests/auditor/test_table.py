@@ -5,7 +5,7 @@ from pathlib import Path
 
 from audits.quotes import wrong_quotes
 from audits.reports import write_reports
-from audits.table import PUBLISHED, is_new, write_table
+from audits.table import PUBLISHED, Row, Tried, is_new, lines_of, write_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,10 +55,10 @@ def test_what_the_paper_published_is_shown_and_what_is_new_is_not(tmp_path):
     page = (tmp_path / "audits.md").read_text()
     assert f"words about {known[1]}" in page
     assert "more is to be reported" in page
-    assert "| diffprivlib.mean.float64 | to be reported |  |  |" in page
+    assert "| to be reported | mean.float64 |  |" in page
     assert "secret" not in page
     assert "hidden" not in page
-    assert "| 1 family | time: rounding 66 |" in page
+    assert "| NOT_REFUTED | var.float64 | 1 family; out of time from 66 records |" in page
 
 
 def test_a_statistical_finding_that_is_not_seen_again_is_not_counted(tmp_path):
@@ -68,9 +68,22 @@ def test_a_statistical_finding_that_is_not_seen_again_is_not_counted(tmp_path):
     assert (is_new(again), is_new(once)) == (True, False)
     write_table([result(once)], tmp_path / "audits.md")
     page = (tmp_path / "audits.md").read_text()
-    assert "| diffprivlib.var.float32 | NOT_REFUTED | 1 family; a statistical finding not reproduced |" in page
+    limits = "1 family; out of time from 66 records"
+    assert f"| NOT_REFUTED | var.float32 | {limits}; a statistical finding not reproduced |" in page
     write_reports([result(once)], tmp_path)
     assert not (tmp_path / "diffprivlib").exists()
+
+
+def test_targets_with_one_verdict_share_a_line_with_the_widest_limits():
+    tried = [
+        Tried(1, 0, None, {}),
+        Tried(9, 2_100, 1.7, {"time": 300, "memory": 5}),
+        Tried(3, 9, 2.25, {"time": 2_050}),
+    ]
+    rows = [Row(name, "NOT_REFUTED", "", one) for name, one in zip("abc", tried, strict=True)]
+    *_, line = lines_of([*rows, Row("d", "VIOLATION_CERTIFIED", "it moves")])
+    limits = "1 to 9 families, 0 to 2,100 pairs, epsilon 1.7 to 2.2; out of time from 300 records"
+    assert line == f"| NOT_REFUTED | a, b, c | {limits}; out of memory from 5 records |"
 
 
 def test_quotations_are_looked_up(tmp_path):
