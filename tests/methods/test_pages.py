@@ -1,4 +1,4 @@
-"""Every method's theorem has its page, every page its method, and the errata's snippets show what they say."""
+"""Every method's theorem has its page, every page its method, and links lead somewhere."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,6 @@ APART = {"gradients", "noise", "statistics", "README"}
 PAGES = {page.stem: page.read_text() for page in sorted((DOCS / "theorems").glob("*.md")) if page.stem not in APART}
 """One for each way to add; gradients, and what is built from sums, have pages of their own."""
 THEOREMS = {method.theorem.name: method.theorem for method in METHODS.values()}
-ERRATA = (DOCS / "errata.md").read_text()
 
 
 def headings(text):
@@ -22,14 +21,6 @@ def headings(text):
 def anchors(text):
     """The names GitHub gives to a page's headings."""
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings(text)}
-
-
-def snippets(text):
-    """Each block of Python with the heading above it."""
-    parts = re.split(r"^#+ (.+)$", text, flags=re.MULTILINE)
-    for title, body in zip(parts[1::2], parts[2::2], strict=True):
-        for code in re.findall(r"^```python\n(.*?)^```$", body, flags=re.MULTILINE | re.DOTALL):
-            yield pytest.param(code, id=title)
 
 
 def test_every_theorem_has_a_page_and_every_page_a_theorem():
@@ -60,9 +51,3 @@ def test_links_lead_somewhere(page):
         found = (page.parent / target) if target else page
         assert found.exists(), target
         assert not anchor or anchor in anchors(found.read_text()), f"{target}#{anchor}"
-
-
-@pytest.mark.parametrize("code", list(snippets(ERRATA)))
-def test_an_erratum_is_one(code):
-    assert "assert " in code
-    exec(compile(code, "docs/errata.md", "exec"), {})
