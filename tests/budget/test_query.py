@@ -64,6 +64,23 @@ def test_what_it_holds(query):
     assert (statistics[1]["share"], statistics[1]["name"]) == ("1/3", "ages")
 
 
+def test_conditions_are_a_list_and_alternatives_a_list_of_lists():
+    old, young = ["pay", ">", "2.0"], [["ward", "in", "['a']"], ["pay", "<", "1.0"]]
+    for where, written in [
+        ([("pay", ">", 2.0)], [old]),
+        ([[("pay", ">", 2.0)]], [old]),
+        ([[("pay", ">", 2.0)], [("ward", "in", ["a"]), ("pay", "<", 1.0)]], [[old], young]),
+    ]:
+        budget = Budget(epsilon=1)
+        released = ss.count(TABLE, 1, where=where, budget=budget)
+        asked = budget.entries()[0].query
+        assert asked.to_json()["where"] == written
+        assert Query.from_json(json.loads(asked.text)) == asked
+        assert ss.check(released) == []
+        assert released.to_dict()["where"] == asked.conditions
+    assert asked.conditions == "pay > 2.0 or (ward in ['a'] and pay < 1.0)"
+
+
 def test_it_is_read_back(query):
     assert Query.from_json(json.loads(query.text)) == query
 
@@ -86,6 +103,10 @@ def test_it_is_read_back(query):
         (["groups"], {"count": 1, "names": ["a" * SHORT]}),
         (["where"], [["pay", ">"]]),
         (["where"], [["pay", ">", 0.5]]),
+        (["where"], [[["pay", ">", "0.5"]]]),
+        (["where"], [[["pay", ">", "0.5"]], []]),
+        (["where"], [[["pay", ">", "0.5"]], ["pay", "<", "0.1"]]),
+        (["where"], [[]]),
         (["statistics"], []),
         (["statistics", 0, "share"], "1"),
         (["statistics", 0, "share"], "4/6"),

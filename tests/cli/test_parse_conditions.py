@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.parse_conditions import read_condition
+from soundsum.cli.parse_conditions import read_condition, read_where
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason
 from tests.refusing import refused
@@ -43,6 +43,47 @@ def folder(tmp_path, monkeypatch):
 def test_what_is_no_value_is_refused(file, condition, value):
     with refused("where", Reason.MALFORMED, given=quote(condition), value=quote(value)):
         read_condition(condition, file)
+
+
+@pytest.mark.parametrize(
+    "texts, where",
+    [
+        (["age < 18 or age >= 65"], [[("age", "<", 18)], [("age", ">=", 65)]]),
+        (["age < 18 OR\tk in a, b"], [[("age", "<", 18)], [("k", "in", ["a", "b"])]]),
+        (["k == 'x or y' or k == \"or\""], [[("k", "==", "x or y")], [("k", "==", "or")]]),
+        (["age < 18 or k == a", "day > 2024-01-01"], [
+            [("age", "<", 18), ("day", ">", "2024-01-01")], [("k", "==", "a"), ("day", ">", "2024-01-01")],
+        ]),
+        (["age < 18", "k == a"], [("age", "<", 18), ("k", "==", "a")]),
+        (["age < 18"], [("age", "<", 18)]),
+        ([], None),
+    ],
+)  # fmt: skip
+def test_conditions_with_or_between_them(texts, where):
+    assert read_where(texts, "t.csv") == where
+
+
+def test_a_column_may_have_or_in_its_name():
+    Path("t.csv").write_text("time or date,k\n3,a\n")
+    assert read_where(["time or date >= 3 or k == a"], "t.csv") == [[("time or date", ">=", 3)], [("k", "==", "a")]]
+    assert read_where(["time or date >= 3"], "t.csv") == [("time or date", ">=", 3)]
+
+
+@pytest.mark.parametrize(
+    "texts, reason",
+    [
+        (["k == a or b"], Reason.MALFORMED),
+        (["age > 3 or"], Reason.WRONG_TYPE),
+        (["k == O'Brien or k == O'Hara"], Reason.MALFORMED),
+        (["age > 3 or " * 1000 + "age > 3"], Reason.TOO_MANY),
+        (["age > 1 or age > 2"] * 10, Reason.TOO_MANY),
+        (["age > 1 or age > 2"] * 900, Reason.TOO_MANY),
+        (["x or " * 500_000], Reason.MALFORMED),
+    ],
+)
+def test_what_is_no_choice_of_conditions(texts, reason):
+    with refused("where", reason):
+        read_where(texts, "t.csv")
 
 
 def test_a_request_is_read_as_strictly():

@@ -300,6 +300,7 @@ def spelling(*arguments):
         ("groups", "['a', 'b...", "--groups ['a', 'b..."),  # cut off, so no longer a list
         ("where", "[('age', '>=', 18)]", "--where 'age >= 18'"),
         ("where", "[('age', '>=', 18), ('ward', '==', 'a')]", "--where 'age >= 18' --where 'ward == a'"),
+        ("where", "[[('age', '>=', 65)], [('age', '<', 18)]]", "--where 'age >= 65 or age < 18'"),
         ("where", "'pay > nan'", "--where 'pay > nan'"),
         ("by", "['ward', 'year']", "--by ward --by year"),
         ("bounds", "[0, 9]", "--bounds 0 9"),

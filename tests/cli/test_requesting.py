@@ -201,6 +201,17 @@ def test_what_is_wrong_is_said_with_the_name_of_the_file(folder, request_, messa
     assert message in say(ran)
 
 
+def test_conditions_with_or_between_them(folder):
+    Path("r.toml").write_text(REQUEST.replace('"pay < 100"', '"pay < 15 or pay > 25", "pay != 500"'))
+    ran = ask("--json")
+    assert ran.exit_code == 0, ran.output
+    Path("out.json").write_text(ran.stdout)
+    releases = json.loads(ran.stdout)["releases"]
+    assert [one["value"] for one in releases[2:]] == [2, 0]
+    assert releases[0]["where"] == "(pay < 15.0 and pay != 500.0) or (pay > 25.0 and pay != 500.0)"
+    assert CliRunner().invoke(app, ["check", "out.json"]).exit_code == 0
+
+
 SPACES = b" " * 200_000
 BINS = "[statistics.{}]\nstatistic = 'histogram'\ncolumn = 'pay'\nbins = {}\nbounds = [0, 9]\n"
 

@@ -289,6 +289,30 @@ QUESTIONS = {
         [ss.Count()],
         {"where": [("day", "in", [str(d) for d in DAYS if d]), ("at", "in", [m for m in MOMENTS if m])]},
     ),
+    "where or": (
+        [ss.Count(), ss.Sum("x", -1, 1000), ss.Mean("i", 0, 9)],
+        {
+            "where": [
+                [("x", "<", 0.0), ("flag", "==", True)],
+                [("word", "in", ["a", "b"])],
+                [("price", ">", 3), ("day", "!=", DAYS[1]), ("h", ">=", 0)],
+            ]
+        },
+    ),
+    "where or, many": ([ss.Count()], {"where": [[("h", "==", i)] for i in range(1000)]}),
+    "where or, and by": (
+        [ss.Sum("x", -1, 1000), ss.Count("x"), ss.Histogram("s", [-50, 0, 50])],
+        {
+            "where": [[("x", "<", 900.0), ("f", "!=", 1.0)], [("x", ">=", 900.0)]],
+            "by": "word",
+            "groups": ["b", "a"],
+            "relation": "change_one",
+        },
+    ),
+    "where or, persons": (
+        [ss.Sum("x", -1, 1000), ss.Count()],
+        {"where": [[("flag", "==", True)], [("h", "in", [0, 3, 5])]], "privacy_unit": "who", "max_rows": 3},
+    ),
     "where and by": (
         [ss.Sum("x", -1, 1000), ss.Count("x")],
         {"where": [("x", "<", 900.0), ("f", "!=", 1.0)], "by": "word", "groups": ["b", "a"], "relation": "change_one"},

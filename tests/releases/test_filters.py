@@ -214,7 +214,7 @@ def test_ledger_and_check_know_the_filter(tmp_path):
     r = ss.sum({"x": [1.0], "k": ["a; b"]}, 0, 4, 1, column="x", where=("k", "==", "a; b"), budget=budget)
     (entry,) = budget.entries()
     assert ", where k == 'a; b', " in entry.what
-    assert entry.query.where == (("k", "==", "'a; b'"),)
+    assert entry.query.where == ((("k", "==", "'a; b'"),),)
     from soundsum.budget.ledger import read
     from soundsum.releases.ledger_check import compare_with_ledger
     from soundsum.releases.release_check import compare_release
@@ -222,6 +222,46 @@ def test_ledger_and_check_know_the_filter(tmp_path):
     assert compare_release(r.to_dict()) == []
     assert compare_with_ledger([r.to_dict()], read(tmp_path / "ledger.db")) == [[]]
     assert compare_release(r.to_dict() | {"where": None})
+
+
+def test_a_row_meets_every_condition_of_one_list(silent):
+    """Of all small lists of lists, against Python's own any and all."""
+    rows = list(itertools.product((None, 0, 1, 2), (None, False, True)))
+    table = pa.table({"x": pa.array([x for x, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.bool_())})
+    conditions = [("x", "<", 1), ("x", "!=", 2), ("b", "==", True), ("x", "in", [0, 2])]
+
+    def meets(row, condition):
+        column, sign, value = condition
+        x = row[column == "b"]
+        return x is not None and (x in value if sign == "in" else COMPARE[sign](x, value))
+
+    several = [list(one) for size in (1, 2) for one in itertools.combinations(conditions, size)]
+    for where in itertools.chain(([one] for one in several), map(list, itertools.combinations(several, 2))):
+        expected = sum(any(all(meets(row, one) for one in every) for every in where) for row in rows)
+        assert ss.count(table, 1, where=where).value == expected
+    assert ss.count(table, 1, where=[["x", "<", 1]]).value == ss.count(table, 1, where=("x", "<", 1)).value
+
+
+@pytest.mark.parametrize(
+    "where",
+    [[[]], [[("x", "<", 1)], []], [("x", "<", 1), [("x", ">", 1)]], [[[("x", "<", 1)]]], [(("x", "<", 1),)]],
+)
+def test_what_is_no_list_of_conditions(where):
+    budget = ss.Budget(epsilon=1)
+    with refused("where", Reason.MALFORMED, ValueError):
+        ss.count({"x": [1]}, 1, where=where, budget=budget)
+    assert budget.entries() == []
+
+
+def test_alternatives_count_together_and_each_has_values_of_its_columns_type():
+    table = pa.table({"x": [1], "k": ["a"]})
+    for where, reason in [
+        ([[("x", "<", 1)]] * 1001, Reason.TOO_MANY),
+        ([[("x", "<", 1)], [("x", "in", [1] * 1000)]], Reason.TOO_MANY),
+        ([[("x", "<", 1)], [("k", "<", 1)]], Reason.MISMATCH),
+    ]:
+        with refused("where", reason):
+            ss.count(table, 1, where=where)
 
 
 class Odd:

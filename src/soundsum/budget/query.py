@@ -18,6 +18,7 @@ from typing import Any
 
 from soundsum.budget.scope import Binding
 from soundsum.numbers.formatting import bound, number
+from soundsum.numbers.quoting import say_alternatives
 from soundsum.numbers.types import number_type
 from soundsum.privacy.units import Unit
 from soundsum.refusals import Reason, RefusedValue
@@ -149,7 +150,7 @@ class Query:
     max_groups: int | None
     by: tuple[Any, ...]  # columns, or periods of them
     groups: Listed | None
-    where: tuple[tuple[str, str, str], ...]  # column, sign, value as Python writes it
+    where: tuple[tuple[tuple[str, str, str], ...], ...]  # lists of column, sign, value as Python writes it
     statistics: tuple[Asked, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +160,7 @@ class Query:
             "max_groups": self.max_groups,
             "by": list(self.by),
             "groups": None if self.groups is None else self.groups.to_json(),
-            "where": [list(condition) for condition in self.where],
+            "where": self._listed_where,
             "statistics": [one.to_json() for one in self.statistics],
         }
 
@@ -211,11 +212,17 @@ class Query:
             entries = (entries or 1) * asked.cells.count
         return Unit(entries) if self.max_rows is None else Unit(entries, self.max_rows, self.max_groups or 1)
 
+    @property
+    def _listed_where(self) -> list[Any]:
+        """The conditions as a list, or as a list of lists where there are alternatives."""
+        lists = [[list(condition) for condition in one] for one in self.where]
+        return lists if len(lists) > 1 else lists[0] if lists else []
+
     # To read
 
     @property
     def conditions(self) -> str | None:
-        return " and ".join(map(" ".join, self.where)) or None
+        return say_alternatives([list(map(" ".join, one)) for one in self.where]) or None
 
     @property
     def sentences(self) -> list[str]:
@@ -304,6 +311,17 @@ def _condition(given: Any) -> tuple[str, str, str]:
     return column, sign, value
 
 
+def _where(given: Any) -> tuple[tuple[tuple[str, str, str], ...], ...]:
+    if not _a(list)(given):
+        return ()
+    if not isinstance(given[0][0], list):
+        return (_list_of(_condition)(given),)
+    found: tuple[tuple[tuple[str, str, str], ...], ...] = _list_of(_list_of(_condition))(given)
+    if len(found) < 2 or not all(found):
+        raise ValueError
+    return found
+
+
 ASKED: dict[str, Callable[[Any], Any]] = {
     "statistic": _a(str),
     "name": _or_none(_a(str)),
@@ -329,6 +347,6 @@ QUERY: dict[str, Callable[[Any], Any]] = {
     "max_groups": _or_none(_whole),
     "by": _list_of(as_plain),
     "groups": _or_none(Listed.from_json),
-    "where": _list_of(_condition),
+    "where": _where,
     "statistics": _list_of(Asked.from_json),
 }

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import product
 from typing import Any
 
 from soundsum.cli.parse_columns import describe_type, open_column, open_schema, read_typed
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
+from soundsum.tables.filters import MOST_LISTED
 from soundsum.tables.keys import is_missing
 
 # Every pattern takes linear time, whatever it is given: a request file may come from somebody else.
 SIGN = re.compile(r"==|!=|<=|>=|=|<|>")
 IN = re.compile(r"\sin\s")
+OR = re.compile(r"""'[^']*'|"[^"]*"|(?P<or>\sor(?=\s))""", re.IGNORECASE)
 ITEM = re.compile(r"""\s*+(?:('[^']*'|"[^"]*")\s*+|([^,'"]+))(?:,|\Z)""")
 QUOTED = re.compile(r"'(.*)'|\"(.*)\"")
 NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE | re.DOTALL)
 SIGNS = "== != < <= > >= and in"
+
+
+def read_where(texts: Sequence[str], file: str, within: str | None = None) -> list[Any] | None:
+    """Conditions, each perhaps one or another with `or` between them, as `where=` takes them; None for no texts.
+
+    A row meets one of each text's conditions, so there is a list for every choice of one from each.
+    """
+    pieces = [_split_at_or(text) for text in texts]
+    if (count := math.prod(map(len, pieces)) * len(pieces)) > MOST_LISTED and max(map(len, pieces)) > 1:
+        raise RefusedValue(
+            "where",
+            Reason.TOO_MANY,
+            "`where` is {count:,} conditions, once every choice between those with or is written out, and a release "
+            "takes at most {most:,}",
+            "give fewer",
+            count=count,
+            most=MOST_LISTED,
+        )
+    read = [[read_condition(one, file, within) for one in several] for several in pieces]
+    lists = [list(choice) for choice in product(*read)]
+    return lists if len(lists) > 1 else lists[0] or None
+
+
+def _split_at_or(text: str) -> list[str]:
+    """The conditions of a text: parted at each `or` outside quotes that is between two."""
+    ends = [found.start() for found in OR.finditer(text) if found["or"]]
+    pieces = enumerate(zip([0, *(end + 3 for end in ends)], [*ends, len(text)], strict=True))
+    conditions = [i for i, piece in pieces if SIGN.search(text, *piece) or IN.search(text, *piece)]
+    cuts = [ends[i] for i in conditions[:-1]]  # the others are within names and values
+    return [text[begin:end] for begin, end in zip([0, *(cut + 3 for cut in cuts)], [*cuts, None], strict=True)]
 
 
 def read_condition(text: str, file: str, within: str | None = None) -> tuple[str, str, Any]:

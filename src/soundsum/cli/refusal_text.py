@@ -120,7 +120,7 @@ class RequestFile:
             return called
         given = _read(value)
         if name == "where" and isinstance(given, str | list):
-            value = repr([given] if isinstance(given, str) else [_say_condition(one) for one in given])
+            value = repr([given] if isinstance(given, str) else _say_conditions(given))
         return f"{called} = {str(given).lower() if isinstance(given, bool) else value}"
 
     def code(self, text: str) -> str:
@@ -167,7 +167,7 @@ def _list_arguments(name: str, value: str) -> list[str]:
     if name == "bounds":
         return [" ".join(_say_item(one) for one in given)]
     if name == "where":
-        return [_quote_for_shell(_say_condition(one)) for one in given]
+        return [_quote_for_shell(one) for one in _say_conditions(given)]
     if name == "by":
         return [_quote_for_shell(_say_item(one)) for one in given]
     lists = given if all(isinstance(one, list) for one in given) else [given]
@@ -176,6 +176,13 @@ def _list_arguments(name: str, value: str) -> list[str]:
 
 def _say_item(item: Any) -> str:
     return "..." if item is ... else str(item)
+
+
+def _say_conditions(given: Sequence[Any]) -> list[str]:
+    """Conditions as texts, all of which hold; those of lists with one condition each in a single text."""
+    if given and all(isinstance(one, list) and len(one) == 1 for one in given):
+        return [" or ".join(_say_condition(one) for (one,) in given)]
+    return [_say_condition(one) for one in given]
 
 
 def _say_condition(condition: Any) -> str:

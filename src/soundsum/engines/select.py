@@ -18,7 +18,7 @@ from soundsum.engines.sum_query import FloatSteps, Integer, SumQuery, Term, firs
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
 from soundsum.tables.cells import LONGEST
-from soundsum.tables.filters import Condition, as_value
+from soundsum.tables.filters import Condition, Filter, as_value
 from soundsum.tables.period_groups import Periods
 
 SIGNS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -60,8 +60,7 @@ class Selection:
         for layer, one in enumerate(query.layers):
             if one is not None:
                 columns.append(f"{self._cell(layer, *one)} AS cell{layer}")
-        conditions = () if rows.where is None else rows.where.conditions
-        passes = [f"coalesce({self._condition(one)}, false)" for one in conditions]
+        passes = [] if rows.where is None else [self._passes(rows.where)]
         for i, column in enumerate(query.counters):
             there = [] if column is None else [self._is_there(self._own(column))]
             columns.append(f"{' AND '.join([*passes, *there]) or 'true'} AS counts{i}")
@@ -144,6 +143,14 @@ class Selection:
     def _is_there(self, own: Own) -> str:
         nan = self._sql.is_nan(own)
         return f"{own.text} IS NOT NULL" if nan is None else f"({own.text} IS NOT NULL AND NOT {nan})"
+
+    def _passes(self, where: Filter) -> str:
+        """Whether a row meets every condition of one of the alternatives; never NULL."""
+        alternatives = [
+            " AND ".join(f"coalesce({self._condition(one)}, false)" for one in alternative)
+            for alternative in where.alternatives
+        ]
+        return alternatives[0] if len(alternatives) == 1 else f"({' OR '.join(f'({one})' for one in alternatives)})"
 
     def _condition(self, condition: Condition) -> str:
         own = self._own(condition.column)

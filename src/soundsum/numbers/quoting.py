@@ -1,8 +1,9 @@
-"""Quotes of arguments in errors: one short line, and never a table's data."""
+"""Quotes of arguments in errors: one short line, and never a table's data; and conditions in words."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -83,3 +84,14 @@ def say_type(given: object) -> str:
     package = kind.__module__.partition(".")[0]
     named = kind.__name__ if package in ("builtins", "__main__") else f"{package} {kind.__name__}"
     return f"{'an' if named[0] in 'aeiouAEIO' else 'a'} {named}"
+
+
+def say_alternatives(alternatives: Sequence[Sequence[str]]) -> str:
+    """Conditions in words: all of one list, or all of those of one of several lists.
+
+    >>> say_alternatives([["age >= 65"], ["age < 18", "ward == 'a'"]])
+    "age >= 65 or (age < 18 and ward == 'a')"
+    """
+    several = len(alternatives) > 1
+    each = [f"({' and '.join(one)})" if several and len(one) > 1 else " and ".join(one) for one in alternatives]
+    return " or ".join(each)

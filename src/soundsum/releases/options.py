@@ -152,9 +152,15 @@ _DECLARED = (
         "Any",
         None,
         'only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column\'s '
-        'own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values. '
-        "The number of rows that meet them is then private, under every relation.",
-        Flag("Only rows such as: age >= 18, or: ward in a,b. May be given several times.", list[str], "COND"),
+        'own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values; '
+        "of a list of lists of conditions, a row meets every condition of one list. The number of rows that meet them "
+        "is then private, under every relation.",
+        Flag(
+            "Only rows such as: age >= 18, or: ward in a,b, or: age < 18 or age >= 65. May be given several times; "
+            "rows then meet each.",
+            list[str],
+            "COND",
+        ),
         {"type": "array", "items": TEXT},
     ),
     Option(

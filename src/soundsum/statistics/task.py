@@ -149,7 +149,7 @@ def make_query(
         unit.max_groups if of_persons else None,
         () if by is None else tuple(map(as_plain, by if isinstance(by, list) else [by])),
         None if rows.groups is None else Listed.of(rows.groups.names),
-        () if rows.where is None else tuple([(one.column, one.sign, one.spelled) for one in rows.where.conditions]),
+        () if rows.where is None else rows.where.to_plain(),
         tuple([_ask(task, share, name) for task, share, name in zip(tasks, shares, called, strict=True)]),
     )
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_alternatives
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.keys import bits_of, is_missing, stored_bits, without_validity
 from soundsum.tables.parse_text import is_endless, read_number, read_truth
@@ -142,15 +142,16 @@ class Condition:
 
 @dataclass(frozen=True)
 class Filter:
-    """Conditions that a row fulfils all of."""
+    """Lists of conditions; a row passes that fulfils every condition of one of the lists."""
 
-    conditions: tuple[Condition, ...]
+    alternatives: tuple[tuple[Condition, ...], ...]
 
     @classmethod
     def of(cls, where: Any) -> Filter:
-        """A list of (column, sign, value), such as [("age", ">=", 18)]."""
+        """A list of (column, sign, value), such as [("age", ">=", 18)], or a list of such lists."""
         given = [where] if isinstance(where, tuple) else where
-        if not isinstance(given, list) or not given or not all(_is_condition(one) for one in given):
+        lists = given if _is_list(given) and all(map(_is_list, given)) else [given]
+        if not all(_is_list(one) and all(map(_is_condition, one)) for one in lists):
             example = _as_tuple(given[0] if isinstance(given, list) and given else given) or "[('age', '>=', 18)]"
             raise RefusedValue(
                 "where",
@@ -161,8 +162,13 @@ class Filter:
                 signs=" or ".join(SIGNS),
                 example=example,
             )
-        conditions = tuple(Condition(c, sign, _list_values(v) if sign == "in" else v) for c, sign, v in given)
-        if (count := sum(len(condition.each) for condition in conditions)) > MOST_LISTED:
+        found = cls(
+            tuple(
+                tuple(Condition(column, sign, _list_values(v) if sign == "in" else v) for column, sign, v in one)
+                for one in lists
+            )
+        )
+        if (count := sum(len(condition.each) for condition in found.conditions)) > MOST_LISTED:
             raise RefusedValue(
                 "where",
                 Reason.TOO_MANY,
@@ -171,7 +177,7 @@ class Filter:
                 count=count,
                 most=MOST_LISTED,
             )
-        for value in [one.value for condition in conditions for one in condition.each]:
+        for value in [one.value for condition in found.conditions for one in condition.each]:
             if _kind(value) is None or is_missing(value) or _is_endless(value):
                 raise RefusedValue(
                     "where",
@@ -180,17 +186,34 @@ class Filter:
                     "give a number, text, a date or a time",
                     given=quote(value),
                 )
-        return cls(conditions)
+        return found
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions of all alternatives."""
+        return [condition for one in self.alternatives for condition in one]
+
+    def to_plain(self) -> tuple[tuple[tuple[str, str, str], ...], ...]:
+        """Column, sign and value of every condition, as texts."""
+        return tuple(tuple((own.column, own.sign, own.spelled) for own in one) for one in self.alternatives)
 
     def __str__(self) -> str:
-        return " and ".join(map(str, self.conditions))
+        return say_alternatives([list(map(str, one)) for one in self.alternatives])
 
     def passes(self, batch: HasKeys) -> NDArray[np.bool_]:
-        """Which rows fulfil every condition."""
-        found = np.ones(batch.rows, bool)
-        for condition in self.conditions:
-            found &= condition.passes(batch.keys(condition.column))
+        """Which rows fulfil every condition of one of the alternatives."""
+        found = np.zeros(batch.rows, bool)
+        for alternative in self.alternatives:
+            every = np.ones(batch.rows, bool)
+            for condition in alternative:
+                every &= condition.passes(batch.keys(condition.column))
+            found |= every
         return found
+
+
+def _is_list(given: Any) -> bool:
+    """Whether it is a list with something in it, and not a condition that is written as one."""
+    return isinstance(given, list) and bool(given) and not _is_condition(given)
 
 
 def _spell(value: Any) -> str:

@@ -16,7 +16,7 @@ import soundsum as ss
 from soundsum.budget.ledger import read
 from soundsum.cli.file_access import on_disk, read_file, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.parse_conditions import read_condition
+from soundsum.cli.parse_conditions import read_where
 from soundsum.cli.parse_groups import list_groups, read_groups
 from soundsum.cli.views.released import choose_form, show
 from soundsum.numbers.quoting import printed, quote
@@ -46,7 +46,7 @@ def _release(convert: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..
         with on_disk(given.pop("file")) as file:
             asked, table = convert(given), given["table"]
             asked["by"], asked["groups"] = read_groups(asked["by"] or [], asked["groups"] or [], file, table)
-            asked["where"] = [read_condition(text, file, table) for text in asked["where"] or ()] or None
+            asked["where"] = read_where(asked["where"] or [], file, table)
             if asked.get("categories") is not None:
                 asked["categories"] = list_groups(asked["categories"], file, asked["column"], "categories", table)
             if ledger is not None:

@@ -27,7 +27,7 @@ import typer
 import soundsum as ss
 from soundsum.cli.file_access import on_disk, read_file, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.parse_conditions import read_condition
+from soundsum.cli.parse_conditions import read_where
 from soundsum.cli.parse_groups import read_periods
 from soundsum.cli.refusal_text import IN_REQUESTS
 from soundsum.cli.views.released import choose_form, show
@@ -158,8 +158,8 @@ def _read_spelled(settings: dict[str, Any], file: str) -> dict[str, Any]:
     """The settings, with conditions, and periods and their groups, read as on the command line."""
     within = settings.get("table")
     by, groups = read_periods(settings.get("by"), settings.get("groups"), file, within)
-    where = [read_condition(text, file, within) for text in settings.get("where", ())]
-    return settings | {"by": by, "groups": groups, "where": where or None}
+    where = read_where(settings.get("where", []), file, within)
+    return settings | {"by": by, "groups": groups, "where": where}
 
 
 def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
