@@ -18,6 +18,7 @@ from soundsum.cli import app
 from soundsum.cli.commands import request_command
 from soundsum.cli.refusal_text import find_options, spell
 from soundsum.refusals import Refusal
+from soundsum.requests import request_file
 
 COUNT = b"\n[statistics.n]\nstatistic = 'count'"
 REQUEST = """
@@ -110,7 +111,7 @@ def in_words(shown):
 def test_the_example_in_the_help_is_a_request(folder):
     text = request_command.__doc__.partition("\n\n")[2]
     Path("r.toml").write_text("\n".join(line.strip() for line in text.splitlines()))
-    settings, statistics = request_command.read_request("r.toml")
+    settings, statistics = request_file.read_request("r.toml")
     assert settings["epsilon"] == 1
     assert list(statistics) == ["total", "staff"]
 

@@ -43,6 +43,7 @@ ROOMS: dict[str, list[str]] = {
     "budget": ["tests/budget"],
     "statistics": ["tests/statistics", "tests/engines", "tests/releases", "tests/test_extending.py"],
     "releases": ["tests/releases", "tests/budget", "tests/statistics", "tests/cli/test_requesting.py"],
+    "requests": ["tests/requests", "tests/cli"],
     "engines": ["tests/engines", "tests/engines/databases", "tests/releases", "tests/statistics"],
     "tables": ["tests/tables", "tests/engines", "tests/releases", "tests/statistics"],
     "kernels": ["tests/kernels", "tests/engines", "tests/tables", "tests/methods", "tests/releases"],

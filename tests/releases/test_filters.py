@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
-from soundsum.cli.parse_conditions import read_condition
 from soundsum.refusals import Reason
+from soundsum.requests.parse_conditions import read_condition
 from soundsum.tables.filters import COMPARE, Filter
 from soundsum.tables.relations import Relation
 from tests.refusing import refused

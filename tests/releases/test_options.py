@@ -174,7 +174,7 @@ def test_a_request_that_does_not_fit_the_schema_is_refused(request_text, tmp_pat
 
 @pytest.mark.parametrize("kind", ["sum", "mean", "variance", "count", "histogram"])
 def test_every_field_that_the_schema_gives_a_statistic_is_known_to_the_command(kind):
-    from soundsum.cli.commands.request_command import allowed_fields
+    from soundsum.requests.request_file import allowed_fields
 
     (own,) = [
         one

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.tables import files
-from soundsum.tables.paths import Watched, expand, is_address
+from soundsum.tables.paths import Watched, is_address
 
 
 @contextmanager
@@ -55,29 +55,6 @@ def watch(file: str) -> Iterator[Any]:
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("", total=files.rows(file))
         yield Watched(file, lambda rows: bar.advance(task, rows))
-
-
-def read_file(option: str, path: str, what: str) -> str:
-    """Read a text file; refuse the option that names it if that cannot be done."""
-    try:
-        return Path(expand(path)).read_text("utf-8")
-    except UnicodeDecodeError:
-        failure = None
-    except OSError as error:
-        failure = error
-    if failure is None:
-        raise RefusedValue(option, Reason.UNREADABLE, "{path}: it is not text in UTF-8", "save it as UTF-8", path=path)
-    if isinstance(failure, FileNotFoundError):
-        raise RefusedValue(option, Reason.ABSENT, "{path}: no such file", "check the path", path=path)
-    raise RefusedValue(
-        option,
-        Reason.UNREADABLE,
-        "{path}: {problem}",
-        "give {what}",
-        path=path,
-        problem=(failure.strerror or "it cannot be read").lower(),
-        what=what,
-    )
 
 
 def require_writable(option: str, path: Path | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+import pathlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -228,3 +229,26 @@ def _decode(spelled: str) -> str | None:
         return None if spelled == NO_VALUE else unquote_to_bytes(os.fsencode(spelled)).decode()
     except UnicodeDecodeError:
         return None
+
+
+def read_file(option: str, path: str, what: str) -> str:
+    """Read a text file; refuse the option that names it if that cannot be done."""
+    try:
+        return pathlib.Path(expand(path)).read_text("utf-8")
+    except UnicodeDecodeError:
+        failure = None
+    except OSError as error:
+        failure = error
+    if failure is None:
+        raise RefusedValue(option, Reason.UNREADABLE, "{path}: it is not text in UTF-8", "save it as UTF-8", path=path)
+    if isinstance(failure, FileNotFoundError):
+        raise RefusedValue(option, Reason.ABSENT, "{path}: no such file", "check the path", path=path)
+    raise RefusedValue(
+        option,
+        Reason.UNREADABLE,
+        "{path}: {problem}",
+        "give {what}",
+        path=path,
+        problem=(failure.strerror or "it cannot be read").lower(),
+        what=what,
+    )

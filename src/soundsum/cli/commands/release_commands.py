@@ -14,10 +14,8 @@ from rich.markup import escape
 
 import soundsum as ss
 from soundsum.budget.ledger import read
-from soundsum.cli.file_access import on_disk, read_file, watch
+from soundsum.cli.file_access import on_disk, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.parse_conditions import read_where
-from soundsum.cli.parse_groups import list_groups, read_groups
 from soundsum.cli.views.released import choose_form, show
 from soundsum.numbers.quoting import printed, quote
 from soundsum.refusals import Reason, RefusedValue
@@ -25,6 +23,9 @@ from soundsum.releases.certificates import Unreadable
 from soundsum.releases.ledger_check import compare_with_ledger
 from soundsum.releases.release_check import compare_release, list_releases
 from soundsum.releases.signatures import CALLS
+from soundsum.requests.parse_conditions import read_where
+from soundsum.requests.parse_groups import list_groups, read_groups
+from soundsum.tables.paths import read_file
 
 MARKS = {"certificate", "format", "statistic", "released", "versions"}
 """A JSON object with none of these keys is neither a release nor a certificate."""

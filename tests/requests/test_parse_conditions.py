@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.parse_conditions import read_condition, read_where
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason
+from soundsum.requests.parse_conditions import read_condition, read_where
 from tests.refusing import refused
 
 

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.parse_columns import RANGES, read_by
-from soundsum.cli.parse_groups import list_groups, read_groups
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason
+from soundsum.requests.parse_columns import RANGES, read_by
+from soundsum.requests.parse_groups import list_groups, read_groups
 from tests.refusing import refused
 
 

@@ -6,11 +6,10 @@ import re
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from soundsum.cli.file_access import read_file
-from soundsum.cli.parse_columns import RANGES, describe_type, open_column, read_by, read_typed
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.tables.paths import is_table
+from soundsum.requests.parse_columns import RANGES, describe_type, open_column, read_by, read_typed
+from soundsum.tables.paths import is_table, read_file
 from soundsum.tables.periods import Period
 
 NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"\s*+|((?!")[^,]*+))(?:,|\Z)')

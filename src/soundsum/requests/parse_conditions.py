@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
-from soundsum.cli.parse_columns import describe_type, open_column, open_schema, read_typed
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
+from soundsum.requests.parse_columns import describe_type, open_column, open_schema, read_typed
 from soundsum.tables.filters import MOST_LISTED
 from soundsum.tables.keys import is_missing
 
