@@ -16,7 +16,7 @@ import soundsum as ss
 from benchmarks.measure import Group, Row
 from benchmarks.plain import bare_read, plain_loop
 from soundsum import kernels
-from soundsum.numbers.grids import Grid, power_of_two_grid
+from soundsum.numbers.grids import RecordGrid, power_of_two_grid
 from soundsum.numbers.types import FloatType, number_type
 
 Array = NDArray[Any]
@@ -35,7 +35,7 @@ def _between(lower: float, upper: float, dtype: str) -> Callable[[int], Array]:
     return make
 
 
-def _grid(dtype: str, lower: int, upper: int, sized: bool = False) -> Grid:
+def _grid(dtype: str, lower: int, upper: int, sized: bool = False) -> RecordGrid:
     kind = number_type(dtype)
     assert isinstance(kind, FloatType)
     return power_of_two_grid(kind, Fraction(lower), Fraction(upper), sized)

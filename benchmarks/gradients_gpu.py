@@ -74,7 +74,11 @@ def check() -> None:
                 rows += len(g)
     many = [torch.randn(5, 1 + i % 37).to(FLOATS[i % 3]) for i in range(400)]
     assert all(
-        map(torch.equal, clipped([g.cuda() for g in many], Grid.of(1.0), cuda), clipped(many, Grid.of(1.0), plain))
+        map(
+            torch.equal,
+            clipped([g.cuda() for g in many], Grid.of(1.0), cuda),
+            clipped(many, Grid.of(1.0), plain),
+        )
     )
     tall = torch.randn(70_000, 3)
     assert torch.equal(clipped([tall.cuda()], Grid.of(1.0), cuda)[0], clipped([tall], Grid.of(1.0), plain)[0])

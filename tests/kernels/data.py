@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from soundsum.numbers import models
-from soundsum.numbers.grids import Grid, power_of_two_grid, stepped_grid
+from soundsum.numbers.grids import RecordGrid, power_of_two_grid, stepped_grid
 from soundsum.numbers.rationals import is_special
 from soundsum.numbers.types import NAMED, FloatType, float64
 from soundsum.tables.records import Column
@@ -158,7 +158,7 @@ def grids(kind=float64):
 
 
 F = Fraction
-NOTABLE_GRIDS: dict[str, Grid] = {
+NOTABLE_GRIDS: dict[str, RecordGrid] = {
     name: power_of_two_grid(float64, F(lower), F(upper), sized)
     for name, lower, upper, sized in [
         ("unit", 0, 1, False),

@@ -82,6 +82,6 @@ def test_the_named_ones_are_among_them(names):
     assert f"releases/pipeline carry_out: {noise}: any to all" in names
     again = "same and all(map(_same, again, expected))"
     assert f"auditor/rerun confirm: {again}: without same" in names
-    assert "paper/verify/check Tally.certify: bound > claimed: 2 * claimed" in names
+    assert "paper/verify/check RunningResult.certify: bound > claimed: 2 * claimed" in names
     assert any("engines/select" in name and name.endswith("DESC to ASC") for name in names)
     assert any("engines/select Selection._condition: SQL" in name and "AND NOT" in name for name in names)

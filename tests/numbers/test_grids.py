@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from soundsum.kernels import grid_sum
 from soundsum.methods import OnGrid
 from soundsum.methods.problem import Problem
-from soundsum.numbers.grids import Grid, as_doubles, power_of_two_grid, stepped_grid
+from soundsum.numbers.grids import RecordGrid, as_doubles, power_of_two_grid, stepped_grid
 from soundsum.numbers.rationals import floor_log2, power_of_two, round_half_even
 from soundsum.numbers.types import FloatType, double, float64, from_double
 from soundsum.tables.runs import Runs
@@ -128,8 +128,10 @@ def test_without_an_offset_there_are_always_doubles(pair):
 
 def test_where_doubles_cannot_compute_the_grid():
     third = Fraction(1, 3)
-    assert as_doubles(Grid(Fraction(0), Fraction(1), third, Fraction(0), 0, 3)) is None  # no exact scaling
-    assert as_doubles(Grid(Fraction(0), Fraction(1), power_of_two(-52), Fraction(0), 0, 2**52)) is None  # no rounding
+    assert as_doubles(RecordGrid(Fraction(0), Fraction(1), third, Fraction(0), 0, 3)) is None  # no exact scaling
+    assert (
+        as_doubles(RecordGrid(Fraction(0), Fraction(1), power_of_two(-52), Fraction(0), 0, 2**52)) is None
+    )  # no rounding
     assert as_doubles(power_of_two_grid(float64, third, third + power_of_two(-90), sized=True)) is None
     beyond = Fraction(2) ** 1025
     assert as_doubles(power_of_two_grid(float64, beyond, beyond + 1, sized=True)) is None

@@ -18,7 +18,7 @@ from soundsum.pages.plot_data import Line
 from soundsum.pages.svg import Scale, coordinate, markup
 from soundsum.paper.page import figures, page, write_page
 from soundsum.paper.page.figures import apart
-from soundsum.paper.page.tables import count_rows, describe_check
+from soundsum.paper.page.page_tables import count_rows, describe_check
 from soundsum.paper.reproduce import Plot, Reproduction, reproduce
 from soundsum.paper.reproduce.experiments import experiments
 from soundsum.paper.reproduce.reproduction import Check

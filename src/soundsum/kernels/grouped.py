@@ -20,7 +20,7 @@ from soundsum.kernels.arguments import (
     refuse_codes,
 )
 from soundsum.numbers import models
-from soundsum.numbers.grids import Grid, as_doubles
+from soundsum.numbers.grids import RecordGrid, as_doubles
 from soundsum.numbers.rationals import require_whole
 from soundsum.tables.records import Missing
 
@@ -57,7 +57,7 @@ def add_floats_by_group(
     data: Any,
     codes: Any,
     into: Sums,
-    grid: Grid,
+    grid: RecordGrid,
     *,
     dtype: object = None,
     missing: Missing = "zero",
@@ -93,7 +93,7 @@ def grouped_wide_sum(data: Any, codes: Any, groups: int, lower: Any, upper: Any,
     return as_integers(sums)
 
 
-def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: Grid, **options: Any) -> list[int]:
+def grouped_grid_sum(data: Any, codes: Any, groups: int, grid: RecordGrid, **options: Any) -> list[int]:
     """One exact sum of grid integers per group; codes[i] is the group of record i, from 0 to groups - 1."""
     sums = no_sums(groups)
     add_floats_by_group(data, codes, sums, grid, **options)

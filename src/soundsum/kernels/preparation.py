@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from soundsum import native
 from soundsum.kernels.arguments import raw_records, threads_for
 from soundsum.numbers import models
-from soundsum.numbers.grids import Doubles, Grid, as_doubles
+from soundsum.numbers.grids import Doubles, RecordGrid, as_doubles
 from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import FloatType, IntType, double, from_double
 from soundsum.randomness import bernoulli, random_words
@@ -48,7 +48,7 @@ def numpy_sum(values: NDArray[Any]) -> Fraction:
 
 
 def grid_integers(
-    data: Records, grid: Grid, kind: IntType, *, randomised: bool = False, missing: Missing = "zero"
+    data: Records, grid: RecordGrid, kind: IntType, *, randomised: bool = False, missing: Missing = "zero"
 ) -> Records:
     """Every record's integer on the grid, as records of an integer type that holds them.
 
@@ -73,7 +73,7 @@ def grid_integers(
     )
 
 
-def grid_array(data: Column, grid: Grid, doubles: Doubles) -> NDArray[np.int64]:
+def grid_array(data: Column, grid: RecordGrid, doubles: Doubles) -> NDArray[np.int64]:
     """Every record's integer on a grid that doubles compute exactly."""
     missing_one, workers = grid.missing - doubles.shift, threads_for(None, len(data.values))
     integers: NDArray[np.int64] = native.grid_integers(raw_records(data), *doubles[:-1], missing_one, workers)
@@ -91,13 +91,13 @@ def find_present(data: Column) -> NDArray[np.bool_]:
     return native.find_present(raw_records(data)).view(bool)
 
 
-def _round_randomly(grid: Grid, x: Value) -> int:
+def _round_randomly(grid: RecordGrid, x: Value) -> int:
     y = (Fraction(models.clean(x, grid.lower, grid.upper)) - grid.offset) / grid.step
     below = math.floor(y)
     return max(grid.low, min(grid.high, below + bernoulli(y - below)))
 
 
-def _round_doubles_randomly(values: NDArray[np.float64], grid: Grid, doubles: Doubles) -> NDArray[np.int64]:
+def _round_doubles_randomly(values: NDArray[np.float64], grid: RecordGrid, doubles: Doubles) -> NDArray[np.int64]:
     """Round many records at once: 64 random bits decide, and exact arithmetic where they tie.
 
     |y| becomes floor(|y|) + 1 with probability |y| - floor(|y|), which is the same. That difference is exact for every

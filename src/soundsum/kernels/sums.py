@@ -21,7 +21,7 @@ from soundsum.kernels.arguments import (
     threads_for,
 )
 from soundsum.numbers import models
-from soundsum.numbers.grids import Grid, as_doubles
+from soundsum.numbers.grids import RecordGrid, as_doubles
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import is_special
 from soundsum.numbers.types import NAMED, FloatType, IntType, double, from_double, number_type
@@ -162,7 +162,7 @@ def float_sum(
 
 
 def grid_sum(
-    data: Any, grid: Grid, *, dtype: object = None, missing: Missing = "zero", threads: int | None = None
+    data: Any, grid: RecordGrid, *, dtype: object = None, missing: Missing = "zero", threads: int | None = None
 ) -> int:
     """The exact sum of the records' integers on a grid.
 

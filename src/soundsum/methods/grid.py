@@ -19,7 +19,7 @@ from soundsum.kernels.preparation import grid_integers
 from soundsum.methods.method import METHODS, Method, Theorem, floats_only, limit_known
 from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
-from soundsum.numbers.grids import Grid, power_of_two_grid, stepped_grid
+from soundsum.numbers.grids import RecordGrid, power_of_two_grid, stepped_grid
 from soundsum.numbers.models import Fold, wide
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, is_special
@@ -71,7 +71,7 @@ class OnGrid(Method):
         rounding = "_randomised" if self.rounding == "randomised" else ""
         return f"grid{rounding}" + (f"_{self.integers.label}" if self.integers else "")
 
-    def grid(self, problem: Problem) -> Grid:
+    def grid(self, problem: Problem) -> RecordGrid:
         return _grid(self.step, self.bits, problem)
 
     def integer_problem(self, problem: Problem) -> Problem:
@@ -202,7 +202,7 @@ class OnGrid(Method):
 
 
 @cache
-def _grid(step: Fraction | Literal["power_of_two", "paper"], bits: int, problem: Problem) -> Grid:
+def _grid(step: Fraction | Literal["power_of_two", "paper"], bits: int, problem: Problem) -> RecordGrid:
     lower, upper, sized = problem.lower, problem.upper, problem.relation.sized
     if step == "power_of_two":
         return power_of_two_grid(cast(FloatType, problem.dtype), lower, upper, sized)
@@ -213,7 +213,7 @@ def _grid(step: Fraction | Literal["power_of_two", "paper"], bits: int, problem:
     return stepped_grid(lower, upper, cast(Fraction, step), sized)
 
 
-def _clamp_error(grid: Grid) -> Fraction:
+def _clamp_error(grid: RecordGrid) -> Fraction:
     """How far a bound lies outside [J, K]."""
     return max(grid.upper - grid.value(grid.high, 1), grid.value(grid.low, 1) - grid.lower)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from soundsum.kernels.preparation import clamped_integers, grid_array
 from soundsum.methods.problem import Problem
-from soundsum.numbers.grids import BITS, Grid, as_doubles, power_of_two_grid
+from soundsum.numbers.grids import BITS, RecordGrid, as_doubles, power_of_two_grid
 from soundsum.numbers.types import FloatType
 from soundsum.tables.records import Column
 
@@ -29,10 +29,10 @@ class RecordSteps:
     low: int
     high: int
     step: Fraction
-    grid: Grid | None = None
+    grid: RecordGrid | None = None
 
     @classmethod
-    def on_grid(cls, grid: Grid) -> RecordSteps:
+    def on_grid(cls, grid: RecordGrid) -> RecordSteps:
         return cls(grid.low, grid.high, grid.step, grid)
 
     @property

@@ -21,7 +21,7 @@ BITS = 50
 
 
 @dataclass(frozen=True)
-class Grid:
+class RecordGrid:
     """Steps of size `step` from `offset`; records are clamped to [lower, upper] and their integers to [low, high]."""
 
     lower: Fraction
@@ -47,7 +47,7 @@ class Grid:
         return total * self.step + n * self.offset
 
 
-def power_of_two_grid(kind: FloatType, lower: Fraction, upper: Fraction, sized: bool, bits: int = BITS) -> Grid:
+def power_of_two_grid(kind: FloatType, lower: Fraction, upper: Fraction, sized: bool, bits: int = BITS) -> RecordGrid:
     """Our grid: D a power of two, bounds rounded inward, so that the sensitivity is at most the ideal one.
 
     >>> power_of_two_grid(float64, Fraction(0), Fraction(1000), sized=False).high * Fraction(1, 2**41)
@@ -55,7 +55,7 @@ def power_of_two_grid(kind: FloatType, lower: Fraction, upper: Fraction, sized: 
     """
     ideal = upper - lower if sized else max(abs(lower), abs(upper))
     if ideal == 0:
-        return Grid(lower, upper, Fraction(1), lower if sized else Fraction(0), 0, 0)
+        return RecordGrid(lower, upper, Fraction(1), lower if sized else Fraction(0), 0, 0)
     step = power_of_two(max(floor_log2(ideal) - bits, floor_log2(kind.smallest_subnormal)))
     offset = Fraction(0)
     if sized and lower > 0:
@@ -65,7 +65,7 @@ def power_of_two_grid(kind: FloatType, lower: Fraction, upper: Fraction, sized: 
     return _inward(lower, upper, step, offset)
 
 
-def stepped_grid(lower: Fraction, upper: Fraction, step: Fraction, sized: bool) -> Grid:
+def stepped_grid(lower: Fraction, upper: Fraction, step: Fraction, sized: bool) -> RecordGrid:
     """A grid with a given step and the paper's offset; bounds inward, as its outward ones cost two steps."""
     offset = Fraction(0)
     if sized:
@@ -73,11 +73,11 @@ def stepped_grid(lower: Fraction, upper: Fraction, step: Fraction, sized: bool) 
     return _inward(lower, upper, step, offset)
 
 
-def _inward(lower: Fraction, upper: Fraction, step: Fraction, offset: Fraction) -> Grid:
+def _inward(lower: Fraction, upper: Fraction, step: Fraction, offset: Fraction) -> RecordGrid:
     low, high = math.ceil((lower - offset) / step), math.floor((upper - offset) / step)
     if low > high:  # no multiple of the step within the bounds: the one nearer zero is the smaller promise
         low = high = min(low, high, key=abs)
-    return Grid(lower, upper, step, offset, low, high)
+    return RecordGrid(lower, upper, step, offset, low, high)
 
 
 class Doubles(NamedTuple):
@@ -92,7 +92,7 @@ class Doubles(NamedTuple):
 
 
 @lru_cache(maxsize=64)  # asked for every batch
-def as_doubles(grid: Grid) -> Doubles | None:
+def as_doubles(grid: RecordGrid) -> Doubles | None:
     """The constants with which doubles compute the grid's q exactly for every double x, or None where they cannot.
 
     The step must be a power of two whose inverse neither overflows (in two factors) nor underflows, so that scaling is

@@ -9,7 +9,7 @@ import pytest
 
 from soundsum.numbers.clipping import Grid, clip, coarsening, factor, shorten
 from soundsum.paper.verify import verify
-from soundsum.paper.verify.gradients import check
+from soundsum.paper.verify.clipped_gradients import check
 
 
 def test_the_clip_holds_on_tiny_grids():

@@ -16,7 +16,7 @@ import soundsum as ss
 from soundsum.budget.ledger import read
 from soundsum.cli.file_access import on_disk, watch
 from soundsum.cli.parameters import read_options, take
-from soundsum.cli.views.released import choose_form, show
+from soundsum.cli.views.release_view import choose_form, show
 from soundsum.numbers.quoting import printed, quote
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.certificates import Unreadable

@@ -24,7 +24,7 @@ import soundsum as ss
 from soundsum.cli.file_access import on_disk, watch
 from soundsum.cli.parameters import read_options, take
 from soundsum.cli.refusal_text import IN_REQUESTS
-from soundsum.cli.views.released import choose_form, show
+from soundsum.cli.views.release_view import choose_form, show
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.releases.signatures import CALLS

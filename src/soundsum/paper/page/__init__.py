@@ -28,7 +28,7 @@ def page(result: Reproduction) -> str:
     layout = template()
     from soundsum.paper.page import (  # after Jinja2 is known to be there, as they need its MarkupSafe
         figures,
-        tables,
+        page_tables,
         wording,
     )
 
@@ -38,7 +38,7 @@ def page(result: Reproduction) -> str:
         figures=figures.figures(result),
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
         version=__version__,
-        tables=tables,
+        tables=page_tables,
         place=place,
         text=text,
     )

@@ -13,10 +13,10 @@ from multiprocessing import get_context
 
 from soundsum.methods import METHODS
 from soundsum.numbers.quoting import quote
-from soundsum.paper.verify import gradients, kahan_errors
+from soundsum.paper.verify import clipped_gradients, kahan_errors
 from soundsum.paper.verify.cases import WorkItem, turns
 from soundsum.paper.verify.check import check
-from soundsum.paper.verify.gradients import ClipTurn
+from soundsum.paper.verify.clipped_gradients import ClipTurn
 from soundsum.paper.verify.kahan_errors import KahanTurn
 from soundsum.paper.verify.subjects import Subject, subject
 from soundsum.paper.verify.verification import Case, Counterexample, Result, Verification, join
@@ -42,7 +42,7 @@ def verify(
     start = time.monotonic()
     only = None if only is None else list(only)
     wanted = None if only is None else frozenset(only)
-    known = [*METHODS, gradients.LABEL]
+    known = [*METHODS, clipped_gradients.LABEL]
     if unknown := [name for name in only or () if name not in known]:
         raise RefusedValue(
             "only",
@@ -55,8 +55,8 @@ def verify(
     todo: list[WorkItem | KahanTurn | ClipTurn] = [*turns(quick, wanted)]
     if wanted is None or "kahan" in wanted:
         todo += kahan_errors.turns(quick)
-    if wanted is None or gradients.LABEL in wanted:
-        todo += gradients.turns(quick)
+    if wanted is None or clipped_gradients.LABEL in wanted:
+        todo += clipped_gradients.turns(quick)
     results: list[list[Result]] = [[] for _ in todo]
 
     def note(done: int) -> None:

@@ -34,7 +34,7 @@ MOST_TRIED = 20_000
 
 
 @dataclass
-class Tally:
+class RunningResult:
     """A result in the making. Of the violations only the one with the fewest records is written out."""
 
     method: str
@@ -90,54 +90,54 @@ def check(
     subject: Subject, kind: NumberType, bounds: Iterable[tuple[Value, Value]], sizes: Sequence[int]
 ) -> list[Result]:
     """Every relation, and accuracy, for all the bounds; `sizes` where a claim depends on the number of records."""
-    tallies = {name: Tally(subject.method.label, name, kind.name) for name in (*Relation, ACCURACY)}
+    results = {name: RunningResult(subject.method.label, name, kind.name) for name in (*Relation, ACCURACY)}
     for lower, upper in bounds:
-        check_bounds(subject, Problem(kind, lower, upper), sizes, tallies)
-    return [tally.result() for tally in tallies.values() if tally.cases]
+        check_bounds(subject, Problem(kind, lower, upper), sizes, results)
+    return [running.result() for running in results.values() if running.cases]
 
 
-def check_bounds(subject: Subject, bounds: Problem, sizes: Sequence[int], tallies: dict[str, Tally]) -> None:
+def check_bounds(subject: Subject, bounds: Problem, sizes: Sequence[int], results: dict[str, RunningResult]) -> None:
     truths = {relation: Truth(subject) for relation in (Relation.INSERT_DELETE, Relation.HAMMING)}
     applicable = cache(partial(_applicable, subject, bounds))
     for ordered, truth in truths.items():
         for relation in (ordered, ordered.unordered):
-            tally = tallies[relation]
+            running = results[relation]
             if problem := applicable(relation, None):
-                if _has_claim(subject, problem, "any n", tally):
-                    _compare_any_size(truth, problem, tally)
+                if _has_claim(subject, problem, "any n", running):
+                    _compare_any_size(truth, problem, running)
                 continue
             settled = subject.settled(bounds.dtype) if relation.sized else None
             for n in sizes if settled is None else range(settled):
                 problem = applicable(relation, n)
-                if problem and _has_claim(subject, problem, _sizes(problem, n), tally):
-                    _compare_size(truth, problem, n, tally)
+                if problem and _has_claim(subject, problem, _sizes(problem, n), running):
+                    _compare_size(truth, problem, n, running)
             problem = None if settled is None else applicable(relation, settled)
-            if problem and _has_claim(subject, problem, f"n >= {settled}", tally):
-                _compare_any_size(truth, problem, tally)
+            if problem and _has_claim(subject, problem, f"n >= {settled}", running):
+                _compare_any_size(truth, problem, running)
     for n in sizes:
         seen = set()
         for ordered, truth in truths.items():
             problem = applicable(ordered, n)
-            if problem is None or not _has_claim(subject, problem, _sizes(problem, n), tallies[ACCURACY]):
+            if problem is None or not _has_claim(subject, problem, _sizes(problem, n), results[ACCURACY]):
                 continue
             claimed = subject.accuracy(problem)
             if claimed is None or (subject.prepare(problem), claimed) in seen:
                 continue
             seen.add((subject.prepare(problem), claimed))
-            _compare_accuracy(truth, problem, n, claimed, tallies[ACCURACY])
+            _compare_accuracy(truth, problem, n, claimed, results[ACCURACY])
 
 
-def _has_claim(subject: Subject, problem: Problem, sizes: str, tally: Tally) -> bool:
+def _has_claim(subject: Subject, problem: Problem, sizes: str, running: RunningResult) -> bool:
     """Whether there is a claim to compare; a method that applies without a sensitivity is a violation.
 
     An accuracy may be missing.
     """
     try:
-        claimed = subject.accuracy(problem) if tally.relation == ACCURACY else subject.claim(problem)
-        if claimed is None and tally.relation != ACCURACY:
+        claimed = subject.accuracy(problem) if running.relation == ACCURACY else subject.claim(problem)
+        if claimed is None and running.relation != ACCURACY:
             raise TypeError("the sensitivity is None")
     except Exception as error:
-        tally.note_no_claim(Case(problem, sizes, subject.variant), error)
+        running.note_no_claim(Case(problem, sizes, subject.variant), error)
         return False
     return True
 
@@ -153,34 +153,34 @@ def _applicable(subject: Subject, bounds: Problem, relation: Relation, n: int | 
     return None if subject.unmet(problem) else problem
 
 
-def _compare_any_size(truth: Truth, problem: Problem, tally: Tally) -> None:
+def _compare_any_size(truth: Truth, problem: Problem, running: RunningResult) -> None:
     """One claim for every number of records (from the size given on)."""
     if not truth.as_ordered(problem):
-        return _compare_in_any_order(truth, problem, tally)
+        return _compare_in_any_order(truth, problem, running)
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
     case = Case(problem, "any n" if problem.size is None else f"n >= {problem.size}", truth.subject.variant)
     found = truth.any_size(problem)
-    if not tally.compare(case, found.difference * unit, claimed, found.examined):
-        _show_shortest(truth, problem, tally, problem.size or 0, truth.of_size, "neighbours")
+    if not running.compare(case, found.difference * unit, claimed, found.examined):
+        _show_shortest(truth, problem, running, problem.size or 0, truth.of_size, "neighbours")
     return None
 
 
-def _compare_in_any_order(truth: Truth, problem: Problem, tally: Tally) -> None:
+def _compare_in_any_order(truth: Truth, problem: Problem, running: RunningResult) -> None:
     """Report an order-dependent sum without a permutation as a violation: at distance 0, no sum may change."""
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
-    found = _show_shortest(truth, problem, tally, 0, truth.of_size_unordered, "neighbours in any order")
-    if tally.compare(Case(problem, "any n", truth.subject.variant), found.difference * unit, claimed, found.examined):
-        tally.violations += 1
+    found = _show_shortest(truth, problem, running, 0, truth.of_size_unordered, "neighbours in any order")
+    if running.compare(Case(problem, "any n", truth.subject.variant), found.difference * unit, claimed, found.examined):
+        running.violations += 1
         if (orders := truth.two_orders(problem)) is not None:
             reordered = Found(0, 0, lambda: orders)
             make = partial(truth.example, problem, len(orders[0]), reordered, Fraction(0), "reordered")
-            tally.note_violation(MOST_SOUGHT, make)
+            running.note_violation(MOST_SOUGHT, make)
 
 
 def _show_shortest(
     truth: Truth,
     problem: Problem,
-    tally: Tally,
+    running: RunningResult,
     first: int,
     at_size: Callable[[Problem, int], Found | None],
     meaning: str,
@@ -188,18 +188,18 @@ def _show_shortest(
     """Look at n = first, ... for datasets that exceed the claim, as far as enumeration reaches; return the farthest."""
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
     farthest, examined = Found(0, 0), 0
-    for n in range(first, tally.fewest + 1):
+    for n in range(first, running.fewest + 1):
         found = at_size(problem, n)
         if found is None:
             break
         farthest, examined = max(farthest, found, key=lambda f: f.difference), examined + found.examined
         if found.difference * unit > claimed:
-            tally.note_violation(n, partial(truth.example, problem, n, found, claimed, meaning))
+            running.note_violation(n, partial(truth.example, problem, n, found, claimed, meaning))
             break
     return farthest._replace(examined=examined)
 
 
-def _compare_size(truth: Truth, problem: Problem, n: int, tally: Tally) -> None:
+def _compare_size(truth: Truth, problem: Problem, n: int, running: RunningResult) -> None:
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
     case = Case(problem, _sizes(problem, n), truth.subject.variant)
     ordered = truth.as_ordered(problem)
@@ -209,13 +209,13 @@ def _compare_size(truth: Truth, problem: Problem, n: int, tally: Tally) -> None:
     found = max(filter(None, founds), key=lambda f: f.difference, default=None)
     if found is None:
         form, columns, _ = truth.columns(problem)
-        tally.certify(case, form.bound(columns.numbers, truth.kind(problem), n) * unit, claimed)
-    elif not tally.compare(case, found.difference * unit, claimed, found.examined):
+        running.certify(case, form.bound(columns.numbers, truth.kind(problem), n) * unit, claimed)
+    elif not running.compare(case, found.difference * unit, claimed, found.examined):
         meaning = "neighbours" if ordered else "neighbours in any order"
-        tally.note_violation(n, partial(truth.example, problem, n, found, claimed, meaning))
+        running.note_violation(n, partial(truth.example, problem, n, found, claimed, meaning))
 
 
-def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction, tally: Tally) -> None:
+def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction, running: RunningResult) -> None:
     """|exact sum - computed sum| of n records; of up to n where they are truncated, and in each half if apart."""
     form, columns, prepare = truth.columns(problem)
     unit = form.unit * prepare.scale
@@ -225,10 +225,10 @@ def _compare_accuracy(truth: Truth, problem: Problem, n: int, claimed: Fraction,
     worst = max(errors.worst for errors in looked_at)
     case = Case(problem, _sizes(problem, n), truth.subject.variant)
     true = Fraction(worst, finer) * unit if worst < INFINITE else truth.unit(problem) * INFINITE
-    if not tally.compare(case, true, claimed, looked_at[-1].examined):
-        example = _inaccurate(truth, problem, n, claimed, columns.records, case, tally.fewest)
+    if not running.compare(case, true, claimed, looked_at[-1].examined):
+        example = _inaccurate(truth, problem, n, claimed, columns.records, case, running.fewest)
         if example is not None:
-            tally.note_violation(len(example.left), lambda: example)
+            running.note_violation(len(example.left), lambda: example)
 
 
 def _inaccurate(

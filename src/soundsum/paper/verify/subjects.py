@@ -17,7 +17,7 @@ from soundsum.methods.accuracy import FromAccuracy
 from soundsum.methods.numpy_pairwise import height
 from soundsum.methods.pairwise import too_high
 from soundsum.methods.problem import Problem
-from soundsum.numbers.grids import Grid
+from soundsum.numbers.grids import RecordGrid
 from soundsum.numbers.models import Fold, Tree
 from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import FloatType, IntType, NumberType
@@ -58,7 +58,7 @@ class Shift:
 class ToGrid:
     """The integer on the grid; with randomised rounding either neighbour, as the coins fall."""
 
-    grid: Grid
+    grid: RecordGrid
     randomised: bool = False
 
     @property
