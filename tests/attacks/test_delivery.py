@@ -14,8 +14,8 @@ from tests.refusing import refused
 
 from soundsum.attacks import attack, delivery
 from soundsum.attacks.delivery import DELIVERIES, Delivery
-from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.microquery import STARTS
+from soundsum.attacks.delivery.outcome import table
 from soundsum.attacks.delivery.tipping import tipping_bounds
 from soundsum.refusals import Reason
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -123,7 +124,7 @@ def test_help_fits_80_columns_without_types_of_python_and_with_words_whole(comma
     usage = next(line for line in said.splitlines() if "Usage:" in line)
     assert usage == usage.replace("{file}", "").replace("{request}", "").replace("{ledger}", "")
     options = said.partition("─ Options")[2]
-    assert "<" not in options.replace("<=", "")
+    assert re.search(r"<\w", options) is None  # <bool> would be a type; "age < 18" is an example
     if "--relation" in options:
         assert "insert_delete, change_one or hamming" in " ".join(options.replace("│", " ").split())
     if "--engine" in options:

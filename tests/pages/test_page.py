@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from soundsum.numbers.formatting import chance, text
-from soundsum.pages.plot_data import Line
-from soundsum.paper.page import write_page
-from soundsum.paper.page.wording import raise_powers
+from soundsum.pages.draw import Line
+from soundsum.paper.page import raise_powers, write_page
 from soundsum.paper.reproduce import Cell, Plot, Reproduction, Section
 from soundsum.references import place
 

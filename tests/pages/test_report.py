@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from soundsum.cli.app import app
-from soundsum.pages.draw import Axis, Label, Look, histograms, line_plot, spread
-from soundsum.pages.plot_data import Line
+from soundsum.pages.draw import Axis, Label, Line, Look, histograms, line_plot, spread
 from soundsum.pages.svg import Scale, coordinate, markup
 from soundsum.paper.page import figures, page, write_page
 from soundsum.paper.page.figures import apart

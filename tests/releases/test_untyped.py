@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import soundsum as ss
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
+from soundsum.tables.cells import read_number, read_truth, read_whole
 from soundsum.tables.keys import Groups
-from soundsum.tables.parse_text import read_number, read_truth, read_whole
 from tests.tables.test_cells import CELLS, as_float, as_integer
 
 

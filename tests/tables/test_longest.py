@@ -16,11 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import soundsum as ss
-from soundsum.tables.cells import LONGEST
+from soundsum.tables.cells import LONGEST, read_number, read_truth, read_whole
 from soundsum.tables.columns import as_numbers
 from soundsum.tables.filters import Condition, Filter
 from soundsum.tables.keys import Groups
-from soundsum.tables.parse_text import read_number, read_truth, read_whole
 from soundsum.tables.timestamps import Wanted, second_of
 
 LITTLE_NOISE = 10**6
@@ -86,7 +85,7 @@ def test_no_cell_takes_long(text, where, tmp_path):
 
 def test_the_time_of_a_pattern_grows_with_the_length():
     """The pattern by itself, as nothing but the limit would hide one that is quadratic."""
-    code = "from soundsum.tables.parse_text import NUMBER; NUMBER.fullmatch('1' * 300_000 + 'x')"
+    code = "from soundsum.tables.cells import NUMBER; NUMBER.fullmatch('1' * 300_000 + 'x')"
     run = [sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_CPU, (30, 30)); {code}"]
     assert subprocess.run(run, check=False).returncode == 0
 

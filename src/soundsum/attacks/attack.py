@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from soundsum.attacks.ordinary import our_sum, total_by_name
-from soundsum.attacks.words import dataset
 from soundsum.methods.problem import Problem
 from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import binary, layout, times
@@ -275,8 +274,8 @@ class Attack:
         return [
             ("what", self.statement),
             ("parameters", ", ".join(f"{name} = {binary(x)}" for name, x in self.parameters.items())),
-            ("left", dataset(self.left)),
-            ("right", dataset(self.right)),
+            ("left", describe_dataset(self.left)),
+            ("right", describe_dataset(self.right)),
             ("bounds", f"[{binary(problem.lower)}, {binary(problem.upper)}]"),
             ("neighbours", f"{apart} under {problem.relation}"),
             ("ideal", f"one record may move the sum by {binary(self.ideal)}{order}"),
@@ -308,6 +307,17 @@ class Attack:
             "reference": self.reference,
             "statement": self.statement,
         }
+
+
+def describe_dataset(runs: Runs) -> str:
+    """Describes a dataset: its values in order, each with its count."""
+    shown = []
+    for pattern, count in runs.parts:
+        what = binary(pattern[0]) if len(pattern) == 1 else "(" + ", ".join(map(binary, pattern)) + ")"
+        shown.append(what if count == 1 else f"{count:,} times {what}")
+    if len(shown) > 8:
+        shown[4:-3] = [f"... ({len(shown) - 7} more) ..."]
+    return ", then ".join(shown) or "no records"
 
 
 def difference(left: Value, right: Value) -> Fraction | float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from soundsum._version import __version__
-from soundsum.attacks.words import dataset
+from soundsum.attacks.attack import describe_dataset
 from soundsum.auditor.finding import Finding, Verdict, hexadecimal
 from soundsum.auditor.hints import rule_for
 from soundsum.auditor.summary import Audit
@@ -17,7 +17,7 @@ from soundsum.numbers.event_counts import show_p_value
 from soundsum.numbers.formatting import binary, number
 from soundsum.numbers.rationals import is_special, nearest_float
 from soundsum.pages import TEMPLATES, template
-from soundsum.pages.plot_data import Line, Plot
+from soundsum.pages.draw import Line, Plot
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -83,8 +83,8 @@ def _details(finding: Finding, name: str) -> dict[str, Any]:
     hexes: list[tuple[str, str]] = []
     if made is not None:
         facts += [
-            ("left", dataset(made.left)),
-            ("right", dataset(made.right)),
+            ("left", describe_dataset(made.left)),
+            ("right", describe_dataset(made.right)),
             ("neighbours", f"{made.distance} apart under {made.problem.relation}"),
             ("bounds", f"[{binary(made.problem.lower)}, {binary(made.problem.upper)}]"),
         ]

@@ -13,7 +13,6 @@ from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from soundsum.numbers.rationals import nearest_float
-from soundsum.pages.plot_data import Line, Plot
 from soundsum.pages.svg import CHARACTER, Scale, add, coordinate, picture
 
 WIDTH, HEIGHT = 440, 300
@@ -23,6 +22,26 @@ OTHER = "c5"
 """The class of a line whose name the look does not know."""
 HOVERED = 32
 """How many points of a line say their values when pointed at."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points to draw; x and y of equal length. Floats are enough, since no bound depends on them."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Plot:
+    name: str
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    log_x: bool = False
+    log_y: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Cells of CSV as numbers and as text, a column at a time.
+"""Cells of CSV as numbers and as text, a column at a time; the same rules for single texts of Python objects.
 
 Every cell goes the same way, whatever is in it: one that spells no number, is beyond 64 bits, or is not UTF-8, is
 missing, and so is one that is too long to be read as anything but text. A number is [+-] digits [. digits] [e [+-]
@@ -7,6 +7,10 @@ digits], or inf, infinity or nan in any case, white space around it left out.
 
 from __future__ import annotations
 
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +21,13 @@ from soundsum import native
 LONGEST = native.LONGEST_CELL
 """Bytes of UTF-8 that a cell may have, wherever it lies, to be read as a number, a truth value or a date; a longer one
 is missing. Text that stays text is compared by its bytes, however many there are."""
+
+
+NUMBER = re.compile(r"[+-]?((\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?|(?i:inf|infinity|nan))", re.ASCII)
+WHOLE = re.compile(r"[+-]?\d{1,37}", re.ASCII)
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
+LEAST, MOST = -(10 ** (LONGEST - 1)) + 1, 10**LONGEST - 1
+"""The integers that are spelled with no more than LONGEST characters."""
 
 
 class RawCells(NamedTuple):
@@ -90,3 +101,34 @@ def _bitmap(flags: NDArray[np.uint8]) -> Any:
     import pyarrow as pa
 
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def read_number(text: str) -> float:
+    """Reads text as the nearest double; NaN if it spells no number. Linear in its length, and nothing raises."""
+    plain = strip(text)
+    return float(plain) if NUMBER.fullmatch(plain) else math.nan
+
+
+def read_whole(text: str) -> int | None:
+    plain = strip(text)
+    return int(plain) if WHOLE.fullmatch(plain) else None
+
+
+def read_truth(text: str) -> bool | None:
+    return TRUTH.get(strip(text).lower())
+
+
+def strip(text: str) -> str:
+    """The text without white space around it; nothing of one that is too long to spell anything."""
+    if len(text) > LONGEST // 4 and len(text.encode(errors="surrogatepass")) > LONGEST:
+        return ""
+    return text.strip()
+
+
+def is_endless(number: Any) -> bool:
+    """Whether a number is spelled with more characters than a cell may have; other objects are not."""
+    if isinstance(number, int):
+        return not LEAST <= number <= MOST
+    if isinstance(number, Fraction):
+        return is_endless(number.numerator) or is_endless(number.denominator)
+    return isinstance(number, Decimal) and len(str(number)) > LONGEST

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote, say_alternatives
 from soundsum.refusals import Reason, RefusedValue
+from soundsum.tables.cells import is_endless, read_number, read_truth
 from soundsum.tables.keys import bits_of, is_missing, stored_bits, without_validity
-from soundsum.tables.parse_text import is_endless, read_number, read_truth
 from soundsum.tables.type_names import say_kind
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {

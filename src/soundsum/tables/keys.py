@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from soundsum import native
 from soundsum.numbers.quoting import quote, say_type
 from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.tables.cells import is_endless, read_number, read_truth, read_whole
 from soundsum.tables.identities import identify
-from soundsum.tables.parse_text import is_endless, read_number, read_truth, read_whole
 from soundsum.tables.timestamps import is_exact
 from soundsum.tables.type_names import say_kind
 

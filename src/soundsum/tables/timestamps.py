@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.tables.cells import strip
 from soundsum.tables.clocks import DAY, EPOCH, HOUR, clock_second
-from soundsum.tables.parse_text import strip
 
 TEXT = (
     "(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"

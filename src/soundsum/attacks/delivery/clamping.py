@@ -14,7 +14,6 @@ import numpy as np
 
 from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
-from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
     Delivery,
     at_least_one,
@@ -23,6 +22,7 @@ from soundsum.attacks.delivery.outcome import (
     our_release,
     positive,
     secret_bits,
+    table,
 )
 from soundsum.attacks.delivery.tipping import tipping_bounds
 from soundsum.methods.problem import Problem

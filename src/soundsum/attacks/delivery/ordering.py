@@ -12,7 +12,6 @@ import numpy as np
 
 from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
-from soundsum.attacks.delivery.database import table
 from soundsum.attacks.delivery.outcome import (
     Delivery,
     at_least_one,
@@ -21,6 +20,7 @@ from soundsum.attacks.delivery.outcome import (
     our_release,
     positive,
     secret_bits,
+    table,
 )
 from soundsum.kernels import float_sum
 

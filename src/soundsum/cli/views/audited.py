@@ -12,7 +12,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from soundsum.attacks.words import dataset
+from soundsum.attacks.attack import describe_dataset
 from soundsum.auditor.auditing import audit
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.summary import Audit
@@ -107,8 +107,8 @@ def _show_finding(console: Console, finding: Finding) -> None:
         return
     problem = made.problem
     rows = [
-        ("left", dataset(made.left)),
-        ("right", dataset(made.right)),
+        ("left", describe_dataset(made.left)),
+        ("right", describe_dataset(made.right)),
         ("bounds", f"[{binary(problem.lower)}, {binary(problem.upper)}]"),
     ]
     if finding.sums is not None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from soundsum.attacks import FAMILIES
-from soundsum.pages.draw import Axis, Look, histograms, line_plot
-from soundsum.pages.plot_data import Line
+from soundsum.pages.draw import Axis, Line, Look, histograms, line_plot
 from soundsum.pages.svg import markup
 from soundsum.paper.page.stages import pipeline
 from soundsum.paper.reproduce import Plot, Reproduction

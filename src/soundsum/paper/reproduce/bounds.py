@@ -20,13 +20,22 @@ from soundsum.methods.problem import Problem
 from soundsum.numbers.formatting import Number, text
 from soundsum.numbers.models import iterated, saturating, toward_zero
 from soundsum.numbers.types import FloatType, IntType, float64
-from soundsum.paper.reproduce.drift import PROMISED, K, N, alternating, drift
 from soundsum.paper.reproduce.reproduction import Cell
 from soundsum.paper.verify import verify
 from soundsum.releases.planning import plan
 from soundsum.tables.relations import Relation
 
 LOWER, UPPER = "table:lowerbounds", "table:upperbounds"
+
+K, N = 12, 2**8
+NARROW = FloatType(K, 8)
+STEP = Fraction(N // 2, 2**K)
+X, LOW = STEP * (Fraction(1, 2) + Fraction(1, 2**K)), -STEP * (Fraction(1, 2) - Fraction(1, 2**K))
+PROMISED = 1 + Fraction(N**2, 2 ** (K + 3))
+"""Repeated rounding 2 with U = 1 and 12 mantissa bits, where 2^8 records have the effect of 2^30 in doubles.
+
+X and LOW are its small records x and L; PROMISED is the difference that the theorem promises.
+"""
 
 
 def lower_bounds() -> Iterator[Cell]:
@@ -333,3 +342,15 @@ def roadmap() -> Iterator[Cell]:
         "<=",
         at="float64, n = 10^12, added with 112 mantissa bits",
     )
+
+
+def drift(tail: Callable[[int], Fraction]) -> Fraction:
+    """n/2 records of 1 and then n/2 small ones, against one 1 fewer: the difference of the iterated sums."""
+    half, add = N // 2, iterated(NARROW)
+    small = [tail(i) for i in range(half)]
+    sums = [Fraction(add.sum([Fraction(1)] * ones + small)) for ones in (half, half - 1)]
+    return sums[0] - sums[1]
+
+
+def alternating(low: Fraction) -> Callable[[int], Fraction]:
+    return lambda i: low if i % 2 else X

@@ -13,8 +13,19 @@ from soundsum.attacks import attack
 from soundsum.numbers import models
 from soundsum.numbers.rationals import Rounding
 from soundsum.numbers.types import FloatType, float64
-from soundsum.paper.reproduce.bounds import roadmap, rounding_condition, toward_zero_one_sign
-from soundsum.paper.reproduce.drift import LOW, PROMISED, STEP, K, N, X, alternating, drift
+from soundsum.paper.reproduce.bounds import (
+    LOW,
+    PROMISED,
+    STEP,
+    K,
+    N,
+    X,
+    alternating,
+    drift,
+    roadmap,
+    rounding_condition,
+    toward_zero_one_sign,
+)
 from soundsum.paper.reproduce.reproduction import Cell, Check, Erratum
 
 

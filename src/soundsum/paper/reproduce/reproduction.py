@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from soundsum.numbers.formatting import Number, text
 from soundsum.numbers.quoting import quote
-from soundsum.pages.plot_data import Plot
+from soundsum.pages.draw import Plot
 from soundsum.refusals import Reason, RefusedValue
 
 DIGITS = Context(prec=50, Emin=-(10**12), Emax=10**12)

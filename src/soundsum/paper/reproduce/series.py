@@ -15,7 +15,7 @@ from soundsum.attacks import attack
 from soundsum.methods import METHODS
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import bfloat16, float32, float64
-from soundsum.pages.plot_data import Line, Plot
+from soundsum.pages.draw import Line, Plot
 from soundsum.paper.reproduce.ours import naive, releases
 from soundsum.privacy.planner import Plan
 
