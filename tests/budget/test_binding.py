@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import soundsum as ss
 from soundsum.budget import Binding, BudgetClosed, BudgetMismatch, Cost
 from soundsum.budget.ledger import read
+from soundsum.budget.ledger_tables import VERSION
 from soundsum.budget.scope import VALUES, Same
 from soundsum.cli import app
 from soundsum.refusals import Reason
@@ -229,7 +230,7 @@ class TestOldLedgers:
         db.close()
         before = path.read_bytes()
         for act in (lambda: ss.Budget(path=path), lambda: ss.Budget(epsilon=1, path=path), lambda: read(path)):
-            with refused("path", Reason.UNSUPPORTED, ValueError, path=str(path), found=version, known=3):
+            with refused("path", Reason.UNSUPPORTED, ValueError, path=str(path), found=version, known=VERSION):
                 act()
         assert path.read_bytes() == before
 

@@ -23,6 +23,7 @@ from rich.console import Console
 
 import soundsum as ss
 from soundsum.budget import Budget, BudgetExceeded, Cost, ledger_file
+from soundsum.budget.ledger_tables import VERSION
 from soundsum.budget.limit import Limit
 from soundsum.cli.commands.budget_commands import ledger_table, ledger_to_json
 from soundsum.refusals import Reason
@@ -290,7 +291,7 @@ def test_a_damaged_ledger(path, damage):
 
 def test_a_ledger_of_a_later_soundsum(path):
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 4")
+        db.execute(f"PRAGMA user_version = {VERSION + 1}")
     db.close()
     is_refused(path, Reason.UNSUPPORTED)
 

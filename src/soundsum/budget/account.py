@@ -2,7 +2,7 @@
 
 The order of a release is charge, read and add up, draw, release. The charge is on disk before any data is read, so a
 crash may lose a charge's release and can never release without a charge. A charge whose read fails stays, is counted,
-and can be given back by the owner (book.py).
+and can be given back by the owner (history.py).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 from contextlib import suppress
+from copy import copy
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,7 +25,9 @@ from soundsum.tables.paths import expand
 from soundsum.tables.relations import Relation
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
-    from soundsum.budget.history import Entry, Kind
+    from soundsum.budget.history import Asker, Entry, Kind
+    from soundsum.budget.ledger import Ledger
+    from soundsum.budget.shares import Asked, Question, Share
 
 FAILED = "the read failed"
 
@@ -49,8 +52,8 @@ class Store(Protocol):
     def spent(self) -> Cost: ...
     def entries(self) -> list[Entry]: ...
     def failures(self) -> int: ...
-    def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int: ...
-    def note(self, kind: Kind, about: int | None, what: str) -> None: ...
+    def charge(self, cost: Cost, what: Query | str, binding: Binding, question: Question | None = None) -> int: ...
+    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None: ...
 
 
 class Budget:
@@ -110,6 +113,8 @@ class Budget:
         no_total = epsilon is None and rho is None and not delta
         limit = None if self.path is not None and no_total else Limit.of(epsilon, delta, rho)
         self._store: Store
+        self._ledger: Ledger | None = None
+        self._question: Question | None = None  # of the analyst who is charged
         self._file: tuple[int, int] | None = None
         if self.path is None:
             from soundsum.budget.memory_ledger import MemoryStore
@@ -121,7 +126,7 @@ class Budget:
             from soundsum.budget.ledger_tables import Terms
 
             terms = None if limit is None else Terms(limit, binding, max_failures or 1)
-            self._store = Ledger(self.path, terms, said, max_failures)
+            self._store = self._ledger = Ledger(self.path, terms, said, max_failures)
             file = os.stat(self.path)
             self._file = file.st_dev, file.st_ino
 
@@ -163,11 +168,14 @@ class Budget:
                 given=quote(what),
             )
         self._catch_up()
-        return self._store.charge(cost, what, binding or self._store.binding or Binding())
+        return self._store.charge(cost, what, binding or self._store.binding or Binding(), self._question)
 
-    def settle(self, number: int) -> None:
-        """Note that the release of a charge goes ahead; from here on the charge can neither fail nor be refunded."""
-        self._conclude("release", number, "released")
+    def settle(self, number: int, answer: str | None = None) -> None:
+        """Note that the release of a charge goes ahead; from here on the charge can neither fail nor be refunded.
+
+        The answer to an analyst is stored in the same transaction.
+        """
+        self._conclude("release", number, "released", answer)
 
     def fail(self, number: int) -> None:
         """Note that the read for a charge failed, so that nothing was released for it."""
@@ -178,19 +186,65 @@ class Budget:
         self._store.note("withdrawal", number, "refused, and taken back")
 
     def refund(self, number: int) -> None:
-        """Refund a failed charge; for the owner, who knows why it failed."""
+        """Refund a failed charge, or an analyst's that was never answered; for the owner, who knows why.
+
+        A release that is still being made for such a charge is then refused.
+        """
         self._catch_up()
-        self._store.note("refund", number, "given back")
+        asked = None if self._ledger is None else self._ledger.asked(number)
+        was_lost = asked is not None and asked.charge.state == "charged"
+        self._store.note("withdrawal" if was_lost else "refund", number, "given back")
 
     def reopen(self) -> None:
         """Open a budget that failed reads have closed; for the owner."""
         self._catch_up()
         self._store.note("reopen", None, "reopened")
 
-    def _conclude(self, kind: Kind, number: int, what: str) -> None:
+    # Shares of analysts
+
+    def set_share(
+        self, asker: Asker, epsilon: Any = None, delta: Any = 0, rho: Any = None, *, max_failures: int = 1
+    ) -> None:
+        """Give an analyst a share of this budget, in place of the one they had; what they spent of it stays spent."""
+        self._require_ledger().set_share(asker, Limit.of(epsilon, delta, rho), max_failures)
+
+    def share(self, asker: Asker) -> Share | None:
+        """The share of an analyst, and what is left of it; None if they have none."""
+        return self._require_ledger().share(asker)
+
+    def on_behalf_of(self, question: Question) -> Budget:
+        """This budget, charged for an analyst's question: to their share too, and once for each key."""
+        self._require_ledger()
+        own = copy(self)
+        own._question = question
+        return own
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether a release is stored as it is settled."""
+        return self._question is not None
+
+    def find_key(self, question: Question) -> int | None:
+        """Find the charge that an analyst's key belongs to; None if the key is new."""
+        return self._require_ledger().find_key(question)
+
+    def asked(self, number: int) -> Asked | None:
+        """An analyst's charge, with the answer to it if one is stored; None if there is no such charge."""
+        return self._require_ledger().asked(number)
+
+    def asked_by(self, analyst: str) -> list[Entry]:
+        """Every charge of an analyst, on any table that this budget is for."""
+        return self._require_ledger().asked_by(analyst)
+
+    def _require_ledger(self) -> Ledger:
+        if self._ledger is None:
+            raise RefusedType("path", Reason.MISSING, "a budget in memory has no shares", "give the budget a `path`")
+        return self._ledger
+
+    def _conclude(self, kind: Kind, number: int, what: str, answer: str | None = None) -> None:
         """Note what became of a charge; if that cannot be written, its read counts as failed from now on."""
         try:
-            self._store.note(kind, number, what)
+            self._store.note(kind, number, what, answer)
         except CannotFollow:
             raise
         except BaseException:  # also Ctrl-C while it waits for the file

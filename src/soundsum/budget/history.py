@@ -33,6 +33,19 @@ OUTCOMES: dict[str, tuple[State, State]] = {
 """The states a charge goes through: from which, to which."""
 
 
+@dataclass(frozen=True)
+class Asker:
+    """An analyst, and the table of the owner's that they ask about."""
+
+    analyst: str
+    source: str
+
+    def __post_init__(self) -> None:
+        for name in ("analyst", "source"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                raise RefusedValue(name, Reason.EMPTY, "`{option}` is not a name", "give a text")
+
+
 class BudgetClosed(BudgetExceeded):
     """Too many reads have failed; the owner looks into why, and reopens the budget."""
 
@@ -54,6 +67,7 @@ class Entry:
     cost: Cost
     state: State = "charged"
     by_rho: bool = field(default=False, repr=False)  # how it was counted
+    asker: Asker | None = None  # the analyst it is for, if it is not the owner's own
 
     @property
     def query(self) -> Query | None:

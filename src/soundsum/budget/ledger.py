@@ -13,16 +13,17 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from soundsum.budget.history import Entry, Kind, Tally, change_state, refuse_closed
+from soundsum.budget.history import Asker, Entry, Kind, Tally, change_state, refuse_closed
 from soundsum.budget.ledger_file import create_ledger, refuse_damaged, refuse_replaced, refuse_unwritable, transact
 from soundsum.budget.ledger_tables import (
     Identity,
+    Rows,
     Terms,
-    fetch_lines,
+    fetch_rows,
     find_charge,
     identify,
     lay_out,
@@ -34,6 +35,22 @@ from soundsum.budget.ledger_tables import (
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import VALUES, Binding, BudgetMismatch
+from soundsum.budget.shares import (
+    Asked,
+    Question,
+    Share,
+    charge_share,
+    find_answer,
+    find_asker,
+    find_body,
+    find_key,
+    find_share,
+    list_charges,
+    list_shares,
+    note_outcome,
+    set_share,
+    write_question,
+)
 from soundsum.numbers.quoting import printed
 from soundsum.numbers.rationals import as_printed
 from soundsum.privacy.cost import Cost
@@ -107,13 +124,13 @@ class Ledger:
         return self._transact(lambda _, tally: tally.spent, "DEFERRED")
 
     def entries(self) -> list[Entry]:
-        rows = self._transact(lambda db, _: fetch_lines(db), "DEFERRED")
+        rows = self._transact(lambda db, _: fetch_rows(db), "DEFERRED")
         return list(read_book(rows, self.path, self.limit).entries.values())
 
     def failures(self) -> int:
         return self._transact(lambda _, tally: tally.failures, "DEFERRED")
 
-    def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int:
+    def charge(self, cost: Cost, what: Query | str, binding: Binding, question: Question | None = None) -> int:
         """Write the charge down for good, or raise and write nothing. Once this returns, data may be read."""
 
         def write(db: sqlite3.Connection, tally: Tally) -> int:
@@ -128,21 +145,58 @@ class Ledger:
             self._own.terms.binding.require(binding, what)
             if tally.failures >= self.max_failures:
                 raise refuse_closed(tally.failures, what, cost, self.limit.left(tally.spent))
+            share = None if question is None else charge_share(db, question, self.limit, cost, what)
             after = Tally(self.limit.after(tally.spent, cost, what), tally.failures)
-            return write_line(db, "charge", None, what, cost, after)
+            number = write_line(db, "charge", None, what, cost, after)
+            if question is not None and share is not None:
+                write_question(db, number, question, share)
+            return number
 
         number = self._transact(write)
         self._lines = max(self._lines, number)
         return number
 
-    def note(self, kind: Kind, about: int | None, what: str) -> None:
-        """Write down what became of a charge, or that the ledger is open again."""
+    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None:
+        """Write down what became of a charge, with an analyst's answer, or that the ledger is open again."""
 
         def write(db: sqlite3.Connection, tally: Tally) -> int:
             charge = None if kind == "reopen" else change_state(find_charge(db, about), kind, about)
-            return write_line(db, kind, about, what, None, tally.after(self.limit, kind, charge))
+            number = write_line(db, kind, about, what, None, tally.after(self.limit, kind, charge))
+            note_outcome(db, number, kind, charge, self.limit, answer)
+            return number
 
         self._lines = max(self._lines, self._transact(write))
+
+    def set_share(self, asker: Asker, limit: Limit, max_failures: int) -> None:
+        """Give an analyst a share, in place of the one they had."""
+        self._transact(lambda db, _: set_share(db, asker, self.limit, limit, max_failures))
+
+    def share(self, asker: Asker) -> Share | None:
+        return self._transact(lambda db, _: find_share(db, asker, self.limit), "DEFERRED")
+
+    def asked(self, charge: int) -> Asked | None:
+        """Return an analyst's charge as it stands, with its answer; None if it is the owner's own or there is none."""
+
+        def find(db: sqlite3.Connection, _: Tally) -> Asked | None:
+            asker, entry = find_asker(db, charge), find_charge(db, charge)
+            if asker is None or entry is None:
+                return None
+            return Asked(replace(entry, asker=asker), find_body(db, charge), find_answer(db, charge))
+
+        return self._transact(find, "DEFERRED")
+
+    def find_key(self, question: Question) -> int | None:
+        """Return the charge that was written with this question's key."""
+        return self._transact(lambda db, _: find_key(db, question), "DEFERRED")
+
+    def asked_by(self, analyst: str) -> list[Entry]:
+        """Return every charge of an analyst as it stands."""
+
+        def find(db: sqlite3.Connection, _: Tally) -> list[Entry]:
+            own = [(find_charge(db, line), asker) for line, asker in list_charges(db, analyst)]
+            return [replace(entry, asker=asker) for entry, asker in own if entry is not None]
+
+        return self._transact(find, "DEFERRED")
 
     def _transact(self, act: Callable[[sqlite3.Connection, Tally], T], kind: str = "IMMEDIATE") -> T:
         """Act in a transaction on the very ledger that was opened, knowing what its lines amount to."""
@@ -160,29 +214,30 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Reading:
-    """A ledger, read: what it was made for, what is spent, every charge, and how many reads failed since reopening."""
+    """A ledger, read: what it was made for and what is spent, every charge, the reads that failed, and the shares."""
 
     terms: Terms
     spent: Cost
     entries: list[Entry]
-    failures: int
+    failures: int  # since the ledger was last reopened
+    shares: dict[Asker, Share]
 
 
 def read(path: str | os.PathLike[str]) -> Reading:
     """Everything in a ledger, checked from the first line to the last; the file may be read-only."""
     where = Path(os.path.abspath(expand(path)))
 
-    def fetch(db: sqlite3.Connection) -> tuple[Terms, list[Any], int]:
+    def fetch(db: sqlite3.Connection) -> tuple[Terms, Rows, dict[Asker, Share], int]:
         terms = identify(db, where).terms
         if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
             raise refuse_damaged(where)
-        return terms, fetch_lines(db), read_last_number(db)
+        return terms, fetch_rows(db), list_shares(db, terms.limit), read_last_number(db)
 
-    terms, rows, written = transact(where, fetch, "DEFERRED")
+    terms, rows, shares, written = transact(where, fetch, "DEFERRED")
     book = read_book(rows, where, terms.limit)
-    if written != len(rows):
+    if written != len(rows.lines):
         raise refuse_damaged(where)
-    return Reading(terms, book.tally.spent, list(book.entries.values()), book.tally.failures)
+    return Reading(terms, book.tally.spent, list(book.entries.values()), book.tally.failures, shares)
 
 
 def _same(one: Limit, other: Limit) -> bool:

@@ -8,25 +8,26 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soundsum.budget.history import OUTCOMES, Book, Entry, Kind, State, Tally
+from soundsum.budget.history import OUTCOMES, Asker, Book, Entry, Kind, State, Tally
 from soundsum.budget.ledger_file import refuse_damaged, refuse_other_file
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import Binding
+from soundsum.budget.shares import TABLES, follow_questions
 from soundsum.numbers.quoting import printed
 from soundsum.privacy.cost import Cost, exact_text
 from soundsum.randomness import random_bytes
 from soundsum.refusals import Reason, RefusedValue
 
 APPLICATION = int.from_bytes(b"ssum")  # marks the file's header as a ledger
-VERSION = 3
+VERSION = 4
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
@@ -43,7 +44,7 @@ CREATE TABLE lines (
     failures INTEGER NOT NULL  -- since the ledger was last reopened, after this line
 );
 CREATE INDEX outcomes ON lines (about) WHERE about IS NOT NULL;
-"""
+{TABLES}"""
 UNREADABLE = (ValueError, TypeError, ZeroDivisionError, AssertionError, LookupError)
 """An entry is not a number or a date, or cannot follow the one before it."""
 
@@ -196,9 +197,20 @@ def read_last_number(db: sqlite3.Connection) -> Any:
     return written
 
 
-def fetch_lines(db: sqlite3.Connection) -> list[Any]:
-    """Every line as it is written. They are understood after the transaction, which keeps others from writing."""
-    return db.execute(f"SELECT {LINE} FROM lines ORDER BY number").fetchall()
+@dataclass(frozen=True)
+class Rows:
+    """Every line, and every analyst's question, as they are written.
+
+    They are understood after the transaction, which keeps others from writing.
+    """
+
+    lines: list[Any]
+    questions: list[Any]
+
+
+def fetch_rows(db: sqlite3.Connection) -> Rows:
+    questions = db.execute("SELECT * FROM questions ORDER BY line").fetchall()
+    return Rows(db.execute(f"SELECT {LINE} FROM lines ORDER BY number").fetchall(), questions)
 
 
 def find_charge(db: sqlite3.Connection, number: int | None) -> Entry | None:
@@ -213,21 +225,31 @@ def find_charge(db: sqlite3.Connection, number: int | None) -> Entry | None:
     return Entry(charge.number, charge.at, charge.asked, charge.cost, state, charge.by_rho)
 
 
-def read_book(rows: list[Any], path: Path, limit: Limit) -> Book:
-    """Every line, if each follows from those before it."""
+def read_book(rows: Rows, path: Path, limit: Limit) -> Book:
+    """Every line, if each follows from those before it; each charge with the analyst it is for."""
     book = Book(limit)
-    for number, row in enumerate(rows, 1):
+    askers = {line: Asker(analyst, source) for line, analyst, source, *_ in rows.questions}
+    history: dict[int, tuple[Kind, Entry | None]] = {}
+    for number, row in enumerate(rows.lines, 1):
         try:
             line = _read_line(row)
             if line.kind == "charge":
-                book.charge(line.entry)
+                book.charge(replace(line.entry, asker=askers.get(number)))
             else:
                 book.note(line.kind, line.about)
+            about = number if line.kind == "charge" else line.about
+            history[number] = line.kind, None if about is None else book.entries[about]
             follows = line.number == number and line.tally == book.tally
         except UNREADABLE:
             follows = False
         if not follows:
             raise refuse_damaged(path, f" (line {number:,} does not follow from those before it)")
+    try:
+        follows = follow_questions(rows.questions, history, limit)
+    except UNREADABLE:
+        follows = False
+    if not follows:
+        raise refuse_damaged(path, " (what analysts have spent does not follow from the lines)")
     return book
 
 

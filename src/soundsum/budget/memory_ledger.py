@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from soundsum.budget.history import Book, Entry, Kind, refuse_closed
 from soundsum.budget.limit import Limit
@@ -13,6 +13,9 @@ from soundsum.budget.query import Query
 from soundsum.budget.scope import Binding
 from soundsum.privacy.cost import Cost
 from soundsum.refusals import Reason, RefusedType
+
+if TYPE_CHECKING:
+    from soundsum.budget.shares import Question
 
 
 class MemoryStore:
@@ -34,7 +37,7 @@ class MemoryStore:
     def failures(self) -> int:
         return self._book.tally.failures
 
-    def charge(self, cost: Cost, what: Query | str, binding: Binding) -> int:
+    def charge(self, cost: Cost, what: Query | str, binding: Binding, question: Question | None = None) -> int:
         """Write the charge down, or raise and write nothing."""
         self._require_own_process()
         with self._lock:
@@ -49,7 +52,7 @@ class MemoryStore:
             self._lines += 1
             return self._lines
 
-    def note(self, kind: Kind, about: int | None, what: str) -> None:
+    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None:
         self._require_own_process()
         with self._lock:
             self._book.note(kind, about)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from soundsum import Budget, Relation
+from soundsum.budget.history import Asker
 from soundsum.budget.ledger import read
 from soundsum.cli.parameters import AsJson
 from soundsum.numbers.quoting import printed
@@ -97,6 +99,29 @@ def reopen_budget(ledger: LedgerFile) -> None:
     typer.echo(repr(budget))
 
 
+@budget_app.command("share")
+def share_budget(
+    ledger: LedgerFile,
+    analyst: Annotated[str, typer.Argument(help="Who may ask.")],
+    source: Annotated[
+        str, typer.Argument(metavar="TABLE", help="The table they may ask about, as the server calls it.")
+    ],
+    epsilon: Annotated[str | None, typer.Option(help="The most they may spend, such as 1 or 1/3.")] = None,
+    delta: Annotated[str, typer.Option(help="With --epsilon.")] = "0",
+    rho: Annotated[str | None, typer.Option(help="Instead of --epsilon, where the ledger counts rho.")] = None,
+    max_failures: Annotated[int, typer.Option(help="After this many failed reads of theirs the share is closed.")] = 1,
+) -> None:
+    """Give an analyst a share of the budget, in place of the one they had; what they spent of it stays spent.
+
+    Shares may add up to more than the ledger's limit, which bounds what all analysts get together.
+
+    Example: soundsum budget share ledger.db alice visits --epsilon 1
+    """
+    budget = Budget(path=ledger)
+    budget.set_share(Asker(analyst, source), epsilon, delta, rho, max_failures=max_failures)
+    typer.echo(repr(budget))
+
+
 def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
     """Every charge, with the limit, whom it protects and what is left above them; with every detail if wanted."""
     found = read(path)
@@ -108,6 +133,8 @@ def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD)
     table.add_column("line", justify="right", no_wrap=True)
     table.add_column("when (UTC)", no_wrap=True)
+    if found.shares:
+        table.add_column("who")
     table.add_column("what")
     table.add_column("cost", justify="right")
     for entry in found.entries:
@@ -115,7 +142,8 @@ def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
         full = [entry.what] if entry.query is None else entry.query.sentences
         said = full if every else [entry.brief(found.terms.binding.data is None)]
         said = [printed(one) for one in said]  # with names that an analyst chose
-        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M}", escape(";\n".join(said)), cost)
+        who = [] if not found.shares else ["" if entry.asker is None else escape(printed(entry.asker.analyst))]
+        table.add_row(str(entry.number), f"{entry.at:%Y-%m-%d %H:%M}", *who, escape(";\n".join(said)), cost)
     return table
 
 
@@ -139,8 +167,14 @@ def ledger_to_json(path: str | os.PathLike[str]) -> dict[str, Any]:
                 "query": None if entry.query is None else entry.query.to_json(),
                 "cost": entry.cost.to_json(),
                 "state": entry.state,
+                "asker": None if entry.asker is None else asdict(entry.asker),
             }
             for entry in found.entries
+        ],
+        "shares": [
+            asdict(asker)
+            | {"promised": share.limit.to_json(), "left": share.left.to_json(), "failures": share.failures}
+            for asker, share in found.shares.items()
         ],
     }
 
