@@ -325,8 +325,8 @@ class TestFailures:
 
     @pytest.mark.parametrize(
         "later",
-        [[Cost("1/50")] * 49 + [Cost(rho="1/1000")], [Cost("1/1000", "1e-7", "1e-9")] * 20],
-        ids=["rho", "delta"],
+        [[Cost("1/50")] * 49 + [Cost(rho="1/1000")], [Cost("1/1000", 0, "1e-9")] * 20],
+        ids=["rho", "both"],
     )
     def test_what_came_after_a_refunded_rho_stays_counted_by_rho(self, later, kept):
         """A block of releases is counted by rho whether or not its first one released anything."""

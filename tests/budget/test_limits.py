@@ -99,7 +99,7 @@ def test_the_first_rho_turns_what_is_left_into_a_rho():
     room = zcdp_rho(Fraction(3, 4), DELTA * 3 / 4)
     assert budget.left.rho == room
     spend(budget, Cost(rho=room / 2))
-    spend(budget, Cost(epsilon="1/100", delta="1e-7", rho=room / 4))
+    spend(budget, Cost(rho=room / 4))
     spend(budget, Cost(epsilon="1/100"))
     assert budget.left == Cost(rho=room / 4 - Fraction(1, 20000))
     assert budget.spent == Cost("0.25", DELTA / 4, room * 3 / 4 + Fraction(1, 20000))
@@ -143,8 +143,10 @@ def test_a_release_of_no_cost_changes_nothing():
     [
         ({"epsilon": 1}, [], Cost(rho="0.1"), "rho", "use Laplace noise, or a budget with `rho`"),
         ({"epsilon": 1}, [], Cost(epsilon="0.1", delta="1e-9"), "delta", "use Laplace noise, or a budget with `delta`"),
-        ({"rho": 1}, [], Cost(epsilon="0.1", delta="1e-9"), "delta", "give the release's `rho` instead"),
-        ({"epsilon": 1, "delta": DELTA}, [Cost(rho="0.001")], Cost("0.1", "1e-9"), "delta", "give the release's `rho`"),
+        ({"rho": 1}, [], Cost(epsilon="0.1", delta="1e-9"), "delta", "charge a rho alone"),
+        ({"rho": 1}, [], Cost(epsilon="0.1", delta="1e-9", rho="0.01"), "delta", "charge a rho alone"),
+        ({"epsilon": 1, "delta": DELTA}, [Cost(rho="0.001")], Cost("0.1", "1e-9"), "delta", "charge a rho alone"),
+        ({"epsilon": 1, "delta": DELTA}, [Cost(rho="0.001")], Cost("0.1", "1e-9", 0), "delta", "charge a rho alone"),
     ],
 )
 def test_a_cost_that_cannot_be_counted_is_refused_with_what_to_do(total, spent, cost, option, remedy):

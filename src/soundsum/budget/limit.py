@@ -156,12 +156,12 @@ class Limit:
 
     def _require_countable(self, cost: Cost, by_rho: bool, what: object) -> None:
         """Refuse a cost that has no place in this budget, whatever is left."""
-        if by_rho and cost.zcdp is None:
+        if by_rho and (cost.zcdp is None or cost.delta):  # a rho has no room for a delta
             raise RefusedValue(
                 "delta",
                 Reason.MISMATCH,
-                "{cost} cannot be counted by zCDP as this budget is; nothing was charged:",
-                "give the release's `rho` instead (the release was: {release})",
+                "{cost} has a delta, which cannot be counted in rho as this budget is; nothing was charged:",
+                "charge a rho alone, or use a budget with `epsilon` and `delta` (the release was: {release})",
                 cost=str(cost),
                 release=str(what),
             )
