@@ -66,5 +66,5 @@ def accumulate(task: Task, persons: PersonWords | None) -> Accumulator:
         assert persons is not None
         return PersonSums(steps, parts, task.missing, plan.unit, persons)
     if plan.unit.groups is not None:
-        return GroupSums(steps, parts, task.missing, plan.unit.groups)
+        return GroupSums(steps, parts, task.missing, plan.unit.entries)
     return PlainSums(steps, parts, task.missing)

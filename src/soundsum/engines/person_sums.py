@@ -37,7 +37,7 @@ class PersonSums:
         self._record_steps, self._parts, self._missing, self._unit = steps, parts, missing, unit
         self._persons = persons
         self._powers = max(power for part in parts for power in (0, 1, 2) if part.weights[power])
-        self._pairs = PairSums(1 if unit.groups is None else unit.groups, self._powers)
+        self._pairs = PairSums(unit.entries, self._powers)
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
         assert ids is not None

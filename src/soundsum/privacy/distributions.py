@@ -93,6 +93,19 @@ def laplace_half_width(scale: Fraction, confidence: object) -> int:
     return math.ceil(UP.multiply(UP.of(scale), UP.ln(odds))) - 1  # the odds are above 1, so this is 0 or more
 
 
+def laplace_edge(scale: Fraction, reach: int) -> Fraction:
+    """P(Z = k) given |Z| <= k, rounded up: a^k (1 - a) / (1 + a - 2 a^(k+1)), where a = exp(-1 / scale).
+
+    >>> round(float(laplace_edge(Fraction(2), 3)), 4)
+    0.0657
+    """
+    scale = Fraction(scale)
+    below_1 = UP.subtract(Decimal(1), DOWN.exp(DOWN.of(-1 / scale)))
+    top = UP.multiply(UP.exp(UP.of(-reach / scale)), below_1)
+    bottom = DOWN.subtract(_one_and_ratio(scale), UP.multiply(Decimal(2), UP.exp(UP.of(-(reach + 1) / scale))))
+    return _probability(UP.divide(top, bottom)) if bottom > 0 else Fraction(1)
+
+
 def _one_and_ratio(scale: Fraction) -> Decimal:
     """1 + exp(-1 / scale), rounded down."""
     return DOWN.add(Decimal(1), DOWN.exp(DOWN.of(-1 / Fraction(scale))))

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
 
 N = TypeVar("N", int, Fraction)  # in steps, or in the data's units
+
+Found: TypeAlias = Literal["found"]
+FOUND: Found = "found"
+"""Stands for the number of groups where nobody listed them: there may be any number."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,13 @@ class Norms(Generic[N]):
 class Unit:
     """One record, or with `max_rows` a person: at most `max_rows` rows in each of at most `max_groups` groups.
 
-    `groups` is the number of groups listed; None means one sum over every row.
+    `groups` is the number of groups listed, FOUND where nobody listed them; None means one sum over every row.
 
     >>> Unit(groups=3).norms(-1, 5, Relation.CHANGE_ONE)
     Norms(l1=10, l2_squared=50, entries=2)
     """
 
-    groups: int | None = None
+    groups: int | Found | None = None
     max_rows: int | None = None
     max_groups: int = 1
     is_plain: bool = field(init=False, repr=False, compare=False)  # whether there is one sum, and records are units
@@ -50,6 +54,8 @@ class Unit:
             raise RefusedValue("groups", Reason.EMPTY, "`groups` is empty", "list at least one group")
         for name in ("groups", "max_rows", "max_groups"):
             value = getattr(self, name)
+            if name == "groups" and value == FOUND:
+                continue
             if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__")):
                 raise RefusedValue(
                     name,
@@ -73,7 +79,7 @@ class Unit:
         """Bound the change from one unit, where a record adds something in [low, high]."""
         most = max(abs(low), abs(high))
         if self.max_rows is not None:  # the totals of a person, each held to what max_rows rows can add up to
-            groups = min(self.max_groups, self.groups or 1)
+            groups = self.most_groups
             return Norms(groups * self.max_rows * most, groups * (self.max_rows * most) ** 2, groups)
         if not relation.sized:  # a record comes or goes, in one group
             return Norms(most, most**2)
@@ -83,6 +89,16 @@ class Unit:
             widest = max(most, high - low)
             return Norms(widest, widest**2)
         return Norms(2 * most, max(2 * most**2, (high - low) ** 2), 2)  # or goes from one group to another
+
+    @property
+    def entries(self) -> int:
+        """How many sums there are: one for each group listed, or one over every row."""
+        return self.groups if isinstance(self.groups, int) else 1
+
+    @property
+    def most_groups(self) -> int:
+        """In how many groups a person counts at most."""
+        return self.max_groups if self.groups == FOUND else min(self.max_groups, self.entries)
 
     @property
     def caps(self) -> str:
@@ -95,7 +111,7 @@ class Unit:
         """How much of a person counts, after what is said of their rows, with {} for where."""
         if self.groups in (None, 1):
             return rows.format("")
-        most = min(self.max_groups, self.groups)
+        most = self.most_groups
         which = "" if most == self.groups else f": {'those' if most > 1 else 'the one'} with most of their rows"
         return f"{rows.format(' in a group')}, and in at most {most:,} group{'s' * (most > 1)}{which}"
 
@@ -105,13 +121,15 @@ class Unit:
         return "one person" if self.caps else str(self)
 
     def __str__(self) -> str:
-        groups = "" if self.groups is None else f"{self.groups:,} group{'s' * (self.groups > 1)}"
+        many = not isinstance(self.groups, int)
+        groups = "those found" if many else f"{self.groups:,} group{'s' * (self.groups != 1)}"
         if self.max_rows is None:
             return f"one record (in one of {groups})" if self.groups not in (None, 1) else "one record"
         rows = f"at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
         if self.groups is None:
             return f"one person (with {rows})"
-        kept = f"at most {min(self.max_groups, self.groups):,} of {groups}"
+        most = f"at most {self.most_groups:,}"
+        kept = f"{most} group{'s' * (self.most_groups > 1)}" if self.groups == FOUND else f"{most} of {groups}"
         return f"one person (with {rows} in a group, in {kept})"
 
 

@@ -98,7 +98,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
         is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
         tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
-        require_few(sum(task.claim.plan.unit.groups or 1 for task in tasks), "the release")  # soon, as each takes time
+        require_few(sum(task.claim.plan.unit.entries for task in tasks), "the release")  # soon, as each takes time
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:

@@ -16,7 +16,7 @@ from soundsum.methods.problem import Problem
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, is_special, nearest_float
 from soundsum.privacy.planner import Plan
-from soundsum.privacy.units import Unit
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import STATISTICS
@@ -96,9 +96,9 @@ class Histogram(Counted):
         return problem, schema.type(self.column, dtype)[1]
 
     def unit(self, unit: Unit) -> Unit:
-        entries = (unit.groups or 1) * len(self.cells.names)
+        entries = unit.entries * len(self.cells.names)
         require_few(entries, "a histogram by groups")
-        return replace(unit, groups=entries)
+        return replace(unit, groups=FOUND if unit.groups == FOUND else entries)
 
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:

@@ -1,0 +1,170 @@
+"""Finding groups (docs/theorems/groups.md), exhaustively, in exact rationals.
+
+exp(-epsilon / g) is taken as a rational a, so exp(epsilon) = a^-g is one too, and every probability, hockey-stick
+divergence and delta is a Fraction. A person joins m <= g groups with every small number of others in them, or a record
+moves between two. For noise of another shape the same is checked with weights a^(z^2) in a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+from soundsum.methods.problem import Problem
+from soundsum.numbers.types import IntType
+from soundsum.paper.verify.verification import Case, Counterexample, Result
+from soundsum.tables.relations import Relation
+
+LABEL = "groups"
+
+PROBLEM = Problem(IntType(8, False), 1, 1, Relation.SYMMETRIC)
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def truncated(a: Fraction, reach: int) -> dict[int, Fraction]:
+    """Noise with weights a^|z| for |z| <= reach."""
+    weights = {z: a ** abs(z) for z in range(-reach, reach + 1)}
+    return {z: weight / sum(weights.values()) for z, weight in weights.items()}
+
+
+def in_window(a: Fraction, reach: int) -> dict[int, Fraction]:
+    """Noise with weights a^(z^2) for |z| <= reach: of the shape of a Gaussian's."""
+    weights = {z: a ** (z * z) for z in range(-reach, reach + 1)}
+    return {z: weight / sum(weights.values()) for z, weight in weights.items()}
+
+
+def release(count: int, noise: dict[int, Fraction], threshold: int) -> dict[Any, Fraction]:
+    """How a group of so many persons is released: its noisy count, or None; nobody's group is never named."""
+    if not count:
+        return {None: ONE}
+    law: dict[Any, Fraction] = {}
+    for z, chance in noise.items():
+        seen = count + z if count + z >= threshold else None
+        law[seen] = law.get(seen, ZERO) + chance
+    return law
+
+
+def join(laws: Sequence[dict[Any, Fraction]]) -> dict[tuple[Any, ...], Fraction]:
+    """Independent outcomes together."""
+    joint: dict[tuple[Any, ...], Fraction] = {(): ONE}
+    for law in laws:
+        joint = {(*seen, one): p * q for seen, p in joint.items() for one, q in law.items()}
+    return joint
+
+
+def excess(one: dict[Any, Fraction], other: dict[Any, Fraction], grown: Fraction) -> Fraction:
+    """The largest P(S) - exp(epsilon) Q(S) of all events: the delta at this epsilon."""
+    return sum((max(ZERO, p - grown * other.get(seen, ZERO)) for seen, p in one.items()), ZERO)
+
+
+@dataclass(frozen=True)
+class NotPrivate(Counterexample):
+    """Two tables, as numbers of persons by group, of whose outcomes one is likelier than the theorem lets it be."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.case}: with {list(self.left)} persons in the groups, and with {list(self.right)}, delta is "
+            f"{self.difference}; claimed is at most {self.claimed}"
+        )
+
+
+@dataclass(frozen=True)
+class SearchTurn:
+    """All tables for one noise and one g; `weakened` tells a test's claim from the theorem's."""
+
+    a: Fraction
+    reach: int
+    groups: int
+    relation: Relation
+    truncates: bool = True
+    slack: int = 0  # how far the threshold lies below the theorem's
+    claim: Callable[[Fraction, int], Fraction] | None = None
+
+    def results(self) -> list[Result]:
+        return [check(self)]
+
+
+def pairs_of_counts(turn: SearchTurn) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Numbers of persons in the groups that a unit is in, with it and without it."""
+    most = 2 * turn.reach + 2
+    if turn.relation.sized:
+        for n, m in product(range(most + 1), repeat=2):
+            yield (n + 1, m), (n, m + 1)
+        return
+    for size in range(1, turn.groups + 1):
+        for counts in combinations_with_replacement(range(most + 1), size):
+            yield tuple(n + 1 for n in counts), counts
+
+
+def check(turn: SearchTurn) -> Result:
+    """Every pair of tables, both ways: the largest delta, and how close it comes to the one claimed."""
+    a, g = turn.a, turn.groups
+    noise = truncated(a, turn.reach) if turn.truncates else in_window(a, turn.reach)
+    threshold, grown = turn.reach + 1, a**-g
+    if turn.truncates:
+        edge = noise[turn.reach]
+        claimed = 1 - (1 - edge) ** g
+    else:  # what the noise alone keeps, over every sign that a unit can move its groups with
+        threshold, moves = max(2, turn.reach), [(1, -1)] if turn.relation.sized else [(1,) * g, (-1,) * g]
+        plain = join([noise] * g)
+        own = max(
+            excess(
+                {tuple(z + d for z, d in zip(seen, move, strict=True)): p for seen, p in plain.items()}, plain, grown
+            )
+            for move in moves
+        )
+        edge = sum((p for z, p in noise.items() if 1 + z >= threshold), ZERO)
+        claimed = 1 - (1 - own) * (1 - edge) ** g
+    if turn.claim is not None:
+        claimed = turn.claim(edge, g)
+    name = (
+        f"a = {a}, k = {turn.reach}, g = {g}" if turn.truncates else f"weights ({a})^(z^2), k = {turn.reach}, g = {g}"
+    )
+    case, threshold = Case(PROBLEM, name), threshold - turn.slack
+    worst, seen, violations, found = ZERO, 0, 0, None
+    for pair in pairs_of_counts(turn):
+        for left, right in (pair, pair[::-1]):
+            one, other = (join([release(n, noise, threshold) for n in counts]) for counts in (left, right))
+            seen += 1
+            delta = excess(one, other, grown)
+            worst = max(worst, delta)
+            if delta > claimed:
+                violations += 1
+                found = found or NotPrivate(case, left, right, 0, 0, delta, claimed)
+    return Result(
+        LABEL,
+        turn.relation,
+        "counts",
+        cases=1,
+        pairs=seen,
+        violations=violations,
+        ratio=worst / claimed,
+        at=case,
+        counterexample=found,
+    )
+
+
+def turns(quick: bool) -> list[SearchTurn]:
+    """Persons in one to three groups, and records that move between two."""
+    values = (
+        (Fraction(1, 2), Fraction(9, 10))
+        if quick
+        else (Fraction(1, 10), Fraction(1, 2), Fraction(2, 3), Fraction(9, 10))
+    )
+    reaches, groups = ((1, 2), (1, 2)) if quick else ((1, 2, 3), (1, 2, 3))
+    todo = [
+        SearchTurn(a, reach, g, Relation.SYMMETRIC, truncates)
+        for truncates in (True, False)
+        for a in values
+        for reach in reaches
+        for g in groups
+    ]
+    return todo + [
+        SearchTurn(a, reach, 2, Relation.CHANGE_ONE, truncates)
+        for truncates in (True, False)
+        for a in values
+        for reach in reaches
+    ]
