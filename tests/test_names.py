@@ -18,7 +18,7 @@ TWICE = {
 }
 """Public names that two rooms share on purpose."""
 
-RIDDLE = re.compile(r"(What|The same)\b")
+RIDDLE = re.compile(r"(What|The same|Whose|Who|Of)\b")
 
 
 def trees():
@@ -47,3 +47,16 @@ def test_no_class_or_module_has_the_name_of_another():
     twice = shared(modules) | shared(classes)
     assert {name: places for name, places in twice.items() if name not in TWICE} == {}
     assert TWICE.keys() <= twice.keys()  # no exception outlives its reason
+
+
+def test_docstrings_begin_with_a_verb_or_the_thing():
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    riddles = [
+        f"{path}: {text}"
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, described)
+        for text in [ast.get_docstring(node)]
+        if text is not None and RIDDLE.match(text)
+    ]
+    assert riddles == []

@@ -1,4 +1,4 @@
-"""Where something is in the paper, in words: its LaTeX labels as places that a reader can find."""
+"""Places in the paper, in words, for the labels of its LaTeX source."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PLACES = {
     "defn:roundto0": "Definition of rounding toward zero",
     "defn:rand-round-to-nearest-int": "Definition of randomised rounding",
 }
-"""Where in the paper each label of its LaTeX source is."""
+"""The place in the paper of each label of its LaTeX source."""
 
 KINDS = {
     "thrm": "Theorem",

@@ -48,7 +48,7 @@ class Reason(StrEnum):
 
 
 class Spelling(Protocol):
-    """How a reader writes options and code: in Python, on the command line, in a request."""
+    """The spelling of options and code for a reader: in Python, on the command line, in a request."""
 
     def option(self, name: str, value: str | None) -> str: ...
     def code(self, text: str) -> str: ...
@@ -127,7 +127,7 @@ class Refusal(Exception):
         return f"{self.place}: {problem}{joint}{remedy}" if self.place else f"{problem}{joint}{remedy}"
 
     def within(self, place: str) -> Self:
-        """The same refusal, of something in a file."""
+        """Names the file that the refusal is about."""
         return _again(type(self), self.args, f"{place}: {self.place}" if self.place else place, self.facts)
 
     def __str__(self) -> str:

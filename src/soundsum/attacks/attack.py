@@ -64,7 +64,7 @@ class Event:
         return cls("above" if left > right else "below", (Fraction(left) + Fraction(right)) / 2)
 
     def __call__(self, output: Any) -> bool:
-        """Whether an output, or the exception raised instead, passes the test."""
+        """Returns whether an output, or the exception raised instead, passes the test."""
         if isinstance(output, BaseException) or self.test == "raises":
             return isinstance(output, BaseException) and self.test == "raises"
         value = exact(output[()] if isinstance(output, np.ndarray) and output.ndim == 0 else output, "output")
@@ -175,12 +175,12 @@ class Attack:
 
     @cached_property
     def distance(self) -> int | float:
-        """How far apart the datasets are under the problem's relation; 0 for a reordering."""
+        """The distance between the datasets under the problem's relation; 0 for a reordering."""
         return self.problem.relation.distance(self.left, self.right)
 
     @property
     def ideal(self) -> Fraction:
-        """How far one record may move the sum over the real numbers."""
+        """The largest change of the sum over the real numbers that one record may cause."""
         return self.problem.ideal
 
     @property
@@ -237,7 +237,7 @@ class Attack:
         return difference(*self.sums(total))
 
     def measured(self) -> dict[str, Fraction | float | None]:
-        """How far apart left and right are by the attacked sum, by others (up to 2^26 records), and by ours.
+        """The differences between left and right by the attacked sum, by others (up to 2^26 records), and by ours.
 
         None stands for sums of too many records to add one by one.
         """

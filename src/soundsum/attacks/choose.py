@@ -302,7 +302,7 @@ def _useful(found: Attack, situation: Situation) -> Attack:
 
 
 def _to_mirror(family: Family, situation: Situation) -> bool:
-    """Whether the bounds reach further below zero than above: floats are symmetric, so an attack can be turned over."""
+    """Returns whether the bounds reach further below zero than above; as floats are symmetric, an attack mirrors."""
     return family.mirrors and situation.bounds is not None and -situation.bounds[0] > situation.bounds[1]
 
 

@@ -71,7 +71,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class Wish:
-    """How strong or how small an attack should be."""
+    """The strength or the size wanted of an attack."""
 
     ratio: Fraction | None = None
     max_records: int | None = None

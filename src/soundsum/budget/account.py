@@ -40,7 +40,7 @@ then every Budget of this process refuses to charge.
 
 
 class Store(Protocol):
-    """Where charges are written down."""
+    """A store of charges, in memory or in a file."""
 
     @property
     def limit(self) -> Limit: ...

@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal["charge", "release", "failure", "withdrawal", "refund"
 
 
 State: TypeAlias = Literal["charged", "released", "failed", "refunded"]
-"""Of a charge: paid, and nothing known to be let out for it; let out; its read failed; given back."""
+"""The states of a charge: paid, with no release known; released; its read failed; refunded."""
 
 OUTCOMES: dict[str, tuple[State, State]] = {
     "release": ("charged", "released"),

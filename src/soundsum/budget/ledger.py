@@ -241,6 +241,6 @@ def read(path: str | os.PathLike[str]) -> Reading:
 
 
 def _same(one: Limit, other: Limit) -> bool:
-    """Whether two totals are the same, one perhaps written with a float's binary value."""
+    """Returns whether two totals are the same, one perhaps written with a float's binary value."""
     pairs = ((one.epsilon, other.epsilon), (one.delta, other.delta), (one.rho, other.rho))
     return all(a == b or (a is not None and b is not None and as_printed(a) == as_printed(b)) for a, b in pairs)

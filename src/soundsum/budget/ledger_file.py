@@ -59,7 +59,7 @@ def transact(path: Path, act: Callable[[sqlite3.Connection], T], kind: str = "IM
 
 
 def _require_one_name(path: Path) -> tuple[int, int] | None:
-    """Which file it is, if it is one with a single name; None if that cannot be known."""
+    """Identifies the file if it has a single name; returns None where that cannot be known."""
     try:
         found = os.stat(path)
     except OSError:

@@ -62,7 +62,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Identity:
-    """Which ledger it is: what was drawn when it was made, and what it was made for."""
+    """A ledger's identity: a number drawn when it was made, and the data and unit it was made for."""
 
     id: str
     terms: Terms
@@ -96,7 +96,7 @@ def _list_tables(db: sqlite3.Connection) -> list[Any]:
 
 
 def identify(db: sqlite3.Connection, path: Path) -> Identity:
-    """Which ledger it is, once the file is known to be one of this format."""
+    """Reads the ledger's identity, once the file is known to have this format."""
     if db.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise refuse_other_file(path)
     (version,) = db.execute("PRAGMA user_version").fetchone()

@@ -117,7 +117,7 @@ class Asked:
 
     @property
     def said_missing(self) -> str:
-        """How records without a value counted, to read."""
+        """Says how records without a value counted."""
         if self.cells is not None:
             return "rows outside the cells or without a value left out"
         if self.counts_records:
@@ -132,7 +132,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Query:
-    """Of which data, whom it protects, in which groups, of which rows, and every statistic with its share of the cost.
+    """The data, the unit, the groups, the filter, and every statistic with its share of the cost.
 
     >>> wards, cost = Listed.of(["a", "b"]), {"lower": Fraction(0), "upper": Fraction(9), "worth": Fraction(1)}
     >>> total = Asked("sum", "total", "pay", "float64", **cost, size=None, max_size=None, missing="zero", method="grid",

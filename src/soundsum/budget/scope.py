@@ -123,7 +123,7 @@ class Binding:
 
     @property
     def options(self) -> str:
-        """How a budget for the same is made, beside its total."""
+        """The options of a budget for the same scope, apart from its limit."""
         unit = None if self.privacy_unit == VALUES else self.privacy_unit  # which the first charge says
         given = {"privacy_unit": unit, "data": self.data}
         if self.relation != Relation.SYMMETRIC:

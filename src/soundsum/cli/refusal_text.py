@@ -1,4 +1,4 @@
-"""How a command and a request file spell the options and the code in refusals, and the remedies that only they have."""
+"""The spelling of options and code in refusals of commands and request files, and the remedies that only they have."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLAIN = re.compile(r"[\w@%+:,./-]+")
 
 
 def find_options(command: Any, arguments: Sequence[str]) -> dict[str, str]:
-    """How the command that these arguments call spells the options of functions; its arguments have no name there."""
+    """Finds the command's spelling of each option of a function; its arguments have no name there."""
     for word in arguments:
         command = getattr(command, "commands", {}).get(word, command)
     own = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else "" for one in command.params}
@@ -150,7 +150,7 @@ def _join_bounds(refusal: Refusal, remedy: str) -> tuple[str, str]:
 
 
 def _read(value: str) -> Any:
-    """What a quoted argument was; None for what is cut off or was never a literal."""
+    """Reads a quoted argument back; None if it was cut off or is no literal."""
     try:
         return literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -1,4 +1,4 @@
-"""Who adds it up: the engine that a table's data is in, or else this process."""
+"""Engines, which add up: the one that a table's data is in, or else this process."""
 
 from soundsum.engines.engine import ENGINES, Engine, Totals, find_engine, open_engine
 from soundsum.engines.memory import Memory

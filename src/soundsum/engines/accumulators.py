@@ -134,7 +134,7 @@ class GroupSums:
 
 
 def needs_power(parts: Sequence[Part], power: int) -> bool:
-    """Whether the sum of this power of the records goes into any part."""
+    """Returns whether the sum of this power of the records goes into any part."""
     return any(part.weights[power] for part in parts)
 
 

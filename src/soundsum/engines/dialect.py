@@ -30,7 +30,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def is_nan(self, own: Own) -> str | None:
-        """Whether a record is NaN; None for types without it."""
+        """The test for NaN; None for types without it."""
 
     @abstractmethod
     def value(self, value: Any, own: Own) -> str:
@@ -42,7 +42,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def bucket(self, text: str, points: Sequence[Any], own: Own | None) -> str:
-        """How many of the points, which go up, are at or below a value that is not NaN; NULL for NULL."""
+        """Counts the ascending points at or below a value that is not NaN; NULL for NULL."""
 
     @abstractmethod
     def literal(self, x: float) -> str:
@@ -93,7 +93,7 @@ class Dialect(ABC):
         """Rounded down, exactly; the bottom is above 0."""
 
     def shifts(self, bits: int) -> list[int | None]:
-        """How far integers within 2^bits are shifted for each limb in which they are added up; None for no limbs."""
+        """The shift of each limb in which integers within 2^bits are added up; None for no limbs."""
         return [None]
 
     def limb(self, text: str, shift: int | None, first: bool) -> str:

@@ -32,7 +32,7 @@ Totals: TypeAlias = list[list[int]]
 
 
 class Engine(ABC):
-    """Where a table's rows are added up."""
+    """An engine: adds up the rows of a table where they lie."""
 
     name: ClassVar[str]
     package: ClassVar[str] = ""  # with which it works; whose objects are its own,
@@ -51,7 +51,7 @@ class Engine(ABC):
 
     @classmethod
     def accepts(cls, data: Any) -> bool:
-        """Whether the data is this engine's own, by its type alone, or by how its address begins."""
+        """Returns whether the data is this engine's own, by its type alone, or by how its address begins."""
         if isinstance(data, str):
             return data.partition("://")[0].lower() in cls.schemes
         kind = type(data)

@@ -102,7 +102,7 @@ def _find_integers(ids: Any) -> Ids:
 
 
 def _find_bytes(ids: Any, texts: TextWords) -> Ids:
-    """Of equal bytes; an id that is too long is missing, as in every engine."""
+    """Ids of equal bytes; one that is too long is missing, as in every engine."""
     import pyarrow as pa
 
     ids = ids.cast(pa.large_binary())

@@ -61,7 +61,7 @@ def split_by_name(found: Files, plain: re.Pattern[str] = PLAIN) -> tuple[list[st
 
 
 def _may_be_refused(kind: Any) -> bool:
-    """Whether one value may make another reader fail: text with a broken byte, times that it has no room for."""
+    """Returns whether one value may make another reader fail: text with a broken byte, times out of its range."""
     import pyarrow as pa
 
     return not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))

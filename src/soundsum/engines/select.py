@@ -145,7 +145,7 @@ class Selection:
         return f"{own.text} IS NOT NULL" if nan is None else f"({own.text} IS NOT NULL AND NOT {nan})"
 
     def _passes(self, where: Filter) -> str:
-        """Whether a row meets every condition of one of the alternatives; never NULL."""
+        """The test for rows that meet every condition of one of the alternatives; never NULL."""
         alternatives = [
             " AND ".join(f"coalesce({self._condition(one)}, false)" for one in alternative)
             for alternative in where.alternatives
@@ -209,7 +209,7 @@ class Selection:
         return f"SELECT {listed} FROM ({rows}) AS r{how}"
 
     def _layer(self) -> str:
-        """Which layer a line of the answer belongs to: the only one whose cell it was grouped by."""
+        """The layer of a line of the answer: the only one whose cell it was grouped by."""
         whens = [f"WHEN grouping({cell}) = 0 THEN {i}" for i, cell in enumerate(self._cells) if cell is not None]
         plain = self._cells.index(None) if None in self._cells else "NULL"
         return f"CASE {' '.join(whens)} ELSE {plain} END" if whens else str(plain)

@@ -153,7 +153,7 @@ class SparkDialect(Dialect):
 
 
 def _microseconds(moment: str) -> str:
-    """Of a time without a zone since 1970; timestampdiff would take the session's zone, and raise at either end."""
+    """Microseconds of a time without a zone since 1970; timestampdiff uses the session's zone and may raise."""
     days = f"CAST(unix_date(CAST({moment} AS date)) AS decimal(20, 0))"
     seconds = f"CAST(hour({moment}) * 3600 + minute({moment}) * 60 AS bigint)"
     return f"{days} * 86400000000 + {seconds} * 1000000 + CAST(extract(SECOND FROM {moment}) * 1000000 AS bigint)"

@@ -125,7 +125,7 @@ class SparkFiles:
 
 
 def _is_read_as_meant(spelled: str) -> bool:
-    """Whether Spark takes a folder's value for one, and only what is spelled so for none."""
+    """Returns whether Spark reads a folder's value as meant, and as missing only what stands for missing."""
     return bool(spelled) and (unquote(spelled) != NO_VALUE or spelled == NO_VALUE)
 
 

@@ -98,7 +98,7 @@ class Term(NamedTuple):
 
 
 class ResultPlace(NamedTuple):
-    """Where in the query a task's numbers are."""
+    """The place of a task's numbers in the query."""
 
     layer: int
     counter: int
@@ -164,7 +164,7 @@ class SumQuery:
 
     @property
     def needs_size(self) -> bool:
-        """Whether the number of rows is public, or all that is asked."""
+        """Whether rows must be counted: their number is public, or all that is asked."""
         return not self.tasks or self.tasks[0].claim.plan.problem.relation.sized
 
     def cell_count(self, layer: int) -> int:
@@ -213,7 +213,7 @@ def list_keys(rows: Rows, kinds: Mapping[str, Any]) -> tuple[list[list[Any]], li
 
 
 def first_places(keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
-    """Where each key is listed first; those without a value are no keys."""
+    """Maps each key to its first place in the list; a missing one is no key."""
     first: dict[tuple[Any, ...], int] = {}
     for place, key in enumerate(keys):
         if None not in key:
@@ -222,7 +222,7 @@ def first_places(keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
 
 
 class FloatSteps(NamedTuple):
-    """How doubles become integers: (x - base) * scale * more_scale for x in [least, most], rounded half to even.
+    """The way from doubles to integers: (x - base) * scale * more_scale for x in [least, most], rounded half to even.
 
     That integer is then clamped to [low, high], and shifted. The ends are doubles at the bounds or just outside, so the
     clamp of the integer decides there as well; between them nothing overflows. `tiny`, where there is one, is far below
@@ -262,7 +262,7 @@ def float_steps(steps: RecordSteps) -> FloatSteps | None:
 
 
 def limbs(bits: int) -> list[int]:
-    """How far an integer within 2^bits is shifted for each of its limbs, the signed one first.
+    """The shift of each limb of an integer within 2^bits, the signed one first.
 
     >>> limbs(51), limbs(10)
     ([34, 17, 0], [0])

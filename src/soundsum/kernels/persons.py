@@ -94,7 +94,7 @@ class PairSums:
 
     @property
     def bytes(self) -> int:
-        """Of memory, for all of them."""
+        """The memory they all take."""
         return self._sums.bytes
 
 
@@ -119,12 +119,12 @@ class TextWords:
         return words
 
     def as_ids(self, scale: int | None = None) -> native.PersonIds:
-        """How the words are spelled: as their texts; with a scale they are decimals of 16 bytes."""
+        """The ids as the kernel takes them: texts, or with a scale decimals of 16 bytes."""
         return native.PersonIds.texts(self._texts) if scale is None else native.PersonIds.decimals(self._texts, scale)
 
     @property
     def bytes(self) -> int:
-        """Of memory, for all of them."""
+        """The memory they all take."""
         return self._texts.bytes
 
 

@@ -87,7 +87,7 @@ def clamped_integers(data: Column, lower: int, upper: int) -> NDArray[Any]:
 
 
 def find_present(data: Column) -> NDArray[np.bool_]:
-    """Which records are there: neither NaN nor absent in the bitmap."""
+    """Marks the records that are there: neither NaN nor absent in the bitmap."""
     return native.find_present(raw_records(data)).view(bool)
 
 

@@ -185,7 +185,7 @@ def grid_sum(
 
 
 def missing_count(data: Any, *, dtype: object = None) -> int:
-    """How many records are missing: NaN, or absent in the validity bitmap."""
+    """Counts the missing records: NaN, or absent in the validity bitmap."""
     column = records(data, dtype)
     if isinstance(column, Runs):
         return sum(count for x, count in column.counts().items() if x != x)

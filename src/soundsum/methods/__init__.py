@@ -25,7 +25,7 @@ import_all(__name__, __path__)  # whatever else lies in this folder
 
 
 def parameters(label: str, method: Method) -> dict[str, Any]:
-    """How a method was made, JSON-ready; empty for those that METHODS has by this label."""
+    """The parameters a method was made with, JSON-ready; empty for those that METHODS has by this label."""
     return {} if METHODS.get(label) == method else _fields(method)
 
 

@@ -106,7 +106,7 @@ class OnGrid(Method):
         return grid.step * (grid.high - grid.low if problem.relation.sized else max(-grid.low, grid.high))
 
     def accuracy_per_record(self, problem: Problem) -> Fraction:
-        """How far a record can be from its integer: half a step within [J, K] (a step if randomised), or the clamp."""
+        """The largest rounding error of a record: half a step within [J, K] (a step if randomised), or the clamp."""
         grid = self.grid(problem)
         if not problem.ideal:
             return _clamp_error(grid)  # one value, not on a given grid unless by chance
@@ -122,7 +122,7 @@ class OnGrid(Method):
         return self._most_records(problem) * self.accuracy_per_record(problem)
 
     def _most_records(self, problem: Problem) -> int:
-        """How many records may be added: two halves are truncated each on its own."""
+        """The number of records that may be added: two halves are truncated each on its own."""
         halves = 2 if {"split", "truncate"} <= set(self.steps(problem)) else 1
         return halves * cast(int, problem.limit)
 
@@ -214,7 +214,7 @@ def _grid(step: Fraction | Literal["power_of_two", "paper"], bits: int, problem:
 
 
 def _clamp_error(grid: RecordGrid) -> Fraction:
-    """How far a bound lies outside [J, K]."""
+    """The distance of a bound from [J, K], 0 inside."""
     return max(grid.upper - grid.value(grid.high, 1), grid.value(grid.low, 1) - grid.lower)
 
 

@@ -55,7 +55,7 @@ class Method(ABC):
 
     @abstractmethod
     def sensitivity(self, problem: Problem) -> Fraction:
-        """How far one record can move the sum, in the data's units; exact, and valid only if nothing is unmet."""
+        """The largest change of the sum by one record, in the data's units; exact, and valid if nothing is unmet."""
 
     def accuracy(self, problem: Problem) -> Fraction | None:
         """A bound on |computed sum - sum of the clamped records|, or None where none holds. 0 for exact sums.
@@ -94,7 +94,7 @@ class Method(ABC):
 
     @staticmethod
     def _fits(problem: Problem) -> bool:
-        """Whether a public number of records within the bounds cannot leave the type."""
+        """Returns whether a public number of records within the bounds cannot leave the type."""
         n, kind = problem.size, problem.dtype
         return n is not None and n * problem.upper <= kind.max and n * problem.lower >= kind.min
 
@@ -112,7 +112,7 @@ class Method(ABC):
 
     @property
     def adds_up(self) -> bool:
-        """Whether its sum of a whole is the sum of its sums of the parts, so that it can read batch by batch."""
+        """Whether sums of parts add up to the sum of the whole, so that it can read batch by batch."""
         return False
 
     def record_steps(self, problem: Problem) -> RecordSteps | None:

@@ -24,7 +24,7 @@ from soundsum.tables.records import Column
 
 @dataclass(frozen=True)
 class RecordSteps:
-    """How each record becomes an integer of its own; without a grid it is one already."""
+    """The steps by which each record becomes an integer; without a grid it is one already."""
 
     low: int
     high: int

@@ -85,7 +85,7 @@ class Grid:
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one example can move the sum in L2: K steps, at most the norm asked for (of several: rounded up)."""
+        """The L2 sensitivity to one example: K steps, at most the norm asked for (of several: rounded up)."""
         return self.limit * self.step
 
 
@@ -105,7 +105,7 @@ def factor(limit: int, squares: int, precision: int = PRECISION) -> tuple[int, i
 
 
 def coarsening(largest: float, grid: Grid) -> int:
-    """How many powers of two coarser the steps of an example are whose largest coordinate this is."""
+    """The powers of two by which the steps of an example are coarser, given its largest coordinate."""
     return max(0, math.frexp(largest)[1] - grid.exponent - grid.room) if largest else 0
 
 

@@ -56,11 +56,11 @@ class Promise:
 
     @property
     def kink(self) -> float:
-        """Where the two segments of the frontier meet: t of (E t + delta, t)."""
+        """The point where the two segments of the frontier meet: t of (E t + delta, t)."""
         return (1 - self.delta) / (1 + self.factor)
 
     def holds(self, p: float, q: float) -> bool:
-        """Whether a private mechanism may have the event with probabilities p and q."""
+        """Returns whether a private mechanism may have the event with probabilities p and q."""
         pairs = ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p))
         return all(one <= self.factor * other + self.delta for one, other in pairs)
 
@@ -180,7 +180,7 @@ def interval(n: int, x: int, outside: float) -> tuple[float, float]:
 
 
 def _bisect(holds: Callable[[float], bool], upward: bool = False) -> float:
-    """Where a statement that holds at 0 stops to hold; from the safe side: below it, or with `upward` above."""
+    """Finds the point where a statement that holds at 0 stops holding; from below, or with `upward` from above."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2

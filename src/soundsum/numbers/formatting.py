@@ -82,7 +82,7 @@ def estimate(value: Value, low: Value, high: Value) -> str:
 
 
 def interval(low: Value, high: Value) -> str:
-    """Where something lies, in as many digits as that needs: two of the width, the ends rounded outward.
+    """Writes an interval in as many digits as it needs: two of the width, the ends rounded outward.
 
     >>> interval(1234.5678, 5e6), interval(4999991.5, 5000008.5), interval(37.94123, 37.94749), interval(7, 7)
     ('1,234 to 5,000,000', '4,999,991 to 5,000,009', '37.9412 to 37.9475', '7 to 7')
@@ -172,7 +172,7 @@ def binary(x: Any) -> str:
 
 
 def times(ratio: Fraction | float) -> str:
-    """How many times the ideal.
+    """Writes a ratio in words.
 
     >>> times(Fraction(16)), times(Fraction(2**64 - 1, 2**47)), times(Fraction(3, 2))
     ('16 times', 'about 131,072 times', '1.5 times')
@@ -253,7 +253,7 @@ def _place(low: Fraction, high: Fraction) -> int:
 
 
 def _fits_in_full(size: Fraction, place: int) -> bool:
-    """Whether numbers up to a size are to be written to a place without a power of ten."""
+    """Returns whether numbers up to a size are written without a power of ten."""
     if not size or 10**15 <= size < 10**24:
         return not size or abs(place) <= 3
     return Fraction(1, 10**4) <= size < 10**15 and place >= -12

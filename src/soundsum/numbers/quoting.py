@@ -61,12 +61,12 @@ def printed(name: str) -> str:
 
 
 def _is_obeyed(one: str) -> bool:
-    """Whether a character ends a line, moves the cursor, turns the order of others around, or is half of one."""
+    """Returns whether a character ends a line, moves the cursor, reverses others, or is half of one."""
     return category(one) in ("Cc", "Cs", "Zl", "Zp") or bidirectional(one) in TURNING
 
 
 def is_hashable(given: object) -> bool:
-    """Whether what somebody gave can be looked up; an expression of Polars, which says that it can, cannot."""
+    """Returns whether an argument can be looked up; an expression of Polars cannot, though it has a hash."""
     try:
         hash(given)
     except TypeError:

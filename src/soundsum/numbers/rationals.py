@@ -19,14 +19,14 @@ Value: TypeAlias = int | Fraction | float
 
 
 class Rounding(enum.StrEnum):
-    """How a real number becomes a float: to nearest (`defn:bankers-rounding`) or toward zero (`defn:roundto0`)."""
+    """The rounding of reals to floats: to nearest (`defn:bankers-rounding`) or toward zero (`defn:roundto0`)."""
 
     NEAREST = "nearest"
     TOWARD_ZERO = "toward_zero"
 
 
 def is_special(x: object) -> bool:
-    """Whether x is an infinity or NaN."""
+    """Returns whether x is an infinity or NaN."""
     return isinstance(x, float) and not math.isfinite(x)
 
 
@@ -84,7 +84,7 @@ def exact(value: Any, name: str = "value") -> Value:
 
 
 def _is_endless(text: str) -> bool:
-    """Whether a text spells a number of more digits than anybody means, such as 1e99999999."""
+    """Returns whether a text spells a number of more digits than anybody means, such as 1e99999999."""
     exponent = text.lower().partition("e")[2].lstrip("+-").lstrip("0")
     return len(text) > 5000 or len(exponent) > 4
 

@@ -276,7 +276,7 @@ class FloatType:
         return np.dtype(_FLOAT_STORAGE[self.name]) if self.name in _FLOAT_STORAGE else None
 
     def holds(self, other: FloatType) -> bool:
-        """Whether every finite value of `other` is one of this type's."""
+        """Returns whether every finite value of `other` is one of this type's."""
         return self.k >= other.k and other.max in self and other.smallest_subnormal in self
 
     def _truncate(self, x: Fraction | int) -> Fraction:

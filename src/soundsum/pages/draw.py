@@ -21,7 +21,7 @@ FONT = 13
 OTHER = "c5"
 """The class of a line whose name the look does not know."""
 HOVERED = 32
-"""How many points of a line say their values when pointed at."""
+"""The number of points of a line that show their values when pointed at."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Look:
-    """How a plot is drawn: its axes, the room for names on the right, and a class for each line, in order."""
+    """The look of a plot: its axes, the room for names on the right, and a class for each line, in order."""
 
     x: Axis
     y: Axis
@@ -184,7 +184,7 @@ def _axes(svg: Element, plot: Plot, xs: Scale, ys: Scale) -> None:
 
 
 def fitting(scale: Scale) -> list[tuple[float, str]]:
-    """As many ticks as have room for their words side by side, eight at most.
+    """Ticks with room for their labels side by side, eight at most.
 
     >>> len(fitting(Scale(30_000, 65_000, 0, 600))), len(fitting(Scale(30_000, 65_000, 0, 200)))
     (8, 4)

@@ -103,7 +103,7 @@ def exact_text(x: Fraction | None) -> str | None:
 
 
 def is_long(x: Fraction, bits: int = LONGEST) -> bool:
-    """Whether x has more digits than anybody means by a share or a cost."""
+    """Returns whether x has more digits than anybody means by a share or a cost."""
     return max(x.numerator, x.denominator).bit_length() > bits
 
 

@@ -21,7 +21,7 @@ from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
 
 MOST_BITS = 4100
-"""Of a privacy parameter's numerator or denominator; noise for a longer one would take minutes to draw."""
+"""The most bits of a privacy parameter's numerator or denominator; noise for longer ones would take minutes."""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one unit (a record or a person) can move the sum, or the sums of all groups together (L1).
+        """The largest change of the sum by one unit (a record or a person), or of the sums of all groups together (L1).
 
         In the data's units; modulo `modulus` if there is one.
         """
@@ -131,7 +131,7 @@ class Plan:
         delta: Any = None,
         rho: Any = None,
     ) -> float:
-        """How far the noise may move the sum, with this confidence: half the width of a release's interval.
+        """The half-width of a release's interval: the most that noise moves the sum, with this confidence.
 
         >>> round(Plan(Problem("float64", 0, 1000), OnGrid()).error(epsilon=1, confidence=0.95), 6)
         2995.732274

@@ -152,7 +152,7 @@ def _many(
 
 
 def _limbs(largest: int) -> int | None:
-    """How many 64-bit words the kernel needs for integers up to this, or None where it has not so many."""
+    """The 64-bit words that the kernel needs for integers up to this; None where it has fewer."""
     return next((limbs for limbs in (1, 2, 8) if largest.bit_length() <= 64 * limbs), None)
 
 

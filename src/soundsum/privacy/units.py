@@ -23,7 +23,7 @@ FOUND: Found = "found"
 
 @dataclass(frozen=True)
 class Norms(Generic[N]):
-    """How far a vector of sums can move: its L1 norm, the square of its L2 norm, and how many entries move at once."""
+    """Bounds on the change of a vector of sums: L1 norm, squared L2 norm, and number of entries that change."""
 
     l1: N
     l2_squared: N
@@ -102,13 +102,13 @@ class Unit:
 
     @property
     def caps(self) -> str:
-        """How much of a person counts, to read, and never whom that cuts off; empty where records are protected."""
+        """Says which limits apply to each person; empty where records are protected."""
         if self.max_rows is None:
             return ""
         return self.say(f"each person counts as at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}{{}}")
 
     def say(self, rows: str) -> str:
-        """How much of a person counts, after what is said of their rows, with {} for where."""
+        """Says which limits apply to each person, beside that on rows, with {} for the place."""
         if self.groups in (None, 1):
             return rows.format("")
         most = self.most_groups
@@ -117,7 +117,7 @@ class Unit:
 
     @property
     def protected(self) -> str:
-        """Who is, to read beside `caps`."""
+        """Says who is protected, to read beside `caps`."""
         return "one person" if self.caps else str(self)
 
     def __str__(self) -> str:

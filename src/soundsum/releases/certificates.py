@@ -72,7 +72,7 @@ class Unreadable(RefusedValue):
 
     @classmethod
     def of(cls, refusal: Refusal, place: str) -> Unreadable:
-        """What was refused in a document, when it was read."""
+        """Refuses a document for the reason found in reading it."""
         again = cls(refusal.option, refusal.reason, refusal.problem, refusal.remedy, **refusal.facts)
         return again.within(f"{place}: {refusal.place}" if refusal.place else place)
 
@@ -126,7 +126,7 @@ def read_claim(certificate: dict[str, Any]) -> Claim:
 def list_differences(
     place: str, follows: Any, claimed: Any, verbs: tuple[str, str] = ("follows", "is claimed")
 ) -> Iterator[str]:
-    """Where two pieces of plain data differ, at their deepest, in words; `verbs` say what each of the two is."""
+    """Lists the deepest differences of two pieces of plain data in words; `verbs` say what each of the two is."""
     if canonical(follows) == canonical(claimed):
         return
     if isinstance(follows, dict) and isinstance(claimed, dict):
@@ -155,7 +155,7 @@ def refuse_unlike(found: str) -> Unreadable:
 
 
 def refuse_misread(error: Exception) -> Unreadable:
-    """The same where Python, and not soundsum, refused it."""
+    """Refuses a document that Python, and not soundsum, could not read."""
     return Unreadable(
         "release",
         Reason.UNREADABLE,

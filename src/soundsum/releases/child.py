@@ -81,7 +81,7 @@ class Child:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it runs, and has answered everything it was asked."""
+        """Whether it runs and has answered every question."""
         return self._is_idle and self._process.poll() is None
 
     @property

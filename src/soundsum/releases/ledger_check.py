@@ -62,12 +62,12 @@ def _compare_charge(release: dict[str, Any], ledger: Reading, entries: dict[int,
 
 
 def _say_difference(charged: Query, named: Query) -> str:
-    """Where a query that was charged for and one that a release names differ first."""
+    """Says where a charged query and the one that a release names first differ."""
     return next(list_differences("", charged.to_json(), named.to_json(), ("was charged for", "is in the release")))
 
 
 def _find_repeats(releases: Sequence[dict[str, Any]], sound: Sequence[int]) -> Iterator[tuple[list[int], str]]:
-    """Which releases are of one and the same number and differ; and which are not of all that a digest stands for."""
+    """Finds releases of one number that differ, and those that lack some of what a digest stands for."""
     values: dict[tuple[int, int, str], dict[str, list[int]]] = {}
     charges: dict[tuple[int, int], list[int]] = {}
     for place in sound:

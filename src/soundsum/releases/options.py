@@ -19,7 +19,7 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Flag:
-    """How a command spells an option: its help, the type it is parsed to, and its name if that is another."""
+    """A command's spelling of an option: its help, the type it is parsed to, and its name if that is another."""
 
     help: str
     kind: Any = str
@@ -48,7 +48,7 @@ COUNT: dict[str, Any] = {"type": "integer", "minimum": 1}
 LIST: dict[str, Any] = {"type": "array"}
 
 BOUNDS = "the bounds of a record. They are public: take them from what everybody knows, not from the data."
-"""Of lower and upper, which commands and requests call bounds."""
+"""The words for lower and upper, which commands and requests call bounds."""
 
 _DECLARED = (
     Option(
@@ -331,7 +331,7 @@ SETTINGS = (
 
 
 def name_in_request(name: str) -> str | None:
-    """How a request calls an option; None for upper, which it gives together with lower as bounds."""
+    """The name of an option in a request; None for upper, which it gives together with lower as bounds."""
     return {"lower": "bounds", "upper": None}.get(name, name)
 
 

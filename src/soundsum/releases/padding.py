@@ -87,7 +87,7 @@ class Elsewhere:
     def add_up_with_noise(
         self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]]
     ) -> tuple[list[Totals], int | None]:
-        """As every engine does, for what was last prepared; it returns or raises at the moment of the decision."""
+        """Adds up what was last prepared, as every engine does; it returns or raises at the moment of the decision."""
         added: tuple[list[Totals], int | None]
         added = self.turn.child.ask("add_up", (noises,), self.turn.decision, waits=True)
         return added

@@ -164,7 +164,7 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
 
 
 def not_a_budget(given: Any) -> RefusedType:
-    """How a budget is made, of a path the one in that ledger."""
+    """Refuses what is no budget, and shows how one is made; for a path, the one in that ledger."""
     if isinstance(given, str | os.PathLike):
         return RefusedType(
             "budget",

@@ -33,7 +33,7 @@ YEAR = timedelta(365)
 
 
 UNSAID = {"fmt": "o", "markersize": 4, "color": "0.6", "markerfacecolor": "white", "linewidth": 1}
-"""How a value is drawn of which the interval says no more than the bounds: hollow and grey."""
+"""The style of a value whose interval says no more than the bounds: hollow and grey."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ def draw_intervals(pyplot: Any, panels: Sequence[Panel], confidence: float, ax: 
 
 
 def _reach(values: Sequence[float], low: Sequence[float], high: Sequence[float]) -> tuple[list[float], list[float]]:
-    """How far intervals reach below and above, as far as a picture goes."""
+    """Computes how far intervals reach below and above, within the picture."""
     ends = [[max(-LARGEST, min(LARGEST, end)) for end in side] for side in (low, high)]
     below = [max(0.0, value - end) for value, end in zip(values, ends[0], strict=True)]
     return below, [max(0.0, end - value) for value, end in zip(values, ends[1], strict=True)]
 
 
 def _take_unsaid(places: Sequence[Any], panel: Panel) -> tuple[list[Any], list[float], Any]:
-    """Where, what and how far: the values of which the intervals say no more than the bounds."""
+    """Takes out the values whose intervals say no more than the bounds, with their places and intervals."""
     own = [i for i, says_more in enumerate(panel.informative) if not says_more]
     values, low, high = ([column[i] for i in own] for column in (panel.values, panel.low, panel.high))
     return [places[i] for i in own], values, _reach(values, low, high)

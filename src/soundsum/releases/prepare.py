@@ -255,7 +255,7 @@ def _repeated(names: list[Any]) -> Any:
 
 
 def _names_columns(key: Any) -> bool:
-    """Whether this can be no column's values: a name, or a period, which has one."""
+    """Returns whether this names a column, as a period does too, and cannot be the column's values."""
     return isinstance(key, str | Period) or (isinstance(key, list) and any(isinstance(one, Period) for one in key))
 
 

@@ -36,7 +36,7 @@ def read_query(release: dict[str, Any]) -> tuple[Query, int, Cost | None]:
 
 
 def compare_query(release: dict[str, Any], claim: Claim) -> list[str]:
-    """Where a release is not what the query that it names asked for, or not for its share of the cost."""
+    """Lists where a release is not what its query asked for, or not for its share of the cost."""
     query, place, cost = read_query(release)
     asked, by = query.statistics[place], as_plain(release["by"])
     size = None if asked.size is None else claim.plan.problem.size
@@ -64,7 +64,7 @@ def compare_query(release: dict[str, Any], claim: Claim) -> list[str]:
 
 
 def _compare_share(release: dict[str, Any], claim: Claim, asked: Asked, cost: Cost | None) -> list[str]:
-    """Where a certificate promises something else than its share of the cost pays for."""
+    """Lists where a certificate's promise differs from what its share of the cost pays for."""
     if any(part.norms.l1 for part in claim.parts) != bool(asked.share):
         return [f"share: the query says {asked.share}, and only what needs noise has one"]
     if not asked.share:
@@ -100,7 +100,7 @@ def split_group(release: dict[str, Any], query: Query, asked: Asked) -> tuple[An
 
 
 def _compare_group(release: dict[str, Any], query: Query, asked: Asked) -> list[str]:
-    """Whether the group and the cell of a release are among those asked for, where the query lists them."""
+    """Checks that a release's group and cell are among those asked for, where the query lists them."""
     try:
         parts = split_group(release, query, asked)
     except ValueError:

@@ -145,7 +145,7 @@ def _interval(exact: Fraction, estimator: Additive) -> list[float | None]:
 
 
 def _is_informative(ends: list[Any], estimator: Estimator) -> bool | None:
-    """Whether a 95% interval says more than the bounds; None where it is no interval."""
+    """Returns whether a 95% interval says more than the bounds; None where it is no interval."""
     if len(ends) != 2 or not all(end is None or type(end) in (int, float) for end in ends):
         return None
     low, high = (beyond if end is None else end for end, beyond in zip(ends, (-math.inf, math.inf), strict=True))
@@ -153,7 +153,7 @@ def _is_informative(ends: list[Any], estimator: Estimator) -> bool | None:
 
 
 def _is_on_steps(exact: Any, released: list[dict[str, Any]]) -> bool:
-    """Whether a sum is one of the numbers that can come out."""
+    """Returns whether a sum is one of the numbers that can come out."""
     try:
         on_steps = isinstance(exact, str) and (Fraction(exact) / Fraction(released[0]["step"])).denominator == 1
         return on_steps and str(Fraction(exact)) == exact

@@ -46,7 +46,7 @@ PARTS = {"sum of c": "sum about the middle of the bounds", "sum of c^2": "sum of
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from: everything that was asked for the same charge, which statistic it is, and the charge.
+    """The origin of a release: everything that was asked for the same charge, its own statistic, and the charge.
 
     Facts about the question are the query's own.
     """
@@ -141,7 +141,7 @@ class ReleaseContext:
         return f"{covered}{', within the limits for each person' if plan.unit.caps else ''}"
 
     def is_informative(self, low: float, high: float) -> bool:
-        """Whether an interval of this statistic says more than the bounds do."""
+        """Returns whether an interval of this statistic says more than the bounds do."""
         return is_informative(self.estimator, low, high)
 
 
@@ -204,7 +204,7 @@ class Release(Framed):
         return self.guarantee.epsilon
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Where the method's own sum lies, with this confidence, by the exact distribution of the noise.
+        """An interval for the method's own sum, with this confidence, by the exact distribution of the noise.
 
         It covers only the noise; how far off the method itself may be is `plan.accuracy`. For a
         variance, and a mean with a private number of rows, it covers more often than the confidence says, because
@@ -225,7 +225,7 @@ class Release(Framed):
 
     @property
     def sensitivity(self) -> str:
-        """How far one record or person can move each number that was released, in words."""
+        """The largest change of each released number by one record or person, in words."""
         moved = [(part["what"], Fraction(part["sensitivity"])) for part in self.certificate["released"]]
         return ", ".join(
             number(most) if len(moved) == 1 else f"{number(most)} ({PARTS.get(what, what)})" for what, most in moved
@@ -233,18 +233,18 @@ class Release(Framed):
 
     @property
     def missing(self) -> str:
-        """How records without a value were counted, in words; how many there were is never said."""
+        """The treatment of records without a value, in words; their number is never revealed."""
         return self.claim.kind.say_missing(self.origin.missing, self.claim.shown_bounds)
 
     @property
     def persons(self) -> str:
-        """How much of a person counted, in words, and never whom that cut off; empty where records are protected."""
+        """The limits that applied to each person, in words; empty where records are protected."""
         said = self.claim.kind.say_persons(self.plan.unit, self.claim.shown_bounds)
         return f"{said}; rows without an id left out" if said else ""
 
     @property
     def counted(self) -> str:
-        """How records without a value counted, and how much of a person, to read."""
+        """The treatment of missing values and the limits for each person, in words."""
         return "; ".join(filter(None, (self.missing, self.undeclared, self.persons)))
 
     @property

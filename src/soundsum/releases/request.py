@@ -49,7 +49,7 @@ class Request:
     binding: Binding = field(init=False)  # whom it protects, and on which data: for a budget to compare with its own
 
     def name_source(self, data: Any) -> str:
-        """What the ledger calls the data: its file or table, or what kind of thing it is."""
+        """Names the data for the ledger: its file or table, or its kind."""
         return self.name or "a private table" if self.is_private else name_source(data, self.table)
 
     def __post_init__(self) -> None:
@@ -203,6 +203,6 @@ WHY_GROUPS = str(without_groups(None))
 
 
 def _has_ranges(by: Any) -> bool:
-    """Whether all groups are known without a list: those of periods from first to last."""
+    """Returns whether all groups are known without a list: those of periods from first to last."""
     several = by if isinstance(by, list) else [by]
     return bool(several) and all(isinstance(one, Period) and one.has_range for one in several)

@@ -37,7 +37,7 @@ class ColumnSchema:
 
     @classmethod
     def of(cls, column: str, said: Any) -> ColumnSchema:
-        """As the owner writes it: "float64", ["a", "b"], ("float64", 0, 100), or a dict of these by name."""
+        """Reads a column as the owner writes it: "float64", ["a", "b"], ("float64", 0, 100), or a dict."""
         place = f"schema: column {quote(column)}"
         try:
             made = cls._read(said)

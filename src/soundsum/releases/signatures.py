@@ -1,4 +1,4 @@
-"""Which function takes which options, and what it says of them in words of its own.
+"""The options of each function, and the words that only it has for them.
 
 Docstrings are filled from here (`explain`), and a call with options of other libraries is told what to give instead.
 """
@@ -21,7 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 WIDTH = 116
-"""Of a docstring's lines, which stand four spaces in."""
+"""The width of a docstring's lines, which are indented by four spaces."""
 
 
 @dataclass(frozen=True)

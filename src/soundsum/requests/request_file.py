@@ -259,7 +259,7 @@ def _make_statistic(wanted: dict[str, Any]) -> Statistic:
 
 
 def allowed_fields(kind: type[Statistic]) -> list[str]:
-    """What a request may say of a statistic, beside its kind."""
+    """The fields of a statistic in a request, beside its kind."""
     return [spelled for name in list_fields(kind) if (spelled := name_in_request(name)) is not None]
 
 

@@ -52,7 +52,7 @@ class Histogram(Counted):
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether an owner's schema may have what is left out: the categories, or a bound of the bins."""
+        """Whether categories or a bound of the bins are left out, which an owner's schema may have."""
         if self.bins is not None:
             return self.edges is None and self.categories is None and None in (self.lower, self.upper)
         return all(given is None for given in (self.edges, self.categories, self.lower, self.upper))

@@ -37,7 +37,7 @@ def row_count(plan: Plan) -> tuple[Part, ...]:
 
 
 def say_average_rows(unit: Unit) -> str:
-    """How much of a person counts, to read: sums and counts go together."""
+    """Says which limits apply to each person: sums and counts go together."""
     if unit.max_rows is None:
         return ""
     rows = f"{unit.max_rows:,} row{'s' * (unit.max_rows > 1)}"

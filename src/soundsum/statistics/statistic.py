@@ -78,7 +78,7 @@ class Estimator(Protocol):
         """The statistic, from every part's noisy sum."""
 
     def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
-        """Where it lies without the noise, with this confidence."""
+        """An interval for the value without noise, with this confidence."""
 
     def columns(
         self, noisy: Sequence[Sequence[int]], confidence: float
@@ -87,7 +87,7 @@ class Estimator(Protocol):
 
 
 def is_informative(estimator: Estimator, low: float, high: float) -> bool:
-    """Whether an interval says more than the limits in which the statistic always lies."""
+    """Returns whether an interval says more than the limits in which the statistic always lies."""
     limits = getattr(estimator, "limits", None)  # a statistic from elsewhere may know none
     if limits is None:
         return True
@@ -123,13 +123,13 @@ class Statistic(ABC):
 
     @classmethod
     def say_missing(cls, missing: Missing, bounds: tuple[Fraction, Fraction]) -> str:
-        """How records without a value counted, to read."""
+        """Says how records without a value counted."""
         nearest_zero = max(bounds[0], min(bounds[1], Fraction(0)))
         return "missing values left out" if missing == "drop" else f"missing values as {number(nearest_zero)}"
 
     @classmethod
     def say_persons(cls, unit: Unit, bounds: tuple[Fraction, Fraction]) -> str:
-        """How much of a person counted, to read; empty where records are protected.
+        """Says which limits applied to each person; empty where records are protected.
 
         This is true of every statistic, as each part of a person is clamped to what `max_rows` rows can add.
         """
@@ -147,7 +147,7 @@ class Statistic(ABC):
 
     @classmethod
     def record_steps(cls, plan: Plan) -> RecordSteps | None:
-        """How records become integers; None where a method adds in a way of its own."""
+        """The steps by which records become integers; None where a method adds in a way of its own."""
         return steps_from_zero(plan.problem)
 
     @classmethod
@@ -160,7 +160,7 @@ class Statistic(ABC):
     def estimator(
         cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
     ) -> Estimator:
-        """How it is read; n is the number of records where it is public."""
+        """The estimator that reads the noisy parts; n is the number of records where it is public."""
 
 
 make_problem = lru_cache(maxsize=256, typed=True)(Problem)  # checked once

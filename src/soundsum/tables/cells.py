@@ -126,7 +126,7 @@ def strip(text: str) -> str:
 
 
 def is_endless(number: Any) -> bool:
-    """Whether a number is spelled with more characters than a cell may have; other objects are not."""
+    """Returns whether a number has more characters than a cell may have; other objects have not."""
     if isinstance(number, int):
         return not LEAST <= number <= MOST
     if isinstance(number, Fraction):

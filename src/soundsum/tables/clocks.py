@@ -1,4 +1,4 @@
-"""Where days and hours begin, as seconds: since 1970 in UTC, or on a clock without a zone since it showed 1970.
+"""The beginnings of days and hours, as seconds: since 1970 in UTC, or on a clock without a zone since it showed 1970.
 
 A day begins with the first instant at which the clock shows its midnight or later. An hour begins where the clock shows
 a full hour, or is changed, and ends where the next begins: one that comes twice is two hours, one that is skipped none.
@@ -40,7 +40,7 @@ def clock_second(moment: datetime) -> int:
 
 
 def offset_at(second: int, zone: ZoneInfo | None) -> int:
-    """How far the clock is ahead of UTC at an instant."""
+    """The clock's offset from UTC at an instant."""
     return 0 if zone is None else _seconds(_in_zone(second, zone).utcoffset())
 
 
@@ -79,7 +79,7 @@ def is_hour_start(second: int, zone: ZoneInfo | None) -> bool:
 
 
 def hours_shown(wanted: int, zone: ZoneInfo | None) -> list[int]:
-    """Where the hours begin during which the clock shows the one that begins with `wanted`: none, one or two."""
+    """The beginnings of the hours during which the clock shows the one that begins with `wanted`: none, one or two."""
     if zone is None:
         return [wanted]
     clock = (START + timedelta(seconds=wanted)).replace(tzinfo=zone)

@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
 
 
 def is_untyped(data: Any) -> bool:
-    """Whether the column is made of Python objects; a pandas column may be, too."""
+    """Returns whether the column is made of Python objects; a pandas column may be, too."""
     if isinstance(data, Runs | Column):
         return False
     own = getattr(data, "dtype", None)
@@ -47,7 +47,7 @@ def is_untyped(data: Any) -> bool:
 
 
 def empty_like(data: Any) -> Any:
-    """None of the column's records, in its type: what can be asked about before anything is read."""
+    """An empty column of the same type, of which questions can be asked before anything is read."""
     if isinstance(data, Runs | Column) or is_untyped(data):
         return data.__class__(data.type, ()) if isinstance(data, Runs) else data if isinstance(data, Column) else []
     return data.iloc[:0] if hasattr(data, "iloc") else data[:0]
@@ -95,7 +95,7 @@ def as_keys(data: Any) -> Any:
 
 
 def _is_python_text(data: Any) -> bool:
-    """Whether these are Python's strings, of NumPy or pandas, which may hold what is not Unicode."""
+    """Returns whether these are Python's strings, of NumPy or pandas, which may hold what is not Unicode."""
     dtype = getattr(data, "dtype", None)
     return getattr(dtype, "kind", "") == "U" or getattr(dtype, "storage", "") == "python"
 

@@ -56,7 +56,7 @@ class CrossedGroups:
 
     @property
     def places(self) -> list[tuple[int, ...]]:
-        """Of every tuple, the place of each column's value among those listed for it."""
+        """For every tuple, the place of each column's value among those listed for it."""
         return list(zip(*(listed.tolist() for listed in self._listed), strict=True))
 
     @property

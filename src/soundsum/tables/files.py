@@ -157,7 +157,7 @@ def _is_parquet(opened: Any) -> bool:
 
 
 def rows(path: Any) -> int | None:
-    """How many rows there are, where that is known without reading them."""
+    """The number of rows, where it is known without reading them."""
     opened = dataset(path)
     return int(opened.count_rows()) if _is_parquet(opened) else None
 

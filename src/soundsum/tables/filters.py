@@ -110,7 +110,7 @@ class Condition:
             )
 
     def passes(self, keys: Any) -> NDArray[np.bool_]:
-        """Which rows fulfil it, by the column's keys: an Arrow array, or a list of Python objects."""
+        """Marks the rows that fulfil it, by the column's keys: an Arrow array, or a list of Python objects."""
         if self.sign == "in":
             return np.asarray(np.any([one.passes(keys) for one in self.each], axis=0), bool)
         if isinstance(keys, list):
@@ -125,7 +125,7 @@ class Condition:
         return stored_bits(found) & bits_of(keys)
 
     def _holds(self, key: Any) -> bool:
-        """Of an object without a type: what is not of the value's kind does not match."""
+        """Compares an object without a type: one of another kind than the value does not match."""
         try:
             if is_missing(key) or is_endless(key):
                 return False
@@ -201,7 +201,7 @@ class Filter:
         return say_alternatives([list(map(str, one)) for one in self.alternatives])
 
     def passes(self, batch: HasKeys) -> NDArray[np.bool_]:
-        """Which rows fulfil every condition of one of the alternatives."""
+        """Marks the rows that fulfil every condition of one of the alternatives."""
         found = np.zeros(batch.rows, bool)
         for alternative in self.alternatives:
             every = np.ones(batch.rows, bool)
@@ -212,7 +212,7 @@ class Filter:
 
 
 def _is_list(given: Any) -> bool:
-    """Whether it is a list with something in it, and not a condition that is written as one."""
+    """Returns whether it is a list with something in it, and not a condition that is written as one."""
     return isinstance(given, list) and bool(given) and not _is_condition(given)
 
 
@@ -271,7 +271,7 @@ def _as_tuple(given: Any) -> str | None:
 
 
 def _is_endless(value: Any) -> bool:
-    """Whether it is an integer of more digits than a ledger writes down, and far beyond every column's type."""
+    """Returns whether it is an integer of more digits than a ledger writes down, and far beyond every column's type."""
     return isinstance(value, int) and value.bit_length() > 4096
 
 

@@ -154,7 +154,7 @@ class Groups:
         return listed
 
     def _place(self, key: Any) -> int:
-        """Of an object without a type: by what it identifies, otherwise as a cell of CSV that spells the same."""
+        """Finds an object without a type by its identity, otherwise as a cell of CSV with the same text."""
         try:
             if is_endless(key):
                 return len(self)
@@ -227,7 +227,7 @@ class Groups:
 
 
 def cell_codes(edges: Sequence[float], values: NDArray[Any], present: NDArray[np.bool_]) -> Codes:
-    """Which of the cells [edge, next edge), the last one closed, every value is in; one past the last for none."""
+    """The cell [edge, next edge), the last one closed, that each value is in; one past the last for none."""
     points = _points(edges, values.dtype)
     # Both choices by `where`: an assignment to found[mask] takes longer once a single entry of the mask is true.
     last, none = np.int32(len(points) - 2), np.int32(len(points) - 1)
@@ -254,7 +254,7 @@ def cross_codes(groups: Codes | None, cell: Codes, count: int, of: int) -> Codes
 
 
 def is_missing(x: Any) -> bool:
-    """Whether an object stands for nothing."""
+    """Returns whether an object stands for a missing value."""
     try:
         return x is None or x is np.ma.masked or bool(x != x)
     except ValueError:  # an array
@@ -329,7 +329,7 @@ def require_ids(ids: Any) -> None:
 
 
 def bits_of(array: Any) -> NDArray[np.bool_]:
-    """Which entries of an Arrow array are there."""
+    """Marks the entries of an Arrow array that are not null."""
     import pyarrow as pa
 
     if pa.types.is_null(array.type):
@@ -413,7 +413,7 @@ class _Other(NamedTuple):
 
 
 def _has_no_hash(name: Any) -> bool:
-    """Whether it is, for instance, a tuple with a list in it."""
+    """Returns whether it cannot be hashed, such as a tuple with a list in it."""
     try:
         hash(name)
     except TypeError:

@@ -122,7 +122,7 @@ def open_table(data: Any, beside: Mapping[str, Any] | None = None) -> MemoryTabl
 
 
 def is_column(data: Any) -> bool:
-    """Whether the data is one column itself."""
+    """Returns whether the data is a single column."""
     data = data.data if isinstance(data, Watched) else data
     _refuse_by_type(data)
     if is_path(data) or is_dataset(data) or is_lazy(data) or isinstance(data, Mapping):
@@ -241,7 +241,7 @@ def _require_one_length(sizes: Mapping[Any, int]) -> int:
 
 
 def _has_length(column: Any) -> bool:
-    """Whether a column says how long it is before it is read."""
+    """Returns whether a column has a length before it is read."""
     return isinstance(column, Runs | Column) or hasattr(column, "__len__")
 
 

@@ -1,4 +1,4 @@
-"""Which files a path means: one, those of a glob, of a list, or all in a folder, whose names may be keys with values.
+"""The files of a path: one, those of a glob or a list, or all in a folder, whose names may be keys with values.
 
 Nothing below the path that was given is ever shown: names of files may be names of people. A key is public, as the name
 of a column is, but its value in the name of a folder is a record's: it is read here, for every engine, and nothing in
@@ -20,7 +20,7 @@ from soundsum.refusals import Reason, RefusedValue
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-"""Of CSV files; the other formats have it inside."""
+"""Compression of CSV files by their ending; the other formats compress inside."""
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The name of a folder for a key without a value."""
@@ -71,7 +71,7 @@ class RawPath:
 
 
 def is_path(data: Any) -> bool:
-    """Whether the data is the path of a table, or a list of such."""
+    """Returns whether the data is the path of a table, or a list of such."""
     if isinstance(data, list | tuple):  # of paths as pathlib has them: texts may be a column, whatever they say
         return bool(data) and all(isinstance(one, os.PathLike) for one in data)
     return isinstance(data, PATHS)
@@ -158,7 +158,7 @@ def find_files(data: Any) -> Files:
 
 
 def is_address(data: Any) -> bool:
-    """Whether the data is a database's address, such as postgresql://host/database."""
+    """Returns whether the data is a database's address, such as postgresql://host/database."""
     return isinstance(data, str) and "://" in data
 
 
@@ -185,7 +185,7 @@ def expand(path: Path) -> str:
 
 
 def is_table(path: str) -> bool:
-    """Whether a path ends as the files of tables do."""
+    """Returns whether a path has the ending of a table's file."""
     return _suffix(path) is not None
 
 

@@ -12,7 +12,7 @@ from soundsum.refusals import Reason, RefusedValue
 Part: TypeAlias = tuple[tuple[Value, ...], int]
 
 MOST_RUN_PAIRS = 1_000_000
-"""How many pairs of runs an insert-delete distance may look at before it is refused."""
+"""The most pairs of runs that an insert-delete distance compares before it is refused."""
 
 
 def merge(parts: Iterable[Part]) -> tuple[Part, ...]:

@@ -103,7 +103,7 @@ class Periods(Groups):
         return [point.date() for point in points] if pa.types.is_date(kind) else points
 
     def typed(self, kind: Any) -> list[Any]:
-        """How many boundaries are at or before a time in each period; None for one that has no time in it."""
+        """The number of boundaries at or before a time in each period; None for a period without any."""
         places = {point: place for place, point in enumerate(sorted({point for span in self.spans for point in span}))}
         return [places[start] + 1 if start < end else None for start, end in self.spans]
 
@@ -193,7 +193,7 @@ class Periods(Groups):
             )
 
     def _finder(self, units: int, seconds: int) -> Callable[[NDArray[np.int64], NDArray[np.bool_]], Codes]:
-        """Which period integers of a unit are in; periods beyond 64 bits have none of them."""
+        """Makes the search for the period of integers of a unit; periods beyond 64 bits have none of them."""
         none = len(self)
         edges, between = [INT64.min], [none]  # from each edge to before the next, which period it is
         for low, high, place in zip(*self._in_units(units, seconds), strict=True):

@@ -361,7 +361,7 @@ def _day_of(second: int) -> date:
 
 
 def is_aware(given: Any) -> bool:
-    """Whether what names a period says how far from UTC it is."""
+    """Returns whether a period's first day or time states its offset from UTC."""
     if isinstance(given, str):
         found = PATTERN.fullmatch(given.strip())
         return found is not None and bool(found["utc"])

@@ -24,7 +24,7 @@ from soundsum.tables.runs import Runs
 from soundsum.tables.type_names import say_column, say_kind
 
 Missing: TypeAlias = Literal["zero", "drop"]
-"""How a missing record counts: as the value within the bounds nearest zero, or not at all."""
+"""The treatment of missing records: as the value within the bounds nearest zero, or left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Column:
         return native.expand_validity(self.validity, self.first_bit, self.size)
 
     def missing(self) -> NDArray[np.bool_]:
-        """Which records are missing: NaN, or absent in the bitmap."""
+        """Marks the missing records: NaN, or absent in the bitmap."""
         bits = self.valid_bits()
         absent = np.zeros(self.size, dtype=bool) if bits is None else bits == 0
         if self.type.is_integer:
@@ -78,7 +78,7 @@ class Column:
         return absent | nan
 
     def negative(self) -> NDArray[np.bool_]:
-        """Which records are present and below zero."""
+        """Marks the records that are present and below zero."""
         if self.type.name == "bfloat16":
             return (self.values > 0x8000) & ~self.missing()
         below: NDArray[np.bool_] = self.values < 0
@@ -117,7 +117,7 @@ def records(data: Any, dtype: object = None, column: Any = None) -> Records:
 
 
 def unmasked(data: Any) -> NDArray[np.bool_]:
-    """Which records of an array have no mask; NumPy may leave out a mask that hides nothing."""
+    """Marks the records of an array without a mask; NumPy may leave out a mask that hides nothing."""
     present = np.empty(len(data), bool)
     np.logical_not(np.ma.getmask(data), out=present)
     return present

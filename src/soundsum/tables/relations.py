@@ -1,4 +1,4 @@
-"""When two datasets are neighbours: the four relations of the paper (`sec:distance-funcs`) and their distances.
+"""Neighbouring relations between datasets: the four of the paper (`sec:distance-funcs`) and their distances.
 
 Unordered relations look at a dataset as a multiset, ordered ones as a sequence; sized relations hold the number of
 records public. Two NaNs count as the same record, and so do the two zeros. A distance costs time linear in what

@@ -1,4 +1,4 @@
-"""Which rows of a table count, and together with which: the groups and the persons they belong to, and filters."""
+"""The rows that count: filters, and the groups and persons that rows belong to."""
 
 from __future__ import annotations
 

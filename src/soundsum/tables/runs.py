@@ -180,7 +180,7 @@ class Runs:
         return Runs(self.type, ((tuple(map(clamped, pattern)), count) for pattern, count in self.parts))
 
     def counts(self) -> Counter[Value]:
-        """How often each value occurs (`defn:histogram`)."""
+        """The number of records of each value (`defn:histogram`)."""
         total: Counter[Value] = Counter()
         for pattern, count in self.parts:
             for value in pattern:

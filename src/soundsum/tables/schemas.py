@@ -48,7 +48,7 @@ class Schema(Protocol):
         """Says that the column will be compared with a value; refuses one that is not of its type."""
 
     def rows(self) -> int:
-        """How many there are, without reading them."""
+        """The number of rows, without reading them."""
 
 
 @runtime_checkable
@@ -92,7 +92,7 @@ def require_columns(names: list[Any], where: Schema, *columns: str | None) -> No
 
 
 def is_name(given: Any) -> bool:
-    """Whether this can be looked up among names: what is neither equal nor unequal to itself, such as NA, cannot."""
+    """Returns whether this can be looked up among names; NA, which is not equal to itself, cannot."""
     return is_hashable(given) and isinstance(given == given, bool | np.bool_)
 
 

@@ -239,12 +239,12 @@ def _no_keys(kind: Any) -> Any:
 
 
 def is_dataset(data: Any) -> bool:
-    """Whether the data is an Arrow dataset, which is imported only where there is one."""
+    """Returns whether the data is an Arrow dataset, which is imported only where there is one."""
     return any((one.__module__, one.__name__) == ("pyarrow._dataset", "Dataset") for one in type(data).__mro__)
 
 
 def is_lazy(data: Any) -> bool:
-    """Whether the data is a query of Polars that has not been run."""
+    """Returns whether the data is a query of Polars that has not been run."""
     return hasattr(data, "collect_batches") and hasattr(data, "collect_schema")
 
 

@@ -34,7 +34,7 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Wanted(NamedTuple):
-    """Which values are looked for: with `instants` those that say how far from UTC they are, with `times` no dates."""
+    """The values looked for: with `instants` those that state their offset from UTC, with `times` no dates."""
 
     instants: bool
     times: bool
@@ -105,7 +105,7 @@ def _parse(
 
 
 def units_of(kind: Any) -> tuple[int, int] | None:
-    """How many of a date's or timestamp's integers make how many seconds, by its Arrow type; None for other types."""
+    """The ratio of a date's or timestamp's integers to seconds, by its Arrow type; None for other types."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
@@ -114,7 +114,7 @@ def units_of(kind: Any) -> tuple[int, int] | None:
 
 
 def is_exact(value: Any, kind: Any) -> bool:
-    """Whether a date or time is one of an Arrow type as it is: Arrow itself would cut it off, or put it into UTC."""
+    """Returns whether an Arrow type holds a date or time exactly: Arrow would cut it off, or convert it to UTC."""
     import pyarrow as pa
 
     if not isinstance(value, datetime):

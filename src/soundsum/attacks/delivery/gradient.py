@@ -31,7 +31,7 @@ def dp_sgd_step(targets: int = 32, noise_multiplier: Any = 8) -> Delivery:
     gradients = list(pair.left)
 
     def gradient(record: tuple[int, int]) -> Value:
-        """Of the loss theta * q(record): the first person's is C or 0, as their bit says; all others' are chosen."""
+        """The gradient of the loss theta * q(record): C or 0 for the first person, by their bit; others are chosen."""
         place, bit = record
         return min(clip, gradients[place] * (bit if place == 0 else 1))
 

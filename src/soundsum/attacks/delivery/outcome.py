@@ -41,12 +41,12 @@ class Delivery:
 
     @property
     def targets(self) -> int:
-        """How many secrets were gone after."""
+        """The number of secrets that were attacked."""
         return len(self.secrets)
 
     @property
     def accuracy(self) -> Fraction:
-        """How often the ordinary sum gave the secret away."""
+        """The share of secrets that the ordinary sum gave away."""
         return _share(self.secrets, self.recovered)
 
     @property

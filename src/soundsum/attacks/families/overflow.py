@@ -82,7 +82,7 @@ def _around(end: int, kind: IntType, low: int, high: int, sized: bool) -> tuple[
 
 
 def _multiple(end: int, kind: IntType, x: int) -> int:
-    """How many records of one value add up to the end of the type, modulo it."""
+    """The number of records of one value that add up to the end of the type, modulo it."""
     shared = math.gcd(x, kind.modulus)
     if end % shared:
         raise RefusedValue(

@@ -63,7 +63,7 @@ def _scale(situation: Situation, a: int, d: int, j: int | None) -> int:
 
 
 def candidates(situation: Situation, wish: Wish, fixed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Of all pairs of exponents those that may be best: the smallest that is strong enough, the strongest that fits."""
+    """The pairs of exponents that may be best: the smallest that is strong enough, the strongest that fits."""
     k = situation.floats.k
     first, second = (index(name, fixed[name]) if name in fixed else None for name in ("a", "d"))
     ratios: dict[tuple[int, int], Fraction] = {}

@@ -155,7 +155,7 @@ def _write(
 
 
 def _tell_environment(console: Console, target: str, spec: str | None) -> None:
-    """Where the library was installed, and how much that takes."""
+    """Prints where the library was installed, and its size."""
     from soundsum.auditor.adapters import environment_of
 
     made = environment_of(target, spec)

@@ -25,7 +25,7 @@ LIVE: WeakSet[DPOptimizer] = WeakSet()
 """The optimizers that make_private gave and that still exist."""
 
 GUARDS: WeakSet[BatchGuard] = WeakSet()
-"""Those of all private models that still exist."""
+"""The guards of all private models that still exist."""
 
 
 class DPOptimizer(opacus.optimizers.DPOptimizer):
@@ -310,7 +310,7 @@ def _require_noise(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]
 
 
 def _require_ours(given: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """The same of every other optimizer, such as a copy or one made later, where a batch waits for its step."""
+    """Refuses every other optimizer, such as a copy or one made later, where a batch waits for its step."""
     if isinstance(given, DPOptimizer):
         return
     mine = {p for group in given.param_groups for p in group["params"]}

@@ -84,7 +84,7 @@ def _lower(what: str, formula: Number, pair: Attack) -> Cell:
 
 
 def largest_modular_change(lower: int, upper: int, n: int = 8) -> int:
-    """Of n unsigned integers of 4 bits in [lower, upper], added modulo 16, with one of them changed."""
+    """The largest change of a sum modulo 16 of n unsigned 4-bit integers in [lower, upper], one of them changed."""
     kind = IntType(4, signed=False)
     records = range(lower, upper + 1)
     totals = {sum(others) for others in combinations_with_replacement(records, n - 1)}
@@ -92,7 +92,7 @@ def largest_modular_change(lower: int, upper: int, n: int = 8) -> int:
 
 
 def largest_modular_step(lower: int, upper: int) -> int:
-    """How far one unsigned integer of 3 bits in [lower, upper] more moves a sum modulo 8 that may be anything."""
+    """The largest change of any sum modulo 8 by one more unsigned 3-bit integer in [lower, upper]."""
     kind = IntType(3, signed=False)
     return max(abs(s - kind.modular_add(s, x)) for s in kind.values() for x in range(lower, upper + 1))
 

@@ -97,7 +97,7 @@ def _of_saturation() -> Iterator[Erratum]:
 
 
 def largest_reordering(kind: IntType, lower: int, upper: int, n: int) -> int:
-    """How far two orders of the same n records in [lower, upper] can bring a saturating sum apart."""
+    """The largest difference of saturating sums between two orders of the same n records in [lower, upper]."""
     sums: dict[tuple[int, ...], set[int]] = {(): {0}}  # that some order of the records gives
     for size in range(1, n + 1):
         for data in combinations_with_replacement(range(lower, upper + 1), size):

@@ -40,7 +40,7 @@ def numpy_int32_sum(data: Runs, problem: Problem) -> Fraction:
 
 @dataclass(frozen=True)
 class Scaled:
-    """How a library added, and the idealised sensitivity it scaled its noise to."""
+    """A library's arithmetic, and the idealised sensitivity to which it scaled its noise."""
 
     name: str
     adds: str

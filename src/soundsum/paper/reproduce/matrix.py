@@ -1,4 +1,4 @@
-"""Which attack works on which library (`sec:attacks`), decided by the models: by the privacy loss of one threshold.
+"""The table of attacks and libraries (`sec:attacks`), decided by the models: by the privacy loss of one threshold.
 
 An attack works on a model if the guess alone has a larger privacy loss than epsilon. The datasets are the paper's;
 where they fail because the library adds in another order, a note names datasets that work.
@@ -177,7 +177,7 @@ def _pair(name: str, library: PaperLibrary, full: bool) -> tuple[Attack, Runs | 
 
 
 def reordered_blocks(blocks: int = 8, k: int = 8) -> Fraction:
-    """How far a reordering that is made for np.sum moves it, over U: inside its blocks of 128, every eighth in order.
+    """The change of np.sum by a reordering made for it, over U: inside its blocks of 128, every eighth in order.
 
     Eight large records before or after the 120 small ones of each block: after a large one every small one is lost.
     The ratio grows with the number of blocks; on a float type with k mantissa bits 2^(k-6) of them give 1.

@@ -1,4 +1,4 @@
-"""The same neighbours through a naive mechanism and through `ss.sum`, side by side.
+"""A naive mechanism and `ss.sum` on the same neighbours, side by side.
 
 The naive mechanism is the one the paper attacks: an ordinary sum and Laplace noise for the idealised sensitivity. Its
 threshold is halfway between its two sums. Ours is tried with that threshold and with the larger of its two sums, where

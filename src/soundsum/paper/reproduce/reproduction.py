@@ -33,7 +33,7 @@ class Agreement(enum.StrEnum):
 
 
 def holds(found: Number, sign: Sign, stated: Number) -> bool:
-    """Whether `found sign stated`, exactly.
+    """Returns whether `found sign stated`, exactly.
 
     >>> holds(Fraction(33), "=", 33), holds(Fraction(1, 2), "<", Fraction(1, 2))
     (True, False)
@@ -139,7 +139,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class EventCount:
-    """How often one event happened in `runs` runs: in the paper, in a new simulation, and in the model's interval."""
+    """The frequency of one event in `runs` runs: in the paper, in a new simulation, and in the model's interval."""
 
     printed: int | None
     simulated: int
@@ -179,7 +179,7 @@ class Experiment:
     cells: tuple[Cell, ...] = ()
     note: str = ""
     source: str = ""
-    """Which files of which version the model was made from."""
+    """The files and the version that the model was made from."""
 
     shown: ClassVar[tuple[str, ...]] = ("difference", "ratio", "loss", "verdict")
 

@@ -128,7 +128,7 @@ def check_bounds(subject: Subject, bounds: Problem, sizes: Sequence[int], result
 
 
 def _has_claim(subject: Subject, problem: Problem, sizes: str, running: RunningResult) -> bool:
-    """Whether there is a claim to compare; a method that applies without a sensitivity is a violation.
+    """Returns whether there is a claim to compare; a method that applies without a sensitivity is a violation.
 
     An accuracy may be missing.
     """

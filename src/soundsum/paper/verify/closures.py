@@ -101,7 +101,7 @@ def next_layer(machine: Machine, columns: Ints, layer: Layer, kind: Kind) -> Lay
 
 
 def _advance(machine: Machine, columns: Ints, pairs: Ints) -> Iterator[NDArray[np.int32]]:
-    """Where the pairs can be after one common record, a chunk at a time."""
+    """Yields the pairs reachable by one common record, a chunk at a time."""
     size = len(machine.sums)
     assert size * size < 1 << 31
     right = machine.step[:, columns]

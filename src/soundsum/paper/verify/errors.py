@@ -1,4 +1,4 @@
-"""How far computed sums can be from exact ones, over every reachable pair of the two.
+"""The largest error of computed sums, over every reachable pair of a computed and an exact sum.
 
 A step from s to s' with a record worth a adds a - (s' - s) to any error. So the least and the largest error of each
 state are enough to cover every pair of computed and exact sum. Trees likewise, node by node.

@@ -68,7 +68,7 @@ class Form(ABC):
 
     @property
     def may_commute(self) -> bool:
-        """Whether it is worth asking `exchange`."""
+        """Returns whether `exchange` may succeed."""
         return True
 
     def errors_by_size(self, columns: Ints, amounts: Ints, finer: int = 1) -> BySize[Errors]:
@@ -138,7 +138,7 @@ class ExactForm(Form):
 
 
 def is_exact(fold: Fold) -> bool:
-    """Whether a fold adds integers as they are: all small ones, and powers of two far beyond the tiny types."""
+    """Returns whether a fold adds integers as they are: all small ones, and powers of two far beyond the tiny types."""
     if not isinstance(fold.start, int) or fold.start != 0:
         return False
     far = [sign << bits for bits in range(3, 130) for sign in (-1, 1)]

@@ -74,7 +74,7 @@ class Half:
         return self._worst[kind, n]
 
     def extremes(self, n: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Of the inserted pairs: each longer state with the least shorter one, each shorter with the least longer."""
+        """The extreme pairs: each longer state with the least shorter one, each shorter with the least longer."""
         if n not in self._extremes:
             shorter, longer = np.divmod(self.pairs(n, "inserted"), len(self.machine.sums))
             order = np.lexsort((shorter, longer))

@@ -82,7 +82,7 @@ class Truth:
         return looked_at(columns.numbers, n)
 
     def as_ordered(self, problem: Problem) -> bool:
-        """Whether the unordered relation is answered by the ordered one.
+        """Returns whether the unordered relation is answered by the ordered one.
 
         It is after a permutation, and where the order never matters: not even to which records a truncation keeps.
         """

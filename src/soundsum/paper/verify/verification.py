@@ -74,7 +74,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Result:
-    """Of one method, relation and type: how many cases and pairs, and how close the truth came to the claim.
+    """The outcome for one method, relation and type: the number of cases and pairs, and the truth beside the claim.
 
     `certified` counts the cases in which the truth was not computed but bounded, through the measured accuracy.
     `ratio` is the largest true/claimed value among the others, and `at` the case where it occurs.
