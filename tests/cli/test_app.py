@@ -128,7 +128,7 @@ def test_help_fits_80_columns_without_types_of_python_and_with_words_whole(comma
     if "--relation" in options:
         assert "insert_delete, change_one or hamming" in " ".join(options.replace("│", " ").split())
     if "--engine" in options:
-        assert "PostgreSQL adds up its own tables" in " ".join(options.replace("│", " ").split())
+        assert "PostgreSQL sums its own tables" in " ".join(options.replace("│", " ").split())
     if "--edges" in options:
         assert "A value on an edge is in the cell that begins there" in " ".join(options.replace("│", " ").split())
 

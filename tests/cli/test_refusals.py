@@ -283,7 +283,7 @@ def test_bounds_with_a_comma():
 def test_no_arguments_show_the_help(folder):
     done = soundsum(folder, "budget")
     assert done.returncode == 2
-    assert "Ledgers" in done.stdout + done.stderr
+    assert "ledgers" in done.stdout + done.stderr
 
 
 def spelling(*arguments):

@@ -102,9 +102,9 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Two neighbouring datasets, their sums in an ordinary arithmetic, and the theorem that predicts these.
+    """Two neighbouring datasets, their sums in an ordinary arithmetic, and the theorem that predicts these sums.
 
-    `totals` are the sums that the arithmetic `aimed_at` gives left and right; `distance` is measured, not declared.
+    `totals` are the sums of left and right in the arithmetic `aimed_at`; `distance` is measured, not declared.
     """
 
     name: str
@@ -201,7 +201,7 @@ class Attack:
 
     @property
     def event(self) -> Event:
-        """The event that tells left from right in one output, noisy or not."""
+        """The test of one output, noisy or not, that tells left from right."""
         return Event.between(*self.totals)
 
     def sums(self, total: Total | None = None) -> tuple[Value, Value]:

@@ -39,12 +39,14 @@ def attack(
     target: Any = None,
     **parameters: Any,
 ) -> Attack:
-    """Two neighbouring datasets of `dtype` that an ordinary sum tells apart, by a family's name.
+    """Build two neighbouring datasets of `dtype` that an ordinary sum tells apart.
 
-    `parameters` are the theorem's own (j, m, a, d, upper, ...). With `ratio` the smallest dataset that reaches that
-    many times the ideal sensitivity is chosen, with `max_records` the largest ratio within that size, with both the
-    smallest that does both. `bounds` asks for an attack on a problem with these bounds. `target` is for path: a
-    noiseless sum that takes an array, or the name of one of ours.
+    name: a family of attacks, such as "rounding".
+    ratio: choose the smallest datasets whose sums differ by this many ideal sensitivities.
+    max_records: choose the largest ratio within this size; with both, the smallest datasets that reach `ratio`.
+    bounds, relation: the problem to attack.
+    target: for "path", a noiseless sum that takes an array, or the name of one of ours.
+    parameters: the theorem's own (j, m, a, d, upper, ...).
 
     >>> a = attack("rounding", "float32", ratio=100)
     >>> a.records, a.ratio, a.measure() == a.predicted, dict(a.parameters)

@@ -43,14 +43,15 @@ def audit(
     spec: str | None = None,
     watch: Watch = lambda target, done, total, doing: None,
 ) -> Audit:
-    """Try attacks on a target, or on all targets of a library, and return the findings.
+    """Attack a target, or all targets of a library, and return the findings.
 
     target: a Target, several, or the name of a library or of its function: "numpy", "diffprivlib", "diffprivlib.mean".
     attacks: "all", or names of families, or attacks of your own.
-    runs, alpha: of releases: pairs of runs for each attack at most, and the rate of false alarms for each target.
-    seconds, memory: the limits for each target, and for each call of a library that is run in a process of its own.
-    search: also look for neighbours that no family has. sampling: False leaves releases alone.
-    install, spec: audit a library in an environment made for it; a spec replaces the pinned one.
+    runs: the most pairs of releases per attack. sampling=False draws none.
+    alpha: the false alarm rate per target of statistical verdicts.
+    seconds, memory: the limits for each target, and for each call of a library that runs in its own process.
+    search: also search for neighbours outside the families.
+    install, spec: install the library in its own environment; a spec replaces the pinned version.
 
     >>> import numpy as np
     >>> t = Target(noiseless=np.sum, claimed=2**-10, dtype="float32", relation="hamming", bounds=(1, 1 + 2**-10))

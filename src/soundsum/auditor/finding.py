@@ -97,14 +97,14 @@ class Finding:
 
     @property
     def allowed(self) -> Fraction | None:
-        """How far apart the two sums may be by the claimed sensitivity."""
+        """How far apart the claimed sensitivity allows the two sums to be."""
         if self.claimed is None or self.attack is None:
             return None
         return self.claimed * max(1, int(self.attack.distance))
 
     @property
     def ratio(self) -> Fraction | float | None:
-        """By how many times the sensitivity used the sum moves; infinite if a sum is not a number."""
+        """How far the sum moves, divided by the sensitivity used; infinite if a sum is not a number."""
         if self.measured is None or self.claimed is None:
             return None
         if is_special(self.measured):

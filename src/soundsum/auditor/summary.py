@@ -47,7 +47,7 @@ class Audit:
         return tuple(f for f in self.findings if f.target is target)
 
     def verdict_of(self, target: Target) -> Verdict:
-        """The most serious of a target's verdicts; refused or unsupported only if there is no other."""
+        """Return the most serious of a target's verdicts; refused or unsupported only if there is no other."""
         order = (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL, Verdict.NOT_REFUTED, Verdict.REFUSED)
         seen = {f.verdict for f in self.of(target)}
         return next((verdict for verdict in order if verdict in seen), Verdict.UNSUPPORTED)
@@ -60,7 +60,7 @@ class Audit:
 
     @property
     def unasked(self) -> tuple[Target, ...]:
-        """The targets that could not be audited at all."""
+        """The targets that could not be audited."""
         return tuple(target for target in self.targets if self.verdict_of(target) is Verdict.UNSUPPORTED)
 
     @property

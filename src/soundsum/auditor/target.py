@@ -40,24 +40,24 @@ Refused = TargetRefused
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A mechanism, its promise, and the quotations that back it.
+    """A mechanism under audit, its promise, and the quotations that back it.
 
-    release: draws one noisy output (or `runs` of them, if its signature names `runs`).
-    noiseless: the mechanism's own sum before noise, computed by its own code.
-    claimed: the sensitivity that the mechanism uses: a function of lower, upper, epsilon, size, or a number.
-    name: its name in reports and baselines; by default the function's place and promise.
-    dtype, relation, bounds, epsilon, delta: the promise, and its records; without `bounds` attacks choose them.
+    release: a function that draws one noisy output (or `runs` of them, if its signature names `runs`).
+    noiseless: a function that returns the mechanism's own sum before noise, computed by its own code.
+    claimed: the sensitivity that the mechanism uses: a number, or a function of lower, upper, epsilon and size.
+    name: its name in reports and baselines; by default the function's import path and promise.
+    dtype, relation, bounds, epsilon, delta: the promise, and its records; without `bounds`, attacks choose them.
     size_known: whether the mechanism knows the number of records; by default if the relation makes it public.
-    ordered: whether the order of records matters in the documented relation; by default as `relation` says.
+    ordered: whether the order of records matters in the documented relation; by default that of `relation`.
     modulus: for sums that wrap around on purpose, with noise added modulo the same number.
-    deterministic: whether `noiseless` always gives the same sum for the same records.
+    deterministic: whether `noiseless` always returns the same sum for the same records.
     noise_multiplier: for Gaussian noise, its standard deviation divided by the sensitivity used; a finding then
-        says which delta the sums show at the promised epsilon.
-    specials, specials_quote: whether NaN and infinities are among the records the documentation allows, and where.
-    accepts_runs: whether data comes as Runs, at every size, instead of an array.
-    streams: whether memory does not grow with the number of records; by default as `accepts_runs`.
-    refuses: the exceptions by which the library declines parameters.
-    fresh: `noiseless` in a new process, where certified violations are confirmed.
+        states the delta that the sums show at the promised epsilon.
+    specials, specials_quote: whether the documentation allows NaN and infinities as records, and the passage.
+    accepts_runs: whether the functions take Runs, at every size, instead of an array.
+    streams: whether memory is independent of the number of records; by default the same as `accepts_runs`.
+    refuses: the exceptions with which the library declines parameters.
+    fresh: `noiseless` in a new process, in which certified violations are confirmed.
     repro: lines that import the library and define noiseless(data) or release(data), for a standalone program;
         they may use lower, upper, epsilon and size, and get a NumPy array (bfloat16 values as float32).
 
@@ -156,20 +156,20 @@ class Target:
         return ordered.get(relation, relation) if self.ordered else relation
 
     def problem(self, lower: Any, upper: Any, size: int) -> Problem:
-        """The promise for these bounds and, where that is public, size."""
+        """Return the promise for these bounds and, if it is public, this size."""
         return Problem(self.dtype, lower, upper, self.neighbours, size if self.neighbours.sized else None)
 
     def data(self, records: Runs) -> Any:
-        """Records as the target takes them."""
+        """Convert records to what the target takes."""
         return records if self.accepts_runs or records.type.dtype is None else np.asarray(records)
 
     def sum_of(self, records: Runs, problem: Problem) -> Value:
-        """The noiseless sum, exactly."""
+        """Compute the noiseless sum, exactly."""
         assert self.noiseless is not None
         return as_number(call(self.noiseless, self.parameters(problem, records.size), self.data(records)), self.name)
 
     def claim(self, problem: Problem, size: int) -> Fraction | None:
-        """The sensitivity the mechanism uses for this problem, exactly; None where it does not say."""
+        """Return the exact sensitivity that the mechanism uses for this problem; None if it states none."""
         if self.claimed is None:
             return None
         what = f"{self.name}'s claimed sensitivity"
@@ -187,7 +187,7 @@ class Target:
         return self.release is not None and "runs" in named_parameters(self.release)
 
     def outputs(self, records: Any, problem: Problem, size: int, runs: int) -> list[Any]:
-        """Fresh noisy outputs for data made by `data`."""
+        """Draw noisy outputs for data made by `data`."""
         assert self.release is not None
         parameters = self.parameters(problem, size)
         if self.several:

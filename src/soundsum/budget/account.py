@@ -59,18 +59,18 @@ class Store(Protocol):
 class Budget:
     """A limit on the total privacy loss of all releases: an epsilon, an epsilon with a delta, or a rho (zCDP).
 
-    It is kept in memory for this process, or with `path` in a file, the ledger, that any number of processes share.
+    It lives in memory for this process, or with `path` in a file, the ledger, which processes share.
     `Budget(path=...)` opens an existing ledger.
 
     epsilon, delta, rho: the total. A float means the decimal it prints as: 0.1 is 1/10.
     path: the file of the ledger.
-    privacy_unit: whom it protects: persons, by the column of their ids; by default records.
+    privacy_unit: protect persons instead of records: the column of their ids.
     relation: when two tables are neighbours; by default symmetric.
-    data: what the data is called, if it has a name; releases then give the same name=.
-    max_failures: after this many failed reads the budget is closed until `reopen`; 1 by default, fixed at creation.
+    data: the name of the data; releases then need the same name=.
+    max_failures: the number of failed reads that closes the budget until `reopen`; 1 by default, fixed at creation.
 
-    A ledger is bound to unit, relation and data when it is created; a budget in memory is bound by its first charge,
-    unless they are given. Any other charge is refused with BudgetMismatch: costs for other neighbours do not add up.
+    A ledger is bound to unit, relation and data when it is created, a budget in memory at the latest by its first
+    charge. Any other charge is refused with BudgetMismatch, because costs for different neighbours do not add up.
 
     >>> budget = Budget(epsilon=1)
     >>> for _ in range(10):
@@ -131,7 +131,7 @@ class Budget:
             self._file = file.st_dev, file.st_ino
 
     def bind(self, binding: Binding) -> None:
-        """Bind a budget in memory that is not bound yet; one that is bound otherwise refuses."""
+        """Bind a budget in memory; refuse if it is already bound to something else."""
         if self._store.binding not in (None, binding):
             raise BudgetMismatch(
                 "budget",
@@ -145,11 +145,11 @@ class Budget:
         self._store.binding = binding
 
     def charge(self, cost: Cost, what: Query | str, binding: Binding | None = None) -> int:
-        """Charge a cost, before any data is read, and give the number of the charge.
+        """Charge a cost, before any data is read, and return the number of the charge.
 
-        `what` is a note of your own; releases give their query. Raises BudgetExceeded if the cost does not fit,
-        BudgetMismatch if `binding` is not the budget's, and then charges nothing. Without a binding, the charge is
-        about whatever the budget is bound to.
+        `what` is a note of your own, or a release's query. Raises BudgetExceeded if the cost does not fit and
+        BudgetMismatch if `binding` is not the budget's, without charging anything. Without a binding, the charge
+        has the budget's.
         """
         if not isinstance(cost, Cost):
             raise RefusedType(
@@ -171,18 +171,18 @@ class Budget:
         return self._store.charge(cost, what, binding or self._store.binding or Binding(), self._question)
 
     def settle(self, number: int, answer: str | None = None) -> None:
-        """Note that the release of a charge goes ahead; from here on the charge can neither fail nor be refunded.
+        """Record that a charge's release goes ahead; from here on the charge can neither fail nor be refunded.
 
         The answer to an analyst is stored in the same transaction.
         """
         self._conclude("release", number, "released", answer)
 
     def fail(self, number: int) -> None:
-        """Note that the read for a charge failed, so that nothing was released for it."""
+        """Record that a charge's read failed, so that nothing was released."""
         self._conclude("failure", number, FAILED)
 
     def withdraw(self, number: int) -> None:
-        """Take back a charge whose release was refused for a public reason, before anything was released."""
+        """Refund a charge whose release was refused for a public reason."""
         self._store.note("withdrawal", number, "refused, and taken back")
 
     def refund(self, number: int) -> None:
@@ -196,7 +196,7 @@ class Budget:
         self._store.note("withdrawal" if was_lost else "refund", number, "given back")
 
     def reopen(self) -> None:
-        """Open a budget that failed reads have closed; for the owner."""
+        """Reopen a budget that failed reads have closed; for the owner."""
         self._catch_up()
         self._store.note("reopen", None, "reopened")
 
@@ -284,7 +284,7 @@ class Budget:
 
     @property
     def spent(self) -> Cost:
-        """All charges together: an epsilon and a delta, or a rho, or the first two and the rho of later charges."""
+        """The total of all charges: an epsilon and a delta, or a rho, or the first two and the rho of later charges."""
         return self._store.spent()
 
     @property
@@ -294,7 +294,7 @@ class Budget:
 
     @property
     def is_closed(self) -> bool:
-        """Whether so many reads have failed that nothing can be charged until `reopen`."""
+        """Whether failed reads have closed the budget, so that nothing can be charged until `reopen`."""
         return self._store.failures() + len(_UNWRITTEN.get(self._file, ())) >= self._store.max_failures
 
     @property

@@ -20,7 +20,7 @@ from soundsum.refusals import Reason, RefusedValue
 
 
 class BudgetExceeded(RefusedValue):
-    """A release costs more than is left. Nothing was charged. `asked` and `left` are Costs."""
+    """A release costs more than is left; nothing was charged. `asked` and `left` are Costs."""
 
     @property
     def asked(self) -> Cost:

@@ -19,7 +19,7 @@ VALUES = "(ids given as values)"
 
 
 class BudgetMismatch(RefusedValue):
-    """A release protects another unit, relation or data than its budget is for. Nothing was charged, nothing drawn."""
+    """A release has another privacy unit, relation or dataset than its budget; nothing was charged or drawn."""
 
 
 @dataclass(frozen=True, eq=False)

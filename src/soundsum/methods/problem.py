@@ -22,7 +22,7 @@ LONGEST = 13_000
 
 @dataclass(frozen=True)
 class Problem:
-    """Sum records of `dtype`, each clamped to [lower, upper], for neighbours under `relation`.
+    """A sum of records of `dtype`, each clamped to [lower, upper], for neighbours under `relation`.
 
     `size` is the public number of records (sized relations only); `max_size` is where a method that needs a limit may
     truncate (unsized relations only).
@@ -104,7 +104,7 @@ class Problem:
         return self.lower >= 0 or self.upper <= 0
 
     def with_size(self, n: int) -> Problem:
-        """Restate the problem for n records: a sized relation's size is public, and a given one must be right."""
+        """Restate the problem for n records, which are public for sized relations; a size given before must equal n."""
         if not self.relation.sized or self.size == n:
             return self
         if self.size is not None:

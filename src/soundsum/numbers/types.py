@@ -197,10 +197,10 @@ class FloatType:
         return abs(x) <= self.max and (x / self.ulp(x)).denominator == 1
 
     def round(self, x: Fraction | int | float, mode: Rounding = Rounding.NEAREST) -> Fraction | float:
-        """The float nearest x, even last bit on a tie, or the nearest one not larger in magnitude.
+        """Round x to the nearest float, ties to even, or toward zero.
 
-        Rounding to nearest overflows to an infinity from half an ulp above the largest finite value on; rounding
-        toward zero never does. Infinities and NaN stay.
+        Rounding to nearest overflows to infinity from half an ulp above the largest finite value; rounding toward zero
+        never does. Infinities and NaN stay as they are.
         """
         if is_special(x):
             return x
@@ -215,7 +215,7 @@ class FloatType:
         return math.inf if x > 0 else -math.inf
 
     def add(self, a: Value, b: Value, mode: Rounding = Rounding.NEAREST) -> Fraction | float:
-        """a + b as the machine adds: exactly, then rounded once."""
+        """Add as the machine does: exactly, then rounded once."""
         if is_special(a) or is_special(b):
             return sum(float(x) for x in (a, b) if is_special(x))  # inf + -inf is NaN, NaN stays
         return self.round(Fraction(a) + Fraction(b), mode)

@@ -40,10 +40,10 @@ BY_GROUP = (WIDE, GRID)
 
 @dataclass(frozen=True)
 class Plan:
-    """A problem, a way to add and a unit of privacy, with the sensitivity that is proved for the three.
+    """A problem, a summation method and a privacy unit, with their proved sensitivity.
 
-    Everything is computed once, when it is made. Where the method does not apply, `unmet` says why, each reason with
-    what to do, and whoever asks for what would be proved is told so.
+    Everything is computed once, when the plan is made. If the method does not apply, `unmet` lists the reasons, each
+    with a remedy, and the attributes that would need its theorem raise them.
     """
 
     problem: Problem
@@ -112,12 +112,12 @@ class Plan:
 
     @property
     def accuracy(self) -> Fraction | None:
-        """A bound on |sum computed - sum of the clamped records kept|, where one is proved."""
+        """A proved bound on |computed sum - exact sum of the clamped records kept|, if there is one."""
         self.require()
         return self.adder.accuracy(self.problem)
 
     def sum(self, data: Any, missing: Missing = "zero") -> int | Fraction:
-        """The method's own sum, exactly what was computed, without noise: int for integers, otherwise a Fraction."""
+        """Compute the method's own sum, without noise, exactly: an int for integers, otherwise a Fraction."""
         self.require()
         total = self.adder.sum(self.problem, records(data, self.problem.dtype), missing)
         return int(total) if isinstance(self.problem.dtype, IntType) else total
@@ -139,7 +139,7 @@ class Plan:
         return float(self._error(guarantee(epsilon, delta, rho, noise), confidence))
 
     def epsilon_for(self, error: Any, confidence: float = 0.95) -> Fraction:
-        """The least epsilon, to one part in a million, whose Laplace noise stays within this error so often.
+        """Find the least epsilon, to one part in a million, whose Laplace noise keeps this error at this confidence.
 
         >>> Plan(Problem("float64", 0, 1000), OnGrid()).epsilon_for(error=3000)
         Fraction(2094169, 2097152)
@@ -203,7 +203,7 @@ class Plan:
         budget: Budget | None = None,
         name: str | None = None,
     ) -> Release:
-        """The method's own sum with noise for its sensitivity; the options are those of `soundsum.sum`.
+        """Release the method's sum with noise for its sensitivity; the options are those of `soundsum.sum`.
 
         >>> p = Plan(Problem("float64", 0, 10), OnGrid())
         >>> p.release([1.0, 2.0, 3.0], epsilon="1/2").epsilon
@@ -351,7 +351,7 @@ def require_problem(problem: Any) -> None:
 
 
 def rank(problem: Problem) -> list[Plan]:
-    """A plan for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
+    """Plan a sum with every method: applicable ones first, smallest sensitivity first; the others with reasons."""
     require_problem(problem)
     every = [Plan(problem, method) for method in METHODS.values()]
     applicable = sorted((plan for plan in every if not plan.unmet), key=_preference)

@@ -47,7 +47,7 @@ class CommonOptions(TypedDict, total=False):
 
 
 class BoundedOptions(CommonOptions, total=False):
-    """And those of bounded numbers."""
+    """Options of statistics of bounded numbers, for type checkers."""
 
     column: str | None
     dtype: object
@@ -55,7 +55,7 @@ class BoundedOptions(CommonOptions, total=False):
 
 
 class SumOptions(BoundedOptions, total=False):
-    """And a sum."""
+    """Options of sums, for type checkers."""
 
     max_size: int | None
     method: str | Method
@@ -85,7 +85,7 @@ def release(
     table: Any = None,
     engine: str | None = None,
 ) -> Several:
-    """Several statistics of a table for one charge, read in one pass; they share epsilon by weight, or equally.
+    """Release several statistics of a table in one pass, for one charge; they share epsilon by weight, or equally.
 
     {options}
 
@@ -97,7 +97,7 @@ def release(
     >>> named["total"].epsilon, named["mean age"].epsilon
     (Fraction(3, 4), Fraction(1, 4))
 
-    Returns a Several: a tuple with a Release, or with by= Releases, for each statistic; it also knows their names.
+    Returns a Several: a tuple with a Release for each statistic, or with by= Releases, also accessible by name.
     """
     labels, asked = name_statistics(statistics)
     names = tuple(labels) if isinstance(statistics, Mapping) else None
@@ -146,7 +146,7 @@ def sum(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private sum: records clamped to [lower, upper], with exact noise for the most one record or person can change.
+    """Sum records, each clamped to [lower, upper], and add exact noise for the most one record or person can change.
 
     {options}
 
@@ -201,7 +201,7 @@ def mean(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private mean, within the bounds; epsilon is shared equally by the sum and, if it is private, the count.
+    """Average records privately; the sum and, if it is private, the count share epsilon equally.
 
     {options}
 
@@ -252,7 +252,7 @@ def variance(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private population variance; epsilon is shared equally by two sums and, if it is private, the count.
+    """Release the population variance; two sums and, if it is private, the count share epsilon equally.
 
     {options}
 
@@ -299,9 +299,9 @@ def count(
     table: Any = None,
     engine: str | None = None,
 ) -> Release | Releases:
-    """A private number of rows; with missing="drop", of those with a value in the column.
+    """Count rows privately; with missing="drop", only rows with a value in the column.
 
-    Under change_one and hamming the number of all rows is public, so it comes without noise.
+    Under change_one and hamming the total number of rows is public and gets no noise.
 
     {options}
 
@@ -346,9 +346,9 @@ def histogram(
     table: Any = None,
     engine: str | None = None,
 ) -> Releases:
-    """Private counts of records in [edge, next edge), the last cell closed, or of each category; empty cells too.
+    """Count records privately in cells [edge, next edge), the last one closed, or by category; empty cells included.
 
-    Records outside every cell, and missing ones, are left out.
+    Missing records, and records outside all cells, are dropped.
 
     {options}
 
@@ -373,7 +373,7 @@ def private_max_size(
     name: str | None = None,
     table: Any = None,
 ) -> int:
-    """A limit that keeps all records with the confidence given, chosen by an epsilon-private count of the data.
+    """Choose a limit that keeps all records with the given confidence, from an epsilon-private count of the data.
 
     One record changes the count by 1 under symmetric and insert_delete, so Laplace noise of scale 1/epsilon is enough;
     the margin added on top is public. Spend the rest of the budget on the sum.

@@ -24,7 +24,7 @@ MOST_LINES, MOST_ROWS = 12, 60
 
 
 class Releases(Framed, Mapping[Any, Release]):
-    """One release per group, in the order the groups were named; each is made when it is looked at."""
+    """A release per group, in the order the groups were named, each made when it is accessed."""
 
     def __init__(
         self,
@@ -206,9 +206,9 @@ class Releases(Framed, Mapping[Any, Release]):
 
 
 class Several(Framed, tuple[Release | Releases, ...]):
-    """The results of one call: a Release, or Releases by group, for each statistic, in the order asked.
+    """The results of one call, in order: a Release for each statistic, or Releases by group.
 
-    By place (`several[0]`) or by name (`several["total"]`); those without a name are called what they are.
+    Access them by position (`several[0]`) or by name (`several["total"]`); an unnamed statistic is called by its kind.
     """
 
     names: tuple[str, ...]

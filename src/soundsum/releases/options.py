@@ -47,7 +47,7 @@ TEXT: dict[str, Any] = {"type": "string"}
 COUNT: dict[str, Any] = {"type": "integer", "minimum": 1}
 LIST: dict[str, Any] = {"type": "array"}
 
-BOUNDS = "the bounds of a record. They are public: take them from what everybody knows, not from the data."
+BOUNDS = "the bounds that each record is clamped to. They are public: never take them from the data."
 """The words for lower and upper, which commands and requests call bounds."""
 
 _DECLARED = (
@@ -56,26 +56,31 @@ _DECLARED = (
         "Any",
         REQUIRED,
         "a column (an array, a series, a list), or a table: a data frame (pandas, Polars, Arrow, DuckDB, Spark), a "
-        "dict of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. What has no "
-        "type, such as a list, is read item by item: numbers, and text that spells one; anything else is missing.",
-        Flag("Parquet, CSV or Arrow IPC, globs too; - reads CSV from stdin; or postgresql://...", str, "FILE", "file"),
+        "dict of columns, a path to Parquet, CSV or Arrow files, or the address of a database with table=. Untyped "
+        "data such as a list is read item by item: numbers, and text that spells a number; anything else is missing.",
+        Flag(
+            "Parquet, CSV or Arrow IPC files (globs too), - for CSV from stdin, or postgresql://...",
+            str,
+            "FILE",
+            "file",
+        ),
     ),
     Option(
         "statistics",
         "Sequence[Statistic] | Mapping[str, Statistic]",
         REQUIRED,
-        "a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`, or a dict of them by name. With weight=2 a "
-        "statistic gets twice the share of epsilon that one without a weight gets.",
-        Flag("What to release, as TOML; see the example.", str, None, "request"),
+        "a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`, or a dict of them by name. A statistic with "
+        "weight=2 gets twice the default share of epsilon.",
+        Flag("The request, a TOML file as in the example.", str, None, "request"),
     ),
     Option(
         "edges",
         "Sequence[Any] | None",
         None,
-        "increasing numbers; or give bins or categories instead.",
+        "the edges of the cells, increasing; or give bins or categories instead.",
         Flag(
-            "Increasing numbers, separated by commas: 0,10,20. A value on an edge is in the cell that begins there; on "
-            "the last edge, in the last cell."
+            "The edges of the cells, increasing: 0,10,20. A value on an edge is in the cell that begins there; on the "
+            "last edge, in the last cell."
         ),
         LIST,
     ),
@@ -83,7 +88,7 @@ _DECLARED = (
         "categories",
         "Sequence[Any] | None",
         None,
-        "the categories to count. They are public: list them from what everybody knows.",
+        "the categories to count. They are public: never take them from the data.",
         Flag("Categories, separated by commas: a,b,c; or @FILE."),
         LIST,
     ),
@@ -100,7 +105,7 @@ _DECLARED = (
         "Any",
         REQUIRED,
         BOUNDS,
-        Flag("The lower and the upper bound of a record.", tuple[str, str], "L U", "bounds"),
+        Flag("The bounds that each record is clamped to.", tuple[str, str], "L U", "bounds"),
         AMOUNT,
     ),
     Option("upper", "Any", REQUIRED, BOUNDS, None, AMOUNT),
@@ -108,8 +113,8 @@ _DECLARED = (
         "epsilon",
         "Any",
         None,
-        'what this release may cost, such as 1 or "1/3"; smaller is more private.',
-        Flag("What this release may cost, such as 1 or 1/3.", str, "E"),
+        'the privacy loss to spend, such as 1 or "1/3"; smaller is more private.',
+        Flag("The privacy loss to spend, such as 1 or 1/3.", str, "E"),
         AMOUNT,
     ),
     Option(
@@ -124,11 +129,11 @@ _DECLARED = (
         "by",
         "Any",
         None,
-        "one {result} for each group: the column of the groups, or its values if data is a single column. For dates "
-        'and times also a period with its range, such as ss.month("seen", "2024-01", "2024-12").',
+        "release one {result} per group: the column of the groups, or its values if data is a single column. Group "
+        'dates and times by a period, such as ss.month("seen", "2024-01", "2024-12").',
         Flag(
-            "Release by group: the column of the groups; may be repeated for more columns. For dates and times also "
-            "year(C), month(C), week(C), day(C) or hour(C), or with a time zone: month(C, Europe/Vienna).",
+            "The column to group by; repeat for several. Group dates and times by year(C), month(C), week(C), day(C) "
+            "or hour(C), or with a time zone: month(C, Europe/Vienna).",
             list[str],
         ),
         {"type": ["string", "array"], "items": TEXT},
@@ -137,12 +142,12 @@ _DECLARED = (
         "groups",
         "Any",
         None,
-        "the groups to release, with by=. They are public: list them from what everybody knows. With several columns "
-        'in by=["ward", "year"], tuples of their values, or a list for each column to combine.',
+        "with by=, the groups to release. They are public: never take them from the data. For several columns, "
+        'by=["ward", "year"], give tuples of values, or one list per column to release all combinations.',
         Flag(
-            "The groups, separated by commas: a,b,c; or @FILE with one on each line. They are public. Once for each "
-            '--by. Spaces around a name are ignored; double quotes keep spaces and commas: "Smith, Ann",b. Periods '
-            "also as a range: 2024-01..2024-12.",
+            "The groups to release, once per --by: a,b,c, or @FILE with one per line, or a range of periods, "
+            "2024-01..2024-12. They are public: never take them from the data. Spaces around a name are ignored; "
+            'quote names that contain spaces or commas: "Smith, Ann",b.',
             list[str],
         ),
         {"type": ["string", "array"]},
@@ -151,13 +156,12 @@ _DECLARED = (
         "where",
         "Any",
         None,
-        'only rows that meet all of these conditions: a list such as [("age", ">=", 18)], each value of its column\'s '
-        'own type; dates and times also as text, "2024-01-31". ("ward", "in", ["a", "b"]) takes one of several values; '
-        "of a list of lists of conditions, a row meets every condition of one list. The number of rows that meet them "
-        "is then private, under every relation.",
+        'count only rows that meet every condition in a list such as [("age", ">=", 18), ("ward", "in", ["a", "b"])]; '
+        "given a list of such lists, rows that meet every condition of at least one. Values have their column's type; "
+        'dates and times may be text, "2024-01-31". The number of selected rows is private under every relation.',
         Flag(
-            "Only rows such as: age >= 18, or: ward in a,b, or: age < 18 or age >= 65. May be given several times; "
-            "rows then meet each.",
+            "Count only rows that meet a condition: age >= 18, or: ward in a,b, or: age < 18 or age >= 65. Repeat for "
+            "several conditions; rows must meet all of them.",
             list[str],
             "COND",
         ),
@@ -168,8 +172,8 @@ _DECLARED = (
         "Any",
         None,
         "protect persons instead of rows: the column of their ids, or its values if data is a single column. Rows "
-        "without an id are left out.",
-        Flag("Protect persons: the column of their ids."),
+        "without an id are dropped.",
+        Flag("Protect persons instead of rows: the column of their ids."),
         TEXT,
     ),
     Option(
@@ -177,18 +181,18 @@ _DECLARED = (
         "int",
         1,
         "with privacy_unit=, {person}.",
-        Flag("With --privacy-unit: how many rows of a person count in a group.", int),
+        Flag("With --privacy-unit: the most rows a person contributes to a group.", int),
         COUNT,
     ),
     Option(
         "max_groups",
         "int",
         1,
-        "with privacy_unit= and by=, how many groups a person counts in: those with most of their rows. Between groups "
-        "with equally many, a hash of the id and the group decides.",
+        "with privacy_unit= and by=, the most groups a person contributes to: those with most of their rows. A hash of "
+        "id and group breaks ties.",
         Flag(
-            "With --privacy-unit and --by: in how many groups a person counts. These are the groups with most of their "
-            "rows; between equals a hash of the id and the group decides.",
+            "With --privacy-unit and --by: the most groups a person contributes to, those with most of their rows. A "
+            "hash of id and group breaks ties.",
             int,
         ),
         COUNT,
@@ -197,7 +201,7 @@ _DECLARED = (
         "relation",
         "Relation | str",
         Relation.SYMMETRIC,
-        'when two tables are neighbours: "symmetric" (one row more or less), "insert_delete" (the same, in order), '
+        'when two tables are neighbours: "symmetric" (add or remove a row), "insert_delete" (likewise, in order), '
         '"change_one" or "hamming" (one row changed; the number of rows is then public).',
         Flag("When two tables are neighbours.", Relation),
         {"enum": [str(one) for one in Relation]},
@@ -206,41 +210,41 @@ _DECLARED = (
         "size",
         "int | None",
         None,
-        "under change_one and hamming, the number of rows. It is checked; by default it is that of the data.",
-        Flag("The number of rows, if it is public; it is checked.", int),
+        "under change_one and hamming, the number of rows, by default that of the data. It must be right.",
+        Flag("The number of rows, if it is public. It must be right.", int),
         {"type": "integer", "minimum": 0},
     ),
     Option(
         "max_size",
         "int | None",
         None,
-        "for methods that need a limit: how many rows count; any beyond it are left out.",
-        Flag("Where to truncate, for methods that need a limit.", int),
+        "for methods that need a limit on the number of rows: rows beyond it are dropped.",
+        Flag("For methods that need a limit on the number of rows: rows beyond it are dropped.", int),
         {"type": "integer", "minimum": 0},
     ),
     Option(
         "dtype",
         "object",
         None,
-        "the column's type, if it has none of its own, as in CSV; it is never taken from the values.",
-        Flag("For CSV, which has no types: float64, or int64, in which cells with decimals are missing."),
+        "the type of an untyped column, as in CSV; it is never inferred from the values.",
+        Flag("The type of a CSV column: float64, or int64, which treats cells with decimals as missing."),
         TEXT,
     ),
     Option(
         "method",
         "str | Method",
         "auto",
-        'how to add. "auto" reaches the ideal sensitivity; `plans` lists the others with what they cost.',
-        Flag("How to add; auto reaches the ideal sensitivity."),
+        'the summation method. "auto" reaches the ideal sensitivity; `plans` lists them all.',
+        Flag("The summation method; auto reaches the ideal sensitivity, soundsum plan lists them all."),
         TEXT,
     ),
-    Option("weight", "Any", 1, "its part of epsilon, relative to those of the others.", None, AMOUNT),
+    Option("weight", "Any", 1, "its share of epsilon, relative to the other statistics.", None, AMOUNT),
     Option(
         "noise",
         "str",
         "laplace",
         '"laplace" takes epsilon alone; "gaussian" takes rho, or epsilon and delta.',
-        Flag("laplace is pure; gaussian takes --rho, or --delta.", str, "KIND"),
+        Flag("laplace takes --epsilon alone; gaussian takes --rho, or --epsilon and --delta.", str, "KIND"),
         TEXT,
     ),
     Option(
@@ -258,12 +262,12 @@ _DECLARED = (
         "missing",
         "Missing | None",
         None,
-        'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at all ("drop"). '
-        '"drop" is the default if the number of rows is private. Under change_one and hamming "zero" is the default, '
-        'and "drop" makes the number of rows private there too, for a part of epsilon. Infinities are clamped.',
+        'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or is dropped ("drop"). '
+        '"drop" is the default if the number of rows is private. Under change_one and hamming "zero" is the default; '
+        '"drop" makes the number of rows private and spends part of epsilon on it. Infinities are clamped.',
         Flag(
-            "A missing record counts as the value nearest to 0 (zero) or is left out (drop). By default means and "
-            "variances leave it out if the number of rows is private."
+            "zero counts a missing record as the value within the bounds nearest to 0; drop drops it, the default of "
+            "means and variances if the number of rows is private."
         ),
         {"enum": ["zero", "drop"]},
     ),
@@ -271,31 +275,31 @@ _DECLARED = (
         "budget",
         "Budget | None",
         None,
-        "a `Budget` that is charged before any data is read, and refuses a release that would exceed it.",
-        Flag("Charge this ledger; soundsum budget create makes one."),
+        "a `Budget` to charge before any data is read; it refuses a release that would exceed it.",
+        Flag("The ledger to charge; create one with soundsum budget create."),
     ),
     Option(
         "name",
         "str | None",
         None,
-        "what the data is called, if the budget is for data with a name.",
-        Flag("What the data is called, if the ledger is for data with a name.", str, None, "data"),
+        "the name of the data, if the budget is bound to one.",
+        Flag("The name of the data, if the ledger is bound to one.", str, None, "data"),
     ),
     Option(
         "table",
         "Any",
         None,
-        'which table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.',
-        Flag("With a database: which table, such as visits or clinic.visits."),
+        'the table, if the data is a database: "postgresql://user@host/db", or a DuckDB connection.',
+        Flag("The table of a database, such as visits or clinic.visits."),
         {"type": ["string", "array"], "items": TEXT},
     ),
     Option(
         "engine",
         "str | None",
         None,
-        'what adds up Parquet files: "memory", "duckdb", "polars" or "spark". A database adds up its own data.',
+        'the program that sums Parquet files: "memory", "duckdb", "polars" or "spark". A database sums its own tables.',
         Flag(
-            "What adds up Parquet files: memory, duckdb, polars or spark. PostgreSQL adds up its own tables.",
+            "The program that sums Parquet files: memory, duckdb, polars or spark. PostgreSQL sums its own tables.",
             str,
             "NAME",
         ),
@@ -306,22 +310,22 @@ _DECLARED = (
         "Mapping[str, Any] | None",
         None,
         'for columns by name: a type ("float64"), public categories (a list), ("float64", lower, upper), or a dict of '
-        "type, categories, lower and upper. What is not given comes from the data's own types, never from values. A "
-        "type makes a number of a key in folders' names; bounds that are dates are the range of `soundsum.month`. What "
-        "does not fit the table is refused at once.",
+        "type, categories, lower and upper. Types that you leave out come from the table's own schema, never from "
+        "values. Dates as bounds are the range of `soundsum.month`; a type turns keys in folder names into numbers. A "
+        "schema that does not fit the table is refused.",
     ),
     Option(
         "pad",
         "str | None",
         None,
-        'a time, such as "0.5s": every answer, refusals too, then takes exactly that long; one that would take longer '
-        "is ReadFailed. The table is read in a child process, which opens paths and addresses itself and gets a copy "
-        "of a table in memory; an open connection or a Spark frame is refused.",
+        'a time, such as "0.5s", that every answer and refusal takes exactly; a slower one is ReadFailed. A child '
+        "process reads the table: give a path, an address or a table in memory, not an open connection or a Spark "
+        "frame.",
     ),
 )
 
 OPTIONS: Mapping[str, Option] = {option.name: option for option in _DECLARED}
-"""Every option, by its name in Python."""
+"""All options, by name in Python."""
 
 SETTINGS = (
     *("epsilon", "delta", "rho", "noise", "relation", "by", "groups", "where", "privacy_unit", "max_rows"),

@@ -105,9 +105,9 @@ class Plans(list[Plan]):
 
 
 def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -> Plan:
-    """The plan for one method: "auto", "float" (the best that adds floats as floats), a name, or a method made by hand.
+    """Plan a sum with one method: "auto", "float" (the best float summation), a method's name, or a method of your own.
 
-    A ValueError says why a method does not apply, and what to do.
+    If the method does not apply, a ValueError gives the reason and the remedy.
 
     >>> p = plan(Problem("float64", 0, 1000))
     >>> p.method, p.sensitivity, p.ratio, p.steps
@@ -128,5 +128,5 @@ def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Uni
 
 
 def plans(problem: Problem) -> Plans:
-    """A plan for every method: those that apply first, smallest sensitivity first; the others with their reasons."""
+    """Plan a sum with every method: applicable ones first, smallest sensitivity first; the others with reasons."""
     return Plans(rank(problem))

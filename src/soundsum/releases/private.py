@@ -92,7 +92,7 @@ def _query(ask: F) -> F:
 
 @explain("Private")
 class Private:
-    """A table with its owner's terms.
+    """A table that analysts query on its owner's terms.
 
     {options}
 
@@ -221,28 +221,28 @@ class Private:
         method: str | Method = "auto",
         **options: Unpack[QueryOptions],
     ) -> Release | Releases:
-        """A private sum; bounds come from the schema if it has them. Options: those of `release`."""
+        """Release a private sum. Bounds default to the schema's; the options are those of `release`."""
         return self._one(Sum(column, lower, upper, method=method), epsilon, options)
 
     @_query
     def mean(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Unpack[QueryOptions]
     ) -> Release | Releases:
-        """A private mean; bounds come from the schema if it has them. Options: those of `release`."""
+        """Release a private mean. Bounds default to the schema's; the options are those of `release`."""
         return self._one(Mean(column, lower, upper), epsilon, options)
 
     @_query
     def variance(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Unpack[QueryOptions]
     ) -> Release | Releases:
-        """A private variance; bounds come from the schema if it has them. Options: those of `release`."""
+        """Release a private variance. Bounds default to the schema's; the options are those of `release`."""
         return self._one(Variance(column, lower, upper), epsilon, options)
 
     @_query
     def count(
         self, epsilon: Any = None, *, column: str | None = None, **options: Unpack[QueryOptions]
     ) -> Release | Releases:
-        """A private number of rows. Options: those of `release`."""
+        """Release a private number of rows. The options are those of `release`."""
         return self._one(Count(column), epsilon, options)
 
     @_query
@@ -258,7 +258,7 @@ class Private:
         upper: Any = None,
         **options: Unpack[QueryOptions],
     ) -> Releases:
-        """Private counts between edges, in bins or of categories; bounds and categories come from the schema."""
+        """Release private counts by edges, bins or categories. Bounds and categories default to the schema's."""
         asked = Histogram(column, edges, categories, bins=bins, lower=lower, upper=upper)
         made = self._one(asked, epsilon, options)
         assert isinstance(made, Releases)
@@ -281,7 +281,7 @@ class Private:
         rho: Any = None,
         missing: Missing | None = None,
     ) -> Several:
-        """Several statistics for one charge; they share epsilon by weight, or equally.
+        """Release several statistics for one charge; they share epsilon by weight, or equally.
 
         {options}
         """
@@ -311,9 +311,9 @@ class Private:
         max_groups: int | None = None,
         missing: Missing | None = None,
     ) -> Plan:
-        """Plan a sum without charging anything.
+        """Plan a sum; this charges nothing.
 
-        Some methods need the number of rows, where that is public; it is then noted in the ledger at no cost.
+        If the number of rows is public and the method needs it, the ledger records it, at no cost.
         """
         asked = self._complete(Sum(column, lower, upper, method=method))
         request = replace(self._ask(by, groups, max_rows, max_groups, missing, where), statistics=(asked,))

@@ -21,9 +21,8 @@ def check(release: Any) -> list[str]:
 
     release: a certificate, a `Release`, or several by group or name; also as to_dict() or to_json() write them.
 
-    Everything in a certificate is made again from the little it rests on (statistic, problem, unit, method, privacy,
-    worth), without any data, and compared to the last digit and type. Nothing may be missing and nothing be there
-    besides.
+    The check recomputes the certificate without any data, from its statistic, problem, unit, method, privacy and
+    worth, and compares every digit and type. Missing and additional entries count as contradictions.
     """
     outcomes, problems = list_releases(release), []
     for place, outcome in enumerate(outcomes, 1):

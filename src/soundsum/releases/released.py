@@ -147,9 +147,9 @@ class ReleaseContext:
 
 @dataclass(frozen=True)
 class Release(Framed):
-    """A noisy statistic. `exact` is the number itself; `value` is it as a float, or an int for integer data.
+    """A noisy statistic. `exact` is the released number; `value` is the nearest float, or an int for integer data.
 
-    float(r), int(r), round(r, 2) and f"{r:,.2f}" take it as a number.
+    float(r), int(r), round(r, 2) and f"{r:,.2f}" work as on a number.
     """
 
     noisy: tuple[int, ...]  # every part that was let out, in its steps
@@ -191,12 +191,12 @@ class Release(Framed):
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """The bounds that records were really clamped to: those given, rounded inward to what can be added exactly."""
+        """The bounds that records were clamped to: those given, rounded inward to numbers that add exactly."""
         return self.claim.bounds
 
     @property
     def value(self) -> int | float:
-        """The number as an int or a float; infinity if it is beyond every float, and then the release says so."""
+        """The number as an int or a float; infinity, with a note, if it is beyond every float."""
         return self.exact if isinstance(self.exact, int) else nearest_float(self.exact)
 
     @property
@@ -206,20 +206,20 @@ class Release(Framed):
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """An interval for the method's own sum, with this confidence, by the exact distribution of the noise.
 
-        It covers only the noise; how far off the method itself may be is `plan.accuracy`. For a
-        variance, and a mean with a private number of rows, it covers more often than the confidence says, because
-        several noises share the chance of failure. Of a modular sum it is an interval modulo `plan.modulus`, whose ends
-        may lie outside the type; where it would hold every number, it is the range of the type.
+        It covers only the noise; `plan.accuracy` bounds the method's own error. For a variance, and for a mean with a
+        private number of rows, it is wider than the confidence needs, because several noises share the chance of
+        failure. For a modular sum it is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
+        would contain every number, it is the type's range.
         """
         low, high = self.exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
 
     @property
     def informative(self) -> bool:
-        """False where the 95% interval says no more than the bounds, so that the value says nothing about the data.
+        """False if the 95% interval is no narrower than the bounds, so that the value says nothing about the data.
 
-        That is so for the mean or variance of a few rows, or none, and for a modular sum with noise as wide as its
-        type. It follows from the released numbers alone.
+        This happens to the mean or variance of few rows or none, and to a modular sum with noise as wide as its type.
+        It follows from the released numbers alone.
         """
         return self.facts.is_informative(*self.interval(0.95))
 
@@ -249,13 +249,13 @@ class Release(Framed):
 
     @property
     def undeclared(self) -> str:
-        """The note on text in a column without a declared type, as in CSV; empty where the type is declared."""
+        """A note on text in a column without a declared type, as in CSV; otherwise empty."""
         return "" if self.origin.is_declared else UNDECLARED
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything about the release as plain data, exact numbers as strings; `soundsum check` reads it.
+        """Return the whole release as plain data, exact numbers as strings; `soundsum check` reads it.
 
-        A value beyond every float is null; `exact` has it.
+        A value beyond every float is null; see `exact`.
         """
         origin, unit = self.origin, self.plan.unit
         group = as_plain(self.group)
@@ -360,7 +360,7 @@ class Release(Framed):
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
     def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
-        """The interval as exact numbers, of which `interval` gives the nearest floats."""
+        """Compute the interval in exact numbers; `interval` returns the nearest floats."""
         require_confidence(confidence)
         return self.estimator.interval(self.noisy, confidence)
 

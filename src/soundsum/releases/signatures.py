@@ -70,8 +70,8 @@ ROWS = ("by", "groups", "where", "privacy_unit", "max_rows", "max_groups", "rela
 COST = ("noise", "delta", "rho")
 WHERE_IT_IS = ("budget", "name", "table", "engine")
 
-AVERAGE = "a person with more rows in a group counts as this many of their average row"
-CLAMPED = "what a person adds to a group is clamped to what this many rows can add"
+AVERAGE = "a person with more rows in a group counts as this many rows of their average value"
+CLAMPED = "a person's total in a group is clamped to what this many rows can add"
 NUMBERS = frozenset({"column", "lower", "upper"})
 
 CALLS: Mapping[str, Call] = {
@@ -85,21 +85,21 @@ CALLS: Mapping[str, Call] = {
                 "CSV or Arrow files, or the address of a database with table=."
             },
             "missing": {
-                "words": 'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at '
-                'all ("drop"). By default means and variances leave it out if the number of rows is private, and '
-                "everything else counts it. Infinities are clamped."
+                "words": 'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or is dropped '
+                '("drop"). By default it counts as zero, except in means and variances if the number of rows is '
+                "private. Infinities are clamped."
             },
         },
     ),
     "sum": Call(
         ("data", "lower", "upper", "epsilon"),
         ("column", *ROWS, "size", "max_size", "dtype", "method", *COST, "missing", *WHERE_IT_IS),
-        {"result": "sum", "verb": "add up", "person": CLAMPED},
+        {"result": "sum", "verb": "sum", "person": CLAMPED},
         {
             "missing": {
                 "default": "zero",
-                "words": 'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or not at '
-                'all ("drop"). Infinities are clamped.',
+                "words": 'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or is dropped '
+                '("drop"). Infinities are clamped.',
             }
         },
         NUMBERS,
@@ -113,28 +113,28 @@ CALLS: Mapping[str, Call] = {
     "variance": Call(
         ("data", "lower", "upper", "epsilon"),
         ("column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
-        {"result": "variance", "verb": "look at", "person": AVERAGE},
+        {"result": "variance", "verb": "take the variance of", "person": AVERAGE},
         required=NUMBERS,
     ),
     "count": Call(
         ("data", "epsilon"),
         ("column", *ROWS, *COST, "missing", *WHERE_IT_IS),
-        {"result": "count", "person": "this many rows of a person count in a group"},
+        {"result": "count", "person": "the most rows a person contributes to a group"},
         {
             "column": {
-                "words": 'with missing="drop", the column to look at, if the data is a table.',
-                "flag": Flag("With --missing drop: the column to look at."),
+                "words": 'with missing="drop", the column whose missing values are dropped, if the data is a table.',
+                "flag": Flag("With --missing drop: the column whose missing values are dropped."),
             },
             "missing": {
                 "default": "zero",
-                "words": '"zero" counts every row, "drop" only those with a value in the column.',
+                "words": '"zero" counts every row, "drop" only rows with a value in the column.',
             },
         },
     ),
     "histogram": Call(
         ("data", "edges", "epsilon"),
         ("categories", "bins", "lower", "upper", "column", *ROWS, "dtype", *COST, "missing", *WHERE_IT_IS),
-        {"result": "histogram", "verb": "look at", "person": "this many rows of a person count in a cell"},
+        {"result": "histogram", "verb": "count", "person": "the most rows a person contributes to a cell"},
         {
             "lower": {
                 "default": None,
@@ -146,12 +146,12 @@ CALLS: Mapping[str, Call] = {
                 "words": "with bins, where the first cell begins and the last one ends. They are public.",
             },
             "max_groups": {
-                "words": "with privacy_unit=, how many cells a person counts in: those with most of their rows. "
-                "Between cells with equally many, a hash of the id and the cell decides."
+                "words": "with privacy_unit=, the most cells a person contributes to: those with most of their rows. "
+                "A hash of id and cell breaks ties."
             },
             "missing": {
                 "default": "zero",
-                "words": "makes no difference here, as a missing value is in no cell.",
+                "words": "has no effect here: missing values are in no cell.",
             },
         },
         frozenset({"column"}),
@@ -170,22 +170,22 @@ CALLS: Mapping[str, Call] = {
             "budget": {
                 "annotation": "Budget",
                 "default": REQUIRED,
-                "words": "what everything together may cost. It is bound to the same unit, relation and name.",
+                "words": "the total privacy loss of all releases. It is bound to the same unit, relation and name.",
             },
             "privacy_unit": {
                 "annotation": "str | None",
-                "words": "protect persons: the column of their ids. Without it, each record is protected on its own.",
+                "words": "protect persons instead of rows: the column of their ids.",
             },
             "relation": {"words": "when two tables are neighbours."},
             "max_rows": {
-                "words": "how many rows of a person count in a group, unless a query says otherwise; its noise follows."
+                "words": "the most rows a person contributes to a group. A query may override it; its noise follows."
             },
             "max_groups": {
-                "words": "how many groups a person counts in, unless a query says otherwise; its noise follows."
+                "words": "the most groups a person contributes to. A query may override it; its noise follows."
             },
-            "name": {"words": "what the data is called; the budget is bound to it."},
-            "table": {"words": "if the data is a database, which of its tables."},
-            "engine": {"words": "what adds up Parquet files, as for `soundsum.sum`."},
+            "name": {"words": "the name of the data; the budget is bound to it."},
+            "table": {"words": "the table, if the data is a database."},
+            "engine": {"words": "the program that sums Parquet files, as for `soundsum.sum`."},
         },
     ),
     "Private.release": Call(
@@ -193,27 +193,27 @@ CALLS: Mapping[str, Call] = {
         ("by", "groups", "where", "max_rows", "max_groups", *COST, "missing"),
         changes={
             "statistics": {
-                "words": "a list of `Sum`, `Mean`, ..., or a dict of them by name. Bounds come from the schema if it "
-                'has them: ss.Sum("pay").'
+                "words": "a list of `Sum`, `Mean`, ..., or a dict of them by name. Leave out bounds that the schema "
+                'has: ss.Sum("pay").'
             },
             "by": {
                 "annotation": "str | Period | list[str | Period] | None",
-                "words": "one result for each group in this column or these; periods (`soundsum.month`) too.",
+                "words": "release one result per group: a column, a period (`soundsum.month`), or a list of these.",
             },
             "groups": {
-                "words": "which groups, by default those the schema lists. Of periods, by default those between the "
-                "column's bounds in the schema, which are dates."
+                "words": "the groups to release, by default those in the schema, or the periods between the column's "
+                "bounds in the schema, which are dates."
             },
-            "where": {"words": 'only rows that meet all of these conditions, such as [("age", ">=", 18)].'},
+            "where": {"words": 'count only rows that meet every condition in a list such as [("age", ">=", 18)].'},
             "max_rows": {
                 "annotation": "int | None",
                 "default": None,
-                "words": "how many rows of a person count in a group, by default the owner's cap.",
+                "words": "the most rows a person contributes to a group, by default the owner's limit.",
             },
             "max_groups": {
                 "annotation": "int | None",
                 "default": None,
-                "words": "how many groups a person counts in, by default the owner's cap.",
+                "words": "the most groups a person contributes to, by default the owner's limit.",
             },
             "missing": {"words": "as for `soundsum.release`."},
         },
@@ -232,7 +232,7 @@ def explain(name: str) -> Callable[[D], D]:
     ...     {options}
     ...     '''
     >>> print(next(line for line in count.__doc__.splitlines() if line.startswith("epsilon")))
-    epsilon: what this release may cost, such as 1 or "1/3"; smaller is more private.
+    epsilon: the privacy loss to spend, such as 1 or "1/3"; smaller is more private.
     """
 
     def put_in(explained: D) -> D:

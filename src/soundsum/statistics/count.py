@@ -50,7 +50,7 @@ class Counted(Statistic):
 @STATISTICS.register
 @dataclass(frozen=True)
 class Count(Counted):
-    """The number of rows; of those with a value in the column, if missing ones are dropped."""
+    """The number of rows, or of rows with a value in the column if missing ones are dropped."""
 
     column: str | None = None
     weight: Any = field(default=1, kw_only=True)

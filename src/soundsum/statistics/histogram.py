@@ -32,7 +32,7 @@ MOST_BINS = 100_000
 @STATISTICS.register
 @dataclass(frozen=True)
 class Histogram(Counted):
-    """Counts over cells [edge, next edge), the last one closed, or of categories; `bins` are as many equal cells."""
+    """Counts in cells [edge, next edge), the last one closed, or by category; `bins` is a number of equal cells."""
 
     column: str | None
     edges: Sequence[Any] | None = None

@@ -291,18 +291,18 @@ class Period:
 
 
 def year(column: str, first: Any = None, last: Any = None, zone: Any = None) -> Period:
-    """Groups by year, for `by=`; first and last as 2024 or "2024". See `month`."""
+    """Group by year, in `by=`; first and last as 2024 or "2024". See `month`."""
     return Period(column, "year", first, last, zone)
 
 
 def month(column: str, first: Any = None, last: Any = None, zone: Any = None) -> Period:
-    """Groups by month of a column of dates or times, for `by=`; all from first to last are released, empty ones too.
+    """Group by month of a column of dates or times, in `by=`; every month of the range is released, empty ones too.
 
     column: the column of dates or times (in CSV, ISO 8601 text; a cell that is not a date is in no group).
-    first, last: the range, both included: "2024-01", or the first day. Public: take it from what everybody knows.
-        Without them, list the months in groups=; with both, groups= lists some of the range.
-    zone: for times with a zone, where months begin, such as "Europe/Vienna"; without it in UTC. Times without a zone
-        are taken as they are.
+    first, last: the range, both included: "2024-01", or the first day. Public: never take it from the data.
+        Without a range, list the months in groups=; with one, groups= selects some of its months.
+    zone: the time zone in which months of zoned times begin, such as "Europe/Vienna"; by default UTC. Times without a
+        zone stay as they are.
 
     >>> month("admitted", "2024-01", "2024-12")
     Period(column='admitted', kind='month', first=datetime.date(2024, 1, 1), last=datetime.date(2024, 12, 1), zone=None)
@@ -311,20 +311,19 @@ def month(column: str, first: Any = None, last: Any = None, zone: Any = None) ->
 
 
 def week(column: str, first: Any = None, last: Any = None, zone: Any = None) -> Period:
-    """Groups by ISO week, from Monday, for `by=`; first and last as "2024-W05" or Mondays. See `month`."""
+    """Group by ISO week, from Monday, in `by=`; first and last as "2024-W05" or Mondays. See `month`."""
     return Period(column, "week", first, last, zone)
 
 
 def day(column: str, first: Any = None, last: Any = None, zone: Any = None) -> Period:
-    """Groups by day, for `by=`; first and last as "2024-01-31" or dates. See `month`."""
+    """Group by day, in `by=`; first and last as "2024-01-31" or dates. See `month`."""
     return Period(column, "day", first, last, zone)
 
 
 def hour(column: str, first: Any = None, last: Any = None, zone: Any = None) -> Period:
-    """Groups by hour of a column of times, for `by=`; first and last as "2024-01-31T07" or datetimes. See `month`.
+    """Group by hour of a column of times, in `by=`; first and last as "2024-01-31T07" or datetimes. See `month`.
 
-    Where clocks are put back, an hour that comes twice is two groups, told apart by how far each is from UTC; one that
-    is skipped is none.
+    When clocks go back, the repeated hour makes two groups with different UTC offsets; a skipped hour makes none.
     """
     return Period(column, "hour", first, last, zone)
 

@@ -29,7 +29,7 @@ OPERATOR.propagate = False  # an unconfigured logger would print to the screen, 
 
 
 class ReadFailed(RuntimeError):
-    """Reading or adding up failed. Nothing was released; the charge stays, and is counted as failed."""
+    """Reading or summing failed. Nothing was released; the charge stays, marked as failed."""
 
 
 def read_within(read: Callable[[], T], on_failure: Callable[[], None] = lambda: None) -> T:

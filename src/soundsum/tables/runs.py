@@ -71,7 +71,7 @@ class Runs:
 
     @classmethod
     def of(cls, values: Iterable[Any], dtype: object = None) -> Runs:
-        """The runs of an array, or of any values with a dtype given."""
+        """Make runs of an array, or of any values and a dtype."""
         if isinstance(values, np.ndarray):
             kind = number_type(values.dtype if dtype is None else dtype)
             if values.ndim != 1:
@@ -172,7 +172,7 @@ class Runs:
         return Runs, (self.type.name, self.parts)  # made anew: a pickled NaN comes back as another object
 
     def clamp(self, lower: Value, upper: Value) -> Runs:
-        """Every record brought into [lower, upper]; NaN becomes the value there nearest zero."""
+        """Clamp every record to [lower, upper]; NaN becomes the value there nearest zero."""
 
         def clamped(x: Value) -> Value:
             return max(lower, min(upper, 0 if x != x else x))
@@ -196,7 +196,7 @@ class Runs:
         return values, lengths, np.array([count for _, count in self.parts], dtype=np.int64)
 
     def chunks(self, records: int = 1 << 20) -> Iterator[NDArray[Any]]:
-        """The dataset as arrays of at most `records` records each, in order."""
+        """Iterate over the dataset as arrays of at most `records` records, in order."""
         start = 0
         while start < self.size:
             parts = cut(self.parts, start, min(start + records, self.size))

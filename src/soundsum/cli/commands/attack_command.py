@@ -24,7 +24,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import is_special
 from soundsum.refusals import Reason, RefusedValue
 
-attack_app = typer.Typer(no_args_is_help=True, help="Attacks: neighbouring datasets that an ordinary sum tells apart.")
+attack_app = typer.Typer(no_args_is_help=True, help="Build neighbouring datasets that an ordinary sum tells apart.")
 
 LONG = MOST_WRITTEN_OUT
 """Sums of more records than this take noticeable time, so a spinner turns meanwhile."""
@@ -32,7 +32,7 @@ LONG = MOST_WRITTEN_OUT
 
 @attack_app.command("list")
 def list_attacks(as_json: AsJson = False) -> None:
-    """Every family of attacks, with its default."""
+    """List every family of attacks, with its defaults."""
     defaults = {name: attack(name) for name in FAMILIES}
     if as_json:
         typer.echo(json.dumps([_describe_family(name, made) for name, made in defaults.items()], indent=2))
@@ -57,22 +57,22 @@ def show_attack(
     dtype: Annotated[str | None, typer.Option(help="The records' type: bfloat16, float(4,4), uint8, ...")] = None,
     relation: Annotated[str | None, typer.Option(help=f"When datasets are neighbours: {', '.join(Relation)}.")] = None,
     bounds: Annotated[
-        tuple[str, str] | None, typer.Option(help="An attack on these bounds of a record.", metavar="L U")
+        tuple[str, str] | None, typer.Option(help="The bounds that records are clamped to.", metavar="L U")
     ] = None,
     ratio: Annotated[
-        str | None, typer.Option(help="The smallest attack that moves the sum by this many times the ideal.")
+        str | None, typer.Option(help="Choose the smallest attack that moves the sum by this many ideal sensitivities.")
     ] = None,
     max_records: Annotated[
-        int | None, typer.Option(help="The strongest attack with at most this many records.")
+        int | None, typer.Option(help="Choose the strongest attack with at most this many records.")
     ] = None,
-    j: Annotated[int | None, typer.Option("-j", "--j", help="As in the theorem: mostly 2^j records.")] = None,
+    j: Annotated[int | None, typer.Option("-j", "--j", help="The theorem's j: about 2^j records in most.")] = None,
     m: Annotated[int | None, typer.Option("-m", "--m", help="Records are near 2^m.")] = None,
     a: Annotated[int | None, typer.Option("-a", "--a", help="reordering: 2^(k+1-a) small records.")] = None,
     d: Annotated[int | None, typer.Option("-d", "--d", help="reordering: U = 2^d L.")] = None,
     n: Annotated[int | None, typer.Option("-n", "--n", help="path: the number of records.")] = None,
     lower: Annotated[int | None, typer.Option(help="saturation_reordering: L.")] = None,
     upper: Annotated[str | None, typer.Option(help="U, where it is a parameter.")] = None,
-    place: Annotated[int | None, typer.Option(help="tree_rounding: which record is changed.")] = None,
+    place: Annotated[int | None, typer.Option(help="tree_rounding: the record that changes.")] = None,
     form: Annotated[str | None, typer.Option(help="special_values: nan, inf or overflow.")] = None,
     drop_last: Annotated[
         bool | None, typer.Option(help="reordering: drop the last record, so that the distance is 1, not 0.")
@@ -82,7 +82,7 @@ def show_attack(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """One attack: its datasets, what they should do to a sum, what an ordinary one does, and what ours does.
+    """Show one attack: its datasets, and how far they move the ideal sum, ordinary sums and ours.
 
     Examples:
 
@@ -129,11 +129,11 @@ def show_attack(
 @attack_app.command("deliver")
 def deliver(
     name: Annotated[str, typer.Argument(help=f"{', '.join(DELIVERIES)}.")],
-    targets: Annotated[int | None, typer.Option(help="How many secrets to try to find out.")] = None,
+    targets: Annotated[int | None, typer.Option(help="The number of secrets to go for.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="The epsilon of each query.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Carry out an attack as an analyst would, on an ordinary sum and on ours, and count the secrets each gives away.
+    """Carry out an attack as an analyst would, on an ordinary sum and on ours, and count the secrets that each reveals.
 
     Examples:
 

@@ -23,42 +23,42 @@ def audit(
     target: Annotated[
         str | None, typer.Argument(help="A library (numpy, diffprivlib), library.function, or pkg.mod:function.")
     ] = None,
-    dtype: Annotated[str | None, typer.Option(help="Of pkg.mod:function: the records' type.")] = None,
-    relation: Annotated[str | None, typer.Option(help=f"Of pkg.mod:function: {', '.join(Relation)}.")] = None,
-    epsilon: Annotated[str, typer.Option(help="Of pkg.mod:function: what is promised.")] = "1",
-    delta: Annotated[str, typer.Option(help="Of pkg.mod:function: what is promised.")] = "0",
+    dtype: Annotated[str | None, typer.Option(help="For pkg.mod:function: the records' type.")] = None,
+    relation: Annotated[str | None, typer.Option(help=f"For pkg.mod:function: {', '.join(Relation)}.")] = None,
+    epsilon: Annotated[str, typer.Option(help="For pkg.mod:function: the promised epsilon.")] = "1",
+    delta: Annotated[str, typer.Option(help="For pkg.mod:function: the promised delta.")] = "0",
     bounds: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="Of pkg.mod:function: where it takes no lower and upper.", metavar="L U"),
+        typer.Option(help="For pkg.mod:function that takes no lower and upper: its bounds.", metavar="L U"),
     ] = None,
     noiseless: Annotated[
-        str | None, typer.Option(help="pkg.mod:function that gives the sum before noise.", metavar="NAME")
+        str | None, typer.Option(help="pkg.mod:function that returns the sum before noise.", metavar="NAME")
     ] = None,
     claimed: Annotated[
         str | None, typer.Option(help="The sensitivity used: a number, or pkg.mod:function.", metavar="S")
     ] = None,
     no_specials: Annotated[
-        bool, typer.Option("--no-specials", help="Of pkg.mod:function: no NaN or infinities.")
+        bool, typer.Option("--no-specials", help="For pkg.mod:function: try no NaN or infinities.")
     ] = False,
     attacks: Annotated[
-        list[str] | None, typer.Option("--attack", help="Only this family; may be repeated.", metavar="NAME")
+        list[str] | None, typer.Option("--attack", help="Try only this family; repeat for several.", metavar="NAME")
     ] = None,
-    time: Annotated[float, typer.Option(help="Seconds for each target, and for each call in a worker.")] = 60.0,
-    memory: Annotated[str, typer.Option(help="The most memory that a target's datasets may take, such as 8G.")] = "8G",
-    runs: Annotated[int, typer.Option(help="Pairs of runs of a release for each attack; 0 for none.")] = 10_000,
-    alpha: Annotated[float, typer.Option(help="The rate of false alarms of statistical verdicts.")] = 1e-6,
-    search: Annotated[bool, typer.Option("--search", help="Also search for neighbours that no family has.")] = False,
-    install: Annotated[bool, typer.Option("--install", help="Audit in an environment made for the library.")] = False,
+    time: Annotated[float, typer.Option(help="Seconds per target, and per call in a worker.")] = 60.0,
+    memory: Annotated[str, typer.Option(help="The most memory for a target's datasets, such as 8G.")] = "8G",
+    runs: Annotated[int, typer.Option(help="Pairs of releases per attack; 0 to compare noiseless sums only.")] = 10_000,
+    alpha: Annotated[float, typer.Option(help="The false alarm rate of statistical verdicts.")] = 1e-6,
+    search: Annotated[bool, typer.Option("--search", help="Also search for neighbours outside the families.")] = False,
+    install: Annotated[bool, typer.Option("--install", help="Install the library in its own environment.")] = False,
     install_spec: Annotated[
-        str | None, typer.Option(help="The same with another version: diffprivlib==0.6.5.", metavar="SPEC")
+        str | None, typer.Option(help="Install another version: diffprivlib==0.6.5.", metavar="SPEC")
     ] = None,
     clean: Annotated[bool, typer.Option("--clean", help="Remove all environments made by --install.")] = False,
-    to_json: Annotated[str | None, typer.Option("--json", help="Write JSON, - for the screen.", metavar="FILE")] = None,
-    to_html: Annotated[Path | None, typer.Option("--html", help="Write one HTML page.", metavar="FILE")] = None,
+    to_json: Annotated[str | None, typer.Option("--json", help="Write JSON (- for stdout).", metavar="FILE")] = None,
+    to_html: Annotated[Path | None, typer.Option("--html", help="Write an HTML page.", metavar="FILE")] = None,
     to_junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML.", metavar="FILE")] = None,
     to_sarif: Annotated[Path | None, typer.Option("--sarif", help="Write SARIF 2.1.0.", metavar="FILE")] = None,
 ) -> None:
-    """Try every attack on a library's sums, or on your own function, and say whether they keep their promise.
+    """Attack a library's sums, or your own function, and report whether they keep their promise.
 
     Examples:
 

@@ -21,29 +21,27 @@ from soundsum.numbers.quoting import printed
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.paths import expand
 
-budget_app = typer.Typer(no_args_is_help=True, help="Ledgers: the budget, and what has been spent of it.")
+budget_app = typer.Typer(no_args_is_help=True, help="Create ledgers, and see what has been spent.")
 
 LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger.")]
-Unit = Annotated[
-    str | None, typer.Option(help="The column of persons' ids, if persons are protected instead of records.")
-]
+Unit = Annotated[str | None, typer.Option(help="Protect persons instead of records: the column of their ids.")]
 Neighbours = Annotated[Relation, typer.Option(help="When two tables are neighbours.")]
-Data = Annotated[str | None, typer.Option(help="What the data is called; releases then say it too.")]
-Failures = Annotated[int, typer.Option(help="After this many failed reads the ledger is closed until it is reopened.")]
+Data = Annotated[str | None, typer.Option(help="The name of the data, which releases must then repeat.")]
+Failures = Annotated[int, typer.Option(help="The number of failed reads that closes the ledger until it is reopened.")]
 
 
 @budget_app.command("create")
 def create_budget(
     ledger: Annotated[str, typer.Argument(help="The file to create.")],
     epsilon: Annotated[str | None, typer.Option(help="The limit on the total cost, such as 3 or 1/3.")] = None,
-    delta: Annotated[str, typer.Option(help="With --epsilon.")] = "0",
-    rho: Annotated[str | None, typer.Option(help="Instead of --epsilon: the limit as zCDP.")] = None,
+    delta: Annotated[str, typer.Option(help="With --epsilon: the limit on the total delta.")] = "0",
+    rho: Annotated[str | None, typer.Option(help="Instead of --epsilon: the limit in zCDP.")] = None,
     privacy_unit: Unit = None,
     relation: Neighbours = Relation.SYMMETRIC,
     data: Data = None,
     max_failures: Failures = 1,
 ) -> None:
-    """Create a ledger with a limit on the total cost, bound to one unit of privacy, one relation and one name of data.
+    """Create a ledger with a limit on the total cost, bound to one privacy unit, one relation and one dataset.
 
     Example: soundsum budget create ledger.db --epsilon 3 --privacy-unit patient --data visits
     """
@@ -62,10 +60,10 @@ def create_budget(
 @budget_app.command("show")
 def show_budget(
     ledger: LedgerFile,
-    every: Annotated[bool, typer.Option("--all", help="Print every detail of what was asked.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print whole queries.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what has been spent, on what, and what is left."""
+    """Show each charge, and what is left."""
     if as_json:
         typer.echo(json.dumps(ledger_to_json(ledger), indent=2))
     else:
@@ -74,7 +72,7 @@ def show_budget(
 
 @budget_app.command("check")
 def check_budget(ledger: LedgerFile) -> None:
-    """Go through a ledger from its first line to its last, and check that every line follows from those before it."""
+    """Check that every line of a ledger follows from the lines before it."""
     found = read(ledger)
     count, left = len(found.entries), found.terms.limit.left(found.spent)
     Console().print(f"[green]adds up[/green]: {count:,} charge{'s' * (count != 1)}, {left} left", highlight=False)
@@ -83,9 +81,9 @@ def check_budget(ledger: LedgerFile) -> None:
 @budget_app.command("refund")
 def refund_charge(
     ledger: LedgerFile,
-    number: Annotated[int, typer.Argument(help="The line of the charge, as show lists it.")],
+    number: Annotated[int, typer.Argument(help="The number of the charge, as listed by show.")],
 ) -> None:
-    """Refund a charge whose read failed, so that nothing was released for it. For the owner of the data."""
+    """Refund a charge whose read failed, so that nothing was released (for the owner of the data)."""
     budget = Budget(path=ledger)
     budget.refund(number)
     typer.echo(repr(budget))
@@ -93,7 +91,7 @@ def refund_charge(
 
 @budget_app.command("reopen")
 def reopen_budget(ledger: LedgerFile) -> None:
-    """Open a ledger that failed reads have closed. For the owner of the data, who has looked into why they failed."""
+    """Reopen a ledger that failed reads have closed (for the owner of the data, after finding the cause)."""
     budget = Budget(path=ledger)
     budget.reopen()
     typer.echo(repr(budget))

@@ -23,16 +23,18 @@ from soundsum.refusals import Spelling, join_clauses
 def show_plans(
     context: typer.Context,
     dtype: Annotated[str, typer.Option(help="The records' type: float32, int64, bfloat16, ...")],
-    bounds: Annotated[tuple[str, str], typer.Option(help="Lower and upper bound of a record.", metavar="L U")],
+    bounds: Annotated[tuple[str, str], typer.Option(help="The bounds that each record is clamped to.", metavar="L U")],
     size: Annotated[
-        int | None, typer.Option(help="The number of records, where it is public: under change_one and hamming.")
+        int | None, typer.Option(help="The number of records, if it is public: under change_one and hamming.")
     ] = None,
-    max_size: Annotated[int | None, typer.Option(help="Where to truncate, for methods that need a limit.")] = None,
+    max_size: Annotated[
+        int | None, typer.Option(help="For methods that need a limit on the number of records: drop those beyond it.")
+    ] = None,
     relation: Annotated[Relation, typer.Option(help="When two datasets are neighbours.")] = Relation.SYMMETRIC,
-    method: Annotated[str | None, typer.Option(help="Explain this method alone; auto and float choose one.")] = None,
+    method: Annotated[str | None, typer.Option(help="Explain only this method; auto and float choose one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every method of adding these records, with its proved sensitivity and the ideal one.
+    """List every summation method for these records, with its proved sensitivity and the ideal one.
 
     Examples:
 

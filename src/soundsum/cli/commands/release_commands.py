@@ -62,7 +62,7 @@ def _release(convert: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..
 
 @_release
 def private_sum(given: dict[str, Any]) -> dict[str, Any]:
-    """A private sum of a column.
+    """Release a private sum of a column.
 
     Examples:
 
@@ -83,7 +83,7 @@ def private_sum(given: dict[str, Any]) -> dict[str, Any]:
 
 @_release
 def private_mean(given: dict[str, Any]) -> dict[str, Any]:
-    """A private mean of a column; the cost is shared by the sum and, where it is private, the count.
+    """Release a private mean of a column; the sum and, if it is private, the count share the cost.
 
     Example: soundsum mean people.csv --column age --bounds 0 120 --epsilon 1
     """
@@ -92,7 +92,7 @@ def private_mean(given: dict[str, Any]) -> dict[str, Any]:
 
 @_release
 def private_variance(given: dict[str, Any]) -> dict[str, Any]:
-    """A private variance of a column.
+    """Release a private variance of a column.
 
     Example: soundsum variance people.csv --column age --bounds 0 120 --epsilon 1
     """
@@ -101,7 +101,7 @@ def private_variance(given: dict[str, Any]) -> dict[str, Any]:
 
 @_release
 def private_count(given: dict[str, Any]) -> dict[str, Any]:
-    """A private number of rows; with --missing drop, of those with a value in the column.
+    """Release a private number of rows; with --missing drop, only of rows with a value in the column.
 
     Example: soundsum count people.csv --epsilon 1 --by dept --groups sales,research
     """
@@ -110,7 +110,7 @@ def private_count(given: dict[str, Any]) -> dict[str, Any]:
 
 @_release
 def private_histogram(given: dict[str, Any]) -> dict[str, Any]:
-    """Private counts over given edges, bins or categories, empty ones too.
+    """Release private counts by edges, bins or categories, empty cells included.
 
     Examples:
 
@@ -140,13 +140,12 @@ def private_histogram(given: dict[str, Any]) -> dict[str, Any]:
 
 def check_certificate(
     file: Annotated[str, typer.Argument(help="A certificate, or a release, as JSON.")],
-    budget: Annotated[str | None, typer.Option(help="Look in this ledger for the charge of the release.")] = None,
+    budget: Annotated[str | None, typer.Option(help="The ledger that was charged for the release.")] = None,
 ) -> None:
-    """Check that a certificate's sensitivity and noise follow from its problem, method and promise.
+    """Check that a certificate's sensitivity and noise follow from its problem, method and guarantee.
 
-    With --budget, also that this ledger was charged for the same query and cost, and that no charge has more values
-    than it was for. The value itself cannot be checked by anybody: it is the sum of the data and of noise that nobody
-    knows.
+    With --budget, check also that this ledger was charged for the same query and cost, and that no charge stands for
+    more values than it paid for. Nobody can check the value itself, because nobody knows the noise in it.
 
     Example: soundsum sum pay.csv --column pay --bounds 0 9 --epsilon 1 --json > r.json; soundsum check r.json
     """

@@ -14,22 +14,20 @@ from soundsum.cli.file_access import require_writable, write_each
 
 
 def reproduce(
-    full: Annotated[bool, typer.Option("--full", help="Every attack at the size the paper prints.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run every attack at the size the paper prints.")] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="A section: lower, upper, errata, errata:kahan, ...; may be repeated."),
+        typer.Option("--only", help="A section: lower, upper, errata, errata:kahan, ...; repeat for several."),
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print every table, not only what differs and the errata.")
-    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print every table, not only differences and errata.")] = False,
     to_json: Annotated[
-        str | None, typer.Option("--json", help="Write everything as JSON, - for the screen.", metavar="FILE")
+        str | None, typer.Option("--json", help="Write everything as JSON (- for stdout).", metavar="FILE")
     ] = None,
     to_html: Annotated[
-        Path | None, typer.Option("--html", help="Write everything as one HTML page with plots.", metavar="FILE")
+        Path | None, typer.Option("--html", help="Write everything as an HTML page with plots.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Recompute the paper's tables, attacks and experiments, and compare each with what it prints.
+    """Recompute the paper's tables, attacks and experiments, and compare each with the printed figures.
 
     Examples:
 

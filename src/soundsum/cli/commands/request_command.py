@@ -45,7 +45,7 @@ def release_several(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Release several statistics for one charge, as a small TOML file asks for them by name.
+    """Release several statistics for one charge, as requested in a TOML file.
 
     Example: soundsum release pay.parquet request.toml --budget ledger.db
 

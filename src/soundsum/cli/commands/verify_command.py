@@ -21,10 +21,12 @@ from soundsum.tables.relations import Relation
 
 
 def verify_methods(
-    quick: Annotated[bool, typer.Option("--quick", help="A part of the types and bounds, in about a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Check only the smallest types, in about a minute.")] = False,
     as_json: AsJson = False,
-    only: Annotated[list[str] | None, typer.Option("--only", help="Only this method; may be repeated.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="A line for each relation, not only for each method.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Check only this method; repeat for several.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print a line per relation, not only per method.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table of docs/verification.md.")] = False,
 ) -> None:
     """Check every method's sensitivity against its model, exhaustively, on tiny number types."""
