@@ -27,7 +27,7 @@ from soundsum.tables.relations import Relation
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.history import Asker, Entry, Kind
     from soundsum.budget.ledger import Ledger
-    from soundsum.budget.shares import Asked, Question, Share
+    from soundsum.budget.shares import Answered, Question, Share
 
 FAILED = "the read failed"
 
@@ -228,7 +228,7 @@ class Budget:
         """Find the charge that an analyst's key belongs to; None if the key is new."""
         return self._require_ledger().find_key(question)
 
-    def asked(self, number: int) -> Asked | None:
+    def asked(self, number: int) -> Answered | None:
         """An analyst's charge, with the answer to it if one is stored; None if there is no such charge."""
         return self._require_ledger().asked(number)
 

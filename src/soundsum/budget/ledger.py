@@ -36,7 +36,7 @@ from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import VALUES, Binding, BudgetMismatch
 from soundsum.budget.shares import (
-    Asked,
+    Answered,
     Question,
     Share,
     charge_share,
@@ -174,14 +174,14 @@ class Ledger:
     def share(self, asker: Asker) -> Share | None:
         return self._transact(lambda db, _: find_share(db, asker, self.limit), "DEFERRED")
 
-    def asked(self, charge: int) -> Asked | None:
+    def asked(self, charge: int) -> Answered | None:
         """Return an analyst's charge as it stands, with its answer; None if it is the owner's own or there is none."""
 
-        def find(db: sqlite3.Connection, _: Tally) -> Asked | None:
+        def find(db: sqlite3.Connection, _: Tally) -> Answered | None:
             asker, entry = find_asker(db, charge), find_charge(db, charge)
             if asker is None or entry is None:
                 return None
-            return Asked(replace(entry, asker=asker), find_body(db, charge), find_answer(db, charge))
+            return Answered(replace(entry, asker=asker), find_body(db, charge), find_answer(db, charge))
 
         return self._transact(find, "DEFERRED")
 

@@ -67,7 +67,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Answered:
     """A question that was charged before: its charge, the digest of what it asked, and its answer if one is stored."""
 
     charge: Entry

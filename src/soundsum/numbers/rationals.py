@@ -138,3 +138,12 @@ def nearest_float(x: Fraction | int | float) -> float:
         return float(x)
     except OverflowError:
         return math.inf if x > 0 else -math.inf
+
+
+def finite(value: int | float) -> int | float | None:
+    """A number as JSON can hold it: none for an infinity.
+
+    >>> finite(2.5), finite(float("inf"))
+    (2.5, None)
+    """
+    return value if isinstance(value, int) or math.isfinite(value) else None

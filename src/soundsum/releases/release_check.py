@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-from fractions import Fraction
+import re
 from typing import Any
 
 from soundsum.numbers.quoting import quote
-from soundsum.numbers.rationals import nearest_float
+from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
 from soundsum.releases.certificates import Unreadable, compare, read_claim, read_guarantee, refuse_misread, say
 from soundsum.releases.query_check import compare_query
-from soundsum.statistics.additive import Additive
-from soundsum.statistics.statistic import Estimator, is_informative
+from soundsum.statistics.statistic import is_informative
+
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 
 
 def check(release: Any) -> list[str]:
@@ -75,26 +75,25 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     if certificate is release or problems:
         return problems
     claim = read_claim(certificate)
+    if (release.get("privacy_unit") is None) != (claim.plan.unit.max_rows is None):
+        person = say(release.get("privacy_unit"))
+        return [f"privacy_unit: {person} is claimed, and the certificate is for {claim.plan.unit}"]
+    noisy = read_noisy(release.get("noisy"))
+    if noisy is None or len(noisy) != len(claim.parts):
+        return [f"noisy: {say(release.get('noisy'))} is not {len(claim.parts)} whole numbers of steps"]
+    estimator = claim.estimator(claim.noises(read_guarantee(certificate)), claim.plan.problem.size)
+    exact, ends = estimator.exact(noisy), [nearest_float(end) for end in estimator.interval(noisy, 0.95)]
     follows = {
         "statistic": claim.kind.entry_name or claim.kind.name,
-        "value": _value(release.get("exact"), release.get("value")),
+        "value": finite(exact if isinstance(exact, int) else nearest_float(exact)),
+        "exact": str(exact),
+        "interval_95": [finite(end) for end in ends],
+        "informative": is_informative(estimator, *ends),
         "bounds": [str(bound) for bound in claim.bounds],
         "unit": str(claim.plan.unit),
         "relation": certificate["problem"]["relation"],
         "version": certificate["versions"]["soundsum"],
     }
-    if (release.get("privacy_unit") is None) != (claim.plan.unit.max_rows is None):
-        person = say(release.get("privacy_unit"))
-        return [f"privacy_unit: {person} is claimed, and the certificate is for {claim.plan.unit}"]
-    if claim.kind.is_the_sum and not _is_on_steps(release.get("exact"), certificate["released"]):
-        return [
-            f"exact: {release.get('exact')!r} is not a number of steps, which are {certificate['released'][0]['step']}"
-        ]
-    estimator = claim.estimator(claim.noises(read_guarantee(certificate)), claim.plan.problem.size)
-    if isinstance(estimator, Additive) and isinstance(release.get("exact"), str):
-        follows["interval_95"] = _interval(Fraction(release["exact"]), estimator)
-    if isinstance(release.get("interval_95"), list):
-        follows["informative"] = _is_informative(release["interval_95"], estimator)
     missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
     if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
         return [f"missing: {missing!r} does not follow from the unit and the relation"]
@@ -106,9 +105,7 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "where",
         "group",
         "name",
-        "exact",
-        "interval_95",
-        "informative",
+        "noisy",
         "privacy_unit",
         "missing",
         "source",
@@ -137,38 +134,8 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     raise unreadable
 
 
-def _interval(exact: Fraction, estimator: Additive) -> list[float | None]:
-    """The 95% interval of a sum or a count, which follows from it and its noise."""
-    ends = map(nearest_float, estimator.around(exact, 0.95))
-    return [end if math.isfinite(end) else None for end in ends]
-
-
-def _is_informative(ends: list[Any], estimator: Estimator) -> bool | None:
-    """Returns whether a 95% interval says more than the bounds; None where it is no interval."""
-    if len(ends) != 2 or not all(end is None or type(end) in (int, float) for end in ends):
+def read_noisy(given: Any) -> tuple[int, ...] | None:
+    """The noisy sums of a release, as it writes them; None if they are written otherwise."""
+    if not isinstance(given, list) or not all(isinstance(one, str) and WHOLE.fullmatch(one) for one in given):
         return None
-    low, high = (beyond if end is None else end for end, beyond in zip(ends, (-math.inf, math.inf), strict=True))
-    return is_informative(estimator, low, high)
-
-
-def _is_on_steps(exact: Any, released: list[dict[str, Any]]) -> bool:
-    """Returns whether a sum is one of the numbers that can come out."""
-    try:
-        on_steps = isinstance(exact, str) and (Fraction(exact) / Fraction(released[0]["step"])).denominator == 1
-        return on_steps and str(Fraction(exact)) == exact
-    except (ValueError, ZeroDivisionError):
-        return False
-
-
-def _value(exact: Any, given: Any) -> int | float | None:
-    """Compute the value again; null where it would be a float and none is large enough."""
-    if not isinstance(exact, str):
-        return None
-    try:
-        number = Fraction(exact)
-    except (ValueError, ZeroDivisionError):
-        return None
-    near = nearest_float(number)
-    if given is None and not math.isfinite(near):
-        return None
-    return int(number) if number.denominator == 1 and not isinstance(given, float) else near
+    return tuple(map(int, given))

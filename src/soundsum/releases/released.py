@@ -16,7 +16,7 @@ from soundsum.budget.query import Query, as_plain
 from soundsum.numbers import formatting, text_tables
 from soundsum.numbers.formatting import number
 from soundsum.numbers.quoting import printed, quote
-from soundsum.numbers.rationals import nearest_float
+from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
@@ -265,9 +265,10 @@ class Release(Framed):
             "by": origin.by,
             "where": origin.where,
             **({} if self.group is None else {"group": group}),
-            "value": _finite(self.value),
+            "value": finite(self.value),
             "exact": str(self.exact),
-            "interval_95": [_finite(end) for end in self.interval(0.95)],
+            "noisy": [str(part) for part in self.noisy],
+            "interval_95": [finite(end) for end in self.interval(0.95)],
             "informative": self.informative,
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
@@ -402,7 +403,3 @@ def show(releases: Sequence[Release]) -> list[tuple[str, str]]:
         else (value if math.isfinite(nearest_float(one.exact)) else f"{value} ({BEYOND})", interval)
         for one, (value, interval) in zip(releases, rows, strict=True)
     ]
-
-
-def _finite(value: int | float) -> int | float | None:
-    return value if isinstance(value, int) or math.isfinite(value) else None
