@@ -15,12 +15,28 @@ from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.rationals import nearest_float
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
-from soundsum.releases.released import SAYS_NOTHING, Release, ReleaseContext, show
+from soundsum.releases.released import SAYS_NOTHING, UNNAMED, Release, ReleaseContext, show
 from soundsum.tables.periods import Period
 
 CELLS, PLURALS = ("cell", "category"), {"category": "categories"}
 MOST_LINES, MOST_ROWS = 12, 60
 """Groups that are written out, of a terminal's lines and a notebook's rows; of more, the first and the last."""
+
+
+TABLE_COLUMNS = ("value", "low", "high", "informative", "from", "to", *CELLS)
+"""The names of the columns of a table of releases, beside those of groups."""
+
+
+def name_groups(column: str, taken: Iterable[str]) -> str:
+    """The heading of a column of groups in a table of releases that has these already.
+
+    >>> name_groups("ward", []), name_groups("value", []), name_groups("by", ["group"])
+    ('ward', 'value_group', 'group_group')
+    """
+    name = "group" if column == UNNAMED else column
+    while name in TABLE_COLUMNS or name in taken:
+        name = f"{name}_group"
+    return name
 
 
 class Releases(Framed, Mapping[Any, Release]):

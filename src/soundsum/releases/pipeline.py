@@ -19,18 +19,15 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.refusals import Reason, RefusedType
-from soundsum.releases.collections import Releases
+from soundsum.releases.collections import Releases, name_groups
 from soundsum.releases.padding import require_time
-from soundsum.releases.released import UNNAMED, Origin, Release, ReleaseContext
+from soundsum.releases.released import Origin, Release, ReleaseContext
 from soundsum.statistics import Task
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-TABLE_COLUMNS = ("value", "low", "high", "informative", "from", "to", "cell", "category")
-"""The names of the columns of a table of releases, beside those of groups."""
 
 
 class Adder(Protocol):
@@ -153,9 +150,7 @@ def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
     columns: dict[str, list[Any]] = {}
     each = zip(*names, strict=True) if isinstance(rows.by, list) else [names]
     for (column, own), entries in zip(rows.groups_by_column, each, strict=True):
-        name = own.period.heading if isinstance(own, Periods) else "group" if column == UNNAMED else column
-        while name in TABLE_COLUMNS or name in columns:
-            name = f"{name}_group"
+        name = name_groups(own.period.heading if isinstance(own, Periods) else column, columns)
         columns[name] = list(entries)
     if cells is None:
         return columns
