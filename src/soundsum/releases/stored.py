@@ -61,11 +61,8 @@ def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Releas
     if "group" not in first:
         return Release(tuple(one for (one,) in sums), facts)
     asked = query.statistics[place]
-    groups = [
-        one.get("group") if len(query.by) + (asked.cells is not None) > 1 else [one.get("group")] for one in listed
-    ]
-    if not all(isinstance(group, list) and len(group) == len(groups[0]) for group in groups):
-        raise _refuse("its groups are not of the query's columns")
+    width = len(query.by) + (asked.cells is not None)
+    groups = [_split(one, width) for one in listed]
     columns: dict[str, list[Any]] = {}
     own: dict[str, Period] = {}
     for number, by in enumerate(query.by):
@@ -78,6 +75,16 @@ def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Releas
         cells = [_read_group(group[-1], False) for group in groups]
         columns["cell" if isinstance(cells[0], tuple) else "category"] = cells
     return Releases(columns, sums, facts, own)
+
+
+def _split(release: Mapping[str, Any], width: int) -> list[Any]:
+    """The names of a group by column."""
+    if "group" not in release:
+        raise _refuse("one of its groups has no name")
+    group = [release["group"]] if width == 1 else release["group"]
+    if not isinstance(group, list) or len(group) != width:
+        raise _refuse("its groups are not of the query's columns")
+    return group
 
 
 def _read_group(group: Any, is_period: bool) -> Any:
