@@ -1,15 +1,19 @@
 """The owner's table: queries choose a statistic and its cost, and nothing else."""
 
 import contextlib
+import json
 import pickle
 import time
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.budget import BudgetMismatch
+from soundsum.budget import BudgetMismatch, ledger
+from soundsum.budget.history import Asker
+from soundsum.budget.shares import Question
 from soundsum.refusals import Reason
 from tests.refusing import refused
 
@@ -283,3 +287,40 @@ def test_statistics_of_one_release_take_what_they_leave_out_from_the_schema(visi
 def test_without_an_owner_what_is_left_out_is_asked_for(asked, message):
     with pytest.raises(ValueError, match=message):
         ss.release(VISITS, [asked], epsilon=1)
+
+
+class TestOnBehalfOfAnAnalyst:
+    @pytest.fixture
+    def asked(self, tmp_path):
+        budget = ss.Budget(epsilon=1, path=tmp_path / "ledger.db", max_failures=3)
+        budget.set_share(Asker("alice", "visits"), epsilon="1/2")
+        question = Question(Asker("alice", "visits"), "key", "digest")
+        return ss.Private({"cost": [1.0, 2.0]}, budget=budget).on_behalf_of(question), budget
+
+    def test_the_answer_is_stored_as_it_was_given(self, asked):
+        owner, budget = asked
+        released = owner.release({"total": ss.Sum("cost", 0, 10), "rows": ss.Count()}, epsilon="1/4")
+        (entry,) = budget.asked_by("alice")
+        stored = budget.asked(entry.number)
+        assert (entry.state, json.loads(stored.answer)) == ("released", released.to_dict())
+        assert [one.epsilon for one in (budget.spent, budget.share(entry.asker).spent)] == [Fraction(1, 4)] * 2
+
+    def test_nothing_is_released_if_the_answer_cannot_be_stored(self, asked, monkeypatch):
+        owner, budget = asked
+
+        def full(*_):
+            raise OSError("the disk is full")
+
+        monkeypatch.setattr(ledger, "note_outcome", full)
+        with pytest.raises(ss.ReadFailed):
+            owner.sum("cost", 0, 10, epsilon="1/4")
+        monkeypatch.undo()
+        assert (budget.is_closed, budget.share(Asker("alice", "visits")).spent.epsilon) == (False, Fraction(1, 4))
+        with refused("key", Reason.REPEATED):
+            owner.sum("cost", 0, 10, epsilon="1/4")
+
+    def test_more_than_the_share_is_refused(self, asked):
+        owner, budget = asked
+        with refused("epsilon", Reason.EXCEEDED, ss.BudgetExceeded):
+            owner.sum("cost", 0, 10, epsilon="3/4")
+        assert budget.spent.epsilon == 0

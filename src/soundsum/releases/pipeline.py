@@ -6,6 +6,7 @@ but never let one out unpaid. The table is read once, whatever is asked of it.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.refusals import Reason, RefusedType
-from soundsum.releases.collections import Releases, name_groups
+from soundsum.releases.collections import Releases, Several, name_groups
 from soundsum.releases.padding import require_time
 from soundsum.releases.released import Origin, Release, ReleaseContext
 from soundsum.statistics import Task
@@ -70,7 +71,7 @@ def carry_out(
     noisy, n = read_within(partial(engine.add_up_with_noise, tasks, rows, drawn), charge.fail)
     _require_size(tasks, n, charge)
 
-    def make() -> list[Release | Releases]:
+    def make() -> tuple[list[Release | Releases], str | None]:
         origins = [
             Origin(query, place, at, cost, charge.number, engine.name, task.is_declared)
             for place, task in enumerate(tasks)
@@ -79,11 +80,12 @@ def carry_out(
             _release(task, rows, sums, noises, share, n, origin)
             for task, sums, (share, noises), origin in zip(tasks, noisy, shares, origins, strict=True)
         ]
+        answer = _write_answer(made, query) if charge.keeps_answer else None
         require_time()
-        return made
+        return made, answer
 
-    made = read_within(make, charge.fail)
-    read_within(charge.settle)
+    made, answer = read_within(make, charge.fail)
+    read_within(partial(charge.settle, answer))
     return made
 
 
@@ -94,9 +96,14 @@ class Charge:
     budget: Budget | None
     number: int | None
 
-    def settle(self) -> None:
+    @property
+    def keeps_answer(self) -> bool:
+        """Whether the releases are stored as the charge is settled."""
+        return self.budget is not None and self.budget.keeps_answers
+
+    def settle(self, answer: str | None = None) -> None:
         if self.budget is not None and self.number is not None:
-            self.budget.settle(self.number)
+            self.budget.settle(self.number, answer)
 
     def fail(self) -> None:
         if self.budget is not None and self.number is not None:
@@ -112,6 +119,12 @@ def make_charge(budget: Budget | None, cost: Cost | None, what: Query | str, bin
     if budget is None:
         return Charge(None, None)
     return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, binding))
+
+
+def _write_answer(made: Sequence[Release | Releases], query: Query) -> str:
+    """All releases of a charge as an analyst gets them, and gets them again."""
+    names = [asked.statistic if asked.name is None else asked.name for asked in query.statistics]
+    return json.dumps(Several(made, names).to_dict())
 
 
 def _require_size(tasks: Sequence[Task], n: int | None, charge: Charge) -> None:

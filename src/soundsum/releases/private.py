@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from functools import wraps
-from typing import Any, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 
 from soundsum.budget import Budget, BudgetMismatch
 from soundsum.methods import Method
@@ -36,6 +36,9 @@ from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.schemas import require_name
 from soundsum.tables.type_names import say_column
+
+if TYPE_CHECKING:  # SQLite is loaded when a ledger is
+    from soundsum.budget.shares import Question
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -184,6 +187,12 @@ class Private:
     def schema(self) -> dict[str, ColumnSchema]:
         """The columns as the owner declared them."""
         return dict(self._schema)
+
+    def on_behalf_of(self, question: Question) -> Private:
+        """This table, with every charge for an analyst's question: for a server that holds it for them."""
+        own = object.__new__(Private)
+        own.__dict__.update(self.__dict__, _budget=self._budget.on_behalf_of(question))
+        return own
 
     def __repr__(self) -> str:
         lines = text_tables.lines([(f"{heading}:", said) for heading, said in self._facts()], ())
