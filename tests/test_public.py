@@ -13,11 +13,12 @@ import soundsum as ss
 from soundsum.cli import app
 
 NAMES = [
-    "Attack", "Audit", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Count", "Finding", "FloatType",
-    "Histogram", "IntType", "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases",
-    "Rounding", "Runs", "Several", "Sum", "Target", "Unit", "Variance", "__version__", "attack", "audit", "check",
-    "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "sum",
-    "variance", "week", "year",
+    "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Count",
+    "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice", "Mean", "Plan", "Private", "Problem",
+    "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs", "Several", "Sum", "Target", "TotalBounds",
+    "Unit", "Variance", "__version__", "attack", "audit", "check", "count", "day", "histogram", "hour", "mean",
+    "month", "plan", "plans", "private_max_size", "release", "suggest_bounds", "suggest_max_rows", "sum", "variance",
+    "week", "year",
 ]  # fmt: skip
 
 COMMON = {
@@ -25,6 +26,10 @@ COMMON = {
     "--max-rows", "--max-groups", "--missing", "--table", "--engine", "--budget", "--data", "--json", "--csv",
 }  # fmt: skip
 BOUNDED = COMMON | {"file", "--column", "--bounds", "--dtype", "--size"}
+ADVICE = {
+    "file", "--coverage", "--epsilon", "--delta", "--rho", "--noise", "--where", "--privacy-unit", "--table",
+    "--engine", "--budget", "--data", "--json", "--csv",
+}  # fmt: skip
 WHOM = {"--privacy-unit", "--relation", "--data", "--max-failures"}
 COMMANDS = {
     "demo": set(),
@@ -35,6 +40,8 @@ COMMANDS = {
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
+    "suggest-bounds": ADVICE | {"--column", "--max-rows", "--relation", "--dtype"},
+    "suggest-max-rows": ADVICE,
     "release": {"file", "request", "--epsilon", "--budget", "--data", "--json", "--csv", "--table", "--engine"},
     "check": {"file", "--budget"},
     "budget create": {"ledger", "--epsilon", "--delta", "--rho", *WHOM},
@@ -61,12 +68,18 @@ OPTIONS = {
     "relation", "by", "groups", "where", "privacy_unit", "max_rows", "max_groups", "noise", "delta", "rho", "missing",
     "budget", "name", "table", "engine",
 }  # fmt: skip
+ADVISING = {
+    "data", "epsilon", "coverage", "where", "privacy_unit", "noise", "delta", "rho", "budget", "name", "table",
+    "engine",
+}  # fmt: skip
 OF_NUMBERS = OPTIONS | {"data", "lower", "upper", "epsilon", "column", "size", "dtype"}
 SIGNATURES = {
     "release": OPTIONS | {"data", "statistics", "epsilon"},
-    "sum": OF_NUMBERS | {"max_size", "method"},
-    "mean": OF_NUMBERS,
-    "variance": OF_NUMBERS,
+    "sum": OF_NUMBERS | {"bounds", "max_size", "method"},
+    "mean": OF_NUMBERS | {"bounds"},
+    "variance": OF_NUMBERS | {"bounds"},
+    "suggest_bounds": ADVISING | {"column", "max_rows", "relation", "dtype"},
+    "suggest_max_rows": ADVISING,
     "count": OPTIONS | {"data", "epsilon", "column"},
     "histogram": OPTIONS | {"data", "edges", "epsilon", "categories", "bins", "lower", "upper", "column", "dtype"},
 }

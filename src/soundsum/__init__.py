@@ -22,13 +22,24 @@ if TYPE_CHECKING:
     from soundsum.numbers.types import FloatType, IntType
     from soundsum.privacy.planner import Plan
     from soundsum.privacy.units import Unit
-    from soundsum.releases.api import count, histogram, mean, private_max_size, release, sum, variance
+    from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
+    from soundsum.releases.api import (
+        count,
+        histogram,
+        mean,
+        private_max_size,
+        release,
+        suggest_bounds,
+        suggest_max_rows,
+        sum,
+        variance,
+    )
     from soundsum.releases.collections import Releases, Several
     from soundsum.releases.planning import plan, plans
     from soundsum.releases.private import Private
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
-    from soundsum.statistics import Count, Histogram, Mean, Sum, Variance
+    from soundsum.statistics import Bounds, Count, Histogram, MaxRows, Mean, Sum, TotalBounds, Variance
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
     from soundsum.tables.relations import Relation
@@ -49,14 +60,21 @@ _HOMES = {
     "soundsum.tables.runs": ("Runs",),
     "soundsum.privacy.units": ("Unit",),
     "soundsum.methods.problem": ("Problem",),
-    "soundsum.releases.api": ("count", "histogram", "mean", "private_max_size", "release", "sum", "variance"),
+    "soundsum.releases.advice": ("BoundsAdvice", "MaxRowsAdvice"),
+    "soundsum.releases.api": (
+        *("count", "histogram", "mean", "private_max_size", "release", "suggest_bounds", "suggest_max_rows", "sum"),
+        "variance",
+    ),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
     "soundsum.releases.planning": ("plan", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
-    "soundsum.statistics": ("Count", "Histogram", "Mean", "Sum", "Variance"),
+    "soundsum.statistics": (
+        *("Bounds", "Count", "Histogram", "MaxRows", "Mean", "Sum", "TotalBounds"),
+        "Variance",
+    ),
 }
 _NOT_SUMS = ("median", "quantile", "percentile", "min", "max", "mode")
 _ELSEWHERE = {
@@ -69,6 +87,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Attack",
     "Audit",
+    "Bounds",
+    "BoundsAdvice",
     "Budget",
     "BudgetExceeded",
     "BudgetMismatch",
@@ -78,6 +98,8 @@ __all__ = [
     "FloatType",
     "Histogram",
     "IntType",
+    "MaxRows",
+    "MaxRowsAdvice",
     "Mean",
     "Plan",
     "Private",
@@ -91,6 +113,7 @@ __all__ = [
     "Several",
     "Sum",
     "Target",
+    "TotalBounds",
     "Unit",
     "Variance",
     "__version__",
@@ -107,6 +130,8 @@ __all__ = [
     "plans",
     "private_max_size",
     "release",
+    "suggest_bounds",
+    "suggest_max_rows",
     "sum",
     "variance",
     "week",

@@ -362,6 +362,26 @@ for _unit in UNITS:  # lots, of ids of every type
     )
 
 ALL = (-(2**63), 2**63 - 1)
+QUESTIONS |= {
+    "magnitudes of records": ([ss.Bounds(column) for column in ("x", "f", "i", "h", "price", "flag")], {}),
+    "magnitudes of rows of persons": (
+        [ss.Bounds("x"), ss.Bounds("deep")],
+        {"privacy_unit": "who", "max_groups": 3},
+    ),
+    "magnitudes of persons' totals": (
+        [
+            *(ss.TotalBounds(column) for column in ("x", "f", "i", "h", "price", "flag")),
+            ss.MaxRows(),
+            ss.Sum("h", 0, 9),
+        ],
+        {"privacy_unit": "who", "max_rows": 3},
+    ),
+    "magnitudes of some persons' totals": (
+        [ss.TotalBounds("x"), ss.MaxRows(), ss.Histogram("word", categories=["a", "b"])],
+        {"privacy_unit": "name", "where": [("h", ">", 0)], "missing": "drop"},
+    ),
+}
+
 HEAVY_QUESTIONS = {
     "persons": (
         [ss.Sum("i", *ALL), ss.Mean("i", *ALL), ss.Sum("x", -1e308, 1e308), ss.Variance("x", 0, 9)],

@@ -156,13 +156,13 @@ HINTS = {
     ),
     "eps": (lambda: ss.sum(D, 0, 1, eps=1, column="cost"), "takes no eps=; give epsilon="),
     "an owner's eps": (lambda: own({}).count(eps=1), "takes no eps=; give epsilon="),
-    "bounds": (lambda: ss.mean(D, bounds=(0, 1), epsilon=1, column="cost"), "takes no bounds=; give lower= and upper="),
+    "bounds of rows": (lambda: ss.count(D, bounds=(0, 1), epsilon=1), "takes no bounds=; give lower= and upper="),
     "bounds of cells": (
         lambda: ss.histogram(D, bins=3, bounds=(0, 1), column="cost"),
         "takes no bounds=; give lower= and",
     ),
     "an owner's bounds": (
-        lambda: own({}).sum("cost", bounds=(0, 1), epsilon=1),
+        lambda: own({}).histogram("cost", bounds=(0, 1), epsilon=1, bins=3),
         "takes no bounds=; give lower= and upper=",
     ),
     "a seed": (
@@ -179,7 +179,7 @@ HINTS = {
         "these arguments do not fit count(); if 'cost' is a column, give column='cost'",
     ),
     "a column before bounds": (lambda: ss.sum(D, "cost", 0, 1, 1), "if 'cost' is a column, give column='cost'"),
-    "a column and no bounds": (lambda: ss.mean(D, "cost", epsilon=1), "do not fit mean(); if 'cost' is a column, give"),
+    "a column and no bounds": (lambda: ss.mean(D, "cost", epsilon=1), "is not a number; if 'cost' is a column, give"),
     "an owner's column": (lambda: own({}).count("cost", epsilon=1), "if 'cost' is a column, give column='cost'"),
     "epsilon in the place of a bound": (
         lambda: own({"cost": ("float64", 0, 9)}).sum("cost", 0.1),

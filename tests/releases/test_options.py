@@ -18,8 +18,8 @@ from soundsum.releases.signatures import CALLS
 from soundsum.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = ("release", "sum", "mean", "variance", "count", "histogram")
-STATISTIC_COMMANDS = ("sum", "mean", "variance", "count", "histogram")
+FUNCTIONS = ("release", "sum", "mean", "variance", "count", "histogram", "suggest_bounds", "suggest_max_rows")
+STATISTIC_COMMANDS = ("sum", "mean", "variance", "count", "histogram", "suggest_bounds", "suggest_max_rows")
 
 
 def find(name):
@@ -104,12 +104,12 @@ def test_fields_of_statistics_are_options_with_the_same_defaults(kind):
     if not hasattr(ss, kind.capitalize()):
         return
     for name, p in inspect.signature(STATISTICS[kind]).parameters.items():
-        option = CALLS[kind].options.get(name, OPTIONS[name])
+        option = CALLS.get(kind, CALLS["suggest_bounds"]).options.get(name, OPTIONS[name])
         assert p.default in (option.default, inspect.Parameter.empty, None)
 
 
 def command(name):
-    return typer.main.get_command(app).commands[name]
+    return typer.main.get_command(app).commands[name.replace("_", "-")]
 
 
 @pytest.mark.parametrize("name", STATISTIC_COMMANDS)

@@ -10,7 +10,7 @@ import numpy as np
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
 from soundsum.engines.engine import ENGINES, Engine, Totals
 from soundsum.engines.ids import PersonWords
-from soundsum.engines.person_sums import PersonSums
+from soundsum.engines.person_sums import PersonCells, PersonSums
 from soundsum.statistics import Task
 from soundsum.tables.keys import cross_codes
 from soundsum.tables.memory_table import open_table
@@ -46,8 +46,8 @@ class Memory(Engine):
             ids = None if persons is None else persons.find(batch.keys(rows.person))
             for task, own in zip(tasks, sums, strict=True):
                 places, cells = codes, task.statistic.cells
-                if cells is not None:
-                    cell = cells.codes(batch, task.statistic.column, task.claim.unit_value)
+                if cells is not None and not task.bins_persons:
+                    cell = cells.codes(batch, task.statistic.column, task.claim.worth)
                     places = cross_codes(codes, cell, len(cells.names), rows.group_count or 0)
                 column, takes = task.statistic.column, task.statistic.takes
                 drops = takes == "present rows" and task.missing == "drop"
@@ -62,6 +62,9 @@ def accumulate(task: Task, persons: PersonWords | None) -> Accumulator:
     steps, parts, plan = task.claim.record_steps, task.claim.parts, task.claim.plan
     if steps is None:
         return WholeSum(plan.problem, plan.adder, task.missing)
+    if task.bins_persons:
+        assert persons is not None
+        return PersonCells(task, persons)
     if plan.unit.max_rows is not None:
         assert persons is not None
         return PersonSums(steps, parts, task.missing, plan.unit, persons)

@@ -13,12 +13,14 @@ their average row, and the clamp only stands guard.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from soundsum.engines.ids import Ids, PersonWords
-from soundsum.kernels.persons import BoundedPart, PairSums
+from soundsum.kernels.persons import MOST_ROWS, BoundedPart, PairSums
 from soundsum.kernels.preparation import find_present
 from soundsum.methods.steps import RecordSteps
-from soundsum.privacy.units import Unit
+from soundsum.privacy.units import Norms, Unit
+from soundsum.statistics import Task
 from soundsum.statistics.statistic import Part
 from soundsum.tables.keys import Codes
 from soundsum.tables.records import Column, Missing, Records, stretch
@@ -37,7 +39,7 @@ class PersonSums:
         self._record_steps, self._parts, self._missing, self._unit = steps, parts, missing, unit
         self._persons = persons
         self._powers = max(power for part in parts for power in (0, 1, 2) if part.weights[power])
-        self._pairs = PairSums(unit.entries, self._powers)
+        self.pairs = PairSums(unit.entries, self._powers)
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
         assert ids is not None
@@ -52,7 +54,7 @@ class PersonSums:
             if self._powers:
                 assert own is not None
                 integers = self._record_steps.integers(own)
-            self._pairs.add(ids.words[some], there, None if codes is None else codes[some], integers)
+            self.pairs.add(ids.words[some], there, None if codes is None else codes[some], integers)
 
     def totals(self) -> list[list[int]]:
         allowed = self._unit.max_rows
@@ -60,7 +62,50 @@ class PersonSums:
         bounded = [bound_part(part, allowed) for part in self._parts]
         together = len(self._parts) > 1  # a mean or variance
         spelled = self._persons.spelled()
-        return self._pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together, ids=spelled)
+        return self.pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together, ids=spelled)
+
+
+class PersonCells:
+    """Persons counted over cells, by group: each by the exact total of their rows' integers, or by how many there are.
+
+    How many persons have more than t is what their totals, clamped to [t, t + 1], add up to beyond t for each person.
+    """
+
+    def __init__(self, task: Task, persons: PersonWords) -> None:
+        plan, steps = task.claim.plan, task.claim.record_steps
+        assert steps is not None
+        assert task.statistic.cells is not None
+        self._power = task.statistic.binned  # type: ignore[attr-defined]
+        weights = (0, 1, 0) if self._power else (1, 0, 0)
+        cells = len(task.statistic.cells.names)
+        self._thresholds, self._most_groups = task.thresholds, plan.unit.max_groups
+        self._persons, groups = persons, plan.unit.entries // cells
+        part = Part("total", steps.step, Norms(1, 1), weights, (steps.low, steps.high))
+        self._sums = PersonSums(steps, [part], task.missing, replace(plan.unit, groups=groups), persons)
+        self._weights = weights
+
+    def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
+        self._sums.add(batch, rows, codes, ids)
+
+    def totals(self) -> list[list[int]]:
+        asked = [BoundedPart((1, 0, 0), 0, 1), *(BoundedPart(self._weights, t, t + 1) for t in self._thresholds)]
+        pairs, most = self._sums.pairs, self._most_groups
+        found = pairs.totals(asked, MOST_ROWS, most, in_proportion=False, ids=self._persons.spelled())
+        persons, above = (
+            found[0],
+            [_beyond(sums, found[0], t) for sums, t in zip(found[1:], self._thresholds, strict=True)],
+        )
+        return [count_cells(persons, above)]
+
+
+def _beyond(sums: list[int], persons: list[int], threshold: int) -> list[int]:
+    return [total - threshold * n for total, n in zip(sums, persons, strict=True)]
+
+
+def count_cells(persons: Sequence[int], above: Sequence[Sequence[int]]) -> list[int]:
+    """The persons in each cell, group by group, from how many there are and how many are above each threshold."""
+    reached = [*zip(persons, *above, strict=True)]
+    return [n - more for one in reached for n, more in zip(one, [*one[1:], 0], strict=True)]
 
 
 def bound_part(part: Part, rows: int) -> BoundedPart:

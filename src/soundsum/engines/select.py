@@ -13,7 +13,7 @@ from typing import Any
 
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
-from soundsum.engines.person_sums import bound_part
+from soundsum.engines.person_sums import bound_part, count_cells
 from soundsum.engines.sum_query import FloatSteps, Integer, SumQuery, Term, first_places, float_steps, list_keys
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
@@ -260,7 +260,8 @@ class Selection:
         ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan
         parts = []
         for t, (task, own) in enumerate(zip(query.tasks, query.asked, strict=True)):
-            for p, clamped in enumerate(self._clamped_parts(task, own.counter, own.integer)):
+            added = self._indicators if task.bins_persons else self._clamped_parts
+            for p, clamped in enumerate(added(task, own.counter, own.integer)):
                 most = min(unit.max_groups, query.entries(own.layer))
                 counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer} AND rank{own.counter} <= {most}"
                 parts.append(f"sum(CASE WHEN {counts} THEN {clamped} ELSE {self._whole(0)} END) AS p{t}_{p}")
@@ -285,6 +286,13 @@ class Selection:
                 own = f"CASE WHEN rows{counter} > {allowed} THEN {scaled} ELSE {own} END"
             bounds = bound_part(part, allowed)
             yield f"least(greatest({own}, {self._whole(bounds.least)}), {self._whole(bounds.most)})"
+
+    def _indicators(self, task: Task, counter: int, integer: int | None) -> Iterable[str]:
+        """1 for a person who has rows, and for each threshold that their total, or number of rows, is above."""
+        rows = f"CAST(rows{counter} AS {self._sql.whole})"
+        own = self._joined(Term(counter, integer, 1)) if task.statistic.takes == "numbers" else rows
+        for above in ["", *(f" AND {own} > {self._whole(threshold)}" for threshold in task.thresholds)]:
+            yield f"CASE WHEN rows{counter} > 0{above} THEN {self._whole(1)} ELSE {self._whole(0)} END"
 
     def _joined(self, term: Term) -> str:
         limbs = zip(self._names(term), self._sql.shifts(self._bits(term)), strict=True)
@@ -317,9 +325,10 @@ class Selection:
 
     def _person_totals(self, found: Iterable[Sequence[Any]]) -> list[Totals]:
         query = self._query
+        columns = [1 + len(task.thresholds) if task.bins_persons else len(task.claim.parts) for task in query.tasks]
         totals: list[Totals] = [
-            [[0] * query.entries(own.layer) for _ in task.claim.parts]
-            for task, own in zip(query.tasks, query.asked, strict=True)
+            [[0] * query.entries(own.layer) for _ in range(count)]
+            for count, own in zip(columns, query.asked, strict=True)
         ]
         for layer, entry, _, *rest in found:
             values = iter(rest)
@@ -327,7 +336,10 @@ class Selection:
                 for into, value in zip(parts, values, strict=False):
                     if own.layer == layer and entry is not None:
                         into[entry] += int(value)
-        return totals
+        return [
+            [count_cells(sums[0], sums[1:])] if task.bins_persons else sums
+            for task, sums in zip(query.tasks, totals, strict=True)
+        ]
 
 
 def _integer(x: int) -> str:

@@ -47,7 +47,7 @@ class Catalog:
         return self._kind(column, "numbers or text")
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        kind, unit_value = arrow_type(self._kind(column, "numbers"), column)
+        kind, worth = arrow_type(self._kind(column, "numbers"), column)
         if dtype is not None and number_type(dtype) != kind:
             raise RefusedType(
                 "dtype",
@@ -58,7 +58,7 @@ class Catalog:
                 column=repr(column),
                 kind=str(kind),
             )
-        return kind, unit_value
+        return kind, worth
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
         groups.codes(self._no_keys(column, "keys"))
@@ -111,7 +111,7 @@ class Integer:
 
     column: str
     steps: RecordSteps
-    unit_value: Fraction
+    worth: Fraction
 
     @property
     def bits(self) -> int:
@@ -137,14 +137,15 @@ class SumQuery:
         assert claim.record_steps is not None
         cells, column = statistic.cells, statistic.column
         drops = task.missing == "drop" and statistic.takes != "rows"
-        layer = self._layer(None if cells is None else (str(column), cells))
+        layer = self._layer(None if cells is None or task.bins_persons else (str(column), cells))
         counter = self._place(self.counters, column if drops else None)
         integer = None
         if statistic.takes == "numbers":
             assert column is not None
-            integer = self._place(self.integers, Integer(column, claim.record_steps, claim.unit_value))
+            integer = self._place(self.integers, Integer(column, claim.record_steps, claim.worth))
         for power in (0, 1, 2):
-            if needs_power(claim.parts, power) or (power == 0 and self.rows.person is not None):
+            is_binned = power == 1 and task.bins_persons and statistic.takes == "numbers"
+            if needs_power(claim.parts, power) or is_binned or (power == 0 and self.rows.person is not None):
                 self._place(self.terms, Term(counter, integer if power else None, power))
         return ResultPlace(layer, counter, integer)
 

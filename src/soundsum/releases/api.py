@@ -14,13 +14,14 @@ from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import Norms
+from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.pipeline import make_charge
-from soundsum.releases.prepare import release_all
+from soundsum.releases.prepare import release_all, release_one
 from soundsum.releases.released import Release, require_confidence
-from soundsum.releases.request import Request, name_statistics
+from soundsum.releases.request import Request, ask_bounds, name_statistics, read_bounds
 from soundsum.releases.signatures import explain, with_hints
-from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Variance
+from soundsum.statistics import Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
 from soundsum.tables.read_guard import hold_no_data, read_within
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
@@ -49,6 +50,7 @@ class CommonOptions(TypedDict, total=False):
 class BoundedOptions(CommonOptions, total=False):
     """Options of statistics of bounded numbers, for type checkers."""
 
+    bounds: Any
     column: str | None
     dtype: object
     size: int | None
@@ -110,21 +112,28 @@ def release(
 
 @overload
 def sum(
-    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: None = None, **options: Unpack[SumOptions]
+    data: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: None = None,
+    **options: Unpack[SumOptions],
 ) -> Release: ...
 @overload
 def sum(
-    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[SumOptions]
+    data: Any, lower: Any = None, upper: Any = None, epsilon: Any = None, *, by: Any, **options: Unpack[SumOptions]
 ) -> Releases: ...
 @explain("sum")
 @hold_no_data
 @with_hints
 def sum(
     data: Any,
-    lower: Any,
-    upper: Any,
+    lower: Any = None,
+    upper: Any = None,
     epsilon: Any = None,
     *,
+    bounds: Any = None,
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
@@ -157,31 +166,37 @@ def sum(
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
     request = Request(
-        (Sum(column, lower, upper, dtype, size, max_size, method),),
+        (Sum(column, *read_bounds(lower, upper, bounds), dtype, size, max_size, method),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
-    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
-    return released
+    return release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
 
 
 @overload
 def mean(
-    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: None = None, **options: Unpack[BoundedOptions]
+    data: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: None = None,
+    **options: Unpack[BoundedOptions],
 ) -> Release: ...
 @overload
 def mean(
-    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
+    data: Any, lower: Any = None, upper: Any = None, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
 ) -> Releases: ...
 @explain("mean")
 @hold_no_data
 @with_hints
 def mean(
     data: Any,
-    lower: Any,
-    upper: Any,
+    lower: Any = None,
+    upper: Any = None,
     epsilon: Any = None,
     *,
+    bounds: Any = None,
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
@@ -208,31 +223,37 @@ def mean(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     request = Request(
-        (Mean(column, lower, upper, dtype, size),),
+        (Mean(column, *read_bounds(lower, upper, bounds), dtype, size),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
-    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
-    return released
+    return release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
 
 
 @overload
 def variance(
-    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: None = None, **options: Unpack[BoundedOptions]
+    data: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: None = None,
+    **options: Unpack[BoundedOptions],
 ) -> Release: ...
 @overload
 def variance(
-    data: Any, lower: Any, upper: Any, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
+    data: Any, lower: Any = None, upper: Any = None, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
 ) -> Releases: ...
 @explain("variance")
 @hold_no_data
 @with_hints
 def variance(
     data: Any,
-    lower: Any,
-    upper: Any,
+    lower: Any = None,
+    upper: Any = None,
     epsilon: Any = None,
     *,
+    bounds: Any = None,
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
@@ -259,12 +280,11 @@ def variance(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     request = Request(
-        (Variance(column, lower, upper, dtype, size),),
+        (Variance(column, *read_bounds(lower, upper, bounds), dtype, size),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
-    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
-    return released
+    return release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
 
 
 @overload
@@ -312,8 +332,7 @@ def count(
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
-    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
-    return released
+    return release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
 
 
 @explain("histogram")
@@ -359,9 +378,91 @@ def histogram(
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
-    (released,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    released = release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
     assert isinstance(released, Releases)
     return released
+
+
+@explain("suggest_bounds")
+@hold_no_data
+@with_hints
+def suggest_bounds(
+    data: Any,
+    epsilon: Any = None,
+    *,
+    column: str | None = None,
+    coverage: Any = 0.99,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int | None = None,
+    relation: Relation | str = Relation.SYMMETRIC,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> BoundsAdvice:
+    """Suggest bounds for a column, for less than a sum would cost: from noisy counts of its orders of magnitude.
+
+    {options}
+
+    Returns a BoundsAdvice (lower, upper, outside, reason), which `bounds=` takes. Where the counts say too little it
+    has no bounds, and is false.
+
+    >>> pay = [21.5, 32.0, 18.25, 44.0] * 250
+    >>> advice = suggest_bounds(pay, epsilon=1)
+    >>> advice.lower, advice.upper
+    (Fraction(0, 1), Fraction(50, 1))
+    >>> total = sum(pay, bounds=advice, epsilon=1)
+    """
+    statistic, most = ask_bounds(column, coverage, dtype, max_rows, privacy_unit is not None)
+    request = Request(
+        (statistic,), relation=Relation.read(relation), where=where, privacy_unit=privacy_unit, max_groups=most,
+        name=name, table=table, engine=engine,
+    )  # fmt: skip
+    (advice,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    assert isinstance(advice, BoundsAdvice)
+    return advice
+
+
+@explain("suggest_max_rows")
+@hold_no_data
+@with_hints
+def suggest_max_rows(
+    data: Any,
+    privacy_unit: Any,
+    epsilon: Any = None,
+    *,
+    coverage: Any = 0.99,
+    where: Any = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> MaxRowsAdvice:
+    """Suggest how many rows of a person to count (`max_rows=`), from noisy counts of persons by their number of rows.
+
+    {options}
+
+    Returns a MaxRowsAdvice (max_rows, outside, reason). Where the counts say too little it is false.
+
+    >>> visits = {"cost": [10.0] * 900, "patient": list(range(300)) * 3}
+    >>> suggest_max_rows(visits, "patient", epsilon=1).max_rows
+    5
+    """
+    request = Request(
+        (MaxRows(coverage=coverage),),
+        where=where, privacy_unit=privacy_unit, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    (advice,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
+    assert isinstance(advice, MaxRowsAdvice)
+    return advice
 
 
 @hold_no_data

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import edge
@@ -221,7 +223,46 @@ class Releases(Framed, Mapping[Any, Release]):
         return low, high
 
 
-class Several(Framed, tuple[Release | Releases, ...]):
+class Conclusion(Framed):
+    """A result that is read from noisy counts over cells, and is not a number with an interval: advice, or a share."""
+
+    counts: Releases
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """Everything the counts claim, as plain data; `soundsum.check` checks it."""
+        return self.counts.facts.certificate
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        return self.counts.facts.guarantee.epsilon
+
+    @abstractmethod
+    def rows(self) -> list[tuple[str, str]]:
+        """It in words, line by line; the first line is its title."""
+
+    def panels(self, confidence: float = 0.95) -> list[Panel]:
+        return self.counts.panels(confidence)
+
+    def __repr__(self) -> str:
+        (_, title), *rows = self.rows()
+        lines = text_tables.lines([(f"{name}:", said) for name, said in rows], ())
+        return "\n".join([f"<{title}", *(f"  {line}" for line in lines)]) + ">"
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def html(self, name: str = "") -> str:
+        """A table for a notebook; of several, it has a name."""
+        (_, title), *rows = self.rows()
+        return text_tables.table(rows, caption=f"{printed(name)}: {title}" if name else title)
+
+
+Outcome: TypeAlias = Release | Releases | Conclusion
+"""Of one statistic."""
+
+
+class Several(Framed, tuple[Outcome, ...]):
     """The results of one call, in order: a Release for each statistic, or Releases by group.
 
     Access them by position (`several[0]`) or by name (`several["total"]`); an unnamed statistic is called by its kind.
@@ -229,7 +270,7 @@ class Several(Framed, tuple[Release | Releases, ...]):
 
     names: tuple[str, ...]
 
-    def __new__(cls, outcomes: Sequence[Release | Releases], names: Sequence[str]) -> Several:
+    def __new__(cls, outcomes: Sequence[Outcome], names: Sequence[str]) -> Several:
         made = super().__new__(cls, outcomes)
         made.names = tuple(names)
         return made
@@ -241,9 +282,9 @@ class Several(Framed, tuple[Release | Releases, ...]):
         raise AttributeError(_say_whose("Several", name, "each statistic has one", "several[0]"))
 
     @overload  # type: ignore[override]
-    def __getitem__(self, which: int | str) -> Release | Releases: ...
+    def __getitem__(self, which: int | str) -> Outcome: ...
     @overload
-    def __getitem__(self, which: slice) -> tuple[Release | Releases, ...]: ...
+    def __getitem__(self, which: slice) -> tuple[Outcome, ...]: ...
     def __getitem__(self, which: int | str | slice) -> Any:
         if isinstance(which, str) and which not in self.names:
             raise KeyError(f"there is no {which!r}; there are {', '.join(self.names)}")
@@ -283,7 +324,7 @@ class Several(Framed, tuple[Release | Releases, ...]):
             "releases": [
                 {"name": name, **release.to_dict()}
                 for name, outcome in zip(self.names, self, strict=True)
-                for release in (outcome.values() if isinstance(outcome, Releases) else [outcome])
+                for release in _list_counts(outcome)
             ]
         }
 
@@ -297,7 +338,14 @@ class Several(Framed, tuple[Release | Releases, ...]):
         head = ("", "value", "95% interval", "which is for", "promise", "what counted")
         dash = "" if all(one.informative for _, one in singles) else SAYS_NOTHING
         tables = [text_tables.table(rows, head, "", {1, 2}, dash)] if singles else []
-        return "".join([*tables, *(many.html(name) for name, many in groups)])
+        read = [(name, one) for name, one in zip(self.names, self, strict=True) if isinstance(one, Conclusion)]
+        return "".join([*tables, *(many.html(name) for name, many in groups), *(one.html(name) for name, one in read)])
+
+
+def _list_counts(outcome: Outcome) -> list[Release]:
+    """Every number that was let out."""
+    counts = outcome.counts if isinstance(outcome, Conclusion) else outcome
+    return list(counts.values()) if isinstance(counts, Releases) else [counts]
 
 
 def _beside_names(table: Any) -> Any:

@@ -54,7 +54,7 @@ def as_column(entries: Sequence[Any]) -> Any:
     import pyarrow as pa
 
     try:
-        is_hours = isinstance(entries[0], datetime) and isinstance(entries[0].tzinfo, timezone)
+        is_hours = len(entries) > 0 and isinstance(entries[0], datetime) and isinstance(entries[0].tzinfo, timezone)
         return pa.array(entries, pa.timestamp("us", "UTC") if is_hours else None)
     except MemoryError:
         raise

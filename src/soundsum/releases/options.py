@@ -69,7 +69,7 @@ _DECLARED = (
         "statistics",
         "Sequence[Statistic] | Mapping[str, Statistic]",
         REQUIRED,
-        "a list of `Sum`, `Mean`, `Variance`, `Count` and `Histogram`, or a dict of them by name. A statistic with "
+        "a list of `Sum`, `Mean`, `Variance`, `Count`, `Histogram`, ..., or a dict of them by name. A statistic with "
         "weight=2 gets twice the default share of epsilon.",
         Flag("The request, a TOML file as in the example.", str, None, "request"),
     ),
@@ -109,6 +109,20 @@ _DECLARED = (
         AMOUNT,
     ),
     Option("upper", "Any", REQUIRED, BOUNDS, None, AMOUNT),
+    Option(
+        "bounds",
+        "Any",
+        None,
+        "both bounds at once, instead of lower and upper: a pair, or what `suggest_bounds` returned.",
+    ),
+    Option(
+        "coverage",
+        "Any",
+        0.99,
+        "the share of {units} that the advice may not cut off, above 0 and below 1.",
+        Flag("The share that the advice may not cut off, such as 0.99."),
+        AMOUNT,
+    ),
     Option(
         "epsilon",
         "Any",

@@ -20,7 +20,8 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.refusals import Reason, RefusedType
-from soundsum.releases.collections import Releases, Several, name_groups
+from soundsum.releases.advice import conclude
+from soundsum.releases.collections import Outcome, Releases, Several, name_groups
 from soundsum.releases.padding import require_time
 from soundsum.releases.released import Origin, Release, ReleaseContext
 from soundsum.statistics import Task
@@ -55,9 +56,7 @@ class Prepared:
     binding: Binding
 
 
-def carry_out(
-    engine: Adder, prepared: Prepared, promised: Guarantee, budget: Budget | None
-) -> list[Release | Releases]:
+def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Budget | None) -> list[Outcome]:
     """Every task's release, for one charge; those that need noise share the guarantee by weight."""
     if budget is not None and not isinstance(budget, Budget):
         raise not_a_budget(budget)
@@ -71,7 +70,7 @@ def carry_out(
     noisy, n = read_within(partial(engine.add_up_with_noise, tasks, rows, drawn), charge.fail)
     _require_size(tasks, n, charge)
 
-    def make() -> tuple[list[Release | Releases], str | None]:
+    def make() -> tuple[list[Outcome], str | None]:
         origins = [
             Origin(query, place, at, cost, charge.number, engine.name, task.is_declared)
             for place, task in enumerate(tasks)
@@ -121,7 +120,7 @@ def make_charge(budget: Budget | None, cost: Cost | None, what: Query | str, bin
     return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, binding))
 
 
-def _write_answer(made: Sequence[Release | Releases], query: Query) -> str:
+def _write_answer(made: Sequence[Outcome], query: Query) -> str:
     """All releases of a charge as an analyst gets them, and gets them again."""
     names = [asked.statistic if asked.name is None else asked.name for asked in query.statistics]
     return json.dumps(Several(made, names).to_dict())
@@ -143,7 +142,7 @@ def _release(
     promised: Guarantee,
     n: int | None,
     origin: Origin,
-) -> Release | Releases:
+) -> Outcome:
     columns = _name_entries(task, rows)
     claim = task.claim if n is None else task.claim.of_size(n)
     facts = ReleaseContext(claim, promised, noises, n, origin)
@@ -151,7 +150,8 @@ def _release(
         return Release(tuple([sums[0] for sums in noisy]), facts)
     own = [groups.period if isinstance(groups, Periods) else None for _, groups in rows.groups_by_column]
     periods = {name: period for name, period in zip(columns, own, strict=False) if period is not None}
-    return Releases(columns, noisy, facts, periods)
+    made = Releases(columns, noisy, facts, periods)
+    return conclude(claim.kind, made, getattr(task.statistic, "coverage", 1))
 
 
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:

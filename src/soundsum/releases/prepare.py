@@ -16,7 +16,7 @@ from soundsum.privacy.cost import is_long
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.planner import choose
 from soundsum.refusals import Reason, RefusedType, RefusedValue
-from soundsum.releases.collections import Releases
+from soundsum.releases.collections import Outcome, Releases
 from soundsum.releases.pipeline import Adder, Prepared, carry_out, make_charge
 from soundsum.releases.planning import make_claim
 from soundsum.releases.released import Release
@@ -92,9 +92,9 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     for statistic in statistics:
         missing = request.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
         weight = _weight(statistic)
-        problem, unit_value = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
+        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
         own = unit if statistic.cells is None else statistic.unit(unit)
-        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, unit_value)
+        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
         takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
         is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
         tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
@@ -102,7 +102,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:
-        engine.refuse_unsupported(tasks, rows)
+        engine.require(tasks, rows)
     query = make_query(tasks, rows, request.name_source(data), request.binding, request.names)
     return engine, Prepared(tasks, rows, query, request.binding)
 
@@ -298,7 +298,14 @@ def release_all(
     promised: Guarantee,
     budget: Budget | None,
     prepare: Callable[..., tuple[Adder, Prepared]] = prepare,
-) -> list[Release | Releases]:
+) -> list[Outcome]:
     """Every statistic of a request, released for one charge."""
     engine, prepared = prepare_or_charge(data, request, promised, budget, prepare)
     return carry_out(engine, prepared, promised, budget)
+
+
+def release_one(data: Any, request: Request, promised: Guarantee, budget: Budget | None) -> Release | Releases:
+    """The only statistic of a request, which is a number or one for each group."""
+    (released,) = release_all(data, request, promised, budget)
+    assert isinstance(released, Release | Releases)
+    return released

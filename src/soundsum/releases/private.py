@@ -21,15 +21,16 @@ from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.planner import Plan
 from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
 from soundsum.releases.pipeline import Adder, Prepared, make_charge, not_a_budget
 from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
-from soundsum.releases.request import Request, name_statistics, not_statistics
+from soundsum.releases.request import Request, ask_bounds, name_statistics, not_statistics, read_bounds
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import CALLS, explain, with_hints
-from soundsum.statistics import Bounded, Count, Histogram, Mean, Statistic, Sum, Variance
+from soundsum.statistics import Bounded, Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
@@ -227,25 +228,40 @@ class Private:
         upper: Any = None,
         epsilon: Any = None,
         *,
+        bounds: Any = None,
         method: str | Method = "auto",
         **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """Release a private sum. Bounds default to the schema's; the options are those of `release`."""
-        return self._one(Sum(column, lower, upper, method=method), epsilon, options)
+        return self._one(Sum(column, *read_bounds(lower, upper, bounds), method=method), epsilon, options)
 
     @_query
     def mean(
-        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Unpack[QueryOptions]
+        self,
+        column: str,
+        lower: Any = None,
+        upper: Any = None,
+        epsilon: Any = None,
+        *,
+        bounds: Any = None,
+        **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """Release a private mean. Bounds default to the schema's; the options are those of `release`."""
-        return self._one(Mean(column, lower, upper), epsilon, options)
+        return self._one(Mean(column, *read_bounds(lower, upper, bounds)), epsilon, options)
 
     @_query
     def variance(
-        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, **options: Unpack[QueryOptions]
+        self,
+        column: str,
+        lower: Any = None,
+        upper: Any = None,
+        epsilon: Any = None,
+        *,
+        bounds: Any = None,
+        **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """Release a private variance. Bounds default to the schema's; the options are those of `release`."""
-        return self._one(Variance(column, lower, upper), epsilon, options)
+        return self._one(Variance(column, *read_bounds(lower, upper, bounds)), epsilon, options)
 
     @_query
     def count(
@@ -273,6 +289,48 @@ class Private:
         assert isinstance(made, Releases)
         return made
 
+    @_query
+    def suggest_bounds(
+        self,
+        column: str,
+        epsilon: Any = None,
+        *,
+        coverage: Any = 0.99,
+        where: Any = None,
+        max_rows: int | None = None,
+        noise: str = "laplace",
+        delta: Any = None,
+        rho: Any = None,
+    ) -> BoundsAdvice:
+        """Suggest bounds for a column: of persons' totals, with max_rows= of their rows. See `soundsum.suggest_bounds`.
+
+        Where the owner protects records, the bounds are for records.
+        """
+        statistic, most = ask_bounds(column, coverage, None, max_rows, self._terms.privacy_unit is not None)
+        several = self.release(
+            [statistic], epsilon, where=where, max_rows=1, max_groups=most, noise=noise, delta=delta, rho=rho
+        )
+        (advice,) = several
+        assert isinstance(advice, BoundsAdvice)
+        return advice
+
+    @_query
+    def suggest_max_rows(
+        self,
+        epsilon: Any = None,
+        *,
+        coverage: Any = 0.99,
+        where: Any = None,
+        noise: str = "laplace",
+        delta: Any = None,
+        rho: Any = None,
+    ) -> MaxRowsAdvice:
+        """Suggest how many rows of a person to count. See `soundsum.suggest_max_rows`."""
+        asked = MaxRows(coverage=coverage)
+        (advice,) = self.release([asked], epsilon, where=where, max_groups=1, noise=noise, delta=delta, rho=rho)
+        assert isinstance(advice, MaxRowsAdvice)
+        return advice
+
     @explain("Private.release")
     @_query
     def release(
@@ -297,7 +355,7 @@ class Private:
         names, asked = name_statistics(statistics)
         typed = [self._complete(statistic) for statistic in asked]
         promised = guarantee(epsilon, delta, rho, noise)
-        has_cells = any(statistic.cells is not None for statistic in typed)
+        has_cells = any(one.cells is not None and not one.counts_persons for one in typed)
         request = replace(
             self._ask(by, groups, max_rows, max_groups, missing, where, has_cells),
             statistics=tuple(typed),
@@ -373,6 +431,7 @@ class Private:
                 lower=lower,
             )
         (made,) = self.release([statistic], epsilon, **options)
+        assert isinstance(made, Release | Releases)
         return made
 
     def _ask(

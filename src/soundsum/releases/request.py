@@ -8,9 +8,10 @@ from typing import Any
 
 from soundsum.budget.scope import VALUES, Binding, Same
 from soundsum.numbers.quoting import is_hashable, quote
+from soundsum.numbers.rationals import exact
 from soundsum.privacy.units import Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
-from soundsum.statistics import Statistic
+from soundsum.statistics import Bounds, Statistic, TotalBounds
 from soundsum.tables.paths import name_source
 from soundsum.tables.periods import SPELLED, Period
 from soundsum.tables.records import Missing
@@ -119,6 +120,15 @@ class Request:
                 "`size` is the number of all rows",
                 "how many pass `where` is private, so leave `size` out",
             )
+        for one in self.statistics:
+            if self.by is not None and not one.takes_groups:
+                raise RefusedValue(
+                    "by",
+                    Reason.CONFLICT,
+                    "`by` is given, and {name} is advice for a whole table",
+                    "leave `by` and `groups` out, or choose rows with `where`",
+                    name=one.name,
+                )
         if self.by is None and self.max_groups != 1 and all(one.cells is None for one in self.statistics):
             raise RefusedValue(
                 "max_groups",
@@ -127,6 +137,62 @@ class Request:
                 "give `by`, the column they are in",
                 given=quote(self.max_groups),
             )
+
+
+def read_bounds(lower: Any, upper: Any, bounds: Any) -> tuple[Any, Any]:
+    """Both bounds, however they were given."""
+    if bounds is None:
+        if isinstance(lower, str) and upper is None and not _is_number(lower):
+            raise RefusedType(
+                "column",
+                Reason.NEEDS,
+                "`lower={given}` is not a number",
+                "if {given} is a column, give `column={given}`",
+                given=quote(lower),
+            )
+        return lower, upper
+    if lower is not None or upper is not None:
+        raise RefusedValue(
+            "bounds",
+            Reason.CONFLICT,
+            "`bounds` are given, and `lower` or `upper` too",
+            "give `bounds` alone, or `lower` and `upper`",
+        )
+    is_pair = not isinstance(bounds, str | bytes) and hasattr(bounds, "__iter__")
+    ends = [*bounds] if is_pair else []
+    if len(ends) != 2:
+        raise RefusedValue(
+            "bounds",
+            Reason.MALFORMED,
+            "`bounds={given}`:",
+            "give two numbers, such as `bounds=[0, 100]`, or what `ss.suggest_bounds` returned",
+            given=quote(bounds),
+        )
+    return ends[0], ends[1]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        exact(text)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def ask_bounds(
+    column: str | None, coverage: Any, dtype: object, max_rows: Any, has_persons: bool
+) -> tuple[Bounds | TotalBounds, Any]:
+    """Ask for advice on bounds: of records, of persons' totals or of their rows; and in how many cells a person is."""
+    if has_persons and max_rows is None:
+        return TotalBounds(column, coverage=coverage, dtype=dtype), 1
+    if max_rows is not None and not has_persons:
+        raise RefusedValue(
+            "max_rows",
+            Reason.NEEDS,
+            "`max_rows` is about persons",
+            "give `privacy_unit`, the column of their ids",
+        )
+    return Bounds(column, coverage=coverage, dtype=dtype), 1 if max_rows is None else max_rows
 
 
 def _bind(privacy_unit: Any, relation: Relation, name: str | None) -> Binding:

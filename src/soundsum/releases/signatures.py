@@ -72,6 +72,7 @@ WHERE_IT_IS = ("budget", "name", "table", "engine")
 
 AVERAGE = "a person with more rows in a group counts as this many rows of their average value"
 CLAMPED = "a person's total in a group is clamped to what this many rows can add"
+OR_BOUNDS: Mapping[str, Mapping[str, Any]] = {"lower": {"default": None}, "upper": {"default": None}}
 NUMBERS = frozenset({"column", "lower", "upper"})
 
 CALLS: Mapping[str, Call] = {
@@ -93,28 +94,31 @@ CALLS: Mapping[str, Call] = {
     ),
     "sum": Call(
         ("data", "lower", "upper", "epsilon"),
-        ("column", *ROWS, "size", "max_size", "dtype", "method", *COST, "missing", *WHERE_IT_IS),
+        ("bounds", "column", *ROWS, "size", "max_size", "dtype", "method", *COST, "missing", *WHERE_IT_IS),
         {"result": "sum", "verb": "sum", "person": CLAMPED},
         {
+            **OR_BOUNDS,
             "missing": {
                 "default": "zero",
                 "words": 'a null or NaN counts as the value within the bounds nearest to zero ("zero"), or is dropped '
                 '("drop"). Infinities are clamped.',
-            }
+            },
         },
         NUMBERS,
     ),
     "mean": Call(
         ("data", "lower", "upper", "epsilon"),
-        ("column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
+        ("bounds", "column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
         {"result": "mean", "verb": "average", "person": AVERAGE},
-        required=NUMBERS,
+        OR_BOUNDS,
+        NUMBERS,
     ),
     "variance": Call(
         ("data", "lower", "upper", "epsilon"),
-        ("column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
+        ("bounds", "column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
         {"result": "variance", "verb": "take the variance of", "person": AVERAGE},
-        required=NUMBERS,
+        OR_BOUNDS,
+        NUMBERS,
     ),
     "count": Call(
         ("data", "epsilon"),
@@ -155,6 +159,37 @@ CALLS: Mapping[str, Call] = {
             },
         },
         frozenset({"column"}),
+    ),
+    "suggest_bounds": Call(
+        ("data", "epsilon"),
+        (*("column", "coverage", "where", "privacy_unit", "max_rows", "relation", "dtype"), *COST, *WHERE_IT_IS),
+        {"verb": "look at", "units": "values other than 0 (of persons, their totals)"},
+        {
+            "privacy_unit": {
+                "words": "protect persons instead of rows: the column of their ids, or its values if data is a single "
+                "column. The bounds are then for what a person adds up to, in a sum with max_rows=1."
+            },
+            "max_rows": {
+                "annotation": "int | None",
+                "default": None,
+                "words": "with privacy_unit=, bounds for rows instead, of which a sum with this max_rows counts as "
+                "many. A person counts once in each of this many cells, those with most of their rows.",
+                "flag": Flag("With --privacy-unit: suggest bounds for rows, of which so many of a person count.", int),
+            },
+        },
+        frozenset({"column"}),
+    ),
+    "suggest_max_rows": Call(
+        ("data", "privacy_unit", "epsilon"),
+        ("coverage", "where", *COST, *WHERE_IT_IS),
+        {"units": "persons"},
+        {
+            "privacy_unit": {
+                "default": REQUIRED,
+                "words": "the column of the persons' ids, or its values if data is a single column.",
+            },
+        },
+        frozenset({"privacy_unit"}),
     ),
     "Private": Call(
         ("data",),
@@ -277,7 +312,7 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
 
 def _find_hint(function: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> RefusedType | None:
     for name in MEANT:
-        if name in options:
+        if name in options and name not in (CALLS[function].options if function in CALLS else ()):
             return RefusedType(
                 name, Reason.UNKNOWN, "`{function}()` takes no `{option}`", MEANT[name], function=function
             )

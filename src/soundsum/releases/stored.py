@@ -12,8 +12,9 @@ from itertools import groupby
 from typing import Any
 
 from soundsum.refusals import Reason
+from soundsum.releases.advice import conclude
 from soundsum.releases.certificates import Unreadable, read_claim, read_guarantee
-from soundsum.releases.collections import Releases, Several, name_groups
+from soundsum.releases.collections import Outcome, Releases, Several, name_groups
 from soundsum.releases.query_check import read_query
 from soundsum.releases.release_check import compare_release, list_releases, read_noisy
 from soundsum.releases.released import Origin, Release, ReleaseContext
@@ -32,7 +33,7 @@ def read_releases(given: Any, periods: Sequence[Period] = ()) -> Several:
     (True, True)
     """
     listed = list_releases(given)
-    made: list[Release | Releases] = []
+    made: list[Outcome] = []
     names: list[str] = []
     for place, own in groupby(listed, _find_place):
         of_one = list(own)
@@ -47,7 +48,7 @@ def _find_place(release: Mapping[str, Any]) -> int:
     return read_query(dict(release))[1]
 
 
-def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Release | Releases:
+def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcome:
     first = listed[0]
     query, place, cost = read_query(first)
     certificate, entry = first["certificate"], first["ledger"]["entry"]
@@ -74,7 +75,7 @@ def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Releas
     if asked.cells is not None:
         cells = [_read_group(group[-1], False) for group in groups]
         columns["cell" if isinstance(cells[0], tuple) else "category"] = cells
-    return Releases(columns, sums, facts, own)
+    return conclude(claim.kind, Releases(columns, sums, facts, own))
 
 
 def _split(release: Mapping[str, Any], width: int) -> list[Any]:

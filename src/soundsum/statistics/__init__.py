@@ -3,6 +3,7 @@
 from soundsum.registry import import_all
 from soundsum.statistics.count import Count
 from soundsum.statistics.histogram import Histogram
+from soundsum.statistics.magnitudes import Bounds, MaxRows, TotalBounds
 from soundsum.statistics.mean import Mean
 from soundsum.statistics.statistic import STATISTICS, Bounded, Statistic
 from soundsum.statistics.sum import Sum
@@ -14,13 +15,16 @@ import_all(__name__, __path__)  # whatever else lies in this folder
 __all__ = [
     "STATISTICS",
     "Bounded",
+    "Bounds",
     "Claim",
     "Count",
     "Histogram",
+    "MaxRows",
     "Mean",
     "Statistic",
     "Sum",
     "Task",
+    "TotalBounds",
     "Variance",
     "make_query",
 ]

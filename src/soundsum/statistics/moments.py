@@ -51,7 +51,7 @@ class Moments(ABC):
     records: RecordSteps
     noises: tuple[Noise, ...]
     n: int | None  # where it is public
-    unit_value: Fraction  # of 1 in the records
+    worth: Fraction  # of 1 in the records
 
     @property
     @abstractmethod

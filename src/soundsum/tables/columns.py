@@ -31,7 +31,7 @@ class Numbers(NamedTuple):
     """Records, and what 1 in them is worth: a decimal's last digit, otherwise 1."""
 
     records: Records
-    unit_value: Fraction
+    worth: Fraction
 
 
 def is_untyped(data: Any) -> bool:

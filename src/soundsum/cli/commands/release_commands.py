@@ -42,11 +42,12 @@ def _release(convert: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..
     def run(**given: Any) -> None:
         form = choose_form(given.pop("as_json"), given.pop("as_csv"))
         ledger, given["name"] = given.pop("budget"), given.pop("data")
-        if "lower" in call.options:
+        if "lower" in call.options:  # both are one flag
             given["lower"], given["upper"] = given.pop("bounds") or (None, None)
         with on_disk(given.pop("file")) as file:
             asked, table = convert(given), given["table"]
-            asked["by"], asked["groups"] = read_groups(asked["by"] or [], asked["groups"] or [], file, table)
+            if "by" in asked:
+                asked["by"], asked["groups"] = read_groups(asked["by"] or [], asked["groups"] or [], file, table)
             asked["where"] = read_where(asked["where"] or [], file, table)
             if asked.get("categories") is not None:
                 asked["categories"] = list_groups(asked["categories"], file, asked["column"], "categories", table)
@@ -136,6 +137,24 @@ def private_histogram(given: dict[str, Any]) -> dict[str, Any]:
             given=quote(edges),
         )
     return given | {"edges": points}
+
+
+@_release
+def private_suggest_bounds(given: dict[str, Any]) -> dict[str, Any]:
+    """Suggest bounds for a column, from noisy counts of its orders of magnitude.
+
+    Example: soundsum suggest-bounds pay.parquet --column pay --epsilon 0.1
+    """
+    return given
+
+
+@_release
+def private_suggest_max_rows(given: dict[str, Any]) -> dict[str, Any]:
+    """Suggest how many rows of a person to count, for --max-rows.
+
+    Example: soundsum suggest-max-rows visits.csv --privacy-unit patient --epsilon 0.1
+    """
+    return given
 
 
 def check_certificate(
@@ -232,4 +251,6 @@ def _number(text: str) -> float:
 def register(app: typer.Typer) -> None:
     for command in (private_sum, private_mean, private_variance, private_count, private_histogram):
         app.command()(command)
+    for advise in (private_suggest_bounds, private_suggest_max_rows):
+        app.command()(advise)
     app.command("check")(check_certificate)

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from soundsum.numbers.quoting import printed
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.releases.collections import Releases, Several
+from soundsum.releases.collections import Conclusion, Outcome, Releases, Several
 from soundsum.releases.released import DASH, SAYS_NOTHING, Release
 
 
@@ -39,7 +39,7 @@ def choose_form(as_json: bool, as_csv: bool) -> OutputFormat:
     return OutputFormat.JSON if as_json else OutputFormat.CSV if as_csv else OutputFormat.TABLE
 
 
-def show(outcome: Release | Releases | Several, form: OutputFormat) -> None:
+def show(outcome: Outcome | Several, form: OutputFormat) -> None:
     if form is OutputFormat.JSON:
         plain = [one.to_dict() for one in outcome.values()] if isinstance(outcome, Releases) else outcome.to_dict()
         typer.echo(json.dumps(plain, indent=2, allow_nan=False))
@@ -50,7 +50,9 @@ def show(outcome: Release | Releases | Several, form: OutputFormat) -> None:
         written.writerows([*map(_cell, row)] for row in zip(*columns.values(), strict=True))
     elif isinstance(outcome, Several):
         for name, one in zip(outcome.names, outcome, strict=True):
-            _show_one(one, name)
+            _show_read(one, name) if isinstance(one, Conclusion) else _show_one(one, name)
+    elif isinstance(outcome, Conclusion):
+        _show_read(outcome)
     else:
         _show_one(outcome)
 
@@ -67,6 +69,16 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def _show_read(outcome: Conclusion, name: str | None = None) -> None:
+    """What is read from counts: its title, and a line for each fact."""
+    (_, title), *rows = outcome.rows()
+    console, table = Console(), Table(box=None, pad_edge=False, show_header=False)
+    console.print(f"[bold]{escape(title if name is None else f'{printed(name)}: {title}')}[/bold]", highlight=False)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
 
 
 def _show_one(outcome: Release | Releases, name: str | None = None) -> None:

@@ -1,0 +1,272 @@
+"""Advice read from noisy counts over cells: bounds for a column, and how many rows of a person to count.
+
+All of it is post-processing: it looks at released numbers alone, so it costs nothing beyond them. A cell stands out if
+its noisy count is above what the noise reaches anywhere, with 95% confidence, where nobody is. Where too little stands
+out there is no advice, and the reason is given instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from soundsum.numbers import formatting
+from soundsum.numbers.rationals import nearest_float
+from soundsum.refusals import Reason, RefusedValue
+from soundsum.releases.collections import Conclusion, Releases
+from soundsum.releases.frames import as_column
+from soundsum.statistics import Bounds, MaxRows, Statistic, TotalBounds
+from soundsum.statistics.magnitudes import RoundCells, read_coverage, round_cells, row_cells
+
+CONFIDENCE = 0.95
+"""That no empty cell stands out."""
+
+NEAR = 6
+"""Cells beyond an end that are looked at together, for tails too thin to stand out in any one of them."""
+
+
+NEARER = 5
+"""An end that is so many times nearer to 0 than the other one is taken to be 0."""
+
+
+class Span(NamedTuple):
+    """The cells from `first` to `last`, and the estimated number of records or persons in the others."""
+
+    first: int
+    last: int
+    outside: int
+    outside_at_most: int
+
+
+@dataclass(frozen=True, repr=False)
+class Advice(Conclusion):
+    """Advice from noisy counts, or the reason why there is none; true where there is some."""
+
+    counts: Releases
+    cells: RoundCells
+    coverage: Fraction
+
+    @cached_property
+    def noisy(self) -> list[int]:
+        """The noisy count of every cell."""
+        return [int(release.exact) for release in self.counts.values()]
+
+    @cached_property
+    def threshold(self) -> int:
+        """A count above it stands out: noise alone reaches it in none of the cells, with 95% confidence."""
+        noise, cells = self.counts.facts.noises[0], len(self.noisy)
+        return noise.half_width(1 - (1 - CONFIDENCE) / cells)
+
+    @cached_property
+    def _found(self) -> Span | str:
+        """What is found in the counts. A person's total may be of many small rows, so its bounds have 0 within them."""
+        nothing = next((i for i, (low, high) in enumerate(self.cells.ends) if low == high == 0), None)
+        step = self.counts.facts.noises[0].half_width(CONFIDENCE)
+        kept = (nothing or 0) if self.counts.facts.claim.kind.counts_persons else None
+        return find_span(self.noisy, self.threshold, step, self.coverage, self.cells.ends, nothing, kept)
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no advice; None where there is some."""
+        found, whom = self._found, self._counted
+        if isinstance(found, Span):
+            return None
+        return {
+            "few": f"no cell has more than {self.threshold:,} {whom} by its noisy count, which is what noise alone may "
+            "reach: give a larger epsilon",
+            "zero": f"only zeros stand out of the noise: give a larger epsilon, or leave out the {whom} that are 0",
+            "open": f"too many {whom} are beyond the largest cell: scale the column",
+        }[found]
+
+    @property
+    def outside(self) -> int | None:
+        """Estimate how many records (or persons) the advice cuts off, from the noisy counts; None without advice."""
+        return self._found.outside if isinstance(self._found, Span) else None
+
+    @property
+    def outside_at_most(self) -> int | None:
+        """The same with the noise of those counts added on top, at about 95% confidence."""
+        return self._found.outside_at_most if isinstance(self._found, Span) else None
+
+    def __bool__(self) -> bool:
+        return isinstance(self._found, Span)
+
+    def _require(self) -> Span:
+        if not isinstance(self._found, Span):
+            raise RefusedValue("bounds", Reason.EMPTY, "there is no advice to take: {reason}", reason=self.reason or "")
+        return self._found
+
+    @property
+    def _counted(self) -> str:
+        return "persons" if self.counts.facts.claim.kind.counts_persons else "records"
+
+    @property
+    def _share(self) -> str:
+        return f"{float(100 * self.coverage):.6g}%"
+
+    def _cut(self) -> str:
+        if not self:
+            return ""
+        about = f"about {self.outside:,} {self._counted}" if self.outside else f"hardly any {self._counted}"
+        return f"{about} outside, at most {self.outside_at_most:,}"
+
+    def _advised(self) -> list[tuple[str, Fraction]]:
+        raise NotImplementedError
+
+    def to_arrow(self, confidence: float = 0.95) -> Any:
+        """A table with a row for each number that is advised, and none where there is no advice."""
+        import pyarrow as pa
+
+        advised = self._advised() if self else []
+        columns: dict[str, list[Any]] = {
+            "advice": [name for name, _ in advised],
+            "value": [int(x) if x.denominator == 1 else nearest_float(x) for _, x in advised],
+            **{end: [None] * len(advised) for end in ("low", "high")},
+            "informative": [True] * len(advised),
+        }
+        return pa.table({name: as_column(entries) for name, entries in columns.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        advised = {name: str(x) for name, x in self._advised()} if self else {"reason": self.reason}
+        cut = {"outside": self.outside, "outside_at_most": self.outside_at_most} if self else {}
+        return {"advice": {**advised, "coverage": str(self.coverage), **cut}, **self.counts.to_dict()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The advice in words, line by line."""
+        column = self.counts.facts.origin.column
+        of = "" if column is None else f" of {column}"
+        facts = self.counts.facts
+        lines = (
+            [(name, formatting.bound(x)) for name, x in self._advised()] if self else [("no advice", str(self.reason))]
+        )
+        cut = [("cut off", self._cut())] if self else []
+        said = f"{facts.guarantee} for {facts.claim.plan.unit.protected}"
+        return [("advice", f"{self._title}{of}"), *lines, *cut, ("promise", said)]
+
+    @property
+    def _title(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, repr=False)
+class BoundsAdvice(Advice):
+    """Bounds for a column, as exact numbers: `lower, upper = advice`, or `ss.sum(..., bounds=advice)`."""
+
+    @property
+    def lower(self) -> Fraction | None:
+        return self.cells.ends[self._found.first][0] if isinstance(self._found, Span) else None
+
+    @property
+    def upper(self) -> Fraction | None:
+        return self.cells.ends[self._found.last][1] if isinstance(self._found, Span) else None
+
+    def __iter__(self) -> Iterator[Fraction]:
+        self._require()
+        return iter([x for _, x in self._advised()])
+
+    @property
+    def _title(self) -> str:
+        whose = "persons' totals" if self.counts.facts.claim.kind.counts_persons else "values"
+        return f"Bounds for at least {self._share} of the {whose}"
+
+    def _advised(self) -> list[tuple[str, Fraction]]:
+        assert self.lower is not None
+        assert self.upper is not None
+        return [("lower", self.lower), ("upper", self.upper)]
+
+
+@dataclass(frozen=True, repr=False)
+class MaxRowsAdvice(Advice):
+    """How many rows of a person to count: `ss.sum(..., max_rows=advice.max_rows)`."""
+
+    @property
+    def max_rows(self) -> int | None:
+        most = self.cells.ends[self._found.last][1] if isinstance(self._found, Span) else None
+        return None if most is None else int(most)
+
+    @property
+    def _title(self) -> str:
+        return f"Rows of at least {self._share} of the persons"
+
+    def _advised(self) -> list[tuple[str, Fraction]]:
+        self._require()
+        return [("max_rows", Fraction(self.max_rows or 0))]
+
+
+def find_span(
+    noisy: Sequence[int],
+    threshold: int,
+    half_width: int,
+    coverage: Fraction,
+    ends: Sequence[tuple[Fraction | None, Fraction | None]],
+    zero: int | None,
+    kept: int | None = None,
+) -> Span | str:
+    """Find the cells nearest to zero that leave out at most 1 - coverage of what stands out, other than zeros.
+
+    Few may be left beyond them: in cells that stand out, and in the next few cells together, whose sum counts less what
+    the noise of so many may add. So noise alone never widens the bounds. `ends` are those of the cells. Never cut off
+    are the cell `kept`, the cell of 0 alone (`zero`) if it stands out or is near, and what stands out between zero and
+    the nearer end, as cutting that off would make no sum more accurate.
+    """
+    sure = [count if count > threshold else 0 for count in noisy]
+    others = [0 if i == zero else count for i, count in enumerate(sure)]
+    if not any(others):
+        return "zero" if zero is not None and sure[zero] else "few"
+    margin = half_width * math.sqrt(NEAR)
+    above = _beyond(noisy, others, margin, zero)
+    below = _beyond(noisy[::-1], others[::-1], margin, None if zero is None else len(noisy) - 1 - zero)[::-1]
+    never_cut = [i for i in (kept, zero if zero is not None and sure[zero] else None) if i is not None]
+    allowed = (1 - coverage) * sum(others)
+    closed = [
+        (first, last)
+        for first, (low, _) in enumerate(ends)
+        for last, (_, high) in enumerate(ends)
+        if low is not None
+        and high is not None
+        and low < high
+        and below[first] + above[last] <= allowed
+        and (low <= 0 or below[first] <= 0)
+        and (high >= 0 or above[last] <= 0)
+        and all(first <= i <= last for i in never_cut)
+    ]
+    if not closed:
+        return "open"
+    first, last = min(closed, key=lambda span: _reach(ends[span[0]][0], ends[span[1]][1]))
+    low, high = ends[first][0], ends[last][1]
+    if zero is not None and low is not None and high is not None:
+        first = zero if 0 < low <= high / NEARER else first
+        last = zero if low / NEARER <= high < 0 else last
+    outside = max(0, sum(noisy[:first]) + sum(noisy[last + 1 :]))
+    more = math.ceil(half_width * math.sqrt(first + len(noisy) - 1 - last))
+    return Span(first, last, outside, outside + more)
+
+
+def _beyond(noisy: Sequence[int], others: Sequence[int], margin: float, zero: int | None) -> list[int]:
+    """For every cell, how many are beyond it for all we know, with confidence."""
+    least = []
+    for i in range(len(noisy)):
+        near = range(i + 1, min(i + 1 + NEAR, len(noisy)))
+        together = sum(noisy[j] for j in near if j != zero) - margin + sum(others[i + 1 + NEAR :])
+        least.append(max(sum(others[i + 1 :]), math.floor(together)))
+    return least
+
+
+def _reach(lower: Fraction | None, upper: Fraction | None) -> tuple[Fraction, Fraction]:
+    """The sensitivity of a sum with these bounds, and their distance, which is that of a mean."""
+    assert lower is not None
+    assert upper is not None
+    return max(abs(lower), abs(upper)), upper - lower
+
+
+def conclude(kind: type[Statistic], counts: Releases, coverage: Any = 0.99) -> Releases | Advice:
+    """Counts that were asked for as advice are read as that."""
+    if issubclass(kind, MaxRows):
+        return MaxRowsAdvice(counts, row_cells(), read_coverage(coverage))
+    if issubclass(kind, Bounds | TotalBounds):
+        return BoundsAdvice(counts, round_cells(), read_coverage(coverage))
+    return counts
