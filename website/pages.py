@@ -28,7 +28,7 @@ ELSEWHERE = {
 }
 """Files outside docs/ or under other names there, and the pages made of them."""
 
-LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".v": "coq", ".txt": "text"}
+LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".v": "coq", ".txt": "text", ".csv": "text"}
 """A link to a file with one of these endings leads to a page that shows the file."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
