@@ -88,8 +88,8 @@ class SumOfSquares(Bounded):
         return (Part("sum of squares", Fraction(1), norms, (0, 0, 1), (least, most), power=2),)
 
     @classmethod
-    def estimator(cls, plan, steps, noises, n, worth):
-        return Additive(noises[0], worth**2, is_whole=worth == 1)
+    def estimator(cls, plan, steps, noises, n, unit_value):
+        return Additive(noises[0], unit_value**2, is_whole=unit_value == 1)
 
 
 def test_a_statistic(registered):

@@ -51,7 +51,7 @@ def test_what_it_holds(query):
         "dtype": "float64",
         "lower": "1/3",
         "upper": "9",
-        "worth": "1",
+        "unit_value": "1",
         "size": None,
         "max_size": None,
         "missing": "zero",

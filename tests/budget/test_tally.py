@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from soundsum.budget import Budget, Cost, ledger_tables
-from soundsum.budget.history import OUTCOMES, Book
+from soundsum.budget.history import OUTCOMES, History
 from soundsum.budget.ledger import read
 from soundsum.budget.limit import Limit
 from soundsum.cli import app
@@ -218,8 +218,8 @@ def test_others_can_write_while_lines_are_gone_through(path, look, monkeypatch):
             db.execute("BEGIN EXCLUSIVE")
             db.execute("ROLLBACK")
         seen.append(limit)
-        return Book(limit)
+        return History(limit)
 
-    monkeypatch.setattr(ledger_tables, "Book", begin)
+    monkeypatch.setattr(ledger_tables, "History", begin)
     look(path)
     assert seen

@@ -236,8 +236,8 @@ def draw_bounds(kind: str, dtype: str | None) -> Sequence[tuple[Any, Any]]:
     if own is None or pa.types.is_floating(own) or pa.types.is_null(own):
         return FLOAT_BOUNDS
     if pa.types.is_decimal(own):
-        worth = Fraction(10) ** -own.scale
-        return [(low * worth, high * worth) for low, high in DIGIT_BOUNDS]
+        unit_value = Fraction(10) ** -own.scale
+        return [(low * unit_value, high * unit_value) for low, high in DIGIT_BOUNDS]
     if pa.types.is_boolean(own):
         return ((0, 1), (1, 1), (0, 0), (-3, 5))
     low, high = (0, 2**own.bit_width - 1)

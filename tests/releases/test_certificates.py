@@ -154,7 +154,7 @@ def test_weights_methods_sizes_and_decimals(tmp_path, check):
     assert code == 0, said
     (entry,) = budget.entries()
     assert [str(one.share) for one in entry.query.statistics] == ["1/2", "1/4", "1/4", "0"]  # a public count is free
-    assert [one.worth for one in entry.query.statistics] == [ss.Cost("1/100").epsilon, 1, 1, 1]
+    assert [one.unit_value for one in entry.query.statistics] == [ss.Cost("1/100").epsilon, 1, 1, 1]
     swapped = name_charge({**several[1]}, several[2])
     assert check([swapped])[0] == 1
 

@@ -261,7 +261,7 @@ class TestNumbers:
 
     def test_decimals_are_certified_in_their_own_units(self):
         r = ss.sum(pa.array([Decimal("1.25")]), 0, 10, 1)
-        assert r.certificate["worth"] == "1/100"
+        assert r.certificate["unit_value"] == "1/100"
         assert r.certificate["released"][0]["sensitivity"] == "10"
         assert r.sensitivity == "10"
         v = ss.variance(pa.array([Decimal("1.25")]), 0, 10, 1)
@@ -468,9 +468,9 @@ class TestCertificates:
             {"privacy": {"epsilon": "inf"}},
             {"statistic": "nonsense"},
             {"unit": {"groups": "x"}},
-            {"worth": "0"},
-            {"worth": "-1"},
-            {"worth": "1/1000"},
+            {"unit_value": "0"},
+            {"unit_value": "-1"},
+            {"unit_value": "1/1000"},
             {"parameters": {"name": "nothing"}},
         ],
     )

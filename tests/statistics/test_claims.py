@@ -20,11 +20,11 @@ from soundsum.statistics.task import Task, make_query
 from soundsum.tables.rows import Rows
 from tests.refusing import refused
 
-WORTH = Fraction(1, 100)
+UNIT_VALUE = Fraction(1, 100)
 
 
-def claim(problem, method="auto", worth=Fraction(1)):
-    return Claim(Sum, plan(problem, method), worth)
+def claim(problem, method="auto", unit_value=Fraction(1)):
+    return Claim(Sum, plan(problem, method), unit_value)
 
 
 def test_bounds_are_those_that_records_are_clamped_to():
@@ -38,11 +38,14 @@ def test_bounds_are_those_that_records_are_clamped_to():
 
 def test_bounds_of_integers_are_in_units_of_the_last_digit():
     problem = Problem("int8", Fraction("-2.5"), Fraction("4.5"))
-    assert claim(problem, worth=WORTH).bounds == (-2 * WORTH, 4 * WORTH)
-    assert claim(problem, worth=WORTH).shown_bounds == (-2 * WORTH, 4 * WORTH)
-    assert claim(problem, worth=WORTH).given_bounds == (Fraction("-2.5") * WORTH, Fraction("4.5") * WORTH)
+    assert claim(problem, unit_value=UNIT_VALUE).bounds == (-2 * UNIT_VALUE, 4 * UNIT_VALUE)
+    assert claim(problem, unit_value=UNIT_VALUE).shown_bounds == (-2 * UNIT_VALUE, 4 * UNIT_VALUE)
+    assert claim(problem, unit_value=UNIT_VALUE).given_bounds == (
+        Fraction("-2.5") * UNIT_VALUE,
+        Fraction("4.5") * UNIT_VALUE,
+    )
     whole = Problem("int8", -2, 4)
-    assert claim(whole, "modular", WORTH).bounds == (-2 * WORTH, 4 * WORTH)
+    assert claim(whole, "modular", UNIT_VALUE).bounds == (-2 * UNIT_VALUE, 4 * UNIT_VALUE)
     assert claim(Problem("float64", Fraction("0.1"), 1)).shown_bounds == (Fraction("0.1"), 1)
 
 
@@ -54,17 +57,17 @@ def test_a_modular_sum_wraps_in_its_type(bits, signed):
     assert [part.wraps for part in claim(Problem(kind, 0, 4)).parts] == [None]
 
 
-@pytest.mark.parametrize("worth", [Fraction(0), Fraction(-1, 100), -WORTH / 100])
-def test_a_digit_is_worth_more_than_nothing(worth):
-    with refused("worth", Reason.UNSOUND, ValueError, given=str(worth)):
-        claim(Problem("int8", 0, 4), worth=worth)
+@pytest.mark.parametrize("unit_value", [Fraction(0), Fraction(-1, 100), -UNIT_VALUE / 100])
+def test_a_digit_is_worth_more_than_nothing(unit_value):
+    with refused("unit_value", Reason.UNSOUND, ValueError, given=str(unit_value)):
+        claim(Problem("int8", 0, 4), unit_value=unit_value)
 
 
-@pytest.mark.parametrize("worth", [Fraction(1), WORTH, Fraction(10)])
-def test_a_sum_is_read_in_what_its_records_are_worth(worth):
-    found = claim(Problem("int8", 0, 4), worth=worth)
+@pytest.mark.parametrize("unit_value", [Fraction(1), UNIT_VALUE, Fraction(10)])
+def test_a_sum_is_read_in_what_its_records_are_worth(unit_value):
+    found = claim(Problem("int8", 0, 4), unit_value=unit_value)
     read = found.estimator(found.noises(guarantee(1)), None)
-    assert (read.exact((7,)), read.is_whole) == (7 * worth, worth == 1)
+    assert (read.exact((7,)), read.is_whole) == (7 * unit_value, unit_value == 1)
 
 
 def test_a_number_of_records_that_is_known_is_said():

@@ -33,9 +33,9 @@ PROBLEMS = [
 ]
 
 
-def estimator(kind, problem, worth):
+def estimator(kind, problem, unit_value):
     unit = Unit() if problem.relation == Relation.CHANGE_ONE else Unit(2)
-    claim = Claim(kind, plan(problem, unit=unit), worth)
+    claim = Claim(kind, plan(problem, unit=unit), unit_value)
     return claim.estimator(claim.noises(guarantee(1)), 12 if problem.relation.sized else None)
 
 
@@ -44,9 +44,9 @@ def estimator(kind, problem, worth):
 @given(data=st.data())
 def test_columns_are_the_entries_one_by_one(kind, data):
     problem = data.draw(st.sampled_from(PROBLEMS if kind is Mean else PROBLEMS[:4] + PROBLEMS[7:]))
-    worth = data.draw(st.sampled_from([Fraction(1), Fraction(1, 100), Fraction(10) ** 300]))
-    worth = worth if problem.dtype.is_integer else Fraction(1)
-    estimate = estimator(kind, problem, worth)
+    unit_value = data.draw(st.sampled_from([Fraction(1), Fraction(1, 100), Fraction(10) ** 300]))
+    unit_value = unit_value if problem.dtype.is_integer else Fraction(1)
+    estimate = estimator(kind, problem, unit_value)
     entries = data.draw(st.lists(st.tuples(*(INTEGERS for _ in estimate.noises)), min_size=1, max_size=20))
     confidence = data.draw(st.sampled_from([0.5, 0.95, 0.999]))
     values, low, high = estimate.columns(list(zip(*entries, strict=True)), confidence)

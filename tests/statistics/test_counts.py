@@ -47,14 +47,14 @@ def test_values_are_counted_in_a_column_that_is_named(options):
 
 
 @pytest.mark.parametrize(
-    "asked, worth",
+    "asked, unit_value",
     [(Count("x"), "1"), (Histogram("x", categories=[1]), "1"), (Histogram("x", edges=[0, 2]), "1/100")],
 )
-def test_rows_are_counted_in_ones_whatever_a_number_is_worth(asked, worth):
+def test_rows_are_counted_in_ones_whatever_a_number_is_worth(asked, unit_value):
     """A decimal's last digit matters to the edges of cells alone."""
     (release,) = ss.release({"x": pa.array([1]).cast(pa.decimal128(22, 2))}, [asked], epsilon=1)
     told = (release if asked.name == "count" else next(iter(release.values()))).certificate
-    assert told["worth"] == worth
+    assert told["unit_value"] == unit_value
     assert (told["problem"]["lower"], told["problem"]["upper"]) == ("1", "1")
     assert [(part["step"], part["sensitivity"]) for part in told["released"]] == [("1", "1")]
 

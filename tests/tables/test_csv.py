@@ -97,9 +97,9 @@ def test_files_with_their_columns_in_another_order(tmp_path):
     files = CsvFiles([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")])
     kinds = {"a": pa.float64(), "b": pa.int64()}
     assert [row for batch in files.batches(kinds) for row in batch.to_pylist()] == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
-    files.require("a")
+    files.require_column("a")
     with refused("data", "mismatch", ValueError, column="'c'"):
-        files.require("c")
+        files.require_column("c")
 
 
 def test_a_quote_that_is_never_closed_takes_no_more_memory_than_a_block(path):

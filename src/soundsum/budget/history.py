@@ -105,7 +105,7 @@ class Tally:
         return Tally(self.spent, self.failures + (kind == "failure"))
 
 
-class Book:
+class History:
     """Every charge, and what the lines amount to."""
 
     def __init__(self, limit: Limit) -> None:

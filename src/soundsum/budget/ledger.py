@@ -21,13 +21,13 @@ from soundsum.budget.history import Asker, Entry, Kind, Tally, change_state, ref
 from soundsum.budget.ledger_file import create_ledger, refuse_damaged, refuse_replaced, refuse_unwritable, transact
 from soundsum.budget.ledger_tables import (
     Identity,
-    Rows,
+    LedgerRows,
     Terms,
     fetch_rows,
     find_charge,
     identify,
     lay_out,
-    read_book,
+    read_history,
     read_last_number,
     read_tip,
     write_line,
@@ -125,7 +125,7 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         rows = self._transact(lambda db, _: fetch_rows(db), "DEFERRED")
-        return list(read_book(rows, self.path, self.limit).entries.values())
+        return list(read_history(rows, self.path, self.limit).entries.values())
 
     def failures(self) -> int:
         return self._transact(lambda _, tally: tally.failures, "DEFERRED")
@@ -142,7 +142,7 @@ class Ledger:
                     "name the column of ids, or use a budget in memory (the release was: {release})",
                     release=str(what),
                 )
-            self._own.terms.binding.require(binding, what)
+            self._own.terms.binding.refuse_other(binding, what)
             if tally.failures >= self.max_failures:
                 raise refuse_closed(tally.failures, what, cost, self.limit.left(tally.spent))
             share = None if question is None else charge_share(db, question, self.limit, cost, what)
@@ -227,17 +227,17 @@ def read(path: str | os.PathLike[str]) -> Reading:
     """Everything in a ledger, checked from the first line to the last; the file may be read-only."""
     where = Path(os.path.abspath(expand(path)))
 
-    def fetch(db: sqlite3.Connection) -> tuple[Terms, Rows, dict[Asker, Share], int]:
+    def fetch(db: sqlite3.Connection) -> tuple[Terms, LedgerRows, dict[Asker, Share], int]:
         terms = identify(db, where).terms
         if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
             raise refuse_damaged(where)
         return terms, fetch_rows(db), list_shares(db, terms.limit), read_last_number(db)
 
     terms, rows, shares, written = transact(where, fetch, "DEFERRED")
-    book = read_book(rows, where, terms.limit)
+    history = read_history(rows, where, terms.limit)
     if written != len(rows.lines):
         raise refuse_damaged(where)
-    return Reading(terms, book.tally.spent, list(book.entries.values()), book.tally.failures, shares)
+    return Reading(terms, history.tally.spent, list(history.entries.values()), history.tally.failures, shares)
 
 
 def _same(one: Limit, other: Limit) -> bool:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from soundsum.budget.history import OUTCOMES, Asker, Book, Entry, Kind, State, Tally
+from soundsum.budget.history import OUTCOMES, Asker, Entry, History, Kind, State, Tally
 from soundsum.budget.ledger_file import refuse_damaged, refuse_other_file
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
@@ -198,7 +198,7 @@ def read_last_number(db: sqlite3.Connection) -> Any:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LedgerRows:
     """Every line, and every analyst's question, as they are written.
 
     They are understood after the transaction, which keeps others from writing.
@@ -208,9 +208,9 @@ class Rows:
     questions: list[Any]
 
 
-def fetch_rows(db: sqlite3.Connection) -> Rows:
+def fetch_rows(db: sqlite3.Connection) -> LedgerRows:
     questions = db.execute("SELECT * FROM questions ORDER BY line").fetchall()
-    return Rows(db.execute(f"SELECT {LINE} FROM lines ORDER BY number").fetchall(), questions)
+    return LedgerRows(db.execute(f"SELECT {LINE} FROM lines ORDER BY number").fetchall(), questions)
 
 
 def find_charge(db: sqlite3.Connection, number: int | None) -> Entry | None:
@@ -225,32 +225,32 @@ def find_charge(db: sqlite3.Connection, number: int | None) -> Entry | None:
     return Entry(charge.number, charge.at, charge.asked, charge.cost, state, charge.by_rho)
 
 
-def read_book(rows: Rows, path: Path, limit: Limit) -> Book:
+def read_history(rows: LedgerRows, path: Path, limit: Limit) -> History:
     """Every line, if each follows from those before it; each charge with the analyst it is for."""
-    book = Book(limit)
+    history = History(limit)
     askers = {line: Asker(analyst, source) for line, analyst, source, *_ in rows.questions}
-    history: dict[int, tuple[Kind, Entry | None]] = {}
+    changes: dict[int, tuple[Kind, Entry | None]] = {}
     for number, row in enumerate(rows.lines, 1):
         try:
             line = _read_line(row)
             if line.kind == "charge":
-                book.charge(replace(line.entry, asker=askers.get(number)))
+                history.charge(replace(line.entry, asker=askers.get(number)))
             else:
-                book.note(line.kind, line.about)
+                history.note(line.kind, line.about)
             about = number if line.kind == "charge" else line.about
-            history[number] = line.kind, None if about is None else book.entries[about]
-            follows = line.number == number and line.tally == book.tally
+            changes[number] = line.kind, None if about is None else history.entries[about]
+            follows = line.number == number and line.tally == history.tally
         except UNREADABLE:
             follows = False
         if not follows:
             raise refuse_damaged(path, f" (line {number:,} does not follow from those before it)")
     try:
-        follows = follow_questions(rows.questions, history, limit)
+        follows = follow_questions(rows.questions, changes, limit)
     except UNREADABLE:
         follows = False
     if not follows:
         raise refuse_damaged(path, " (what analysts have spent does not follow from the lines)")
-    return book
+    return history
 
 
 def write_line(

@@ -7,7 +7,7 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from soundsum.budget.history import Book, Entry, Kind, refuse_closed
+from soundsum.budget.history import Entry, History, Kind, refuse_closed
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import Binding
@@ -23,39 +23,39 @@ class MemoryStore:
 
     def __init__(self, limit: Limit, binding: Binding | None, max_failures: int) -> None:
         self.limit, self.binding, self.max_failures = limit, binding, max_failures
-        self._book = Book(limit)
+        self._history = History(limit)
         self._lines = 0
         self._lock = threading.Lock()
         self._process = os.getpid()
 
     def spent(self) -> Cost:
-        return self._book.tally.spent
+        return self._history.tally.spent
 
     def entries(self) -> list[Entry]:
-        return list(self._book.entries.values())
+        return list(self._history.entries.values())
 
     def failures(self) -> int:
-        return self._book.tally.failures
+        return self._history.tally.failures
 
     def charge(self, cost: Cost, what: Query | str, binding: Binding, question: Question | None = None) -> int:
         """Write the charge down, or raise and write nothing."""
         self._require_own_process()
         with self._lock:
             if self.binding not in (None, binding):
-                (self.binding or binding).require(binding, what)
-            spent, failures = self._book.tally.spent, self._book.tally.failures
+                (self.binding or binding).refuse_other(binding, what)
+            spent, failures = self._history.tally.spent, self._history.tally.failures
             if failures >= self.max_failures:
                 raise refuse_closed(failures, what, cost, self.limit.left(spent))
             self.limit.after(spent, cost, what)
             self.binding = self.binding or binding
-            self._book.charge(Entry(self._lines + 1, datetime.now(UTC), what, cost))
+            self._history.charge(Entry(self._lines + 1, datetime.now(UTC), what, cost))
             self._lines += 1
             return self._lines
 
     def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None:
         self._require_own_process()
         with self._lock:
-            self._book.note(kind, about)
+            self._history.note(kind, about)
             self._lines += 1
 
     def _require_own_process(self) -> None:

@@ -88,7 +88,7 @@ class Asked:
     dtype: str
     lower: Fraction  # of records, in people's units
     upper: Fraction
-    worth: Fraction  # of 1 in the records: a decimal's last digit, otherwise 1
+    unit_value: Fraction  # of 1 in the records: a decimal's last digit, otherwise 1
     size: int | None  # the number of records, where it is public and was known before the charge
     max_size: int | None
     missing: str
@@ -126,7 +126,8 @@ class Asked:
             return "missing values left out"
         lower, upper = self.lower, self.upper
         if number_type(self.dtype).is_integer:
-            lower, upper = math.ceil(lower / self.worth) * self.worth, math.floor(upper / self.worth) * self.worth
+            unit = self.unit_value
+            lower, upper = math.ceil(lower / unit) * unit, math.floor(upper / unit) * unit
         return f"missing values as {number(max(lower, min(upper, Fraction(0))))}"
 
 
@@ -134,7 +135,7 @@ class Asked:
 class Query:
     """The data, the unit, the groups, the filter, and every statistic with its share of the cost.
 
-    >>> wards, cost = Listed.of(["a", "b"]), {"lower": Fraction(0), "upper": Fraction(9), "worth": Fraction(1)}
+    >>> wards, cost = Listed.of(["a", "b"]), {"lower": Fraction(0), "upper": Fraction(9), "unit_value": Fraction(1)}
     >>> total = Asked("sum", "total", "pay", "float64", **cost, size=None, max_size=None, missing="zero", method="grid",
     ...               parameters={}, cells=None, share=Fraction(1))
     >>> query = Query("staff", Binding(), None, None, ("ward",), wards, (), (total,))
@@ -329,7 +330,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "dtype": _dtype,
     "lower": _exact,
     "upper": _exact,
-    "worth": _exact,
+    "unit_value": _exact,
     "size": _or_none(_a(int)),
     "max_size": _or_none(_a(int)),
     "missing": _a(str),

@@ -65,7 +65,7 @@ class Binding:
                 relation=str(self.relation),
             )
 
-    def require(self, asked: Binding, what: object) -> None:
+    def refuse_other(self, asked: Binding, what: object) -> None:
         """Refuses a charge for anything else, naming both and a remedy that protects nobody less.
 
         The remedy is to ask for what the budget is about, unless that protects less: records instead of persons do,

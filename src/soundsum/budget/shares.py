@@ -219,15 +219,15 @@ def list_shares(db: sqlite3.Connection, whole: Limit) -> dict[Asker, Share]:
     return {asker: share for asker in askers if (share := find_share(db, asker, whole)) is not None}
 
 
-def follow_questions(rows: list[Any], book: dict[int, tuple[Kind, Entry | None]], whole: Limit) -> bool:
+def follow_questions(rows: list[Any], changes: dict[int, tuple[Kind, Entry | None]], whole: Limit) -> bool:
     """Whether every line of the questions follows from those before it and from the ledger's own.
 
-    `book` has, for each line of the ledger, its kind and the charge that it is or is about.
+    `changes` has, for each line of the ledger, its kind and the charge that it is or is about.
     """
     tallies: dict[Asker, Tally] = {}
     owners: dict[int, Asker] = {}
     told = {row[0]: row for row in rows}
-    for number, (kind, charge) in sorted(book.items()):
+    for number, (kind, charge) in sorted(changes.items()):
         if kind == "reopen":
             tallies = {asker: Tally(tally.spent) for asker, tally in tallies.items()}
             continue

@@ -57,7 +57,7 @@ class Engine(ABC):
         kind = type(data)
         return kind.__name__ in cls.classes and kind.__module__.partition(".")[0].strip("_") == cls.package
 
-    def require(self, tasks: Sequence[Task], rows: Rows) -> None:
+    def refuse_unsupported(self, tasks: Sequence[Task], rows: Rows) -> None:
         """Refuses what it cannot add up, before anything is charged; asked of engines that do not run any method."""
         for claim in [task.claim for task in tasks]:
             steps = claim.record_steps

@@ -47,7 +47,7 @@ class Memory(Engine):
             for task, own in zip(tasks, sums, strict=True):
                 places, cells = codes, task.statistic.cells
                 if cells is not None and not task.bins_persons:
-                    cell = cells.codes(batch, task.statistic.column, task.claim.worth)
+                    cell = cells.codes(batch, task.statistic.column, task.claim.unit_value)
                     places = cross_codes(codes, cell, len(cells.names), rows.group_count or 0)
                 column, takes = task.statistic.column, task.statistic.takes
                 drops = takes == "present rows" and task.missing == "drop"

@@ -60,8 +60,8 @@ class Postgres(Engine):
             raise PermissionError(f"no permission to read the table {self._table_name!r}; its owner may: GRANT SELECT")
         self.schema = Permitted(kinds, words, self._count, {name for name, (_, may) in self._columns.items() if may})
 
-    def require(self, tasks: Sequence[Task], rows: Rows) -> None:
-        super().require(tasks, rows)
+    def refuse_unsupported(self, tasks: Sequence[Task], rows: Rows) -> None:
+        super().refuse_unsupported(tasks, rows)
         for column in SumQuery(tasks, rows).columns():
             self.schema.arrow_type(column)
         _, text, values = self._select(tasks, rows)

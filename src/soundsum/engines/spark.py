@@ -47,8 +47,8 @@ class Spark(Engine):
     def _frame(self) -> Any:
         return self.schema.frame
 
-    def require(self, tasks: Sequence[Task], rows: Rows) -> None:
-        super().require(tasks, rows)
+    def refuse_unsupported(self, tasks: Sequence[Task], rows: Rows) -> None:
+        super().refuse_unsupported(tasks, rows)
         for column in SumQuery(tasks, rows).columns():
             self.schema.require_one_type(column)
         for task in tasks:

@@ -47,7 +47,7 @@ class Catalog:
         return self._kind(column, "numbers or text")
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
-        kind, worth = arrow_type(self._kind(column, "numbers"), column)
+        kind, unit_value = arrow_type(self._kind(column, "numbers"), column)
         if dtype is not None and number_type(dtype) != kind:
             raise RefusedType(
                 "dtype",
@@ -58,7 +58,7 @@ class Catalog:
                 column=repr(column),
                 kind=str(kind),
             )
-        return kind, worth
+        return kind, unit_value
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
         groups.codes(self._no_keys(column, "keys"))
@@ -111,7 +111,7 @@ class Integer:
 
     column: str
     steps: RecordSteps
-    worth: Fraction
+    unit_value: Fraction
 
     @property
     def bits(self) -> int:
@@ -142,7 +142,7 @@ class SumQuery:
         integer = None
         if statistic.takes == "numbers":
             assert column is not None
-            integer = self._place(self.integers, Integer(column, claim.record_steps, claim.worth))
+            integer = self._place(self.integers, Integer(column, claim.record_steps, claim.unit_value))
         for power in (0, 1, 2):
             is_binned = power == 1 and task.bins_persons and statistic.takes == "numbers"
             if needs_power(claim.parts, power) or is_binned or (power == 0 and self.rows.person is not None):

@@ -40,10 +40,10 @@ class RecordSteps:
         """The constant that each record adds beyond its steps."""
         return Fraction(0) if self.grid is None else self.grid.offset
 
-    def bounds(self, worth: Fraction) -> tuple[Fraction, Fraction]:
+    def bounds(self, unit_value: Fraction) -> tuple[Fraction, Fraction]:
         """The bounds that records are really clamped to, in units of the given size."""
         offset = self.offset
-        return (self.low * self.step + offset) * worth, (self.high * self.step + offset) * worth
+        return (self.low * self.step + offset) * unit_value, (self.high * self.step + offset) * unit_value
 
     @property
     def width(self) -> int:

@@ -90,7 +90,7 @@ class Plan:
 
     def __getattr__(self, name: str) -> Any:  # asked for what is not there
         if name in PROVED:
-            self.require()
+            self.require_applicable()
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
@@ -113,12 +113,12 @@ class Plan:
     @property
     def accuracy(self) -> Fraction | None:
         """A proved bound on |computed sum - exact sum of the clamped records kept|, if there is one."""
-        self.require()
+        self.require_applicable()
         return self.adder.accuracy(self.problem)
 
     def sum(self, data: Any, missing: Missing = "zero") -> int | Fraction:
         """Compute the method's own sum, without noise, exactly: an int for integers, otherwise a Fraction."""
-        self.require()
+        self.require_applicable()
         total = self.adder.sum(self.problem, records(data, self.problem.dtype), missing)
         return int(total) if isinstance(self.problem.dtype, IntType) else total
 
@@ -252,7 +252,7 @@ class Plan:
             }
         return described
 
-    def require(self) -> None:
+    def require_applicable(self) -> None:
         """Refuses a problem the method's theorem is not about."""
         if self.unmet:
             raise RefusedValue(

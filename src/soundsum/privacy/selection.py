@@ -75,7 +75,7 @@ class TruncatedLaplace(Noise):
 
 @dataclass(frozen=True)
 class GroupPlan:
-    """What finding groups costs, and from how many persons on a group is likely to be found.
+    """The cost of finding groups, and the number of persons from which a group is likely to be found.
 
     threshold: the least noisy number of persons that is released. A group of as many persons is found in more than half
         of all runs.

@@ -31,14 +31,14 @@ FORMAT = 1
 def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str) -> dict[str, Any]:
     """The certificate of a release: JSON-ready, fractions as strings.
 
-    The problem's bounds are those of the records, and `worth` is what 1 in them is worth: a decimal's last digit,
+    The problem's bounds are those of the records, and `unit_value` is what 1 in them is worth: a decimal's last digit,
     otherwise 1. What is released is in people's units. `engine` is who added up.
     """
     released = [
         {
             "what": part.name,
-            "step": str(part.step * claim.worth**part.power),
-            "sensitivity": str(part.norms.l1 * part.step * claim.worth**part.power),
+            "step": str(part.step * claim.unit_value**part.power),
+            "sensitivity": str(part.norms.l1 * part.step * claim.unit_value**part.power),
             "l1_steps": part.norms.l1,
             "l2_squared_steps": part.norms.l2_squared,
             "noise": noise.name,
@@ -51,7 +51,7 @@ def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine
         "versions": {"soundsum": __version__, "python": platform.python_version(), "numpy": np.__version__},
         "statistic": claim.kind.name,
         **_describe(claim),
-        "worth": str(claim.worth),
+        "unit_value": str(claim.unit_value),
         "engine": engine,
         "privacy": promised.to_json(),
         "released": released,
@@ -120,7 +120,7 @@ def read_claim(certificate: dict[str, Any]) -> Claim:
     method = make_method(certificate["method"], certificate["parameters"])
     problem = Problem(**certificate["problem"])
     plan = Plan(problem, choose(problem, method), Unit(**certificate["unit"]))
-    return Claim(kind, plan, Fraction(certificate["worth"]))
+    return Claim(kind, plan, Fraction(certificate["unit_value"]))
 
 
 def list_differences(

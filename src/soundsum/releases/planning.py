@@ -50,8 +50,8 @@ def release_plan(
         )
     engine = open_engine(data)
     require_columns(engine.schema.names, engine.schema, column)
-    _, worth = engine.schema.type(column, plan.problem.dtype)
-    if worth != 1:
+    _, unit_value = engine.schema.type(column, plan.problem.dtype)
+    if unit_value != 1:
         raise RefusedType(
             "plan",
             Reason.MISMATCH,
@@ -117,14 +117,14 @@ def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -
     """
     chosen = Plan(problem, choose(problem, method), unit)
     if chosen.unmet:
-        chosen.require()
+        chosen.require_applicable()
     return chosen
 
 
 @lru_cache(maxsize=256)
-def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Unit, worth: Fraction) -> Claim:
+def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Unit, unit_value: Fraction) -> Claim:
     """All that is claimed of a statistic: it follows from what is public alone, so it is kept for the next one."""
-    return Claim(kind, plan(problem, adder, unit), worth)
+    return Claim(kind, plan(problem, adder, unit), unit_value)
 
 
 def plans(problem: Problem) -> Plans:

@@ -92,9 +92,9 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     for statistic in statistics:
         missing = request.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
         weight = _weight(statistic)
-        problem, worth = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
+        problem, unit_value = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
         own = unit if statistic.cells is None else statistic.unit(unit)
-        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, worth)
+        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, unit_value)
         takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
         is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
         tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
@@ -102,7 +102,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:
-        engine.require(tasks, rows)
+        engine.refuse_unsupported(tasks, rows)
     query = make_query(tasks, rows, request.name_source(data), request.binding, request.names)
     return engine, Prepared(tasks, rows, query, request.binding)
 

@@ -136,7 +136,7 @@ class ReleaseContext:
         if kind.is_the_sum:
             covered = plan.adder.say_sum(plan.problem, values)
         if kind.is_the_sum and plan.modulus is not None:
-            step = plan.step * self.claim.worth  # of decimals, the last digit
+            step = plan.step * self.claim.unit_value  # of decimals, the last digit
             covered += f", modulo {formatting.binary(plan.modulus)}{'' if step == 1 else f' times {number(step)}'}"
         return f"{covered}{', within the limits for each person' if plan.unit.caps else ''}"
 

@@ -42,7 +42,7 @@ class Counted(Statistic):
 
     @classmethod
     def estimator(
-        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, unit_value: Fraction
     ) -> Additive:
         return Additive(noises[0], Fraction(1), is_whole=True)
 

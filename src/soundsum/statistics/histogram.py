@@ -120,7 +120,7 @@ class Categories:
     def names(self) -> list[Any]:
         return self.groups.names
 
-    def codes(self, batch: Batch, column: str | None, worth: Fraction) -> Codes:
+    def codes(self, batch: Batch, column: str | None, unit_value: Fraction) -> Codes:
         return self.groups.codes(batch.keys(column))
 
 
@@ -135,14 +135,14 @@ class Edges:
     def names(self) -> list[Any]:
         return list(pairwise(self.edges))
 
-    def codes(self, batch: Batch, column: str | None, worth: Fraction) -> Codes:
+    def codes(self, batch: Batch, column: str | None, unit_value: Fraction) -> Codes:
         values = batch.numbers(column)
         if not isinstance(values, Column):
             doubles = np.array([float(x) for x in values])
             return cell_codes(self.edges, doubles, ~np.isnan(doubles))
-        if values.type.is_integer and worth == 1:
+        if values.type.is_integer and unit_value == 1:
             return cell_codes(self.edges, values.values, ~values.missing())
-        as_written = as_doubles_array(values) / float(1 / worth)  # of decimals
+        as_written = as_doubles_array(values) / float(1 / unit_value)  # of decimals
         return cell_codes(self.edges, as_written, ~values.missing())
 
 

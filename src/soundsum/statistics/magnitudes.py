@@ -81,10 +81,10 @@ class CountsPersons(Counted):
         return (Part("count", Fraction(1), unit.norms(1, 1, plan.problem.relation), COUNT, (0, 1), power=0),)
 
     @classmethod
-    def thresholds(cls, plan: Plan, worth: Fraction, edges: Sequence[float]) -> list[int]:
+    def thresholds(cls, plan: Plan, unit_value: Fraction, edges: Sequence[float]) -> list[int]:
         """Cell i holds the persons whose integer is above threshold i and not above the next; the last is open."""
         steps = cls.record_steps(plan)
-        step = worth * (steps.step if cls.binned and steps is not None else 1)
+        step = unit_value * (steps.step if cls.binned and steps is not None else 1)
         return [math.ceil(Fraction(edge) / step) - 1 for edge in edges[1:-1]]
 
 
@@ -142,8 +142,8 @@ class TotalBounds(CountsPersons):
         return round_cells()
 
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
-        kind, worth = schema.type(self.column, dtype)
-        return wide_problem(kind, Fraction(WIDEST), relation), worth
+        kind, unit_value = schema.type(self.column, dtype)
+        return wide_problem(kind, Fraction(WIDEST), relation), unit_value
 
     def unit(self, unit: Unit) -> Unit:
         return super().unit(require_persons(self.name, unit))

@@ -39,10 +39,10 @@ class Mean(Bounded):
 
     @classmethod
     def estimator(
-        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, unit_value: Fraction
     ) -> Moments:
         assert steps is not None
-        return MeanOfSums(steps, noises, n if plan.unit.is_plain else None, worth)
+        return MeanOfSums(steps, noises, n if plan.unit.is_plain else None, unit_value)
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class MeanOfSums(Moments):
 
     @property
     def limits(self) -> tuple[Fraction, Fraction]:
-        return self.records.bounds(self.worth)
+        return self.records.bounds(self.unit_value)
 
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
         q, w = self.records, Fraction(self.records.width)
         low, high = (
-            ((q.ends + max(-w, min(w, mean))) / 2 * q.step + q.offset) * self.worth
+            ((q.ends + max(-w, min(w, mean))) / 2 * q.step + q.offset) * self.unit_value
             for mean in quotients(sums[0], counts)
         )
         return low, high
@@ -69,7 +69,9 @@ class MeanOfSums(Moments):
         Within the bounds a mean is (a n + b s) / (c n), for integers a, b and c. Python divides integers exactly and
         rounds the quotient once, to nearest, so nothing is lost and no fraction is made.
         """
-        if any(math.isinf(nearest_float(end)) for end in self.records.bounds(self.worth)):  # so might a quotient be
+        if any(
+            math.isinf(nearest_float(end)) for end in self.records.bounds(self.unit_value)
+        ):  # so might a quotient be
             return super().columns(noisy, confidence)
         sums = noisy[0]
         counts: Sequence[int] = noisy[1] if self.n is None else [self.n] * len(sums)
@@ -84,7 +86,7 @@ class MeanOfSums(Moments):
 
     def _floats(self, sums: Sequence[int], counts: Sequence[int]) -> list[float]:
         q = self.records
-        middle, slope = (q.ends * q.step / 2 + q.offset) * self.worth, q.step * self.worth / 2
+        middle, slope = (q.ends * q.step / 2 + q.offset) * self.unit_value, q.step * self.unit_value / 2
         c = math.lcm(middle.denominator, slope.denominator)
         a, b, w = int(middle * c), int(slope * c), q.width
         least, most = nearest_float(middle - slope * w), nearest_float(middle + slope * w)

@@ -51,7 +51,7 @@ class Moments(ABC):
     records: RecordSteps
     noises: tuple[Noise, ...]
     n: int | None  # where it is public
-    worth: Fraction  # of 1 in the records
+    unit_value: Fraction  # of 1 in the records
 
     @property
     @abstractmethod

@@ -63,7 +63,7 @@ class Cells(Protocol):
     def heading(self) -> str:
         """Their names in a table."""
 
-    def codes(self, batch: Batch, column: str | None, worth: Fraction) -> Codes:
+    def codes(self, batch: Batch, column: str | None, unit_value: Fraction) -> Codes:
         """The cell of every row, len(names) for none."""
 
 
@@ -160,7 +160,7 @@ class Statistic(ABC):
     @classmethod
     @abstractmethod
     def estimator(
-        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, unit_value: Fraction
     ) -> Estimator:
         """The estimator that reads the noisy parts; n is the number of records where it is public."""
 
@@ -186,11 +186,11 @@ class Bounded(Statistic):
         if self.lower is None or self.upper is None:
             raise self._refuse_no_bounds()
         lower, upper = exact(self.lower, "lower"), exact(self.upper, "upper")
-        kind, worth = schema.type(self.column, dtype)
+        kind, unit_value = schema.type(self.column, dtype)
         if not is_special(lower) and not is_special(upper):
             require_ascending(Fraction(lower), Fraction(upper))  # said in people's units
-        if worth != 1:  # of decimals: bounds are counted in last digits, as records are
-            lower, upper = (x if is_special(x) else Fraction(x) / worth for x in (lower, upper))
+        if unit_value != 1:  # of decimals: bounds are counted in last digits, as records are
+            lower, upper = (x if is_special(x) else Fraction(x) / unit_value for x in (lower, upper))
         size = self.size
         if relation.sized and size is None and self.method != "auto":  # which may depend on it
             size = schema.rows()
@@ -202,7 +202,7 @@ class Bounded(Statistic):
                 "give one, 0 or more",
                 given=quote(size),
             )
-        return make_problem(kind, lower, upper, relation, size, getattr(self, "max_size", None)), worth
+        return make_problem(kind, lower, upper, relation, size, getattr(self, "max_size", None)), unit_value
 
     def _refuse_no_bounds(self) -> RefusedValue:
         what = f"the {self.name}" if self.column is None else f"the {self.name} of {quote(self.column)}"

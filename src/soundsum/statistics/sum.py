@@ -47,14 +47,14 @@ class Sum(Bounded):
 
     @classmethod
     def estimator(
-        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, unit_value: Fraction
     ) -> Additive:
         step, public = plan.step, ZERO
         if plan.unit.is_plain and n is not None:
             public = plan.adder.public_part(plan.problem, n)
-        if worth != 1:  # of decimals
-            step, public = step * worth, public * worth
-        is_whole = plan.problem.dtype.is_integer and worth == 1
+        if unit_value != 1:  # of decimals
+            step, public = step * unit_value, public * unit_value
+        is_whole = plan.problem.dtype.is_integer and unit_value == 1
         return Additive(noises[0], step, is_whole, public, _find_wrapping(plan))
 
 

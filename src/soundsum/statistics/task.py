@@ -26,19 +26,19 @@ from soundsum.tables.rows import Rows
 class Claim:
     """Everything that follows about a kind of statistic from its plan, without any data.
 
-    `worth` is what 1 in the records is worth: a decimal's last digit, otherwise 1. Made only for a plan that the
+    `unit_value` is what 1 in the records is worth: a decimal's last digit, otherwise 1. Made only for a plan that the
     statistic's proof covers.
     """
 
     kind: type[Statistic]
     plan: Plan
-    worth: Fraction = Fraction(1)
+    unit_value: Fraction = Fraction(1)
     record_steps: RecordSteps | None = field(init=False, repr=False)  # None: the method adds in a way of its own
     parts: tuple[Part, ...] = field(init=False, repr=False)  # everything that is let out
 
     def __post_init__(self) -> None:
         if self.plan.unmet:
-            self.plan.require()
+            self.plan.require_applicable()
         if reasons := self.kind.unmet(self.plan):
             raise RefusedValue(
                 "method",
@@ -47,13 +47,13 @@ class Claim:
                 statistic=self.kind.name,
                 reasons=join_clauses(reasons),
             )
-        if self.worth <= 0 or (self.worth != 1 and not self.plan.problem.dtype.is_integer):
+        if self.unit_value <= 0 or (self.unit_value != 1 and not self.plan.problem.dtype.is_integer):
             raise RefusedValue(
-                "worth",
+                "unit_value",
                 Reason.UNSOUND,
-                "`worth={given}`: 1 in the records is worth 1, unless they count the last digits of decimals",
-                "leave `worth` out",
-                given=quote(self.worth),
+                "`unit_value={given}`: 1 in the records is worth 1, unless they count the last digits of decimals",
+                "leave `unit_value` out",
+                given=quote(self.unit_value),
             )
         steps = self.kind.record_steps(self.plan)
         object.__setattr__(self, "record_steps", steps)
@@ -64,20 +64,20 @@ class Claim:
         return promised.noises_for([part.norms for part in self.parts])
 
     def estimator(self, noises: tuple[Noise, ...], n: int | None) -> Estimator:
-        return self.kind.estimator(self.plan, self.record_steps, noises, n, self.worth)
+        return self.kind.estimator(self.plan, self.record_steps, noises, n, self.unit_value)
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
         """The bounds that records are really clamped to: those given, rounded inward to the grid."""
         problem, steps = self.plan.problem, self.record_steps
         if steps is None:
-            return problem.lower * self.worth, problem.upper * self.worth
-        return steps.bounds(self.worth)
+            return problem.lower * self.unit_value, problem.upper * self.unit_value
+        return steps.bounds(self.unit_value)
 
     @property
     def given_bounds(self) -> tuple[Fraction, Fraction]:
         """The bounds as they were given."""
-        return self.plan.problem.lower * self.worth, self.plan.problem.upper * self.worth
+        return self.plan.problem.lower * self.unit_value, self.plan.problem.upper * self.unit_value
 
     @property
     def shown_bounds(self) -> tuple[Fraction, Fraction]:
@@ -85,11 +85,11 @@ class Claim:
         lower, upper = self.plan.problem.lower, self.plan.problem.upper
         if self.plan.problem.dtype.is_integer:
             lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
-        return lower * self.worth, upper * self.worth
+        return lower * self.unit_value, upper * self.unit_value
 
     def of_size(self, n: int) -> Claim:
         """Restate the task once the public number of records is known."""
-        return Claim(self.kind, self.plan.of_size(n), self.worth)
+        return Claim(self.kind, self.plan.of_size(n), self.unit_value)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Task:
     weight: Fraction = Fraction(1)  # of its share of the cost, among several
     is_declared: bool = True  # whether the table, its owner or the query says what type the column has
 
-    def require(self, rows: Rows) -> None:
+    def require_rows(self, rows: Rows) -> None:
         """Require that the plan is for the very rows that are read; every proof rests on it."""
         relation, unit, cells = self.claim.plan.problem.relation, self.claim.plan.unit, self.statistic.cells
         if self.missing == "drop" and relation.sized and unit.is_plain:
@@ -135,7 +135,7 @@ class Task:
     def thresholds(self) -> list[int]:
         """Of a count of persons: the integers that tell its cells apart, each cell above its own and up to the next."""
         kind, cells = self.claim.kind, self.statistic.cells
-        return kind.thresholds(self.claim.plan, self.claim.worth, cells.edges)  # type: ignore[attr-defined, union-attr, no-any-return]
+        return kind.thresholds(self.claim.plan, self.claim.unit_value, cells.edges)  # type: ignore[attr-defined, union-attr, no-any-return]
 
     @property
     def needs_noise(self) -> bool:
@@ -147,7 +147,7 @@ def make_query(
 ) -> Query:
     """Everything that is asked, checked to be planned for these rows; `names` are those that somebody gave."""
     for task in tasks:
-        task.require(rows)
+        task.require_rows(rows)
     whole = sum([task.weight for task in tasks if task.needs_noise])
     shares = [task.weight / whole if task.needs_noise else Fraction(0) for task in tasks]
     called: Sequence[str | None] = [None] * len(tasks) if names is None else names
@@ -182,7 +182,7 @@ def ask(
         as_plain(column),
         problem.dtype.name,
         *claim.given_bounds,
-        claim.worth,
+        claim.unit_value,
         problem.size,
         problem.max_size,
         missing,

@@ -50,10 +50,10 @@ class Variance(Bounded):
 
     @classmethod
     def estimator(
-        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, worth: Fraction
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, unit_value: Fraction
     ) -> Moments:
         assert steps is not None
-        return VarianceOfSums(steps, noises, n if plan.unit.is_plain else None, worth)
+        return VarianceOfSums(steps, noises, n if plan.unit.is_plain else None, unit_value)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class VarianceOfSums(Moments):
 
     @property
     def limits(self) -> tuple[Fraction, Fraction]:
-        return Fraction(0), (self.records.width * self.records.step * self.worth) ** 2 / 4
+        return Fraction(0), (self.records.width * self.records.step * self.unit_value) ** 2 / 4
 
     def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
         """The extremes of T/n - (S/n)^2 over the box, T/n at most w^2: concave in x = 1/n, for any S and T.
@@ -78,5 +78,5 @@ class VarianceOfSums(Moments):
         turns += [Fraction(w**2, most_squares)] if most_squares > 0 else []
         inside = [x for x in turns if ends[0] < x < ends[1]]
         most = max(min(most_squares * x, Fraction(w**2)) - smallest**2 * x**2 for x in (*ends, *inside))
-        unit = (self.records.step * self.worth) ** 2 / 4
+        unit = (self.records.step * self.unit_value) ** 2 / 4
         return max(Fraction(0), least) * unit, max(Fraction(0), most) * unit

@@ -31,7 +31,7 @@ class Numbers(NamedTuple):
     """Records, and what 1 in them is worth: a decimal's last digit, otherwise 1."""
 
     records: Records
-    worth: Fraction
+    unit_value: Fraction
 
 
 def is_untyped(data: Any) -> bool:

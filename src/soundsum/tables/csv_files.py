@@ -86,7 +86,7 @@ class CsvFiles:
                 return words
         return None
 
-    def require(self, column: str) -> None:
+    def require_column(self, column: str) -> None:
         """Refuses a column that is not in every file just once."""
         if not all(names.count(column) == 1 for names in self._names.values()):
             raise RefusedValue(

@@ -193,7 +193,7 @@ def require_one_type(opened: Any, kinds: Mapping[str, Any]) -> None:
 
     if isinstance(opened, CsvFiles):
         for name in kinds:
-            opened.require(name)
+            opened.require_column(name)
         return
     for fragment in opened.get_fragments():
         schema = fragment.physical_schema

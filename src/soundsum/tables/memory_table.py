@@ -39,7 +39,7 @@ class MemoryTable:
 
     def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
         numbers = as_numbers(empty_like(self._columns[column]), dtype, column)
-        return numbers.records.type, numbers.worth
+        return numbers.records.type, numbers.unit_value
 
     def numbers(self, column: str | None) -> Numbers:
         """The column as numbers, read once."""

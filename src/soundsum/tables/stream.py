@@ -111,7 +111,7 @@ class StreamTable:
                 column=say_column(column),
             )
         self._require_one_type(column)
-        kind, worth = arrow_type(self.arrow_type(column), column)
+        kind, unit_value = arrow_type(self.arrow_type(column), column)
         if wanted is not None and wanted != kind:
             raise RefusedType(
                 "dtype",
@@ -122,7 +122,7 @@ class StreamTable:
                 column=say_column(column),
                 kind=kind.name,
             )
-        return kind, worth
+        return kind, unit_value
 
     def expect_groups(self, column: str | None, groups: Groups) -> None:
         assert column is not None
