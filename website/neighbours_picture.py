@@ -16,8 +16,8 @@ from soundsum.kernels import float_sum
 
 PLACE = Path(__file__).parent.parent / "docs" / "pictures"
 EPSILON, RUNS = 1, 4000
-INK = {"light": ("#1f2328", "#d1242f", "#0969da"), "dark": ("#e6edf3", "#ff7b72", "#58a6ff")}
-"""Text, left and right dataset, on GitHub's light and dark pages."""
+INK = {"light": ("#1f2328", "#d1242f", "#0969da", 0.6), "dark": ("#e6edf3", "#ff7b72", "#58a6ff", 0.75)}
+"""Text, left and right dataset, and their opacity, on GitHub's light and dark pages."""
 
 
 def draw_outputs() -> dict[str, list[list[float]]]:
@@ -47,16 +47,18 @@ def draw(outputs: dict[str, list[list[float]]], theme: str) -> None:
     mpl.use("svg")
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "soundsum", "font.family": "sans-serif"})
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import MaxNLocator
 
-    ink, left, right = INK[theme]
+    ink, left, right, opacity = INK[theme]
     figure, axes = plt.subplots(1, 2, figsize=(9, 2.7), layout="constrained")
     for axis, (name, (a, b)) in zip(axes, outputs.items(), strict=True):
         low, high = min(*a, *b), max(*a, *b)
         edges = np.linspace(low, high, 61)
-        for values, colour, label in ((a, left, "dataset"), (b, right, "with one record changed")):
-            axis.hist(values, edges, color=colour, alpha=0.55, label=label)
+        for values, colour, label in ((a, left, "a dataset"), (b, right, "its neighbour, one record changed")):
+            axis.hist(values, edges, color=colour, alpha=opacity, label=label)
         axis.set_title(name, color=ink, fontsize=11)
-        axis.set_xlabel("released sum, in units of the theoretical sensitivity", color=ink, fontsize=9)
+        axis.set_xlabel("released sum, in units of the ideal sensitivity", color=ink, fontsize=9)
+        axis.xaxis.set_major_locator(MaxNLocator(9, integer=True))
         axis.set_yticks([])
         axis.tick_params(colors=ink, labelsize=8)
         axis.spines[["top", "left", "right"]].set_visible(False)

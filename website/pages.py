@@ -142,7 +142,7 @@ CONTENTS = {
         "Comparison of libraries <comparison.md>",
     ],
     "Researchers": [
-        "What is here <researchers.md>",
+        "The paper and beyond <researchers.md>",
         "Notebook: from an attack to a bound <notebooks/from_attack_to_bound.md>",
         "Attacks <attacks.md>",
         "Proofs of the attacks <attack_proofs.md>",
