@@ -1,1 +1,1 @@
-"""Audits of every library there is an adapter for, by `make audit-all`; what they found is `docs/audits.md`."""
+"""Audits of every library with an adapter, by `make audit-all`; `docs/audits.md` lists the findings."""

@@ -1,7 +1,7 @@
-"""Audits each library in an environment of its own, runs the program of every violation, and writes the table.
+"""Audits each library in its own environment, runs the program of every violation, and writes the table.
 
-What was published before, in the paper or by the library, is shown; what is new goes to `undisclosed/` with its report,
-and its row reads "to be reported". `python -m audits --table` writes both anew from the results there are.
+The table shows findings that the paper or the library has published. New findings go to `undisclosed/` with a report,
+and their row reads "to be reported". `python -m audits --table` rewrites both from existing results.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def audit(name: str, seconds: float, runs: int, memory: float) -> dict[str, Any]:
-    """One library's audit as plain data, with what the program of each violation ended with."""
+    """Audit one library; return plain data, with the exit code of each violation's program."""
     library, _ = split_name(name) or (name, None)
     command = f"make audit-all ARGS='{name} --time {seconds:g} --runs {runs} --memory {memory:g}'"
     result: dict[str, Any] = {"library": library, "date": f"{datetime.now(UTC):%Y-%m-%d}", "commands": [command]}
@@ -89,7 +89,7 @@ def audit(name: str, seconds: float, runs: int, memory: float) -> dict[str, Any]
 
 
 def replace_targets(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """A library's results with those of some of its targets newer."""
+    """Replace the results of some targets of a library by newer ones."""
     names = {target["name"]: target for target in part["targets"]}
     whole["targets"] = [names.get(target["name"], target) for target in whole["targets"]]
     whole["findings"] = [x for x in whole["findings"] if x["target"] not in names] + part["findings"]
@@ -108,7 +108,7 @@ def show(target: str, done: int, total: int, doing: str) -> None:
 
 
 def run(python: Path, program: str) -> int | None:
-    """What a program ends with, in the library's environment; None where it does not end."""
+    """Run a program in the library's environment and return its exit code; None if it does not end."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "repro.py"
         path.write_text(program)

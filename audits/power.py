@@ -1,4 +1,4 @@
-"""Measures the auditor by the zoo: how many unsound mechanisms it catches, and how many sound ones it accuses.
+"""Measures the auditor on the zoo: how many unsound mechanisms it catches, and how many sound ones it accuses.
 
 `make audit-power` runs every mechanism at default limits, which takes up to a minute each, and writes the table of
 docs/auditor.md. It fails if a sound mechanism is accused or fewer than 38 unsound ones are caught.
@@ -50,7 +50,7 @@ def judge(name: str, seconds: float) -> Outcome:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """The page's part: the count, and each kind with what was caught and missed."""
+    """Write the page's part: the count, and for each kind of fault what was caught and missed."""
     unsound, sound = [o for o in outcomes if not o.sound], [o for o in outcomes if o.sound]
     caught, accused = [o for o in unsound if o.accused], [o for o in sound if o.accused]
     kinds = dict.fromkeys(o.kind for o in unsound)

@@ -1,7 +1,7 @@
-"""Whether what is quoted of a library stands where the quotation says, in the version that was audited.
+"""Checks that quotations from a library stand where they say, in the audited version.
 
-A quotation is `"words" (folder/file.py:12)`; `[...]` in it leaves something out. Files that the installed package does
-not bring (a library's C++) cannot be looked at here.
+A quotation is `"words" (folder/file.py:12)`; `[...]` marks an omission. Files that the installed package lacks (a
+library's C++) cannot be checked here.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ LINES = 8
 
 
 def quotations(text: str) -> Iterator[tuple[str, str, int]]:
-    """The words, the file and the line of each quotation in a text."""
+    """Find the words, the file and the line of each quotation in a text."""
     yield from ((words, file, int(line)) for words, file, line in QUOTE.findall(text))
 
 
 def wrong_quotes(texts: Iterable[str], packages: Path) -> list[str]:
-    """Those quotations that do not stand where they are said to, in the folder of installed packages."""
+    """List the quotations that do not stand where they say, in the folder of installed packages."""
     every = dict.fromkeys(quote for text in texts for quote in quotations(text))
     return [f'"{words}" ({file}:{line})' for words, file, line in every if not _stands(words, file, line, packages)]
 
@@ -32,7 +32,7 @@ def _stands(words: str, file: str, line: int, packages: Path) -> bool:
 
 
 def _is_at(words: str, path: Path, line: int) -> bool:
-    """Whether all parts of a quotation come one after another from that line on, the first in it."""
+    """Tell whether all parts of a quotation follow one another from that line on, the first part in it."""
     lines = [_plain(one) for one in path.read_text(encoding="utf-8").splitlines()[line - 1 : line - 1 + LINES]]
     found, at = " ".join(lines), 0
     for place, part in enumerate(map(_plain, words.split("[...]"))):

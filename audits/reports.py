@@ -1,4 +1,4 @@
-"""What to send to the maintainers of a library: a report on what is new, by rule, and a program for each finding."""
+"""Reports for the maintainers of a library: its new findings, by rule, and a program for each."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ program runs with {library} and NumPy alone, and ends with exit code 1 while the
 
 
 def write_reports(results: Sequence[dict[str, Any]], folder: Path) -> None:
-    """One folder for each library with something new: what to send, and a program for each violation.
+    """Write a folder for each library with new findings: a report, and a program for each violation.
 
-    What is to be said of a library besides stands in `notes`, by its name.
+    `notes` holds further remarks on a library, by its name.
     """
     for result in results:
         new = [x for x in result["findings"] if is_new(x)]
@@ -79,7 +79,7 @@ def _rule(name: str, findings: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _promises(new: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What each function promises and uses, as it is quoted, once for each wording."""
+    """List what each function promises and uses, as quoted, once for each wording."""
     yield ""
     yield "## What is promised, and the sensitivity that is used"
     texts = ("relation_quote", "claim_quote", "specials_quote")
@@ -109,7 +109,7 @@ def _records(x: dict[str, Any]) -> str:
 
 
 def _bound(x: Fraction, dtype: str) -> str:
-    """A bound that can be told from its neighbours: floats in hexadecimal, where they are not short."""
+    """Write a bound exactly: floats in hexadecimal, unless their decimal is short."""
     return str(x) if "int" in dtype or x.denominator <= 1 << 10 else float(x).hex()
 
 

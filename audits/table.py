@@ -1,4 +1,4 @@
-"""The table of `docs/audits.md`, from the results of audits; what is new on a current release is not in it."""
+"""The table of `docs/audits.md`, from the results of audits, without new findings on current releases."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
 
 
 def lines_of(rows: Sequence[Row]) -> Iterator[str]:
-    """Published violations, then a line for each other verdict: its targets, and within which limits."""
+    """List published violations, then for each other verdict its targets and the limits of their audits."""
     yield "| verdict | targets | seen |"
     yield "|---|---|---|"
     order = sorted(rows, key=lambda row: (not row.verdict.startswith("VIOLATION"), row.verdict))
@@ -98,7 +98,7 @@ def _grouped(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
 
 
 def _limits(tried: Sequence[Tried]) -> str:
-    """Such as: 1 to 9 families, 300 to 2,100 pairs, epsilon 1.7 to 2.3; out of time from 2,050 records."""
+    """State limits such as: 1 to 9 families, 300 to 2,100 pairs, epsilon 1.7 to 2.3; out of time from 2,050 records."""
     if not tried:
         return ""
     families, pairs = [one.families for one in tried], [one.pairs for one in tried]
@@ -120,18 +120,18 @@ def _range(numbers: Sequence[float]) -> str:
 
 
 def is_violation(finding: dict[str, Any]) -> bool:
-    """Certified, or statistical and seen again by its own program."""
+    """Tell whether a finding is certified, or statistical and reproduced by its program."""
     verdict = str(finding["verdict"])
     return verdict == "VIOLATION_CERTIFIED" or (verdict == "VIOLATION_STATISTICAL" and finding.get("repro_exit") == 1)
 
 
 def is_new(finding: dict[str, Any]) -> bool:
-    """Whether a violation is not public yet."""
+    """Tell whether a violation is not public yet."""
     return is_violation(finding) and key(finding) not in PUBLISHED
 
 
 def key(finding: dict[str, Any]) -> tuple[str, str]:
-    """The target, and the rule without our name before it."""
+    """Return the target, and the rule without our prefix."""
     return finding["target"], finding["rule"].removeprefix("soundsum/")
 
 
@@ -160,7 +160,7 @@ def _row(result: dict[str, Any], target: dict[str, Any]) -> Row:
 
 
 def _unreached(left_out: Sequence[str]) -> dict[str, int]:
-    """For each reason the smallest number of records that an attack did not reach."""
+    """Find, for each reason, the smallest number of records that an attack did not reach."""
     sizes: dict[str, int] = {}
     for text in left_out:
         if found := re.fullmatch(r"\w+ with (.*) records: (time|memory).*", text):

@@ -1,7 +1,7 @@
-"""Mechanisms of which it is known whether they keep their promise, to measure the auditor by (`make audit-power`).
+"""Mechanisms known to keep or to break their promise, to measure the auditor (`make audit-power`).
 
-The unsound ones have faults seen in real code, one each; apart from the fault, the noise is exact: two-sided geometric
-over integers, scaled to the claimed sensitivity. The sound ones look suspicious and keep their promise.
+Each unsound one has a fault seen in real code; apart from the fault, its noise is exact: two-sided geometric over
+integers, scaled to the claimed sensitivity. The sound ones look suspicious and keep their promise.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def exact(data: Any, lower: Any, upper: Any) -> int:
 
 
 def steps(data: Any, lower: Any, upper: Any) -> int:
-    """Floats in steps of 1/STEP, clamped; NaN counts as the value nearest zero."""
+    """Clamp floats and count them in steps of 1/STEP; NaN counts as the value nearest zero."""
     zero = max(lower, min(upper, 0))
     return sum(round(STEP * (zero if x != x else max(lower, min(upper, x)))) for x in data.tolist())
 

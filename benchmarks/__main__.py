@@ -1,7 +1,7 @@
-"""Measures the rows asked for and prints the table.
+"""Measures the chosen rows and prints the table.
 
-It never fails on a time: whether a target is reached is for a person to read. Exit code 1 says that a row has a wrong
-sum or could not be measured.
+It never fails on a time: a person reads whether a target is reached. Exit code 1 means that a row has a wrong sum or
+could not be measured.
 """
 
 from __future__ import annotations

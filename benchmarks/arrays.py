@@ -1,4 +1,4 @@
-"""The rows over arrays. All values lie within the bounds, so that a peer that does not clamp finds the same sum."""
+"""The rows on arrays. All values lie within the bounds, so that peers that do not clamp get the same sum."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _grid_sum(dtype: str, lower: int, upper: int, sized: bool = False, threads: 
 
 
 def _released(array: Array) -> float:
-    """From the array to the private number, with so little noise that it can be compared."""
+    """Release the array's sum with so little noise that it can be compared."""
     return ss.sum(array, 0, UPPER, epsilon=10**6).value
 
 

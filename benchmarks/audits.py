@@ -16,7 +16,7 @@ TIMES_OVER = 3
 
 
 def deterministic_tier(dtype: str) -> Callable[[Callable[[float], None]], Result]:
-    """Every family within the default limits, confirmed in fresh processes."""
+    """Run every family within the default limits, confirmed in fresh processes."""
 
     def row(tick: Callable[[float], None], repetitions: int = 3) -> Result:
         took = []
@@ -52,7 +52,7 @@ def _spread(lower: Any, upper: Any) -> Any:
 
 
 def pairs_to_a_verdict(tick: Callable[[float], None], audits: int = 41) -> Result:
-    """A Laplace mechanism whose sums are three times its sensitivity apart, at epsilon 1 and alpha 1e-3."""
+    """Audit a Laplace mechanism whose sums are three sensitivities apart, at epsilon 1 and alpha 1e-3."""
     made = ss.attack("rounding", dtype="float64", relation="hamming")
     apart = float(made.predicted or 0)
 

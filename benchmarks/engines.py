@@ -1,6 +1,6 @@
-"""The rows of engines: a private sum where the data lies, against the engine's own sum of floats clamped there.
+"""The rows of engines: a private sum in the engine, against the engine's own sum of clamped floats.
 
-PostgreSQL and Spark are started for it, as the tests start them (`make databases` installs what they need).
+PostgreSQL and Spark are started as the tests start them (`make databases` installs what they need).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BY_PERSON = f"SELECT {BOUNDED} FROM (SELECT id, {CLAMPED} AS s FROM rows GROUP B
 
 @dataclass(frozen=True)
 class Place:
-    """Where rows lie: what soundsum is given, and how the engine itself is asked."""
+    """A table in an engine: what soundsum gets, and the engine's own query."""
 
     data: Any
     table: str | None

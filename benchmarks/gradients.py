@@ -1,6 +1,6 @@
 """The rows of gradients on the CPU: the clipped sum against torch's norms and einsum, and the noise against torch's.
 
-Only where torch is installed (`make torch`). What a GPU does is measured by gradients_gpu.py.
+They need torch (`make torch`). gradients_gpu.py measures GPUs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ THREADS = 2
 
 
 def _gradients(dtype: str) -> Callable[[int], Any]:
-    """64 examples, most of them longer than the norm."""
+    """Draw 64 examples, most of them longer than the norm."""
 
     def make(records: int) -> Any:
         import torch
@@ -39,7 +39,7 @@ def _ours(g: Any) -> Any:
 
 
 def _theirs(g: Any) -> Any:
-    """As Opacus's DPOptimizer clips and adds."""
+    """Clip and add as Opacus's DPOptimizer does."""
     import torch
 
     factor = (1.0 / (g.norm(2, dim=-1) + 1e-6)).clamp(max=1.0)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.gradients_gpu            # needs a GPU, nvcc and, for the training step, Opacus
 
-Prints one line for each figure, a ratio of medians measured in turns. It is no part of `make bench`: CI has no GPU.
+Prints one line per figure, a ratio of medians measured in turns. `make bench` leaves it out, because CI has no GPU.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def say(*words: object) -> None:
 
 
 def awkward(dtype: torch.dtype, d: int, norm: float) -> torch.Tensor:
-    """Rows with subnormals, the largest values, infinities, NaN, ties, and everything between."""
+    """Make rows with subnormals, the largest values, infinities, NaN, ties, and everything between."""
     info = torch.finfo(dtype)
     least = info.smallest_normal * info.eps
     values = [0.0, -0.0, least, -least, info.tiny, info.max, -info.max, 1.0, norm, -norm, norm / math.sqrt(d),
@@ -54,7 +54,7 @@ def clipped(tensors: Sequence[Any], grid: Grid, kernel: Any, apart: bool = False
 
 
 def check() -> None:
-    """CUDA against plain torch on the CPU, which the tests compare with the model."""
+    """Compare CUDA with plain torch on the CPU, which the tests compare with the model."""
     rows = 0
     for dtype in FLOATS:
         for norm in (1.0, 0.1, 3.7, 2.0**-20, 1000.0, 2.0**-100, 2.0**79):
@@ -96,7 +96,7 @@ def check() -> None:
 
 
 def check_devices() -> None:
-    """Batches on different devices add up where the first one was."""
+    """Check that batches on different devices add up on the device of the first."""
     here = [torch.randn(8, 5), torch.randn(8, 3, 2)]
     there = [g.cuda() for g in here]
     for first, second in ((here, there), (there, here), (here, [here[0], there[1]])):
@@ -140,14 +140,14 @@ def milliseconds(run: Callable[[], Any], times: int = 15, warm: int = 3) -> floa
 
 
 def opacus_sum(gradients: Sequence[Any], norm: float = 1.0) -> list[Any]:
-    """Norms and einsum, as Opacus's DPOptimizer has them."""
+    """Clip with norms and einsum, as Opacus's DPOptimizer does."""
     norms = torch.stack([g.norm(2, dim=-1) for g in gradients], dim=1).norm(2, dim=1)
     factor = (norm / (norms + 1e-6)).clamp(max=1.0)
     return [torch.einsum("i,i...", factor.to(g.dtype), g) for g in gradients]
 
 
 def copy_bandwidth() -> float:
-    """GB/s, read and written."""
+    """Measure how fast the GPU copies memory: GB/s, read and written."""
     a = torch.empty(1 << 30, dtype=torch.float32, device="cuda").normal_()
     b = torch.empty_like(a)
     return 2 * a.nbytes / milliseconds(lambda: b.copy_(a)) / 1e6

@@ -1,6 +1,6 @@
-"""Run by path in a library's own environment: reads what to measure as JSON, and writes what was seen as JSON.
+"""A script for a library's own environment: reads as JSON what to measure, and writes the results as JSON.
 
-It needs NumPy and the library alone.
+It needs only NumPy and the library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def records(kind: str, n: int, upper: int) -> Any:
 
 
 def measure(asked: dict[str, Any], release: Any, data: Any) -> dict[str, Any]:
-    """The error of many releases against the exact sum, and the seconds of the fastest, until the time is up."""
+    """Measure the error of many releases against the exact sum, and the fastest release, until the time is up."""
     started, errors, seconds = time.perf_counter(), [], []
     release(data)  # the first one loads what it needs
     truth = float(data.astype("float64").sum())

@@ -1,8 +1,8 @@
-"""`make compare`: soundsum beside other libraries, each in an environment of its own: features, noise and time.
+"""`make compare`: soundsum beside other libraries, each in its own environment: features, noise and time.
 
-The same records, bounds [0, 1000] and epsilon 1 for all. The noise is the mean distance of a release from the exact
-sum, the scale of Laplace noise; the time is that of the fastest whole call, with the table made ready as the library
-wants it. Writes the tables of docs/comparison.md.
+All get the same records, bounds [0, 1000] and epsilon 1. The noise is the mean distance of a release from the exact
+sum, the scale of Laplace noise; the time is that of the fastest whole call, on a table in the library's own form.
+Writes the tables of docs/comparison.md.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def measure(name: str, wanted: dict[str, Any], runs: int, seconds: float) -> dict[str, Any]:
-    """What was seen of one library; it is installed if it is not there."""
+    """Measure one library, installing it if necessary."""
     python, adapter = Path(sys.executable), None
     if name != "soundsum":
         open_adapter(name, install=True)
@@ -75,7 +75,7 @@ def features(seen: dict[str, Any]) -> str:
 
 
 def noise(seen: dict[str, Any]) -> str:
-    """The error at the smaller size, beside the noise of an ideal sum: (U - L)/epsilon, or U/epsilon."""
+    """Divide the error at the smaller size by the noise of an ideal sum: (U - L)/epsilon, or U/epsilon."""
     rows = []
     for name, library in seen.items():
         for one in library["sums"]:
@@ -99,7 +99,7 @@ def text(found: dict[str, Any], key: str, shown: Any) -> str:
 
 
 def spread(found: dict[str, Any]) -> str:
-    """The mean error and its standard error: Laplace noise is as far from its mean distance as that distance."""
+    """Return the mean error and its standard error: the distance of Laplace noise has its mean as deviation."""
     mean = found["error"] / UPPER
     return f"{mean:,.2f} ± {mean / found['runs'] ** 0.5:,.2f}"
 

@@ -1,7 +1,7 @@
-"""How a row is measured: ours, peer, ours, peer, ... on the same data, and the median of the ratios with its quartiles.
+"""The measurement of a row: ours, peer, ours, peer, ... on the same data; the median ratio with its quartiles.
 
-A ratio is taken within one repetition, so that whatever else the machine does falls on both sides. The bare read of the
-same memory is a third runner, so that a row's share of the bus is a ratio of the same kind.
+Each ratio is taken within one repetition, so that other work on the machine affects both sides. A bare read of the same
+memory runs in the same turns, so that a row's share of the bus is a ratio of the same kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FEWEST, MOST = 9, 101
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a work of ours and a peer's, both called with the group's data."""
+    """One line of the table: a function of ours and a peer's, both called with the group's data."""
 
     name: str
     ours: Callable[[Any], Any]
@@ -64,7 +64,7 @@ def spread(values: list[float]) -> Spread:
 
 @dataclass(frozen=True)
 class Result:
-    """What was seen. `measured` is a speed relative to the peer's, unless `unit` says otherwise."""
+    """The measurement of a row. `measured` is a speed relative to the peer's, unless `unit` says otherwise."""
 
     group: str
     name: str
@@ -95,7 +95,7 @@ class Result:
 
     @property
     def within_noise(self) -> bool:
-        """Whether the target lies within the quartiles: another run may say otherwise."""
+        """Tell whether the target lies within the quartiles, so that another run may differ."""
         return (
             self.target is not None
             and self.measured is not None
@@ -104,7 +104,7 @@ class Result:
 
 
 def measure(group: Group, row: Row, data: Any, records: int, tick: Callable[[float], None]) -> Result:
-    """The row's result; `tick` is told the part done, between repetitions."""
+    """Measure the row; `tick` gets the part done, between repetitions."""
     array = group.streamed(data) if group.streamed else None
     runners: dict[str, Callable[[], Any]] = {"ours": lambda: row.ours(data)}
     if row.peer is not None:

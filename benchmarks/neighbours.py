@@ -1,10 +1,10 @@
-"""What time tells: how many timed pairs it takes to tell neighbouring tables apart.
+"""The timing channel: how many timed pairs it takes to tell neighbouring tables apart.
 
 Both tables of a pair are summed in turn, in random order. A rank test (the sign test: how often one takes longer than
 the other) tells them apart at 1% after about (2.58 / (2 p - 1))^2 pairs, where p is that share. If all pairs together
-do not tell them apart, that is said by the number that was timed. Where a table lies in memory makes a difference, too,
-so each table is made twice: half of the pairs are of tables of which the plain one was made first, half of tables of
-which it was made last. The first row, the control, is two identical copies, made and timed like all others.
+do not tell them apart, the row shows the number of timed pairs. The place of a table in memory matters too, so each
+table is made twice: in half of the pairs the plain table was made first, in the other half last. The first row, the
+control, compares two identical copies, made and timed like all others.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def tell_apart(name: str, tick: Callable[[float], None]) -> Result:
 
 
 def _pairs_to_tell(share: float) -> float:
-    """Pairs after which the sign test is as likely as not to reject; no more than were timed, which did not."""
+    """Compute after how many pairs the sign test has an even chance to reject; at most the number timed."""
     return min(float(PAIRS), (Z / max(abs(2 * share - 1), 1e-9)) ** 2)
 
 

@@ -1,4 +1,4 @@
-"""The rows of noise: bulk draws against OpenDP's vector sampler, which adds noise to as many zeros."""
+"""The rows of noise: bulk draws against OpenDP's vector sampler, which adds noise to a vector of zeros."""
 
 from __future__ import annotations
 

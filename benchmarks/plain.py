@@ -60,7 +60,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def bare_read(array: NDArray[Any], threads: int = 1) -> int:
-    """Every byte read once, by Python threads: ctypes lets go of the GIL."""
+    """Read every byte once, in Python threads: ctypes releases the GIL."""
     read = _library().bare_read
     if threads == 1:
         return int(read(array.ctypes.data, array.nbytes))

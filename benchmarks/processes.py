@@ -45,7 +45,7 @@ def runs_memory(tick: Callable[[float], None], repetitions: int = 3) -> Result:
 
 
 def import_time(tick: Callable[[float], None], batches: int = 7, tries: int = 5) -> Result:
-    """The best of a few tries each, because whatever else a machine does only adds to so short a time."""
+    """Take the best of a few tries, because other work only adds to so short a time."""
 
     def once(module: str) -> float:
         return float(_python("-c", IMPORT.format(module)))

@@ -1,4 +1,4 @@
-"""A process of its own that sums 2^30 records in order and prints, as JSON, the seconds it took and its peak memory.
+"""A script that sums 2^30 records in order and prints, as JSON, the seconds it took and its peak memory.
 
 The dataset is the paper's repeated rounding II for doubles: 2^29 ones, then x, L, x, L, ..., where every x rounds the
 sum up by a whole step and no L brings it back.
@@ -21,7 +21,7 @@ EXPECTED = HALF + HALF // 2 * STEP
 
 
 def peak_megabytes() -> float:
-    """Of this process alone: getrusage's ru_maxrss starts at the peak of the process that started this one."""
+    """Measure this process alone: getrusage's ru_maxrss starts at the peak of the parent process."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6

@@ -1,7 +1,7 @@
-"""How long a small release takes: `python -m benchmarks.small`.
+"""The time of a small release: `python -m benchmarks.small`.
 
-The best of several rounds of processor time for one `ss.sum` of 1,000 numbers and its value, with and without a ledger;
-the ledger is in the folder for temporary files, where syncing to a disk adds what the disk takes.
+It prints the best of several rounds of processor time for one `ss.sum` of 1,000 numbers and its value, with and without
+a ledger. The ledger lies in the folder for temporary files; syncing to a disk adds the disk's time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROUNDS = 7
 
 
 def best(call: Callable[[], object], times: int) -> float:
-    """Milliseconds of processor time for one call, in the best round."""
+    """Measure the milliseconds of processor time for one call, in the best round."""
     call()
     found = []
     for _ in range(ROUNDS):

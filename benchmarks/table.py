@@ -25,7 +25,7 @@ of bus:   against a bare read of the same memory by as many threads"""
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on, as it stands when a run begins."""
+    """Describe the machine when a run begins."""
     return {
         "processor": _processor(),
         "cpus": len(os.sched_getaffinity(0)),
@@ -52,7 +52,7 @@ def _compiler() -> str:
 
 
 def notes(host: dict[str, Any]) -> str:
-    """What stands under the table."""
+    """List the notes under the table."""
     where = f"{host['processor']}, {host['cpus']} CPUs, load {host['load']} at the start"
     return f"{where}; NumPy {host['numpy']}; {host['compiler']}\n{NOTES}"
 

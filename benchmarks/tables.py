@@ -44,7 +44,7 @@ def _table(rng: np.random.Generator, rows: int, persons: int) -> pa.Table:
 
 
 def make_parquet(n: int) -> File:
-    """n rows of n / 25 persons in all groups, as Arrow writes them by default."""
+    """Write n rows of n / 25 persons in all groups, with Arrow's defaults."""
     folder, rng = tempfile.TemporaryDirectory(), np.random.default_rng(SEED)
     path = str(Path(folder.name) / "rows.parquet")
     with pq.ParquetWriter(path, _table(rng, 0, 1).schema) as writer:
@@ -97,7 +97,7 @@ def _duckdb_by_person(file: File) -> float:
 
 
 def _duckdb_by_person_and_group(file: File) -> Any:
-    """Every group of a person counts here: a plain query has no cap on them."""
+    """Count every group of a person: a plain query has no limit on them."""
     inner = f"select id, g, sum(greatest(least(x, {UPPER}), 0)) s from '{file.path}' group by id, g"
     return duckdb.sql(f"select g, {CLAMPED} from ({inner}) group by g").fetchall()
 

@@ -1,8 +1,7 @@
-"""How many rooms one call goes through: `python -m benchmarks.walk`, `--trace` for the way itself.
+"""The rooms that one call goes through: `python -m benchmarks.walk`, with `--trace` the whole path.
 
-Counts, over one `ss.sum` by group and person with a budget, how often control enters another module, and another
-package, by calls; returning is not counted, nor are helpers that only compute a number for whoever asks. A call that
-wanders is hard to read and to extend.
+Counts how often calls enter another module, and another package, during one `ss.sum` by group and person with a budget.
+Returns do not count, nor do helpers that only compute a number. A call that wanders is hard to read and to extend.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def ask(budget: ss.Budget) -> Any:
 
 
 def walk(call: Callable[[], Any]) -> list[str]:
-    """The modules that a call enters, in order."""
+    """List the modules that a call enters, in order."""
     entered: list[str] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:

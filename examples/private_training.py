@@ -1,4 +1,4 @@
-"""Train on scikit-learn's digits, with Opacus and with soundsum: the same epsilon, the same accuracy up to the noise.
+"""Train on scikit-learn's digits, with Opacus and with soundsum: same epsilon, same accuracy up to the noise.
 
 Then attack sums in half precision: a plain sum reveals one example more or less, ours does not.
 Needs torch, Opacus and scikit-learn: pip install 'soundsum[torch]' scikit-learn
@@ -62,7 +62,7 @@ def plain_step(model, inputs, reduction, max_norm, noise_multiplier):
 
 
 def tell_apart(step):
-    """Does a step reveal one example more or less, more often than its noise allows?"""
+    """Test whether a step reveals one example more or less, more often than its noise allows."""
     return ss.gradients.attack("half_precision_batch").run(step, runs=40)
 
 

@@ -1,4 +1,4 @@
-"""`make docs`: the pages are laid out in build/docs and built into build/site. A warning is an error."""
+"""`make docs`: lays the pages out in build/docs and builds the site in build/site. A warning is an error."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ ARGUMENT = re.compile(r"([a-z_]+(?:, [a-z_]+)*): (\S.*)")
 
 
 def list_arguments(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Turns paragraphs that list arguments into fields, and escapes signs that mean something to Sphinx."""
+    """Turn paragraphs that list arguments into fields, and escape signs that mean something to Sphinx."""
     lines[:] = [*"\n\n".join(map(_paragraph, "\n".join(lines).strip().split("\n\n"))).splitlines(), ""]
 
 
@@ -31,7 +31,7 @@ def _paragraph(text: str) -> str:
 
 
 def _fields(argument: list[str]) -> list[str]:
-    """One field for each of the names that share a text."""
+    """Make a field for each of the names that share a text."""
     found = ARGUMENT.match(argument[0])
     assert found is not None
     return ["\n".join([f":param {name}: {found[2]}", *argument[1:]]) for name in found[1].split(", ")]

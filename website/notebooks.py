@@ -1,4 +1,4 @@
-"""A notebook as a page: its text as it is, its code, and what each cell printed when it was last run."""
+"""Notebooks as pages: text, code, and what each cell printed when it last ran."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def markdown(text: str) -> str:
-    """The Markdown of a notebook given as its file's text."""
+    """Convert a notebook, given as its file's text, to Markdown."""
     return "\n\n".join(map(_cell, json.loads(text)["cells"]))
 
 

@@ -1,7 +1,7 @@
 """The pages, laid out for Sphinx: those of docs/, those elsewhere in the repository, and the reference.
 
-Links in the Markdown lead to files of the repository, so they work wherever it is read. Links out of docs/ are turned
-to the file's page. Sphinx warns about a link to a file without a page, and a warning is an error.
+Links in the Markdown lead to files of the repository, so they work wherever it is read. On the site they lead to the
+file's page. Sphinx warns about a link to a file without a page, and a warning is an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def lay_out(folder: Path) -> None:
-    """Every page as Markdown in this folder. Those that have not changed are left alone, and so not built again."""
+    """Write every page as Markdown to this folder. Unchanged pages keep their files, so Sphinx skips them."""
     pages = {page_of(origin): text for origin, text in originals().items()} | reference.pages()
     for source in sorted(linked_sources()):
         pages[page_of(source)] = show_source(source)
@@ -51,7 +51,7 @@ def lay_out(folder: Path) -> None:
 
 
 def originals() -> dict[str, str]:
-    """The repository's documents by path, as Markdown, their links turned to pages."""
+    """Read the repository's documents, by path, as Markdown whose links lead to pages."""
     paths = {*(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")), *ELSEWHERE}
     return {path: turn_links(path, read(path)) for path in sorted(paths)}
 
@@ -62,7 +62,7 @@ def read(path: str) -> str:
 
 
 def page_of(origin: str) -> str:
-    """Where the page of a file of the repository is."""
+    """Return the path of the page of a file of the repository."""
     if origin in ELSEWHERE:
         return ELSEWHERE[origin]
     return f"source/{origin}.md" if Path(origin).suffix in LANGUAGES else origin.removeprefix("docs/")
@@ -79,7 +79,7 @@ def turn_links(origin: str, text: str) -> str:
 
 
 def target_of(origin: str, target: str) -> str | None:
-    """The file of the repository that a link leads to; None for links to other sites and to pages."""
+    """Find the file of the repository that a link leads to; None for links to other sites and to pages."""
     if re.match(r"[a-z]+:", target):
         return None
     to = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
@@ -102,7 +102,7 @@ def show_source(origin: str) -> str:
 
 
 def contents(pages: dict[str, str]) -> str:
-    """The tables of contents for Sphinx's navigation. A folder stands for all its other pages."""
+    """Write the tables of contents for Sphinx's navigation. A folder stands for all its other pages."""
     named = {entry.rpartition("<")[2].rstrip(">") for listed in CONTENTS.values() for entry in listed}
     lists = []
     for caption, listed in CONTENTS.items():
@@ -115,7 +115,7 @@ def contents(pages: dict[str, str]) -> str:
 
 
 def theorems(pages: dict[str, str]) -> str:
-    """The theorems' own table of contents, so that only those who open their page see their names."""
+    """Write the theorems' own table of contents, so that only readers of their page see their names."""
     inside = sorted(page.removeprefix("theorems/") for page in pages if page.startswith("theorems/"))
     entries = [page for page in inside if page != "index.md"]
     return "\n".join(["", "```{toctree}", ":hidden:", "", "Lemmas <../lemmas.md>", *entries, "```"]) + "\n"

@@ -42,7 +42,7 @@ GROUPS = {
 
 
 def pages() -> dict[str, str]:
-    """Where each page of the reference goes, and its Markdown."""
+    """Write the Markdown of each page of the reference, by path."""
     made = {f"reference/{name}.md": _group(*group) for name, group in GROUPS.items()}
     missing = set(soundsum.__all__) - {"__version__"} - set(_names())
     if missing:
@@ -95,7 +95,7 @@ def _metavar(argument: Any) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """Examples in help texts are paragraphs that begin with the command."""
+    """Format a paragraph of a help text; a paragraph that begins with the command is an example."""
     plain = " ".join(text.split())
     return f"```text\n{plain}\n```" if plain.startswith("soundsum ") else _escape(plain)
 
