@@ -159,8 +159,8 @@ class TestGroups:
             ({"groups": "ab"}, TypeError, "not a list"),
             ({"groups": [1, 2]}, ValueError, "cannot be looked up in a column of text"),
             ({"by": "nothing"}, ValueError, "column 'nothing' is not in the table"),
-            ({"method": "kahan"}, ValueError, "leave method out"),
-            ({"method": "float", "max_size": 9}, ValueError, "leave method out"),
+            ({"method": "kahan"}, ValueError, "leave method= out"),
+            ({"method": "float", "max_size": 9}, ValueError, "leave method= out"),
             (
                 {"method": "float", "max_size": 9, "by": None, "groups": None, "privacy_unit": "id"},
                 ValueError,
