@@ -13,12 +13,12 @@ import soundsum as ss
 from soundsum.cli import app
 
 NAMES = [
-    "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Count",
-    "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice", "Mean", "Plan", "Private", "Problem",
-    "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs", "Several", "Sum", "Target", "TotalBounds",
-    "Unit", "Variance", "__version__", "attack", "audit", "check", "count", "day", "histogram", "hour", "mean",
-    "month", "plan", "plans", "private_max_size", "release", "suggest_bounds", "suggest_max_rows", "sum", "variance",
-    "week", "year",
+    "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
+    "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
+    "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
+    "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check", "count",
+    "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "suggest_bounds",
+    "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
 COMMON = {

@@ -17,8 +17,8 @@ GROUPS = {
         "Statistics",
         "Ask a table for statistics, one per call or several for one charge.",
         ("sum", "mean", "variance", "count", "histogram", "release"),
-        ("suggest_bounds", "suggest_max_rows", "BoundsAdvice", "MaxRowsAdvice"),
-        ("Sum", "Mean", "Variance", "Count", "Histogram", "Bounds", "TotalBounds", "MaxRows"),
+        ("suggest_bounds", "suggest_max_rows", "BoundsAdvice", "MaxRowsAdvice", "ClippedShare"),
+        ("Sum", "Mean", "Variance", "Count", "Histogram", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
         ("year", "month", "week", "day", "hour"),
     ),
     "releases": (

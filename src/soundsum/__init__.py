@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from soundsum.numbers.types import FloatType, IntType
     from soundsum.privacy.planner import Plan
     from soundsum.privacy.units import Unit
-    from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
+    from soundsum.releases.advice import BoundsAdvice, ClippedShare, MaxRowsAdvice
     from soundsum.releases.api import (
         count,
         histogram,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from soundsum.releases.private import Private
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
-    from soundsum.statistics import Bounds, Count, Histogram, MaxRows, Mean, Sum, TotalBounds, Variance
+    from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Sum, TotalBounds, Variance
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
     from soundsum.tables.relations import Relation
@@ -60,7 +60,7 @@ _HOMES = {
     "soundsum.tables.runs": ("Runs",),
     "soundsum.privacy.units": ("Unit",),
     "soundsum.methods.problem": ("Problem",),
-    "soundsum.releases.advice": ("BoundsAdvice", "MaxRowsAdvice"),
+    "soundsum.releases.advice": ("BoundsAdvice", "ClippedShare", "MaxRowsAdvice"),
     "soundsum.releases.api": (
         *("count", "histogram", "mean", "private_max_size", "release", "suggest_bounds", "suggest_max_rows", "sum"),
         "variance",
@@ -72,7 +72,7 @@ _HOMES = {
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.statistics": (
-        *("Bounds", "Count", "Histogram", "MaxRows", "Mean", "Sum", "TotalBounds"),
+        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Sum", "TotalBounds"),
         "Variance",
     ),
 }
@@ -92,6 +92,8 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "BudgetMismatch",
+    "Clipped",
+    "ClippedShare",
     "Cost",
     "Count",
     "Finding",

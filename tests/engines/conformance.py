@@ -376,6 +376,11 @@ QUESTIONS |= {
         ],
         {"privacy_unit": "who", "max_rows": 3},
     ),
+    "what bounds cut off": ([ss.Clipped("x", -1, 1000), ss.Clipped("i", 0, 7), ss.Clipped("price", "0.01", 13)], {}),
+    "what bounds cut off of persons": (
+        [ss.Clipped("x", -1, 1000), ss.Clipped("i", 0, 7), ss.Clipped("price", "0.01", 13)],
+        {"privacy_unit": "who", "max_rows": 2, "max_groups": 2, "by": "h", "groups": [3, 0, 1, 2147483647, 5, -7]},
+    ),
     "magnitudes of some persons' totals": (
         [ss.TotalBounds("x"), ss.MaxRows(), ss.Histogram("word", categories=["a", "b"])],
         {"privacy_unit": "name", "where": [("h", ">", 0)], "missing": "drop"},

@@ -1,4 +1,4 @@
-"""Advice read from noisy counts over cells: bounds for a column, and how many rows of a person to count.
+"""Advice read from noisy counts over cells: bounds for a column, rows of a person to count, and what bounds cut off.
 
 All of it is post-processing: it looks at released numbers alone, so it costs nothing beyond them. A cell stands out if
 its noisy count is above what the noise reaches anywhere, with 95% confidence, where nobody is. Where too little stands
@@ -15,11 +15,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from soundsum.numbers import formatting
+from soundsum.numbers.quoting import printed
 from soundsum.numbers.rationals import nearest_float
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.collections import Conclusion, Releases
 from soundsum.releases.frames import as_column
-from soundsum.statistics import Bounds, MaxRows, Statistic, TotalBounds
+from soundsum.releases.released import require_confidence
+from soundsum.statistics import Bounds, Clipped, MaxRows, Statistic, TotalBounds
 from soundsum.statistics.magnitudes import RoundCells, read_coverage, round_cells, row_cells
 
 CONFIDENCE = 0.95
@@ -197,6 +199,70 @@ class MaxRowsAdvice(Advice):
         return [("max_rows", Fraction(self.max_rows or 0))]
 
 
+@dataclass(frozen=True, repr=False)
+class ClippedShare(Conclusion):
+    """The estimated share of records, or of persons, that bounds cut off; float(share) is its value."""
+
+    counts: Releases
+
+    @property
+    def exact(self) -> Fraction:
+        below, within, above = self._sides
+        outside = max(0, below + above)
+        return Fraction(outside, max(1, outside + max(0, within)))
+
+    @property
+    def value(self) -> float:
+        return float(self.exact)
+
+    @property
+    def _sides(self) -> list[int]:
+        return [int(release.exact) for release in self.counts.values()]
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Where the share without noise lies, with at least this confidence: that of all three counts together."""
+        require_confidence(confidence)
+        width = self.counts.facts.noises[0].half_width(1 - (1 - float(confidence)) / 3)
+        (below, within, above) = self._sides
+        few, many = max(0, below + above - 2 * width), below + above + 2 * width
+        least, greatest = max(0, within - width), within + width
+        low = few / (few + greatest) if few and few + greatest > 0 else 0.0
+        high = many / (many + least) if many > 0 and many + least > 0 else 0.0 if greatest > 0 else 1.0
+        return low, high
+
+    @property
+    def informative(self) -> bool:
+        """Whether the 95% interval says more than that a share is between 0 and 1."""
+        return self.interval() != (0.0, 1.0)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to_arrow(self, confidence: float = 0.95) -> Any:
+        import pyarrow as pa
+
+        low, high = self.interval(confidence)
+        row = {"statistic": "clipped", "column": self.counts.facts.origin.column, "value": self.value}
+        row |= {"low": low, "high": high, "informative": self.informative}
+        return pa.table({name: as_column([cell]) for name, cell in row.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        share = {"share": str(self.exact), "interval_95": list(self.interval())}
+        return {"clipped": share, **self.counts.to_dict()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        facts, (low, high) = self.counts.facts, self.interval()
+        whom = "persons" if facts.claim.plan.unit.max_rows is not None else "records"
+        column = "" if facts.origin.column is None else f" in {printed(str(facts.origin.column))}"
+        _, within, _ = self.counts
+        return [
+            ("clipped", f"Share of {whom} cut off{column}"),
+            ("bounds", within),
+            ("share", f"{self.value:.2%}, 95% interval {low:.2%} to {high:.2%}"),
+            ("promise", f"{facts.guarantee} for {facts.claim.plan.unit.protected}"),
+        ]
+
+
 def find_span(
     noisy: Sequence[int],
     threshold: int,
@@ -263,10 +329,12 @@ def _reach(lower: Fraction | None, upper: Fraction | None) -> tuple[Fraction, Fr
     return max(abs(lower), abs(upper)), upper - lower
 
 
-def conclude(kind: type[Statistic], counts: Releases, coverage: Any = 0.99) -> Releases | Advice:
-    """Counts that were asked for as advice are read as that."""
+def conclude(kind: type[Statistic], counts: Releases, coverage: Any = 0.99) -> Releases | Conclusion:
+    """Read counts as what they were asked for: advice, or a share."""
     if issubclass(kind, MaxRows):
         return MaxRowsAdvice(counts, row_cells(), read_coverage(coverage))
     if issubclass(kind, Bounds | TotalBounds):
         return BoundsAdvice(counts, round_cells(), read_coverage(coverage))
+    if issubclass(kind, Clipped) and not counts.facts.grouped_by:
+        return ClippedShare(counts)
     return counts

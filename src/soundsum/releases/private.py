@@ -30,7 +30,7 @@ from soundsum.releases.released import Release
 from soundsum.releases.request import Request, ask_bounds, name_statistics, not_statistics, read_bounds
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import CALLS, explain, with_hints
-from soundsum.statistics import Bounded, Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
+from soundsum.statistics import Bounded, Clipped, Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
@@ -474,7 +474,8 @@ class Private:
             return statistic
         require_name("column", column)
         said, given = self._schema.get(column, ColumnSchema()), statistic.__dict__
-        if isinstance(statistic, Bounded) or (isinstance(statistic, Histogram) and statistic.bins is not None):
+        has_bins = isinstance(statistic, Histogram) and statistic.bins is not None
+        if has_bins or isinstance(statistic, Bounded | Clipped):
             more["lower"], more["upper"] = self._bounds(column, given["lower"], given["upper"])
         elif isinstance(statistic, Histogram) and statistic.is_incomplete:
             more["categories"] = said.categories

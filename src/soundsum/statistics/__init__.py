@@ -1,6 +1,7 @@
 """Statistics of a table: one file each, with its parts, its estimate and its words."""
 
 from soundsum.registry import import_all
+from soundsum.statistics.clipped import Clipped
 from soundsum.statistics.count import Count
 from soundsum.statistics.histogram import Histogram
 from soundsum.statistics.magnitudes import Bounds, MaxRows, TotalBounds
@@ -17,6 +18,7 @@ __all__ = [
     "Bounded",
     "Bounds",
     "Claim",
+    "Clipped",
     "Count",
     "Histogram",
     "MaxRows",

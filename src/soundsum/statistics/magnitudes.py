@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -81,11 +81,11 @@ class CountsPersons(Counted):
         return (Part("count", Fraction(1), unit.norms(1, 1, plan.problem.relation), COUNT, (0, 1), power=0),)
 
     @classmethod
-    def thresholds(cls, plan: Plan, unit_value: Fraction, edges: Sequence[float]) -> list[int]:
+    def thresholds(cls, plan: Plan, unit_value: Fraction, cells: Edges) -> list[int]:
         """Cell i holds the persons whose integer is above threshold i and not above the next; the last is open."""
         steps = cls.record_steps(plan)
         step = unit_value * (steps.step if cls.binned and steps is not None else 1)
-        return [math.ceil(Fraction(edge) / step) - 1 for edge in edges[1:-1]]
+        return [math.ceil(Fraction(edge) / step) - 1 for edge in cells.edges[1:-1]]
 
 
 @STATISTICS.register

@@ -135,7 +135,7 @@ class Task:
     def thresholds(self) -> list[int]:
         """Of a count of persons: the integers that tell its cells apart, each cell above its own and up to the next."""
         kind, cells = self.claim.kind, self.statistic.cells
-        return kind.thresholds(self.claim.plan, self.claim.unit_value, cells.edges)  # type: ignore[attr-defined, union-attr, no-any-return]
+        return kind.thresholds(self.claim.plan, self.claim.unit_value, cells)  # type: ignore[attr-defined, no-any-return]
 
     @property
     def needs_noise(self) -> bool:
