@@ -1,8 +1,8 @@
-(** Fuel is not part of the algorithm: two more than there are bytes is as good as any more. So `sample` is unfinished only
-    where the code would ask for another byte. *)
+(** Fuel is not part of the algorithm: two more than there are bytes is as good as any more. So `sample` and
+    `gaussian_sample` are unfinished only where the code would ask for another byte. *)
 
 From Coq Require Import List ZArith Bool Arith Lia.
-From Soundsum Require Import Programs Samplers Private.
+From Soundsum Require Import Programs Samplers Private Gaussian.
 Import ListNotations.
 
 (** The same results on lists of at most L bytes. *)
@@ -192,4 +192,50 @@ Theorem fuel_is_enough t s bytes fuel r :
 Proof.
 intros T R. unfold sample. rewrite (laplace_agrees (length bytes) _ (max fuel (S (S (length bytes)))) t s T) by lia.
 apply (extended_run _ (laplace fuel t s)); auto. apply laplace_extended. lia.
+Qed.
+
+(** * The Gaussian sampler *)
+Lemma laplace_eats i t s bytes a rest : run (laplace i t s) bytes = Some (a, rest) -> (length rest < length bytes)%nat.
+Proof.
+intros R. revert R. unfold laplace, laplace_within.
+apply (again_result Z (fun bytes _ rest => (length rest < length bytes)%nat)). intros b x r R b' B.
+unfold attempt in R. rewrite run_bind in R.
+destruct (run (below i t) b) as [[u r0]|] eqn:E; [|discriminate]. apply rest_is_shorter in E. rewrite run_bind in R.
+destruct (run (bernoulli_exp i i u t) r0) as [[kept r1]|] eqn:E1; [|discriminate]. apply rest_is_shorter in E1.
+destruct kept; [|discriminate R]. rewrite run_bind in R.
+destruct (run (successes i _ 0) r1) as [[v r2]|] eqn:E2; [|discriminate]. unfold signed in R. rewrite run_bind in R.
+destruct (run (bernoulli i 1 2) r2) as [[neg r3]|] eqn:E3; [|discriminate]. apply bernoulli_eats in E3; [|lia].
+apply rest_is_shorter in E2. cbn [run] in R. assert (r3 = r) as -> by (now injection R). lia.
+Qed.
+
+Lemma exp_coins_agrees whole L i j n d :
+  (n <= d)%Z -> (0 < d)%Z -> (S (S L) <= i)%nat -> (S (S L) <= j)%nat
+  -> agrees L (exp_coins whole i i n d) (exp_coins whole j j n d).
+Proof.
+intros N D I J. induction whole as [|whole IH]; cbn [exp_coins]; [apply bernoulli_exp_agrees; lia|].
+apply agrees_bind; [apply bernoulli_exp_agrees; lia|]. intros bytes c rest B R. apply rest_is_shorter in R.
+destruct c; [|reflexivity]. apply IH. lia.
+Qed.
+
+Theorem gaussian_agrees L i j p q :
+  (0 < p)%Z -> (0 < q)%Z -> (S (S L) <= i)%nat -> (S (S L) <= j)%nat -> agrees L (gaussian i p q) (gaussian j p q).
+Proof.
+intros P Q I J. unfold gaussian, gaussian_from. assert (0 < Z.sqrt (p / q) + 1)%Z by (generalize (Z.sqrt_nonneg (p / q)); lia).
+set (t := (Z.sqrt (p / q) + 1)%Z) in *. assert (D : (0 < 2 * p * q * t ^ 2)%Z) by nia.
+apply again_agrees; try lia.
+- intros L' HL. apply agrees_bind; [apply laplace_agrees; lia|]. intros bytes y rest B R. apply rest_is_shorter in R.
+  unfold bernoulli_exp_any. apply (agrees_bind _ _ L'); [|reflexivity|lia].
+  apply exp_coins_agrees; try lia. apply Z.lt_le_incl, Z.mod_pos_bound, D.
+- intros bytes rest R. unfold gaussian_attempt in R. rewrite run_bind in R.
+  destruct (run (laplace i t 1) bytes) as [[y r]|] eqn:E; [|discriminate]. apply laplace_eats in E. rewrite run_bind in R.
+  destruct (run (bernoulli_exp_any i i _ _) r) as [[c r']|] eqn:E1; [|discriminate]. apply rest_is_shorter in E1.
+  cbn [run] in R. assert (r' = rest) as -> by (now injection R). lia.
+Qed.
+
+Theorem gaussian_fuel_is_enough p q bytes fuel r :
+  (0 < p)%Z -> (0 < q)%Z -> run (gaussian fuel p q) bytes = Some r
+  -> run (gaussian (S (S (length bytes))) p q) bytes = Some r.
+Proof.
+intros P Q R. rewrite (gaussian_agrees (length bytes) _ (max fuel (S (S (length bytes)))) p q P Q) by lia.
+apply (extended_run _ (gaussian fuel p q)); auto. apply gaussian_extended. lia.
 Qed.

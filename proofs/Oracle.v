@@ -5,7 +5,7 @@ From Coq Require Import List ZArith QArith.
 From Flocq Require Import IEEE754.Bits.
 From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds Conditions.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
-From Soundsum Require Import FiniteAttacks Randomised GradientRows Samplers Private Zcdp.
+From Soundsum Require Import FiniteAttacks Randomised GradientRows Programs Samplers Private Zcdp Shares Released Releases.
 Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 
 (** A bound, an accuracy and a condition by the method's name are put together in oracle.ml; here are their parts. *)
@@ -15,6 +15,7 @@ Extraction "definitions.ml"
   reordering_fits rounding_fits result_rounding_fits tree_rounding_fits repeated_rounding_1_fits
   repeated_rounding_2_fits
   randomised64 randomised_up64 clip_row clip_blocks sample gaussian_sample
+  statistic_norms steps_of noises laplace_for gaussian_for run noisy_vector read_sum read_mean read_variance
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal
   iterated_error pairwise_error numpy_error kahan_error from_accuracy split_from_accuracy split_accuracy
   toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy

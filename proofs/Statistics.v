@@ -239,22 +239,22 @@ intros H. apply (groups_change_one X G same cells cells_once cell (fun _ => 1) 1
 Qed.
 End Histogram.
 
-(** Persons by group: a record is a person's rows. Which groups are kept looks at that person alone, and keeps few; so
-    does the total of a group's rows, whatever it is, which is clamped last. *)
+(** Persons by group: a record is a person, with all their rows. Which groups are kept looks at that person alone, and
+    keeps few; so does the total of a group's rows, whatever it is, which is clamped last. *)
 Section PersonsByGroup.
 Open Scope Z_scope.
 Variables (X G : Type) (same : forall a b : G, {a = b} + {a <> b}) (listed : list G).
 Hypothesis listed_once : NoDup listed.
-Variables (total : list X -> G -> Z) (J K r : Z) (groups : nat).
+Variables (total : X -> G -> Z) (J K r : Z) (groups : nat).
 Hypothesis JK : J <= K.
 Hypothesis r_pos : 0 <= r.
-Variable kept : list X -> list G.
+Variable kept : X -> list G.
 Hypothesis few_kept : forall rows, (length (kept rows) <= groups)%nat.
 
-Definition part (g : G) (rows : list X) :=
+Definition part (g : G) (rows : X) :=
   if in_dec same g (kept rows) then clamp (r * Z.min J 0) (r * Z.max K 0) (total rows g) else 0.
 
-Definition part_sum (persons : list (list X)) (g : G) := wide (part g) persons.
+Definition part_sum (persons : list X) (g : G) := wide (part g) persons.
 Notation d u w := (fun g => part_sum u g - part_sum w g).
 Notation M := (magnitudeZ J K).
 

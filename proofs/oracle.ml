@@ -27,6 +27,45 @@ let noise = function
   | "gaussian" -> gaussian_sample
   | name -> failwith name
 
+(* Releases: what is asked, and the noise it takes. *)
+let whole s = if s = "none" then None else Some (z s)
+
+let statistic = function
+  | "sum" -> Sum
+  | "count" -> Count
+  | "mean" -> Mean
+  | "variance" -> Variance
+  | "histogram" -> Histogram
+  | name -> failwith name
+
+let privacy_unit groups rows most = { groups = whole groups; max_rows = whole rows; max_groups = z most }
+let show_norms n = String.concat "," (List.map show [n.norm1; n.norm2; n.entries])
+
+let norms s =
+  match String.split_on_char ',' s with
+  | [a; b; c] -> { norm1 = z a; norm2 = z b; entries = z c }
+  | _ -> failwith s
+
+(* One task: its weight and its parts. *)
+let task s =
+  match String.split_on_char ':' s with
+  | weight :: parts -> (rational weight, List.map norms parts)
+  | [] -> failwith s
+
+let show_noise = function
+  | NoNoise -> "none"
+  | LaplaceNoise scale -> "laplace=" ^ show_rational scale
+  | GaussianNoise sigma2 -> "gaussian=" ^ show_rational sigma2
+
+let noise_of kind parameter =
+  match kind with
+  | "none" -> NoNoise
+  | "laplace" -> LaplaceNoise (rational parameter)
+  | "gaussian" -> GaussianNoise (rational parameter)
+  | name -> failwith name
+
+let fit = function "laplace" -> laplace_for | "gaussian" -> gaussian_for | name -> failwith name
+
 (* The error of n records of a given magnitude, by the name of the sum. *)
 let error sum sized k n =
   match sum with
@@ -194,6 +233,28 @@ let answer = function
     let draw = noise kind (z numerator) (z denominator) in
     let rec go bytes = match draw bytes with Some (value, rest) -> show value :: go rest | None -> [] in
     String.concat " " (go (bytes drawn))
+  | ["norms"; kind; groups; rows; most; sized; low; high] ->
+    let u = privacy_unit groups rows most in
+    String.concat " " (List.map show_norms (statistic_norms (statistic kind) u (truth sized) (z low) (z high)))
+  | ["steps"; kind; groups; rows; most; sized; eta; lower; upper] ->
+    let u = privacy_unit groups rows most in
+    let ((step, offset), low), high =
+      steps_of (statistic kind) u (truth sized) (z eta) (rational lower) (rational upper) in
+    String.concat " " [show_rational step; show_rational offset; show low; show high]
+  | "divide" :: kind :: amount :: tasks ->
+    let found = noises (fit kind) (rational amount) (List.map task tasks) in
+    String.concat " " (List.map (fun parts -> String.concat ";" (List.map show_noise parts)) found)
+  | "add_noise" :: kind :: parameter :: drawn :: sums ->
+    let bytes = bytes drawn in
+    (match run (noisy_vector (noise_of kind parameter) (List.map z sums) (List.length bytes + 2)) bytes with
+     | Some (values, _) -> String.concat " " (List.map show values)
+     | None -> "none")
+  | ["read_sum"; step; offset; n; total] ->
+    show_rational (read_sum (rational step) (rational offset) (z n) (z total))
+  | ["read_mean"; step; offset; low; high; total; n] ->
+    show_rational (read_mean (rational step) (rational offset) (z low) (z high) (z total) (z n))
+  | ["read_variance"; step; low; high; total; squares; n] ->
+    show_rational (read_variance (rational step) (z low) (z high) (z total) (z squares) (z n))
   | "lane" :: anchors :: patterns -> show (lane64 (List.map z patterns) (z anchors))
   | "sums64" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b64 x)) (sums64 (List.map (fun s -> b64_of_bits (z s)) records)))
   | "sums32" :: records -> String.concat " " (List.map (fun x -> show (bits_of_b32 x)) (sums32 (List.map (fun s -> b32_of_bits (z s)) records)))

@@ -80,6 +80,13 @@ DEFINITIONS = [
         "Composition": "grows unit_weight tends close then_ noisy_number noisy_numbers L1 mechanism keeps_its_promise "
         "session",
         "EndToEnd": "steps release in_event",
+        "Shares": "norms privacy_unit is_plain unit_norms statistic ranges statistic_norms fine_grid from_near "
+        "fineness steps_of is_moved needs_noise task sum_Q needy every task_share part_share shares noise laplace_for "
+        "gaussian_for noises spent",
+        "Released": "draw add_noise noisy_vector noisy_parts released then_read L2 moves all_move on_bytes private",
+        "Units": "way adds vector is_of in_range is_allowed vectors part_norms",
+        "Releases": "asked is_covered task_of sums_of public_number release contributions of_records of_persons "
+        "public_size statistic_of at_least_one read_sum read_mean read_variance",
         "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
         "Claims": "of_size neighbours protected cut records public_size",
     }.items()

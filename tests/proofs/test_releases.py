@@ -1,0 +1,185 @@
+"""The noise of a release is what Coq computes from the request.
+
+Compared are norms, grids, the division of epsilon or rho, noisy vectors, and how a released number is read from them.
+"""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from soundsum import randomness
+from soundsum.methods.problem import Problem
+from soundsum.numbers.types import IntType, bfloat16, float16, float32, float64
+from soundsum.privacy.guarantee import Guarantee
+from soundsum.privacy.noise import NoNoise
+from soundsum.privacy.noises.gaussian import Gaussian
+from soundsum.privacy.noises.laplace import Laplace
+from soundsum.privacy.planner import GRID, WIDE, Plan
+from soundsum.privacy.units import Norms, Unit
+from soundsum.statistics.count import Count
+from soundsum.statistics.histogram import Histogram
+from soundsum.statistics.mean import Mean
+from soundsum.statistics.sum import Sum
+from soundsum.statistics.task import Claim
+from soundsum.statistics.variance import Variance
+from soundsum.tables.relations import Relation
+
+from .oracle import ask, words
+from .test_bounds import bound_of, eta
+from .test_noise import some_bytes, some_scale, some_sigma2
+
+CASES = 2000
+KINDS = {"sum": Sum, "count": Count, "mean": Mean, "variance": Variance, "histogram": Histogram}
+TYPES = [float16, bfloat16, float32, float64, *(IntType(bits, signed) for bits in (8, 32, 64) for signed in (0, 1))]
+
+
+def some_unit(rng, relation, kind):
+    """Records, records by group, or persons, whom only the symmetric relation has."""
+    groups = rng.choice([None, 1, 2, 3, rng.randint(1, 1000)])
+    if kind == "histogram" and groups is None:
+        groups = 1
+    if relation == Relation.SYMMETRIC and rng.random() < 0.5:
+        return Unit(groups, rng.choice([1, 2, rng.randint(1, 10**6)]), rng.choice([1, 2, rng.randint(1, 2000)]))
+    return Unit(groups)
+
+
+def some_claim(rng, kind, types=TYPES):
+    relation = rng.choice(list(Relation))
+    unit, size = some_unit(rng, relation, kind), rng.choice([None, 0, 1, rng.randint(1, 10**9)])
+    if kind in ("count", "histogram"):
+        return Claim(KINDS[kind], Plan(Problem("uint8", 1, 1, relation), WIDE, unit))
+    dtype = rng.choice(types)
+    lower, upper = sorted((bound_of(dtype, rng), bound_of(dtype, rng)))
+    if rng.random() < 0.1:
+        lower = upper
+    problem = Problem(dtype, lower, upper, relation, size if relation.sized else None)
+    plan = Plan(problem, WIDE if dtype.is_integer else GRID, unit)
+    return None if KINDS[kind].unmet(plan) else Claim(KINDS[kind], plan)
+
+
+def some_claims(kind, types=TYPES):
+    rng = random.Random(f"releases {kind}")
+    return [claim for claim in (some_claim(rng, kind, types) for _ in range(CASES)) if claim is not None]
+
+
+def unit_words(claim):
+    unit = claim.plan.unit
+    given = ["none" if x is None else x for x in (unit.groups, unit.max_rows)]
+    return [*given, unit.max_groups, claim.plan.problem.relation.sized]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_unit_moves_each_part_as_far_as_is_proved(kind):
+    claims = some_claims(kind)
+    lines = [words("norms", kind, *unit_words(c), c.record_steps.low, c.record_steps.high) for c in claims]
+    for claim, answer in zip(claims, ask(lines), strict=True):
+        found = " ".join(f"{n.l1},{n.l2_squared},{n.entries}" for n in (part.norms for part in claim.parts))
+        assert found == answer, claim
+    assert len(claims) > CASES / 2
+    assert {c.plan.problem.relation for c in claims} == set(Relation)
+    assert {c.plan.unit.max_rows is None for c in claims} == {True, False}
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "variance"])
+def test_the_grid_of_each_statistic(kind):
+    claims = some_claims(kind, [float16, bfloat16, float32, float64])
+    lines = [
+        words("steps", kind, *unit_words(c), eta(c.plan.problem.dtype), c.plan.problem.lower, c.plan.problem.upper)
+        for c in claims
+    ]
+    for claim, answer in zip(claims, ask(lines), strict=True):
+        step, offset, low, high = map(Fraction, answer.split())
+        found = claim.record_steps
+        assert (found.low, found.high, found.offset) == (low, high, offset), claim
+        assert found.step == step or found.low == found.high == 0, claim
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_a_guarantee_is_divided_as_is_proved(kind):
+    """Between tasks by weight and equally between their parts, of which some need no noise."""
+    rng, cases = random.Random(f"divide {kind}"), []
+    for _ in range(CASES):
+        tasks = [[some_norms(rng) for _ in range(rng.randint(1, 3))] for _ in range(rng.randint(1, 5))]
+        weights = [Fraction(rng.randint(1, 9), rng.choice([1, 1, 7, 1000])) for _ in tasks]
+        cases.append((some_fraction(rng), tasks, weights))
+    lines = [
+        words("divide", kind, amount, *(f"{w.numerator}/{w.denominator}:{say(t)}" for t, w in zip(ts, ws, strict=True)))
+        for amount, ts, ws in cases
+    ]
+    for (amount, tasks, weights), answer in zip(cases, ask(lines), strict=True):
+        whole = Guarantee(Laplace, amount) if kind == "laplace" else Guarantee(Gaussian, rho=amount)
+        found = [noises for _, noises in whole.divide(tasks, weights)]
+        assert " ".join(";".join(map(show, noises)) for noises in found) == answer, (amount, tasks, weights)
+
+
+def some_norms(rng):
+    l1 = rng.choice([0, 1, rng.randint(0, 100), rng.getrandbits(rng.randint(1, 120))])
+    return Norms(l1, rng.choice([l1**2, l1**2 // 2 + l1]), rng.randint(1, 4))
+
+
+def some_fraction(rng):
+    return Fraction(rng.randint(1, 1 << rng.choice([2, 10, 60])), rng.randint(1, 1 << rng.choice([2, 10, 60])))
+
+
+def say(task):
+    return ":".join(f"{n.l1},{n.l2_squared},{n.entries}" for n in task)
+
+
+def show(noise):
+    return "none" if isinstance(noise, NoNoise) else f"{noise.name}={words(noise.parameter)}"
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_noise_is_added_as_is_proved(kind, monkeypatch):
+    """To every entry of a vector, in order, from the bytes of one request."""
+    rng, cases = random.Random(f"add {kind}"), []
+    for _ in range(CASES // 2):
+        parameter = some_scale(rng) if kind == "laplace" else some_sigma2(rng)
+        sums = [rng.randint(-(10**6), 10**6) for _ in range(rng.randint(1, 6))]
+        cases.append((parameter, some_bytes(rng, (400, 1000, 3000)), sums))
+    cases += [(Fraction(0), b"", [3, -4])]
+    kinds = {"laplace": Laplace, "gaussian": Gaussian}
+    lines = [
+        words("add_noise", kind if parameter else "none", parameter, drawn.hex(), *sums)
+        for parameter, drawn, sums in cases
+    ]
+    compared = 0
+    for (parameter, drawn, sums), answer in zip(cases, ask(lines), strict=True):
+        if answer == "none":
+            continue
+        left = drawn + bytes(1 << 20)
+
+        def take(count):
+            nonlocal left
+            taken, left = left[:count], left[count:]
+            return taken
+
+        monkeypatch.setattr(randomness, "random_bytes", take)
+        noise = kinds[kind](parameter) if parameter else NoNoise()
+        assert noise.add_to(sums) == list(map(int, answer.split())), (parameter, drawn.hex(), sums)
+        compared += 1
+    assert compared > CASES / 5
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "variance"])
+def test_a_released_number_is_read_as_is_defined(kind):
+    rng, cases = random.Random(f"read {kind}"), []
+    for claim in some_claims(kind)[: CASES // 2]:
+        plain = claim.plan.unit.is_plain and claim.plan.problem.relation.sized
+        n = rng.choice([0, 1, 2, rng.randint(1, 10**6)])
+        n = n if claim.plan.problem.size is None else claim.plan.problem.size
+        reach = max(1, *(part.norms.l1 for part in claim.parts))
+        noisy = [rng.randint(-3 * reach, 3 * reach) * rng.choice([1, max(n, 1)]) for part in claim.parts]
+        estimator = claim.estimator(tuple(Laplace(Fraction(1)) for _ in claim.parts), n if plain else None)
+        q, count = claim.record_steps, n if plain else noisy[-1]
+        match kind:
+            case "sum":
+                line = words("read_sum", claim.parts[0].step, q.offset, n if plain else 0, noisy[0])
+            case "mean":
+                line = words("read_mean", q.step, q.offset, q.low, q.high, noisy[0], count)
+            case _:
+                line = words("read_variance", q.step, q.low, q.high, noisy[0], noisy[1], count)
+        cases.append((line, Fraction(estimator.exact(tuple(noisy)))))
+    for (line, exact), answer in zip(cases, ask([line for line, _ in cases]), strict=True):
+        assert exact == Fraction(answer), line
