@@ -90,3 +90,28 @@ def tells_nan_privately(data, lower, upper, epsilon):
     """The same by randomised response; the first NaN stands for the bit."""
     keep = np.random.default_rng().random() < 1 / (1 + np.exp(-epsilon))
     return tells_nan(data, lower, upper, epsilon) * (1.0 if keep else -1.0)
+
+
+def geometric(data, lower, upper, epsilon, runs):
+    """A sum of integers with two-sided geometric noise for max(U - L, |L|, |U|)."""
+    total = sum(np.clip(data, lower, upper).tolist())
+    p = -np.expm1(-epsilon / max(upper - lower, abs(lower), abs(upper)))
+    rng = np.random.default_rng()
+    return [total + int(z) for z in rng.geometric(p, runs) - rng.geometric(p, runs)]
+
+
+def integer_sum(data, lower, upper):
+    return sum(np.clip(data, lower, upper).tolist())
+
+
+def unclamped_sum(data, lower, upper):
+    return sum(data.tolist())
+
+
+def without_noise(data, lower, upper, runs):
+    return [float(np.sum(np.clip(data, lower, upper)))] * runs
+
+
+def tells_the_size_below_ten(data, lower, upper, runs):
+    rng = np.random.default_rng()
+    return [0.0] * runs if len(data) < 10 else rng.laplace(0, 10**6, runs)

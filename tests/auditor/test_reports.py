@@ -120,15 +120,22 @@ def test_the_page_needs_nothing_else_and_escapes_what_targets_say(done):
     assert "1e-06" in page
 
 
-def soundsum(*arguments):
-    return CliRunner().invoke(app, ["audit", *arguments], env={"COLUMNS": "140"})
+@pytest.fixture
+def soundsum(tmp_path):
+    """The command, with its page in a folder of its own."""
+
+    def run(*arguments):
+        page = () if "--html" in arguments else ("--html", str(tmp_path / "page.html"))
+        return CliRunner().invoke(app, ["audit", *arguments, *page], env={"COLUMNS": "140"})
+
+    return run
 
 
 OWN = "tests.auditor.mechanisms:laplace_release"
 
 
-def test_the_command_writes_every_format_and_ends_with_1(tmp_path):
-    names = ("json", "html", "junit", "sarif")
+def test_the_command_writes_every_format_and_ends_with_1(soundsum, tmp_path):
+    names = ("html", "junit", "sarif")
     files = [word for name in names for word in (f"--{name}", str(tmp_path / name))]
     noiseless = ["--noiseless", "tests.auditor.mechanisms:iterated_sum", "--claimed", "tests.auditor.mechanisms:spread"]
     ran = soundsum(
@@ -162,9 +169,9 @@ def test_every_report_is_made_whatever_the_values_are(done, edges, sums, claimed
     json.dumps([ci_files.sarif(made), made.to_json()])
 
 
-def test_one_report_that_cannot_be_written_keeps_no_other_from_being_written(tmp_path):
+def test_one_report_that_cannot_be_written_keeps_no_other_from_being_written(soundsum, tmp_path):
     asked = ("soundsum.wide", "--runs", "0", "--time", "1", "--memory", "1M")
-    ran = soundsum(*asked, "--json", "/dev/full", "--junit", str(tmp_path / "b.xml"))
+    ran = soundsum(*asked, "--sarif", "/dev/full", "--junit", str(tmp_path / "b.xml"))
     assert isinstance(ran.exception, OSError)
     assert "not written: /dev/full" in ran.output
     assert (tmp_path / "b.xml").stat().st_size > 100
@@ -178,10 +185,22 @@ def test_a_report_that_cannot_be_made_is_a_fault_and_the_others_are_written(tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
-def test_the_command_prints_json_and_ends_with_0_if_nothing_is_found():
-    ran = soundsum("soundsum.wide", "--runs", "0", "--time", "2", "--memory", "64M", "--json", "-")
+def test_the_command_prints_json_writes_its_page_and_ends_with_0_if_nothing_is_found(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    asked = ["audit", "soundsum.wide", "--runs", "0", "--time", "10", "--memory", "64M", "--no-search", "--json"]
+    ran = CliRunner().invoke(app, asked)
     assert ran.exit_code == 0
     assert {t["verdict"] for t in json.loads(ran.stdout)["targets"]} == {"NOT_REFUTED"}
+    assert "NOT_REFUTED" in (tmp_path / "audit.html").read_text()
+
+
+def test_too_little_is_inconclusive_and_ends_with_1_if_asked_to(soundsum):
+    asked = ("tests.auditor.mechanisms:geometric", "--dtype", "int64", "--relation", "change_one", "--bounds", "0", "1")
+    for more, code in (((), 0), (("--strict",), 1)):
+        ran = soundsum(*asked, "--runs", "20", *more)
+        assert ran.exit_code == code, ran.output
+        assert "INCONCLUSIVE" in ran.output
+        assert "--runs" in ran.output
 
 
 @pytest.mark.parametrize(
@@ -201,13 +220,13 @@ def test_the_command_prints_json_and_ends_with_0_if_nothing_is_found():
         (["numpy", "--install"], "leave install= out"),
     ],
 )
-def test_bad_input_is_one_line_with_a_remedy(arguments, said):
+def test_bad_input_is_one_line_with_a_remedy(soundsum, arguments, said):
     ran = soundsum(*arguments)
     assert isinstance(ran.exception, (ValueError, TypeError)), ran.output
     assert said in str(ran.exception)
 
 
-def test_text_for_a_number_is_unsupported_and_no_violation():
+def test_text_for_a_number_is_unsupported_and_no_violation(soundsum):
     ran = soundsum("tests.auditor.mechanisms:says_text", "--dtype", "float64", "--relation", "hamming", "--runs", "20")
     assert ran.exit_code == 2
     assert "nothing could be audited" in ran.output

@@ -116,7 +116,7 @@ class Attack:
     aimed_at: str
     reference: str
     statement: str
-    outside: bool = False  # whether records outside the bounds are the point, as NaN and infinities are
+    outside: bool = False  # whether records beyond the bounds are the point: NaN, infinities, or numbers to clamp
     target: Callable[[Any], Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class Attack:
                     found=str(side.type),
                     dtype=str(kind),
                 )
-            if not all(lower <= x <= upper or (self.outside and is_special(x)) for x in side.counts()):
+            if not self.outside and not all(lower <= x <= upper for x in side.counts()):
                 raise RefusedValue(
                     name,
                     Reason.MISMATCH,

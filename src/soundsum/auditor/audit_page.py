@@ -24,13 +24,15 @@ ZERO, ONE = Fraction(0), Fraction(1)
 CLASSES = {
     Verdict.VIOLATION_CERTIFIED: "differs",
     Verdict.VIOLATION_STATISTICAL: "differs",
+    Verdict.SENSITIVITY_EXCEEDED: "differs",
+    Verdict.INCONCLUSIVE: "checked",
     Verdict.NOT_REFUTED: "matches",
     Verdict.REFUSED: "erratum",
     Verdict.UNSUPPORTED: "erratum",
 }
 """How each verdict is coloured: by the style sheet's names."""
 
-MARKS = {"differs": "✗", "matches": "–", "erratum": "·"}
+MARKS = {"differs": "✗", "matches": "–", "erratum": "·", "checked": "?"}
 
 
 def page(done: Audit) -> str:
@@ -42,6 +44,7 @@ def page(done: Audit) -> str:
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
         version=__version__,
         marks=MARKS,
+        styles={str(verdict): style for verdict, style in CLASSES.items()},
     )
 
 
@@ -62,6 +65,7 @@ def _target(done: Audit, target: Any) -> dict[str, Any]:
         "rows": [_row(f) for f in sorted(findings, key=lambda f: list(Verdict).index(f.verdict))],
         "details": [_details(f, f"{_identifier(target.name)}-{f.rule}") for f in findings if f.verdict.violation],
         "left_out": done.left_out.get(target.name, ()),
+        "unsettled": done.unsettled.get(target.name, ()) if verdict is Verdict.INCONCLUSIVE else (),
         "environment": dict(target.environment),
     }
 
@@ -95,6 +99,8 @@ def _details(finding: Finding, name: str) -> dict[str, Any]:
         facts.append(("claimed sensitivity", binary(finding.claimed)))
     if finding.measured is not None:
         facts.append(("exact difference", "not a number" if is_special(finding.measured) else binary(finding.measured)))
+    if finding.also:
+        facts.append(("also seen by", ", ".join(finding.also)))
     if finding.confirmed:
         facts.append(("confirmed", finding.confirmed))
     return {
@@ -109,7 +115,7 @@ def _details(finding: Finding, name: str) -> dict[str, Any]:
         "sampled": finding.sampled,
         "p_value": "" if finding.sampled is None else show_p_value(finding.sampled.p_value),
         "likelihood": "" if finding.sampled is None else show_p_value(finding.sampled.likelihood),
-        "epsilon_lower": finding.epsilon_lower,
+        "epsilon_words": "" if finding.sampled is None else finding.epsilon_words,
         "picture": _picture(finding, f"{name}-outputs"),
         "undrawn": _undrawn(finding),
         "hint": finding.hint,

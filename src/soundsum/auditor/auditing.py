@@ -7,6 +7,7 @@ can show. A target that cannot be run ends its own part of the audit, and no oth
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,9 +16,11 @@ from dataclasses import replace
 from soundsum.attacks import FAMILIES, Attack
 from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.finding import Finding
+from soundsum.auditor.plain_pairs import STATEMENTS
 from soundsum.auditor.process import Limits
 from soundsum.auditor.resolve import open_targets
-from soundsum.auditor.summary import Audit
+from soundsum.auditor.stopwatch import load
+from soundsum.auditor.summary import Audit, about_machine
 from soundsum.auditor.target import Target
 from soundsum.auditor.target_audit import Examination
 from soundsum.numbers.quoting import quote
@@ -37,7 +40,7 @@ def audit(
     *,
     seconds: float = SECONDS,
     memory: int = MEMORY,
-    search: bool = False,
+    search: bool = True,
     sampling: bool = True,
     install: bool = False,
     spec: str | None = None,
@@ -50,7 +53,8 @@ def audit(
     runs: the most pairs of releases per attack. sampling=False draws none.
     alpha: the false alarm rate per target of statistical verdicts.
     seconds, memory: the limits for each target, and for each call of a library that runs in its own process.
-    search: also search for neighbours outside the families.
+        Seconds are CPU time, children included; three times as much wall-clock time may pass.
+    search: search for neighbours outside the families, if these show no violation of the noiseless sum.
     install, spec: install the library in its own environment; a spec replaces the pinned version.
 
     >>> import numpy as np
@@ -65,6 +69,8 @@ def audit(
     findings: list[Finding] = []
     evidence: dict[str, float] = {}
     left_out: dict[str, tuple[str, ...]] = {}
+    unsettled: dict[str, tuple[str, ...]] = {}
+    busiest = load()
     for done, one in enumerate(targets):
         limits = Allowance(seconds, memory)
 
@@ -74,6 +80,9 @@ def audit(
         progress("the first attack")
         examined = Examination(one, families, own, runs if sampling else 0, alpha, limits, search, progress)
         findings += examined.findings()
+        if why := examined.unsettled():
+            unsettled[one.name] = why
+        busiest = max(busiest, load() - 1 / (os.cpu_count() or 1))
         if examined.evidence is not None:
             evidence[one.name] = examined.evidence
         if limits.left_out:
@@ -85,6 +94,8 @@ def audit(
         seconds=time.monotonic() - began,
         evidence=evidence,
         left_out=left_out,
+        unsettled=unsettled,
+        platform=about_machine(busiest),
     )
 
 
@@ -125,14 +136,14 @@ def _wanted(attacks: str | Sequence[str | Attack]) -> tuple[list[str] | None, li
     names = [one for one in attacks if isinstance(one, str)]
     own = [one for one in attacks if isinstance(one, Attack)]
     for name in names:
-        if name != "all" and name not in FAMILIES:
+        if name != "all" and name not in FAMILIES and name not in STATEMENTS:
             raise RefusedValue(
                 "attacks",
                 Reason.UNKNOWN,
                 "`attacks={given}` is not an attack",
                 "use all, or some of {known}",
                 given=quote(name),
-                known=", ".join(FAMILIES),
+                known=", ".join([*STATEMENTS, *FAMILIES]),
             )
     return (None if "all" in names else names), own
 

@@ -56,7 +56,7 @@ def known(path: str | Path) -> dict[str, list[str]]:
 
 def compare(findings: Iterable[Finding], baseline: dict[str, list[str]], target: str) -> Compared:
     """Compare one target's findings with its known violations."""
-    there = {f.rule for f in findings if f.verdict.violation}
+    there = {rule for f in findings if f.verdict.violation for rule in f.rules}
     before = set(baseline.get(target, ()))
     return Compared(tuple(sorted(there - before)), tuple(sorted(before - there)))
 
@@ -64,6 +64,6 @@ def compare(findings: Iterable[Finding], baseline: dict[str, list[str]], target:
 def update(path: str | Path, target: str, findings: Iterable[Finding]) -> None:
     """Write a target's violations into the file, and leave the others as they are."""
     violations = known(path)
-    violations[target] = sorted({f.rule for f in findings if f.verdict.violation})
+    violations[target] = sorted({rule for f in findings if f.verdict.violation for rule in f.rules})
     ordered = {name: rules for name, rules in sorted(violations.items()) if rules}
     Path(path).write_text(json.dumps({"violations": ordered}, indent=2) + "\n", encoding="utf-8")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,6 +18,7 @@ from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.attacks.families.path import steepest
 from soundsum.attacks.families.special_values import FORMS
 from soundsum.auditor.calling import Unsupported
+from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
 from soundsum.numbers.formatting import size as records_in_words
 from soundsum.numbers.rationals import is_special
@@ -35,21 +35,21 @@ COPIES = 4
 
 @dataclass
 class Allowance:
-    """Limits in seconds and bytes, and the attacks left out because of them."""
+    """Limits in seconds of CPU time and in bytes, and the attacks left out because of them."""
 
     seconds: float = 60.0
     memory: int = 8 << 30
-    started: float = field(default_factory=time.monotonic)
+    watch: Stopwatch = field(default_factory=Stopwatch)
     rate: float = 0.0  # seconds for each record, as last seen
     left_out: list[str] = field(default_factory=list)
 
     @property
     def left(self) -> float:
-        return self.seconds - (time.monotonic() - self.started)
+        return self.seconds - self.watch.elapsed
 
     def restart(self) -> None:
         """Start the clock now: loading a library is not part of its sums."""
-        self.started = time.monotonic()
+        self.watch = Stopwatch()
 
     def share(self, part: float) -> Allowance:
         """A share of the remaining time, from now on."""
@@ -123,7 +123,7 @@ def _of_family(target: Target, name: str) -> Iterator[Attack]:
 
 def _made(target: Target, name: str, **wish: Any) -> Iterator[Attack]:
     made = _attack(name, target.dtype, target.neighbours, target.bounds, tuple(wish.items()))
-    if made is not None and (target.specials or not made.outside):
+    if made is not None and target.documents(made):
         yield made
 
 
@@ -138,12 +138,17 @@ def _attack(
         return None
 
 
+WALKS = ("path", "walk")
+"""Attacks that ask the target for their step."""
+
+
 def own_step(target: Target, made: Attack) -> Attack:
     """The path walked by asking the target: the step where its own sum jumps most, found by bisection."""
     problem, n = made.problem, made.records
 
     def walk(i: int) -> Runs:
-        return Runs(problem.dtype, [(problem.upper, i), (problem.lower, n - i)])
+        changed = [(problem.lower, n - i)] if problem.relation.sized else []
+        return Runs(problem.dtype, [part for part in [(problem.upper, i), *changed] if part[1]])
 
     def total(i: int) -> Fraction:
         result = target.sum_of(walk(i), problem)
@@ -158,4 +163,4 @@ def own_step(target: Target, made: Attack) -> Attack:
 
 def times_asked(made: Attack) -> float:
     """How many of its datasets a target adds."""
-    return 2.0 + (math.log2(made.records) + 2 if made.name == "path" else 0)
+    return 2.0 + (math.log2(made.records) + 2 if made.name in WALKS else 0)

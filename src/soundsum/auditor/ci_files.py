@@ -51,12 +51,11 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, place: int) -> dict[str, Any]:
-    certified = finding.verdict is Verdict.VIOLATION_CERTIFIED
     text = f"{finding.target.name}: {finding.headline}. {finding.hint}"
     return {
         "ruleId": finding.rule_id,
         "ruleIndex": place,
-        "level": "error" if certified else "warning",
+        "level": "error" if finding.verdict.exact else "warning",
         "message": {"text": text},
         "locations": [{"physicalLocation": location(finding.target.source)}],
         "partialFingerprints": {"soundsum/v1": finding.key},

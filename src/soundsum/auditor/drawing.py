@@ -84,7 +84,7 @@ class Drawing:
             said = self._failure(error)
             if said.kind == "unsupported":
                 raise
-            if self.attack.outside and (said.kind == "refused" or not self.target.specials):
+            if self.attack.outside and (said.kind == "refused" or not self.target.documents(self.attack)):
                 raise TargetRefused(said.text) from None
             if runs > 1:
                 return [one for _ in range(runs) for one in self._block(side, 1)]

@@ -24,17 +24,24 @@ DOWN = Context(prec=2, rounding=ROUND_FLOOR)
 
 
 class Verdict(enum.StrEnum):
-    """Members equal their names as strings; the first two are violations."""
+    """Members equal their names as strings; the first three are violations. Only targets are INCONCLUSIVE."""
 
     VIOLATION_CERTIFIED = "VIOLATION_CERTIFIED"
     VIOLATION_STATISTICAL = "VIOLATION_STATISTICAL"
+    SENSITIVITY_EXCEEDED = "SENSITIVITY_EXCEEDED"
+    INCONCLUSIVE = "INCONCLUSIVE"
     NOT_REFUTED = "NOT_REFUTED"
     REFUSED = "REFUSED"
     UNSUPPORTED = "UNSUPPORTED"
 
     @property
     def violation(self) -> bool:
-        return self in (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL)
+        return self.exact or self is Verdict.VIOLATION_STATISTICAL
+
+    @property
+    def exact(self) -> bool:
+        """Whether it rests on exact sums, without statistics."""
+        return self in (Verdict.VIOLATION_CERTIFIED, Verdict.SENSITIVITY_EXCEEDED)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,8 @@ class Sampled:
     """Statistics of runs of a release on one attack.
 
     `pairs` were drawn; `log_e` is the evidence of the e-process after `pairs_used`. The fixed-sample figures are of the
-    runs that `event` was not chosen on. `detectable` is the least epsilon that this many pairs were expected to show.
+    runs that `event` was not chosen on. `detectable` is the least epsilon that this many pairs were expected to show on
+    these two datasets.
     """
 
     event: Event
@@ -80,11 +88,17 @@ class Finding:
     measured: Fraction | float | None = None
     claimed: Fraction | None = None
     confirmed: str = ""
+    also: tuple[str, ...] = ()  # further rules that the same cause showed on this target
     sampled: Sampled | None = None
     note: str = ""
     tried: int = 0
     repro: str = ""
     hint: str = ""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Its own rule, and those that the same cause showed besides."""
+        return self.rule, *self.also
 
     @property
     def rule_id(self) -> str:
@@ -124,6 +138,20 @@ class Finding:
         return normal_delta(multiplier**2, Fraction(ratio), self.target.epsilon)
 
     @property
+    def breaks_promise(self) -> bool:
+        """Whether sums this far apart break (epsilon, delta), with noise that is made for the sensitivity used.
+
+        Laplace noise at R times its sensitivity has delta 1 - e^-y, which is at least y/(1 + y), for
+        y = (R - 1) epsilon / 2; noise that is not named is judged as if it were Laplace noise.
+        """
+        if self.rule == "exception" or not self.claimed or is_special(self.measured or 0):
+            return True
+        if self.target.noise == "gaussian":
+            return self.breaks_delta
+        over = (Fraction(self.ratio or 0) - 1) * self.target.epsilon / 2
+        return bool(over > 0 and over / (1 + over) > self.target.delta)
+
+    @property
     def breaks_delta(self) -> bool:
         """Whether the sums alone, with the Gaussian noise that is used, show that (epsilon, delta) is broken."""
         return self.delta_shown is not None and self.delta_shown > self.target.delta
@@ -147,16 +175,14 @@ class Finding:
         match self.verdict:
             case Verdict.VIOLATION_CERTIFIED if self.rule == "exception":
                 return f"an error on one of two neighbours tells them apart: {self.note}"
-            case Verdict.VIOLATION_CERTIFIED:
+            case Verdict.VIOLATION_CERTIFIED | Verdict.SENSITIVITY_EXCEEDED:
                 return self._moves()
             case Verdict.VIOLATION_STATISTICAL:
                 assert self.sampled is not None
                 t, s = self.sampled.table, self.sampled
                 return (
                     f"{s.event.description} in {t.left:,} of {t.left_runs:,} runs on the left and {t.right:,} of "
-                    f"{t.right_runs:,} on the right: epsilon is at least {self.epsilon_lower or 0:.2f}"
-                    f"{f' at delta {float(self.target.delta):.2g}' if self.target.delta else ''}, "
-                    f"and {float(self.target.epsilon):g} is promised"
+                    f"{t.right_runs:,} on the right: {self.epsilon_words}"
                 )
             case Verdict.NOT_REFUTED:
                 parts = []
@@ -169,10 +195,23 @@ class Finding:
                         if math.isfinite(s.detectable)
                         else "show nothing"
                     )
-                    parts.append(f"{s.pairs:,} pairs of runs {could}")
+                    parts.append(f"{s.pairs:,} pairs of runs on these two datasets {could}")
                 return "; ".join([*parts, *([self.note] if self.note else [])]) or "nothing was seen"
             case _:
                 return self.note
+
+    @property
+    def epsilon_words(self) -> str:
+        """The lower bound on epsilon beside the promise, in as many digits as tell them apart."""
+        promised, least = self.target.epsilon, Fraction(self.epsilon_lower or 0)
+        at = f" at delta {float(self.target.delta):.2g}" if self.target.delta else ""
+        if least <= promised:  # the process that refuted the promise bounds epsilon by no more
+            return f"epsilon is above {number(promised)}{at}, which is promised"
+        digits = 2
+        while digits < 12 and Fraction(int(least * 10**digits), 10**digits) <= promised:
+            digits += 1
+        shown = Decimal(int(least * 10**digits)).scaleb(-digits)
+        return f"epsilon is at least {shown}{at}, and {number(promised)} is promised"
 
     def _moves(self) -> str:
         assert self.sums is not None
@@ -222,6 +261,7 @@ class Finding:
             "delta_shown": None if self.delta_shown is None else float(self.delta_shown),
             "breaks_delta": self.breaks_delta,
             "confirmed": self.confirmed,
+            "also": list(self.also),
             "sampled": None if self.sampled is None else _sampled_json(self.sampled),
             "tried": self.tried,
             "note": self.note,

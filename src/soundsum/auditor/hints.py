@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from soundsum.attacks import Attack
+from soundsum.auditor.plain_pairs import STATEMENTS
 from soundsum.auditor.target import Target
 
 
@@ -18,15 +19,45 @@ class Rule:
     fix: str
     methods: tuple[str, ...] = ()  # our methods that keep their claim
 
+    @property
+    def group(self) -> str:
+        """The name of the cause that several rules share: on one target they are one finding."""
+        if self.name in STATEMENTS:
+            return "plain"
+        return "rounding" if self.name in _ROUNDING else self.name
+
 
 _EXACT = (
     "Round each record to a fixed grid and add the integers exactly; then any order gives the same sum, and one record "
     "moves it by no more than its own value"
 )
 
+_CLAIM = (
+    "Compare the claim, the clamp, the noise and the rows that are counted with the documented relation: one record "
+    "may move the sum by no more than the sensitivity that the noise is made for"
+)
+
+_PLAIN = {
+    "few_records": ("The sum or the noise is wrong for few records", "No, one or two records already tell"),
+    "equal_records": ("One record among equal ones shows", "One record differs among equal ones, and the output tells"),
+    "one_record": ("One ordinary record shows", "One record differs among others, and the output tells"),
+    "another_order": (
+        "The order of ordinary records shows",
+        "The same records in another order give another sum, so rows count by their place",
+    ),
+    "out_of_bounds": ("A record beyond the bounds is not clamped", "A record beyond the bounds moves the sum too far"),
+    "walk": ("The sum jumps", "One record at a time from one bound to the other, the sum moves too far at some step"),
+}
+
+_ROUNDING = (
+    *("reordering", "rounding", "tree_rounding", "repeated_rounding_1", "repeated_rounding_2"),
+    *("result_rounding", "path"),
+)
+
 RULES = {
     rule.name: rule
     for rule in (
+        *(Rule(name, title, f"{cause}.", _CLAIM, ("grid", "wide")) for name, (title, cause) in _PLAIN.items()),
         Rule(
             "overflow",
             "Integers wrap around",
@@ -93,22 +124,22 @@ RULES = {
         ),
         Rule(
             "special_values_nan",
-            "NaN reaches the output",
-            "One record that is NaN passes a clamp that compares, and makes every output NaN.",
+            "NaN reaches the sum",
+            "One record that is NaN passes a clamp that compares, and the sum before noise is NaN.",
             "Replace NaN by a value within the bounds before clamping",
             ("grid",),
         ),
         Rule(
             "special_values_inf",
-            "Infinity reaches the output",
-            "One infinite record is not clamped, and makes every output infinite.",
+            "Infinity reaches the sum",
+            "One infinite record is not clamped, and the sum before noise is infinite or NaN.",
             "Clamp every record, infinities too",
             ("grid",),
         ),
         Rule(
             "special_values_overflow",
             "The sum overflows to infinity",
-            "Records within the bounds add up to more than the largest float, and every output is infinite.",
+            "Records within the bounds add up to more than the largest float, and the sum before noise is infinite.",
             "Add in a type that cannot overflow, or refuse bounds whose sums can",
             ("grid",),
         ),

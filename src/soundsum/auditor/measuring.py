@@ -6,15 +6,15 @@ times the distance, without tolerance. An excess of less than 1% of the sensitiv
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 from soundsum.attacks import Attack
 from soundsum.attacks.attack import difference
 from soundsum.auditor.calling import Answer, Failure, ask
-from soundsum.auditor.choosing import Allowance, attacks_on, own_step, times_asked
+from soundsum.auditor.choosing import WALKS, Allowance, own_step, times_asked
+from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
 from soundsum.numbers.rationals import Value, is_special
 from soundsum.tables.runs import Runs
@@ -24,6 +24,9 @@ SLIGHT = Fraction(1, 100)
 
 CLEAR = 8
 """This multiple of the claim is clear enough: larger attacks of that family are not tried."""
+
+TELLING = 2
+"""The smallest dataset that moves a sum by this multiple of the claim is reported."""
 
 REPEATS = 5
 """An error must occur this many times on one side, and never on the other."""
@@ -94,7 +97,7 @@ class Measurement:
 def measure(target: Target, made: Attack) -> Measurement:
     """Ask the target for both sums, and for its claim."""
     problem, size = made.problem, made.right.size
-    if made.name == "path":
+    if made.name in WALKS:
         walked = ask(target.refuses, lambda: own_step(target, made))
         if isinstance(walked, Failure):
             return Measurement(made, None, (walked, walked))
@@ -102,9 +105,9 @@ def measure(target: Target, made: Attack) -> Measurement:
     claimed = ask(target.refuses, lambda: target.claim(problem, size))
     if isinstance(claimed, Failure):
         return Measurement(made, None, (claimed, claimed))
-    began = time.monotonic()
+    watch = Stopwatch()
     left, right = (sum_of(target, side, made) for side in (made.left, made.right))
-    return Measurement(made, claimed, (left, right), target.modulus, time.monotonic() - began)
+    return Measurement(made, claimed, (left, right), target.modulus, watch.elapsed)
 
 
 def sum_of(target: Target, side: Runs, made: Attack) -> Answer:
@@ -113,38 +116,38 @@ def sum_of(target: Target, side: Runs, made: Attack) -> Answer:
 
 
 def most_telling(seen: list[Measurement]) -> Measurement:
-    """The smallest clear violation; without one, the violation that moves the sum most."""
-    clear = [one for one in seen if one.strength >= CLEAR]
+    """The smallest pair that moves the sum clearly too far; without one, the pair that moves it most."""
+    clear = [one for one in seen if one.strength >= TELLING]
     return min(clear, key=lambda one: one.attack.records) if clear else max(seen, key=lambda one: one.strength)
 
 
 def always_one_sided(target: Target, seen: Measurement) -> bool:
     """Whether the error comes every time on that side, and never on the other."""
     for _ in range(REPEATS - 1):
-        again = measure(target, seen.attack) if seen.attack.name != "path" else seen
+        again = measure(target, seen.attack) if seen.attack.name not in WALKS else seen
         if [isinstance(a, Failure) for a in again.answers] != [isinstance(a, Failure) for a in seen.answers]:
             return False
     return True
 
 
 def measure_all(
-    target: Target, limits: Allowance, families: list[str] | None = None, progress: Progress = lambda text: None
+    target: Target, attacks: Iterable[Attack], limits: Allowance, progress: Progress = lambda text: None
 ) -> Iterator[Measurement]:
-    """Every family at growing sizes, cheapest first; a family is done once one of its attacks is a clear violation."""
+    """Every attack, cheapest first; a family is done once one of its attacks is a clear violation."""
     done: set[str] = set()
     first = True
-    for made in attacks_on(target, families):
+    for made in attacks:
         if first:
             limits.restart()  # finding the attacks is not the target's time
         if made.name in done or not limits.allow(made, times_asked(made), bool(target.streams)):
             continue
         progress(f"{made.name}, {made.records:,} records")
-        began = time.monotonic()
+        watch = Stopwatch()
         seen = measure(target, made)
         if first:
             limits.restart()
         first = False
-        limits.took(int(made.records * times_asked(made)), time.monotonic() - began)
+        limits.took(int(made.records * times_asked(made)), watch.elapsed)
         if seen.violates and seen.strength >= CLEAR and made.name != "special_values":  # whose forms are apart
             done.add(made.name)
         yield seen

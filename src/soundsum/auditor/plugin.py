@@ -102,7 +102,7 @@ def _audit(config: pytest.Config, target: Any, options: dict[str, Any]) -> Audit
         compared = compare(done.of(one), before, one.name)
         if not compared.same:
             problems.append(f"{one.name}: {compared}")
-            problems += [_describe(f) for f in done.of(one) if f.rule in compared.new]
+            problems += [_describe(f) for f in done.of(one) if set(f.rules) & set(compared.new)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
     return done

@@ -11,7 +11,7 @@ import re
 
 from soundsum.attacks import Event
 from soundsum.auditor.calling import PASSED
-from soundsum.auditor.finding import Finding, Verdict
+from soundsum.auditor.finding import Finding
 from soundsum.auditor.target import Target
 from soundsum.numbers.event_counts import LARGEST
 from soundsum.numbers.rationals import Value, is_special
@@ -29,7 +29,7 @@ def repro(finding: Finding) -> str:
     made = finding.attack
     if not finding.verdict.violation or made is None:
         return ""
-    certified = finding.verdict is Verdict.VIOLATION_CERTIFIED
+    certified = finding.verdict.exact
     lines = _lines(finding.target, "noiseless" if certified else "release")
     if lines is None:
         return ""

@@ -7,7 +7,6 @@ a fixed sample, whose size is set before anything is drawn: its first half choos
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -23,6 +22,7 @@ from soundsum.auditor.events import Outputs, learn, rate
 from soundsum.auditor.evidence import Evidence, average, detectable, e_holm
 from soundsum.auditor.finding import Bins, Sampled
 from soundsum.auditor.measuring import Progress
+from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
 from soundsum.numbers.event_counts import DIGITS, Counts, Promise, epsilon_at_least, log_likelihood, p_value
 
@@ -70,7 +70,7 @@ class Trial:
 
     def draw(self, pairs: int) -> None:
         """More pairs of runs; the event is settled before they are drawn."""
-        began = time.monotonic()
+        watch = Stopwatch()
         drawn = ask(self.target.refuses, partial(self.source.pairs, pairs))
         if isinstance(drawn, Failure):
             self.failure = drawn
@@ -87,7 +87,7 @@ class Trial:
         self.left, self.right = left + new_left, right + new_right
         if self.pairs >= SURE and not self.evidence.stopped:
             self.failure = self.source.ended
-        self.seconds += time.monotonic() - began
+        self.seconds += watch.elapsed
 
     def _choose_event(self) -> None:
         """From past pairs alone; another one only if it promises clearly more."""
@@ -142,16 +142,18 @@ def sample(
     alpha: float,
     limits: Allowance,
     progress: Progress = lambda text: None,
+    weights: Sequence[float] = (),
 ) -> tuple[list[Sampled | Failure], float]:
-    """Each attack's statistics, and ln of the average of their e-values."""
+    """Each attack's statistics, and ln of the average of their e-values; time is shared by the weights."""
     enough = math.log(len(attacks) / alpha)
     trials: list[Trial | Failure] = []
     for made, event in attacks:
         promise = Promise.at(target.epsilon, target.delta, made.distance)
         trials.append(ask(target.refuses, partial(Trial, target, made, event, promise, enough)))
-    waiting = [trial for trial in trials if isinstance(trial, Trial)]
-    for place, trial in enumerate(waiting):
-        share = limits.left / (len(waiting) - place)
+    weighed = zip(trials, weights or [1.0] * len(trials), strict=True)
+    waiting = [(trial, weight) for trial, weight in weighed if isinstance(trial, Trial)]
+    for place, (trial, weight) in enumerate(waiting):
+        share = limits.left * weight / sum(each for _, each in waiting[place:])
         if share > 0:
             _run(trial, runs, share, progress)
     results: list[Sampled | Failure] = []

@@ -8,7 +8,6 @@ sensitivity used; the best pair is then shrunk, as long as it stays a clear viol
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,6 +16,7 @@ from typing import TypeAlias
 from soundsum.attacks import Attack
 from soundsum.auditor.choosing import Allowance
 from soundsum.auditor.measuring import Measurement, measure
+from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
 from soundsum.numbers.rationals import is_special, power_of_two
 from soundsum.numbers.types import FloatType, IntType, NumberType
@@ -59,8 +59,7 @@ class Candidate:
 def search_pair(target: Target, limits: Allowance, seed: int = 0) -> Measurement | None:
     """The best pair found in the time allowed, shrunk; None if no candidate could be summed."""
     climb = _Climb(target, random.Random(seed))
-    until = time.monotonic() + min(SECONDS, max(0.5, limits.left / 4))
-    best, height = climb.climb(until)
+    best, height = climb.climb(min(SECONDS, max(0.5, limits.left / 4)))
     if best is None:
         return None
     small = climb.smallest or best
@@ -77,12 +76,12 @@ class _Climb:
 
     # Climbing
 
-    def climb(self, until: float) -> tuple[Candidate | None, Fraction]:
-        best, height = None, Fraction(-1)
-        while time.monotonic() < until:
+    def climb(self, seconds: float) -> tuple[Candidate | None, Fraction]:
+        best, height, watch = None, Fraction(-1), Stopwatch()
+        while watch.elapsed < seconds:
             here = self._begin()
             level, stale = self.height(here), 0
-            while stale < STALE and time.monotonic() < until:
+            while stale < STALE and watch.elapsed < seconds:
                 there = self._step(here)
                 reached = self.height(there)
                 stale = 0 if reached > level else stale + 1

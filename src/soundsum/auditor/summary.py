@@ -12,12 +12,19 @@ import numpy as np
 
 from soundsum._version import __version__
 from soundsum.auditor.finding import Finding, Verdict
+from soundsum.auditor.stopwatch import LOADED
 from soundsum.auditor.target import Target
 
 
-def _platform() -> dict[str, str]:
-    return {"soundsum": __version__, "python": platform.python_version(), "numpy": np.__version__,
-            "machine": platform.platform()}  # fmt: skip
+def about_machine(load: float) -> dict[str, str]:
+    """Versions and the machine; how loaded it was, if it was."""
+    about = {
+        "soundsum": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "machine": platform.platform(),
+    }
+    return about | ({"load": f"{load:.1f} processes for each core: a loaded machine"} if load > LOADED else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +40,8 @@ class Audit:
     seconds: float
     evidence: Mapping[str, float] = field(default_factory=dict)  # ln of each target's average e-value
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    platform: Mapping[str, str] = field(default_factory=_platform)
+    unsettled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # why a target is INCONCLUSIVE
+    platform: Mapping[str, str] = field(default_factory=lambda: about_machine(0.0))
 
     @property
     def violations(self) -> tuple[Finding, ...]:
@@ -48,9 +56,15 @@ class Audit:
 
     def verdict_of(self, target: Target) -> Verdict:
         """Return the most serious of a target's verdicts; refused or unsupported only if there is no other."""
-        order = (Verdict.VIOLATION_CERTIFIED, Verdict.VIOLATION_STATISTICAL, Verdict.NOT_REFUTED, Verdict.REFUSED)
         seen = {f.verdict for f in self.of(target)}
-        return next((verdict for verdict in order if verdict in seen), Verdict.UNSUPPORTED)
+        first = next((verdict for verdict in Verdict if verdict in seen), Verdict.UNSUPPORTED)
+        unsettled = first is Verdict.NOT_REFUTED and self.unsettled.get(target.name)
+        return Verdict.INCONCLUSIVE if unsettled else first
+
+    @property
+    def inconclusive(self) -> tuple[Target, ...]:
+        """The targets without a violation of which too little was seen."""
+        return tuple(target for target in self.targets if self.verdict_of(target) is Verdict.INCONCLUSIVE)
 
     @property
     def tally(self) -> dict[str, int]:
@@ -65,7 +79,7 @@ class Audit:
 
     @property
     def exit_code(self) -> int:
-        """1 for a violation; 2 if no target could be audited, which is no success; else 0."""
+        """1 for a violation; 2 if no target could be audited, which is no success; else 0, INCONCLUSIVE included."""
         return 1 if self.violations else 2 if len(self.unasked) == len(self.targets) else 0
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +96,7 @@ class Audit:
                     "environment": dict(t.environment),
                     "log10_e_average": self.evidence[t.name] / math.log(10) if t.name in self.evidence else None,
                     "left_out": list(self.left_out.get(t.name, ())),
+                    "unsettled": list(self.unsettled.get(t.name, ())),
                 }
                 for t in self.targets
             ],

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from soundsum.attacks.attack import Attack
 from soundsum.attacks.attack_arguments import check_bounds, read_bounds
 from soundsum.auditor.calling import TargetRefused, Unsupported, as_number, call, named_parameters
 from soundsum.methods.problem import Problem
@@ -54,6 +55,8 @@ class Target:
     noise_multiplier: for Gaussian noise, its standard deviation divided by the sensitivity used; a finding then
         states the delta that the sums show at the promised epsilon.
     specials, specials_quote: whether the documentation allows NaN and infinities as records, and the passage.
+    clamps: whether the documentation allows records beyond the bounds, and clamps them; by default if the functions
+        take the bounds.
     accepts_runs: whether the functions take Runs, at every size, instead of an array.
     streams: whether memory is independent of the number of records; by default the same as `accepts_runs`.
     refuses: the exceptions with which the library declines parameters.
@@ -84,6 +87,7 @@ class Target:
     modulus: int | None = None
     deterministic: bool = True
     specials: bool = True
+    clamps: bool | None = None
     accepts_runs: bool = False
     streams: bool | None = None
     refuses: tuple[type[BaseException], ...] = ()
@@ -124,10 +128,12 @@ class Target:
             self._set("noise_multiplier", _share("noise_multiplier", self.noise_multiplier, most=None))
         if self.bounds is not None:
             self._set("bounds", _bounds(self.bounds, self.dtype))
+        takes_bounds = all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None)
+        self._set("clamps", takes_bounds if self.clamps is None else bool(self.clamps))
         self._set("name", self.name or f"{_where_defined(own)}[{self._promise()}]")
         if self.bounds is not None:
             return
-        if not all(_takes_bounds(f) for f in (self.release, self.noiseless) if f is not None):
+        if not takes_bounds:
             raise RefusedValue(
                 "bounds",
                 Reason.MISSING,
@@ -154,6 +160,13 @@ class Target:
         relation: Relation = self.relation
         ordered = {Relation.SYMMETRIC: Relation.INSERT_DELETE, Relation.CHANGE_ONE: Relation.HAMMING}
         return ordered.get(relation, relation) if self.ordered else relation
+
+    def documents(self, made: Attack) -> bool:
+        """Whether the documentation allows the records of an attack."""
+        if not made.outside:
+            return True
+        special = any(is_special(x) for side in (made.left, made.right) for x in side.counts())
+        return bool(self.specials if special else self.clamps)
 
     def problem(self, lower: Any, upper: Any, size: int) -> Problem:
         """Return the promise for these bounds and, if it is public, this size."""

@@ -14,18 +14,27 @@ from typing import Any
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.calling import Failure
 from soundsum.auditor.choosing import Allowance, attacks_on
+from soundsum.auditor.evidence import detectable
 from soundsum.auditor.finding import Finding, Sampled, Verdict
-from soundsum.auditor.hints import hint, rule_of
+from soundsum.auditor.hints import hint, rule_for, rule_of
 from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
+from soundsum.auditor.plain_pairs import STATEMENTS, few, plain_pairs
 from soundsum.auditor.repros import repro
 from soundsum.auditor.rerun import confirm
 from soundsum.auditor.sampling import sample
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Target
+from soundsum.numbers.event_counts import Promise
 from soundsum.numbers.rationals import is_special
 
 MOST_SAMPLED = 1 << 16
 """Releases are sampled on attacks of up to this many records, or larger ones that were certified."""
+
+PLAIN_SAMPLED = 12
+"""Releases are sampled on this many plain pairs."""
+
+MOST_NEEDED = 10**8
+"""More pairs of runs than this are not asked for."""
 
 
 class Examination:
@@ -44,6 +53,10 @@ class Examination:
     ) -> None:
         self.target, self.families, self.own, self.runs, self.alpha = target, families, own, runs, alpha
         self.limits, self.search, self.progress = limits, search, progress
+        self.seconds = limits.seconds
+        self.plain = [] if own and not families else plain_pairs(target, families)
+        self.shown: list[Sampled] = []  # on plain neighbours
+        self.attacks_sampled = 0
         self.measured: dict[str, list[Measurement]] = {}
         self.made: dict[str, Finding] = {}
         self.evidence: float | None = None
@@ -56,7 +69,55 @@ class Examination:
             self._sample()
         if not self.made:
             self._add(Finding(target=self.target, rule="none", verdict=Verdict.UNSUPPORTED, note=self._why_nothing()))
-        return [self._finish(finding) for finding in self.made.values()]
+        return [self._finish(finding) for finding in self._by_cause()]
+
+    def unsettled(self) -> tuple[str, ...]:
+        """What keeps a target without violations from being NOT_REFUTED, each with what would settle it."""
+        reasons = []
+        if self.families is not None or self.own:
+            reasons.append("only some attacks were asked for; ask for all")
+        cut = {text.partition(" with ")[0] for text in self.limits.left_out} & set(STATEMENTS)
+        if cut:
+            reasons.append(f"{', '.join(sorted(cut))}: not every pair was summed; {self._longer(2.0)} would allow more")
+        if self.target.release is not None and self.runs and not (self.families is not None or self.own):
+            reasons += self._undetected()
+        return tuple(reasons)
+
+    def _undetected(self) -> list[str]:
+        """Whether runs on every plain pair could have shown twice the promised epsilon; if not, how many would."""
+        if not self.shown:
+            return ["its release was not sampled on plain neighbours"]
+        promise, wanted = Promise.at(self.target.epsilon, self.target.delta, 1), 2 * float(self.target.epsilon)
+        pairs = min(one.pairs for one in self.shown)
+        enough = math.log(max(1, self.attacks_sampled) / self.alpha)
+        if max(one.detectable for one in self.shown) <= wanted:
+            return []
+        needed = pairs
+        while detectable(needed, promise, enough) > wanted and needed < MOST_NEEDED:
+            needed *= 2
+        if needed >= MOST_NEEDED:
+            return [f"no number of runs within reach can show epsilon {wanted:g}"]
+        more = f"--runs {needed:,}" if pairs >= self.runs else self._longer(needed / pairs)
+        return [
+            f"{pairs:,} pairs of runs on plain neighbours cannot show epsilon {wanted:g}, twice the promised one; "
+            f"about {needed:,} can: {more}"
+        ]
+
+    def _longer(self, times: float) -> str:
+        return f"--time {max(1.0, self.seconds * times):.0f}"
+
+    def _by_cause(self) -> list[Finding]:
+        """The findings, with violations of one cause joined: the smallest exact one, and the names of the others."""
+        joined: dict[str, Finding] = {}
+        for finding in sorted(self.made.values(), key=_smallest_first):
+            if finding.verdict.violation:
+                group = rule_for(finding.rule).group
+                first = joined.get(group)
+                joined[group] = finding if first is None else replace(first, also=(*first.also, finding.rule))
+            else:
+                joined[f"not {finding.rule}"] = finding
+        kept = {finding.rule: finding for finding in joined.values()}
+        return [kept[name] for name in self.made if name in kept]
 
     def _add(self, finding: Finding) -> None:
         self.made[finding.rule] = finding
@@ -85,17 +146,20 @@ class Examination:
         limits = self.limits if whole else self.limits.share(0.5)
         half = self.limits.seconds - limits.seconds
         seen = [measure(self.target, made) for made in self.own]
+        first = limits.share(0.5)
+        seen += measure_all(self.target, self.plain, first, self.progress)
+        limits = Allowance(limits.seconds / 2 + max(0.0, first.left), limits.memory, left_out=limits.left_out)
         if not self.own or self.families:
-            seen += measure_all(self.target, limits, self.families, self.progress)
+            seen += measure_all(self.target, attacks_on(self.target, self.families), limits, self.progress)
         for one in seen:
             self.measured.setdefault(rule_of(one.attack), []).append(one)
-        if not whole:
-            self.limits = Allowance(half + max(0.0, limits.left), limits.memory, left_out=limits.left_out)
-        if self.search:
+        if self.search and self.families is None and not self.own and not any(one.violates for one in seen):
             self.progress("search")
             found = search_pair(self.target, limits)
             if found is not None:
                 self.measured["search"] = [found]
+        if not whole:
+            self.limits = Allowance(half + max(0.0, limits.left), limits.memory, left_out=limits.left_out)
 
     def _certify(self) -> None:
         candidates: dict[str, Measurement] = {}
@@ -106,7 +170,8 @@ class Examination:
         for name, seen in self.measured.items():
             worst = [one for one in seen if one.violates]
             if worst:
-                candidates[name] = most_telling(worst)
+                breaking = [one for one in worst if self._exact(name, one).breaks_promise]
+                candidates[name] = most_telling(breaking or worst)
             elif certain is None or not all(one.one_sided for one in seen):  # which the exception stands for
                 self._add(self._unviolated(name, seen))
         if not candidates:
@@ -114,26 +179,34 @@ class Examination:
         self.progress("confirming in fresh processes")
         confirmed = confirm(self.target, list(candidates.values()))
         for (name, one), (same, how) in zip(candidates.items(), confirmed, strict=True):
-            verdict = Verdict.VIOLATION_CERTIFIED if same else Verdict.NOT_REFUTED
+            found = self._exact(name, one)
+            exact = Verdict.VIOLATION_CERTIFIED if found.breaks_promise else Verdict.SENSITIVITY_EXCEEDED
             error = f"{one.failures[0].text}" if name == "exception" else ""
             self._add(
-                Finding(
-                    target=self.target,
-                    rule=name,
-                    verdict=verdict,
-                    attack=one.attack,
-                    sums=one.sums,
-                    measured=one.moved,
-                    claimed=one.claimed,
+                replace(
+                    found,
+                    verdict=exact if same else Verdict.NOT_REFUTED,
                     confirmed=how if same else "",
                     note=error if same else how,
-                    tried=len(self.measured.get(name, [one])),
                 )
             )
 
+    def _exact(self, name: str, one: Measurement) -> Finding:
+        """The finding of exact sums, before they are confirmed."""
+        return Finding(
+            target=self.target,
+            rule=name,
+            verdict=Verdict.NOT_REFUTED,
+            attack=one.attack,
+            sums=one.sums,
+            measured=one.moved,
+            claimed=one.claimed,
+            tried=len(self.measured.get(name, [one])),
+        )
+
     def _counts(self, one: Measurement) -> bool:
         """Whether an error is a fault: the documentation allows the records, and does not declare the error."""
-        return not one.attack.outside or (self.target.specials and one.failures[0].kind != "refused")
+        return not one.attack.outside or (self.target.documents(one.attack) and one.failures[0].kind != "refused")
 
     def _unviolated(self, name: str, seen: list[Measurement]) -> Finding:
         """The most that was seen of a family that moved no sum beyond the claim."""
@@ -171,7 +244,12 @@ class Examination:
             return
         self.limits.restart()  # finding the attacks, and confirming what they showed, is not the time of its releases
         pairs = [(made, event) for _, made, event in chosen]
-        found, self.evidence = sample(self.target, pairs, self.runs, self.alpha, self.limits, self.progress)
+        plain = [name in STATEMENTS for name, _, _ in chosen]
+        weight = max(1.0, (len(plain) - sum(plain)) / max(1, sum(plain)))  # half of the time for plain neighbours
+        weights = [weight if one else 1.0 for one in plain]
+        found, self.evidence = sample(self.target, pairs, self.runs, self.alpha, self.limits, self.progress, weights)
+        self.attacks_sampled = len(chosen)
+        self.shown = [one for one, is_plain in zip(found, plain, strict=True) if is_plain and isinstance(one, Sampled)]
         by_rule: dict[str, list[tuple[Attack, Sampled | Failure]]] = {}
         for (name, made, _), one in zip(chosen, found, strict=True):
             by_rule.setdefault(name, []).append((made, one))
@@ -190,7 +268,7 @@ class Examination:
         verdict = Verdict.REFUSED if why.kind == "refused" else Verdict.UNSUPPORTED
         if before is None:
             return Finding(target=self.target, rule=name, verdict=verdict, attack=made, note=why.text, tried=1)
-        if verdict is Verdict.REFUSED and before.verdict is Verdict.VIOLATION_CERTIFIED:
+        if verdict is Verdict.REFUSED and before.verdict.exact:
             return replace(before, verdict=verdict, confirmed="", note=f"its release declines: {why.text}")
         return replace(before, note="; ".join(filter(None, (before.note, f"no output was seen: {why.text}"))))
 
@@ -201,27 +279,45 @@ class Examination:
         verdict = Verdict.VIOLATION_STATISTICAL if shown else Verdict.NOT_REFUTED
         if before is None:
             return Finding(target=self.target, rule=name, verdict=verdict, attack=made, sampled=one, tried=tried)
-        if before.verdict is Verdict.VIOLATION_CERTIFIED or not shown:
-            kept = before.verdict if before.verdict.violation else verdict
-            return replace(before, sampled=one, verdict=kept)
-        return replace(before, verdict=verdict, attack=made, sampled=one)
+        if before.verdict is Verdict.VIOLATION_CERTIFIED or (before.verdict.violation and not shown):
+            return replace(before, sampled=one)
+        if made is before.attack or name == "low_bits":
+            return replace(before, verdict=verdict, attack=made, sampled=one)
+        sums = next((m for m in self.measured.get(name, []) if m.attack is made), None)
+        again = before if sums is None else self._exact(name, sums)
+        return replace(again, verdict=verdict, attack=made, sampled=one, note=before.note)
 
     def _chosen(self) -> list[tuple[str, Attack, Event | None]]:
-        """Rules with their attacks and first events: one attack for each measured rule, else every small one."""
+        """Rules with their attacks and first events: plain pairs, and one attack for each measured rule.
+
+        Without sums to choose by, every small attack is sampled.
+        """
+        failed = {id(one.attack) for seen in self.measured.values() for one in seen if one.failures}
+        plain = [made for made in few(self.plain, PLAIN_SAMPLED) if id(made) not in failed]
+        certified = {name for name, finding in self.made.items() if finding.verdict.violation}
+        chosen = [(made.name, made, _event(made.totals)) for made in plain if made.name not in certified]
         if not self.measured:
-            every = self.own or attacks_on(self.target, self.families)
-            return [(rule_of(made), made, _event(made.totals)) for made in every if made.records <= MOST_SAMPLED]
-        chosen: list[tuple[str, Attack, Event | None]] = []
+            every = self.own if self.own and not self.families else [*self.own, *attacks_on(self.target, self.families)]
+            more = [(rule_of(made), made, _event(made.totals)) for made in every if made.records <= MOST_SAMPLED]
+            return chosen + more
+        sampled = {name for name, _, _ in chosen}
         for name, finding in self.made.items():
-            if finding.attack is not None and name != "exception" and finding.verdict not in _UNASKED:
-                best = finding.attack
-                if finding.verdict is not Verdict.VIOLATION_CERTIFIED:
-                    small = [m for m in self.measured.get(name, []) if m.attack.records <= MOST_SAMPLED and m.sums]
-                    best = max(small, key=lambda m: m.strength).attack if small else best
-                    if best.records > MOST_SAMPLED:
-                        continue
-                chosen.append((name, best, _event(finding.sums) if best is finding.attack else None))
+            if name in sampled or name == "exception" or finding.attack is None or finding.verdict in _UNASKED:
+                continue
+            best = finding.attack
+            if not finding.verdict.violation:
+                small = [m for m in self.measured.get(name, []) if m.attack.records <= MOST_SAMPLED and m.sums]
+                best = max(small, key=lambda m: m.strength).attack if small else best
+                if best.records > MOST_SAMPLED:
+                    continue
+            chosen.append((name, best, _event(finding.sums) if best is finding.attack else None))
         return chosen
+
+
+def _smallest_first(finding: Finding) -> tuple[int, bool, int]:
+    """The order of violations of one cause: the verdict, records within the bounds, and the number of records."""
+    made = finding.attack
+    return list(Verdict).index(finding.verdict), bool(made and made.outside), made.records if made else 0
 
 
 _UNASKED = (Verdict.REFUSED, Verdict.UNSUPPORTED)

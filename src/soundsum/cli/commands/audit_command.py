@@ -1,10 +1,15 @@
-"""The command that audits. Exit code 1 if a violation was found, 2 if nothing could be audited."""
+"""The command that audits. Exit code 1 if a violation was found, 2 if nothing could be audited.
+
+It writes the HTML page every time, since the terminal shows the first violation of each target alone.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +17,12 @@ import typer
 from rich.console import Console
 
 from soundsum.cli.file_access import require_writable, write_each
+from soundsum.cli.parameters import AsJson
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
+
+PAGE = Path("audit.html")
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -43,18 +51,23 @@ def audit(
     attacks: Annotated[
         list[str] | None, typer.Option("--attack", help="Try only this family; repeat for several.", metavar="NAME")
     ] = None,
-    time: Annotated[float, typer.Option(help="Seconds per target, and per call in a worker.")] = 60.0,
+    time: Annotated[float, typer.Option(help="Seconds of CPU time per target, and per call in a worker.")] = 60.0,
     memory: Annotated[str, typer.Option(help="The most memory for a target's datasets, such as 8G.")] = "8G",
     runs: Annotated[int, typer.Option(help="Pairs of releases per attack; 0 to compare noiseless sums only.")] = 10_000,
     alpha: Annotated[float, typer.Option(help="The false alarm rate of statistical verdicts.")] = 1e-6,
-    search: Annotated[bool, typer.Option("--search", help="Also search for neighbours outside the families.")] = False,
+    no_search: Annotated[
+        bool, typer.Option("--no-search", help="Do not search for neighbours outside the families.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a target is INCONCLUSIVE.")] = False,
     install: Annotated[bool, typer.Option("--install", help="Install the library in its own environment.")] = False,
     install_spec: Annotated[
         str | None, typer.Option(help="Install another version: diffprivlib==0.6.5.", metavar="SPEC")
     ] = None,
     clean: Annotated[bool, typer.Option("--clean", help="Remove all environments made by --install.")] = False,
-    to_json: Annotated[str | None, typer.Option("--json", help="Write JSON (- for stdout).", metavar="FILE")] = None,
-    to_html: Annotated[Path | None, typer.Option("--html", help="Write an HTML page.", metavar="FILE")] = None,
+    as_json: AsJson = False,
+    to_html: Annotated[
+        Path | None, typer.Option("--html", help="Write the HTML page here, not to audit.html.", metavar="FILE")
+    ] = None,
     to_junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML.", metavar="FILE")] = None,
     to_sarif: Annotated[Path | None, typer.Option("--sarif", help="Write SARIF 2.1.0.", metavar="FILE")] = None,
 ) -> None:
@@ -69,6 +82,8 @@ def audit(
         soundsum audit mypkg.mod:my_sum --dtype float64 --relation change_one --epsilon 1
 
         soundsum audit soundsum --runs 0
+
+        soundsum audit numpy.sum --json > audit.json
     """
     if clean:
         _clean(Console())
@@ -83,8 +98,8 @@ def audit(
     require_writable("to_html", to_html)
     require_writable("to_junit", to_junit)
     require_writable("to_sarif", to_sarif)
-    require_writable("to_json", None if to_json in (None, "-") else Path(str(to_json)))
-    if to_html is not None:  # what would fail in the end fails now
+    page = to_html or _default_page()
+    if page is not None:  # what would fail in the end fails now
         from soundsum.pages import template
 
         template("audit.html")
@@ -94,9 +109,9 @@ def audit(
     promise = {"dtype": dtype, "relation": relation, "epsilon": epsilon, "delta": delta, "bounds": bounds}
     whom = _target(target, promise | {"specials": not no_specials}, noiseless, claimed)
     options: dict[str, Any] = {"runs": runs, "alpha": alpha, "seconds": time, "memory": _bytes(memory)}
-    options |= {"search": search, "install": install, "spec": install_spec}
-    console = Console(stderr=to_json == "-")
-    if to_json == "-":
+    options |= {"search": not no_search, "install": install, "spec": install_spec}
+    console = Console(stderr=as_json)
+    if as_json:
         done = run(whom, attacks or "all", **options)
         typer.echo(json.dumps(done.to_json(), indent=2))
     else:
@@ -104,8 +119,10 @@ def audit(
         audited.show(console, done)
     if install or install_spec:
         _tell_environment(console, target, install_spec)
-    _write(console, done, None if to_json == "-" else to_json, to_html, to_junit, to_sarif)
-    raise typer.Exit(done.exit_code)
+    _write(console, done, page, to_junit, to_sarif)
+    for one in done.inconclusive if as_json else ():
+        console.print(f"{one.name} is inconclusive: {'; '.join(done.unsettled[one.name])}", highlight=False)
+    raise typer.Exit(done.exit_code or int(strict and bool(done.inconclusive)))
 
 
 def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed: str | None) -> Any:
@@ -140,14 +157,16 @@ def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed
     return own_target(target, noiseless=noiseless, claimed=claimed, **promise)
 
 
-def _write(
-    console: Console, done: Any, to_json: str | None, to_html: Path | None, to_junit: Path | None, to_sarif: Path | None
-) -> None:
+def _default_page() -> Path | None:
+    """Where the page goes unless `--html` names a file; None without Jinja2, or in a folder that cannot be written."""
+    return PAGE if find_spec("jinja2") is not None and os.access(".", os.W_OK) else None
+
+
+def _write(console: Console, done: Any, page: Path | None, to_junit: Path | None, to_sarif: Path | None) -> None:
     from soundsum.auditor import audit_page, ci_files
 
     makers: list[tuple[Path | None, Callable[[], str]]] = [
-        (None if to_json is None else Path(to_json), lambda: json.dumps(done.to_json(), indent=2) + "\n"),
-        (to_html, lambda: audit_page.page(done)),
+        (page, lambda: audit_page.page(done)),
         (to_junit, lambda: ci_files.junit(done)),
         (to_sarif, lambda: json.dumps(ci_files.sarif(done), indent=2) + "\n"),
     ]

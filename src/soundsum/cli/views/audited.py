@@ -24,6 +24,8 @@ from soundsum.numbers.rationals import is_special
 STYLE = {
     Verdict.VIOLATION_CERTIFIED: "bold red",
     Verdict.VIOLATION_STATISTICAL: "red",
+    Verdict.SENSITIVITY_EXCEEDED: "magenta",
+    Verdict.INCONCLUSIVE: "cyan",
     Verdict.NOT_REFUTED: "green",
     Verdict.REFUSED: "yellow",
     Verdict.UNSUPPORTED: "yellow",
@@ -53,19 +55,28 @@ def show(console: Console, done: Audit) -> None:
 
 
 def _headline(done: Audit) -> Text:
-    found = len(done.violations)
+    broken = [f for f in done.violations if f.verdict is not Verdict.SENSITIVITY_EXCEEDED]
+    exceeded = len(done.violations) - len(broken)
     where = sum(done.verdict_of(target).violation for target in done.targets)
-    of = f"{len(done.targets):,} target{'s' * (len(done.targets) != 1)}"
-    unasked, line = len(done.unasked), Text()
-    if found:
-        line.append(f"{found:,} violation{'s' * (found != 1)}", "bold red").append(f" in {where:,} of {of}")
+    of = _counted(len(done.targets), "target")
+    unasked, open_ones, line = len(done.unasked), len(done.inconclusive), Text()
+    if done.violations:
+        found = [_counted(len(broken), "violation")] if broken else []
+        found += [f"{_counted(exceeded, 'sum')} beyond the sensitivity used"] if exceeded else []
+        line.append(" and ".join(found), "bold red").append(f" in {where:,} of {of}")
     elif unasked == len(done.targets):
         return line.append("nothing could be audited", "yellow").append(f" of {of}, {done.seconds:,.1f} s")
     else:
-        line.append("no violation found", "green").append(f" in {of}")
+        line.append("no violation found", "cyan" if open_ones else "green").append(f" in {of}")
+    if open_ones:
+        line.append(f"; too little was tried on {open_ones:,}", "cyan")
     if unasked:
         line.append(f"; {unasked:,} could not be audited", "yellow")
     return line.append(f", {done.seconds:,.1f} s")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _show_target(console: Console, done: Audit, target: Target) -> None:
@@ -82,8 +93,11 @@ def _show_target(console: Console, done: Audit, target: Target) -> None:
     table.add_column("attack", no_wrap=True)
     table.add_column("finding", overflow="fold")
     for finding in sorted(findings, key=lambda f: list(Verdict).index(f.verdict)):
-        table.add_row(Text(str(finding.verdict), STYLE[finding.verdict]), finding.rule, Text(finding.headline))
+        also = f" (also: {', '.join(finding.also)})" if finding.also else ""
+        table.add_row(Text(str(finding.verdict), STYLE[finding.verdict]), finding.rule, Text(finding.headline + also))
     console.print(table)
+    if verdict is Verdict.INCONCLUSIVE:
+        console.print(Text("inconclusive: " + "; ".join(done.unsettled[target.name]), "cyan"), highlight=False)
     violations = [f for f in findings if f.verdict.violation]
     if violations:
         _show_finding(console, min(violations, key=_telling))
@@ -94,10 +108,10 @@ def _show_target(console: Console, done: Audit, target: Target) -> None:
         console.print(f"[dim]larger attacks left out by --time or --memory: {names}[/dim]", highlight=False)
 
 
-def _telling(finding: Finding) -> tuple[bool, ...]:
-    """Order findings: certified ones first, by how far they exceed the claim, with a program."""
-    certified = finding.verdict is Verdict.VIOLATION_CERTIFIED
-    return not certified, finding.ratio is None or is_special(finding.ratio), not finding.repro
+def _telling(finding: Finding) -> tuple[int, bool, int]:
+    """The order of findings: by verdict, those with a program, the smallest datasets first."""
+    made = finding.attack
+    return list(Verdict).index(finding.verdict), not finding.repro, made.records if made else 0
 
 
 def _show_finding(console: Console, finding: Finding) -> None:
@@ -128,8 +142,8 @@ def _show_finding(console: Console, finding: Finding) -> None:
             (
                 "runs",
                 f"{s.event.description} in {c.left:,} of {c.left_runs:,} runs on the left and {c.right:,} of "
-                f"{c.right_runs:,} on the right (p-value {show_p_value(s.p_value)}); epsilon is at least "
-                f"{finding.epsilon_lower or 0:.2f}; decided after {s.pairs_used:,} pairs",
+                f"{c.right_runs:,} on the right (p-value {show_p_value(s.p_value)}); {finding.epsilon_words}; "
+                f"decided after {s.pairs_used:,} pairs",
             )
         )
     rows.append(("mend", finding.hint))
@@ -141,7 +155,9 @@ def _show_finding(console: Console, finding: Finding) -> None:
 
 
 def _footer(done: Audit) -> str:
+    load = done.platform.get("load")
+    busy = f"\nThe machine was busy ({load}): audit again when it is idle." if load else ""
     return (
-        f"\nA statistical verdict against a target that keeps its promise has probability {done.alpha:g} at most; "
-        "certified ones rest on exact arithmetic. NOT_REFUTED is not a proof of privacy."
+        f"{busy}\nA statistical verdict against a target that keeps its promise has probability {done.alpha:g} "
+        "at most; certified ones rest on exact arithmetic. NOT_REFUTED is not a proof of privacy."
     )
