@@ -31,8 +31,8 @@ demo: build
 	@$(BIN)/soundsum demo
 	@echo "These commands are in .venv: run '. .venv/bin/activate' first."
 
-# Tests of one xdist group share a worker, and so the reproduction and the browser they look at it with. Without a browser
-# the tests that need one fail, one line each, and all others run.
+# The tests of a file or of an xdist group share a worker (tests/conftest.py), and so their results and their browser.
+# Without a browser the tests that need one fail, one line each, and all others run.
 PARALLEL := --numprocesses auto --dist loadgroup --quiet
 test: build
 	@$(MAKE) --no-print-directory browser || true

@@ -23,6 +23,29 @@ settings.load_profile("soundsum")
 providers._get_local_constants = lambda: providers._local_constants
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """All tests of a file run in one worker and share its results; so do those of a group, whatever their files."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return super()._split_scope(nodeid).partition("::")[0]
+
+    return ByFile(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Append its group to a test's name, from which the scheduler reads it: xdist 3.8 cannot do so with pytest 9.2."""
+    if not config.getoption("loadgroup", False):
+        return
+    for item in items:
+        for mark in item.iter_markers("xdist_group"):
+            if not item.nodeid.endswith(f"@{mark.args[0]}"):
+                item._id = item.id.parse(f"{item.nodeid}@{mark.args[0]}")
+
+
 @contextmanager
 def _fix_draws(name: str) -> Iterator[None]:
     """Random bytes of the operating system, and generators without a seed, come from a stream that the name fixes."""
