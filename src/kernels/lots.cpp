@@ -87,10 +87,39 @@ void PersonIds::spell(std::uint64_t word, Spelled& out) const {
     }
 }
 
-std::uint64_t draw_lot(Spelled& id, std::uint64_t group) {
+void KeyNames::spell(std::uint32_t code, Spelled& out) const {
+    const Texts::Text tuple = tuples ? tuples->at(code) : Texts::Text{nullptr, 0};
+    Spelled digits;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        std::uint32_t own = code;
+        if (tuples && tuple.size == columns.size() * sizeof own) std::memcpy(&own, tuple.data + c * sizeof own, sizeof own);
+        const Column& column = columns[c];
+        auto [text, size] = column.texts->at(own);
+        std::uint8_t letter = column.letter;
+        if (column.kind == Kind::objects && size > 0) {
+            letter = *text;
+            ++text, --size;
+        } else if (column.kind != Kind::texts && size == sizeof(std::uint64_t)) {
+            std::uint64_t word;
+            std::memcpy(&word, text, sizeof word);
+            digits.clear();
+            write(column.kind == Kind::naturals ? static_cast<i128>(word) : static_cast<i128>(static_cast<std::int64_t>(word)), digits);
+            text = digits.data(), size = digits.size();
+        }
+        out.push_back(letter);
+        write(static_cast<i128>(size), out);
+        out.push_back(':');
+        if (size > 0) out.insert(out.end(), text, text + size);
+    }
+}
+
+std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names) {
     const std::size_t size = id.size();
     id.push_back('/');
-    write(static_cast<i128>(group), id);
+    if (names)
+        names->spell(static_cast<std::uint32_t>(group), id);
+    else
+        write(static_cast<i128>(group), id);
     const std::uint64_t lot = start_of_sha256(id);
     id.resize(size);
     return lot;

@@ -1,5 +1,6 @@
 // Lots: which of a person's groups comes first where they have equally many rows in several. A group's lot is the start of
-// SHA-256 of the person's id, spelled as a text, a slash and the group's number; the lowest lot comes first. Every group has
+// SHA-256 of the person's id, spelled as a text, a slash and the group's number among those listed, or its spelled key where
+// nobody listed them: another person's new key would change numbers. The lowest lot comes first. Every group has
 // the same chance, and a database that spells ids alike draws the same lots.
 //
 // Model: tests/engines/model.py.
@@ -29,7 +30,23 @@ struct PersonIds {
     void spell(std::uint64_t word, Spelled& out) const;
 };
 
-// The first eight bytes of SHA-256; the spelled id is changed meanwhile.
-std::uint64_t draw_lot(Spelled& id, std::uint64_t group);
+// How the codes of groups that nobody listed are spelled: the key of each column, with a letter for its type before it, its
+// length and a colon. Codes follow the order in which keys were met, so a lot must not depend on them.
+struct KeyNames {
+    enum class Kind { integers, naturals, texts, objects };  // objects: texts that begin with the letter of their type
+
+    struct Column {
+        const Texts* texts;  // that gave the codes of its keys: texts, or the 8 bytes of integers
+        Kind kind;
+        std::uint8_t letter;
+    };
+    std::vector<Column> columns;
+    const Texts* tuples = nullptr;  // that gave the codes of tuples, which are the codes of their keys; null for one column
+
+    void spell(std::uint32_t code, Spelled& out) const;  // is written behind what is there
+};
+
+// The first eight bytes of SHA-256; the spelled id is changed meanwhile. Of groups that have a name, by that and no number.
+std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names = nullptr);
 
 }  // namespace soundsum

@@ -3,6 +3,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "lots.hpp"
@@ -73,7 +75,62 @@ struct PyPersonSums {
         nb::gil_scoped_release release;
         sums->total(asked, {max_rows, max_groups, in_proportion}, ids, totals, std::max(1u, threads));
     }
+
+    // How many persons count in each group, each in at most `max_groups` of theirs.
+    void count(std::uint64_t max_groups, const PersonIds& ids, const KeyNames& names, Written<std::int64_t> out, unsigned threads) const {
+        nb::gil_scoped_release release;
+        sums->count(max_groups, ids, names, out.data(), out.shape(0), std::max(1u, threads));
+    }
 };
+
+struct PyKeyNames {
+    std::vector<nb::object> texts;  // which must live as long
+    KeyNames names;
+};
+
+PyKeyNames make_key_names(const nb::list& columns, const nb::object& tuples) {
+    PyKeyNames made;
+    const auto hold = [&](nb::handle given) {
+        made.texts.push_back(nb::borrow(given));
+        return &nb::cast<Texts&>(given);
+    };
+    for (nb::handle column : columns) {
+        const auto [texts, letter] = nb::cast<std::pair<nb::object, std::string>>(column);
+        KeyNames::Kind kind = KeyNames::Kind::integers;
+        if (letter == "s") kind = KeyNames::Kind::texts;
+        if (letter == "u") kind = KeyNames::Kind::naturals;
+        if (letter == "o") kind = KeyNames::Kind::objects;
+        if (letter.size() != 1) throw nb::value_error("a letter says of which type keys are");
+        const char spelled = kind == KeyNames::Kind::naturals ? 'i' : letter[0];
+        made.names.columns.push_back({hold(texts), kind, static_cast<std::uint8_t>(spelled)});
+    }
+    made.names.tuples = tuples.is_none() ? nullptr : hold(tuples);
+    if (!made.names.tuples && made.names.columns.size() != 1) throw nb::value_error("several columns have tuples");
+    return made;
+}
+
+// The code of every text, -1 for those that do not count.
+void number_codes(Texts& texts, Array<std::int64_t> offsets, Array<std::uint8_t> data, Array<std::uint8_t> counts,
+                  Written<std::uint64_t> out, std::optional<Written<std::int32_t>> codes, unsigned threads) {
+    const std::size_t size = counts.shape(0);
+    require(offsets, size + 1), require(out, size);
+    if (codes) require(*codes, size);
+    bool in_order = offsets.data()[0] >= 0 && static_cast<std::size_t>(offsets.data()[size]) <= data.shape(0);
+    for (std::size_t i = 0; i < size; ++i) in_order &= offsets.data()[i] <= offsets.data()[i + 1];
+    if (!in_order) throw nb::value_error("offsets go up, within the data");
+    nb::gil_scoped_release release;
+    texts.number(offsets.data(), data.data(), counts.data(), size, out.data(), codes ? codes->data() : nullptr, std::max(1u, threads));
+}
+
+// Adds 1 for every row that counts, in the place of its code; rows beyond `out` do not count.
+void count_codes(Array<std::int32_t> codes, Array<std::uint8_t> counts, Written<std::int64_t> out) {
+    const std::size_t size = codes.shape(0), places = out.shape(0);
+    require(counts, size);
+    for (std::size_t i = 0; i < size; ++i) {
+        const auto code = static_cast<std::uint32_t>(codes.data()[i]);
+        if (code < places) out.data()[code] += counts.data()[i] != 0;
+    }
+}
 
 }  // namespace
 
@@ -85,21 +142,32 @@ void bind_persons(nb::module_& m) {
              nb::arg("is_unsigned"), nb::arg("threads"))
         .def("total", &PyPersonSums::total, nb::arg("parts"), nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("in_proportion"),
              nb::arg("ids"), nb::arg("out").noconvert(), nb::arg("threads"))
+        .def("count", [](const PyPersonSums& self, std::uint64_t max_groups, const PersonIds& ids, const PyKeyNames& names,
+                         Written<std::int64_t> out, unsigned threads) { self.count(max_groups, ids, names.names, out, threads); },
+             nb::arg("max_groups"), nb::arg("ids"), nb::arg("names"), nb::arg("out").noconvert(), nb::arg("threads"))
         .def_prop_ro("pairs", [](const PyPersonSums& self) { return self.sums->pairs(); })
         .def_prop_ro("bytes", [](const PyPersonSums& self) { return self.sums->bytes(); });
     nb::class_<Texts>(m, "Texts")
         .def("__init__", [](Texts* self, const nb::bytes& seed) { new (self) Texts(seed_of(seed)); })
-        .def("number", [](Texts& texts, Array<std::int64_t> offsets, Array<std::uint8_t> data, Array<std::uint8_t> counts,
-                          Written<std::uint64_t> out, unsigned threads) {
-            const std::size_t size = counts.shape(0);
-            require(offsets, size + 1), require(out, size);
-            bool in_order = offsets.data()[0] >= 0 && static_cast<std::size_t>(offsets.data()[size]) <= data.shape(0);
-            for (std::size_t i = 0; i < size; ++i) in_order &= offsets.data()[i] <= offsets.data()[i + 1];
-            if (!in_order) throw nb::value_error("offsets go up, within the data");
-            nb::gil_scoped_release release;
-            texts.number(offsets.data(), data.data(), counts.data(), size, out.data(), std::max(1u, threads));
-        }, nb::arg("offsets"), nb::arg("data"), nb::arg("counts"), nb::arg("out").noconvert(), nb::arg("threads"))
+        .def("number", number_codes, nb::arg("offsets"), nb::arg("data"), nb::arg("counts"), nb::arg("out").noconvert(),
+             nb::arg("codes").noconvert().none(), nb::arg("threads"))
+        .def("index", &Texts::index)
+        .def("at", [](const Texts& texts, std::uint32_t code) {
+            const auto [text, size] = texts.at(code);
+            return nb::bytes(reinterpret_cast<const char*>(text), size);
+        }, nb::arg("code"))
+        .def_prop_ro("codes", &Texts::codes)
         .def_prop_ro("bytes", &Texts::bytes);
+    m.def("count_codes", count_codes, nb::arg("codes"), nb::arg("counts"), nb::arg("out").noconvert());
+    nb::class_<PyKeyNames>(m, "KeyNames")
+        .def("__init__", [](PyKeyNames* self, const nb::list& columns, const nb::object& tuples) {
+            new (self) PyKeyNames(make_key_names(columns, tuples));
+        }, nb::arg("columns"), nb::arg("tuples").none())
+        .def("spell", [](const PyKeyNames& self, std::uint32_t code) {
+            Spelled out;
+            self.names.spell(code, out);
+            return nb::bytes(reinterpret_cast<const char*>(out.data()), out.size());
+        }, nb::arg("code"));
     nb::class_<PersonIds>(m, "PersonIds")
         .def_static("integers", [](std::uint32_t worth) { return PersonIds{.unit = worth}; }, nb::arg("worth") = 1)
         .def_static("naturals", [] { return PersonIds{.kind = PersonIds::Kind::naturals}; })

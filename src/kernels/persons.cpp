@@ -4,6 +4,7 @@
 #include "persons.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "hashing.hpp"
 #include "shards.hpp"
@@ -86,7 +87,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
                 for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + slot.group()] += bound(slot, parts[p], bounding);
             };
             for (std::size_t shard = thread; shard < shard_count; shard += threads)
-                if (Grouped && bounding.max_groups < groups_) each_of_largest(shards_[shard], bounding.max_groups, ids, use);
+                if (Grouped && bounding.max_groups < groups_) each_of_largest(shards_[shard], bounding.max_groups, ids, nullptr, use);
                 else
                     for (const S& slot : shards_[shard].slots)
                         if (slot.rows()) use(slot);
@@ -94,6 +95,17 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         for (const auto& sums : own)
             for (std::size_t p = 0; p < parts.size(); ++p)
                 for (std::size_t g = 0; g < groups_; ++g) out[p].data[g] += sums[p * groups_ + g];
+    }
+
+    // Always by lot: whether anybody is in more groups than count is nobody's business.
+    void count(std::uint64_t max_groups, const PersonIds& ids, const KeyNames& names, std::int64_t* out, std::size_t size,
+               unsigned threads) const override {
+        in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
+            for (std::size_t shard = thread; shard < shard_count; shard += threads)
+                each_of_largest(shards_[shard], max_groups, ids, &names, [&](const S& slot) {
+                    if (slot.group() < size) std::atomic_ref(out[slot.group()]).fetch_add(1, std::memory_order_relaxed);
+                });
+        });
     }
 
     std::size_t pairs() const override {
@@ -158,7 +170,8 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
 
     // Of each person the pairs with most rows, of equals those with the lowest lots. Pairs are dealt out by person to buckets
     // of a few, and sorted there. Lots are drawn whether there are equals or not.
-    template <class Use> void each_of_largest(const Shard<S>& shard, std::uint64_t most, const PersonIds& ids, Use&& use) const {
+    template <class Use>
+    void each_of_largest(const Shard<S>& shard, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Use&& use) const {
         const std::size_t buckets = shard.pairs / pairs_to_sort + 1;
         const auto bucket = [&](const S& slot) { return static_cast<std::size_t>((u128{hashing_.person(slot.person())} * buckets) >> 64); };
         std::vector<std::size_t> next(buckets + 1, 0);
@@ -176,7 +189,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
             for (std::size_t i = begin; i < next[b];) {
                 const std::uint64_t person = sorted[i].person();
                 own.clear(), ids.spell(person, id);
-                for (; i < next[b] && sorted[i].person() == person; ++i) own.push_back({draw_lot(id, sorted[i].group()), &sorted[i]});
+                for (; i < next[b] && sorted[i].person() == person; ++i) own.push_back({draw_lot(id, sorted[i].group(), names), &sorted[i]});
                 const std::size_t kept = std::min<std::uint64_t>(most, own.size());
                 std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(kept), own.end());
                 for (std::size_t k = 0; k < kept; ++k) use(*own[k].slot);

@@ -39,6 +39,9 @@ class PersonSums {
     // Adds everybody's bounded sums to `out`, one row of sums for each part, one sum for each group. Lots are drawn from ids.
     virtual void total(const std::vector<PersonPart>&, const Bounding&, const PersonIds&, const std::vector<Sums>& out,
                        unsigned threads) const = 0;
+    // Adds to each of `size` groups, whose names are drawn lots of, how many persons count in it, each in at most `max_groups`.
+    virtual void count(std::uint64_t max_groups, const PersonIds&, const KeyNames&, std::int64_t* out, std::size_t size,
+                       unsigned threads) const = 0;
     virtual std::size_t pairs() const = 0;
     virtual std::size_t bytes() const = 0;  // of all slots
 };

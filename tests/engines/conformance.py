@@ -13,8 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 import soundsum as ss
+from soundsum.engines import open_engine
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
+from soundsum.tables.filters import Filter
+from soundsum.tables.found_keys import SearchedGroups, name_groups
+from soundsum.tables.periods import Period
+from soundsum.tables.rows import Rows
 
 DOUBLES = [
     *(0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -0.5, -1.5, 3.7, -3.7, 999.9999999999999, 1000.0, 1000.0000000000001),
@@ -398,6 +403,48 @@ HEAVY_QUESTIONS = {
     ),
     "rows": ([ss.Sum("i", *ALL), ss.Sum("x", -1e308, 1e308)], {}),
 }
+
+
+SEARCHES = {
+    "text": {"by": "word"},
+    "long text": {"by": "long"},
+    "integers": {"by": "h"},
+    "wide integers": {"by": "i"},
+    "truth": {"by": "flag"},
+    "days": {"by": "day"},
+    "months of days": {"by": ss.month("day")},
+    "weeks of moments": {"by": ss.week("at")},
+    "years of moments": {"by": ss.year("at")},
+    "hours": {"by": ss.hour("at")},
+    "hours of instants": {"by": ss.hour("when")},
+    "days in a zone": {"by": ss.day("when", zone="America/New_York")},
+    "months within a range": {"by": ss.month("at", "1969-01", "2024-02")},
+    "several": {"by": ["word", "flag", ss.month("day"), "s"]},
+    "rows that pass": {"by": "word", "where": [("x", ">=", 0.0), ("h", "<", 2**31 - 1)]},
+    "nothing passes": {"by": "word", "where": [("x", ">", 1e308), ("x", "<", -1e308)]},
+}
+"""Groups that nobody listed."""
+
+
+def search(data, by, person=None, max_groups=1, where=None, table=None, engine=None):
+    """The number of persons, or rows, of every key, as an engine counts them before any noise."""
+    columns = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
+    searched = SearchedGroups(by)
+    rows = Rows(
+        columns if isinstance(by, list) else columns[0],
+        None,
+        person,
+        None if where is None else Filter.of(where),
+        searched=searched,
+    )
+    opened = open_engine(data, {}, table, engine)
+    for column, part in zip(columns, searched.parts, strict=True):
+        opened.schema.expect_groups(column, part)
+    opened.refuse_search(rows)
+    counted = opened.count_keys(rows, max_groups)
+    numbers = [number for number, count in enumerate(counted.counts.tolist()) if count]
+    names = name_groups(searched.parts, [counted.key(number) for number in numbers], counted.kinds)
+    return dict(zip(names, counted.counts[numbers].tolist(), strict=True))
 
 
 def answers(data, statistics, table=None, engine=None, **options):

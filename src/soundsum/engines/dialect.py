@@ -85,6 +85,22 @@ class Dialect(ABC):
         """A date in days, a time in microseconds; whatever it is, nothing raises."""
 
     @abstractmethod
+    def local_since_1970(self, text: str, zone: str) -> str:
+        """What a clock in a zone shows at an instant, in microseconds."""
+
+    @abstractmethod
+    def floor_of(self, text: str, unit: int) -> str:
+        """A whole number of microseconds in whole units, rounded down, as an integer."""
+
+    @abstractmethod
+    def first_day(self, days: str, kind: str) -> str:
+        """The first day of the month or year that a day since 1970 is in."""
+
+    @abstractmethod
+    def as_text(self, text: str) -> str:
+        """An integer in digits."""
+
+    @abstractmethod
     def digest(self, text: str, entry: str, is_bytes: bool) -> str:
         """The SHA-256 of a value as text, or of bytes, with a slash and an integer after it."""
 

@@ -12,17 +12,22 @@ left. The conformance test (tests/engines) is the same for all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.numbers.grids import as_doubles
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import float64
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.selection import GroupPlan
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
 from soundsum.statistics import Task
+from soundsum.tables.found_keys import KeyPart, name_groups
 from soundsum.tables.paths import Watched, is_address, is_path
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import Schema
@@ -42,6 +47,7 @@ class Engine(ABC):
     has_tables: ClassVar[bool] = False  # whether table= names one of several
     opens_anywhere: ClassVar[bool] = True  # whether another process, started for it, can open the same data at once
     adds_any_method: ClassVar[bool] = False  # whether it runs methods other than the exact sums of integers
+    finds_groups: ClassVar[bool] = False  # whether it counts the keys of groups that nobody listed
     schema: Schema  # what is public about the table
     seconds: float | None = None  # after which nobody waits any more
 
@@ -110,6 +116,55 @@ class Engine(ABC):
             for task, totals, drawn in zip(tasks, sums, noises, strict=True)
         ]
         return noisy, n if all(task.claim.plan.problem.relation.sized for task in tasks) else None
+
+    def refuse_search(self, rows: Rows) -> None:
+        """Refuses groups that it cannot find, before anything is charged."""
+        assert rows.searched is not None
+        if not self.finds_groups:
+            raise RefusedValue(
+                "groups",
+                Reason.UNSUPPORTED,
+                "{engine} finds no groups",
+                "list them in `groups`",
+                engine=self.name,
+            )
+
+    def count_keys(self, rows: Rows, max_groups: int) -> KeyCounts:
+        """Count the persons, or without persons the rows, of every key of the columns `rows.searched` looks at.
+
+        A person counts once in at most `max_groups` groups: those with most of their rows, of equals those whose lots,
+        drawn from the id and the key, come first. Asked of engines that find groups.
+        """
+        raise NotImplementedError
+
+    def find_groups(self, rows: Rows, plan: GroupPlan, max_groups: int) -> FoundGroups:
+        """Count, add the noise and forget every group whose noisy count is below the threshold.
+
+        Groups come in the order of their keys. As for `add_up_with_noise`, nothing exact leaves this frame.
+        """
+        counted = self.count_keys(rows, max_groups)
+        places, noisy = plan.select(counted.counts)
+        keys = [counted.key(place) for place in places]
+        assert rows.searched is not None
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        names = name_groups(rows.searched.parts, [keys[i] for i in order], counted.kinds)
+        found = [(name, noisy[i]) for name, i in zip(names, order, strict=True) if name is not None]
+        return FoundGroups([name for name, _ in found], [count for _, count in found])
+
+
+class KeyCounts(NamedTuple):
+    """The number of persons, or rows, of every key: by the key's number, which says nothing else."""
+
+    counts: NDArray[np.int64]
+    key: Callable[[int], tuple[KeyPart, ...]]
+    kinds: Sequence[Any]  # the Arrow types of the columns, None for one of Python objects
+
+
+class FoundGroups(NamedTuple):
+    """The groups that are released, and their noisy numbers of persons or rows."""
+
+    names: list[Any]
+    noisy: list[int]
 
 
 ENGINES: Registry[type[Engine]] = Registry("engine", first=("memory",))

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, WholeSum
-from soundsum.engines.engine import ENGINES, Engine, Totals
+from soundsum.engines.engine import ENGINES, Engine, KeyCounts, Totals
 from soundsum.engines.ids import PersonWords
+from soundsum.engines.key_numbers import KeyNumbers
 from soundsum.engines.person_sums import PersonCells, PersonSums
+from soundsum.kernels.persons import MOST_CODES, PairSums, count_codes
 from soundsum.statistics import Task
 from soundsum.tables.keys import cross_codes
 from soundsum.tables.memory_table import open_table
@@ -23,6 +25,7 @@ class Memory(Engine):
     name = "memory"
     reads_files = True
     adds_any_method = True
+    finds_groups = True
 
     schema: Table
 
@@ -55,6 +58,28 @@ class Memory(Engine):
                 own.add(taken, batch.rows, places, ids)
             n += batch.rows
         return [own.totals() for own in sums], n
+
+    def count_keys(self, rows: Rows, max_groups: int) -> KeyCounts:
+        assert rows.searched is not None
+        by = rows.by if isinstance(rows.by, list) else [rows.by]
+        kinds = [self.schema.key_type(one) for one in by]
+        keys = KeyNumbers(rows.searched.parts, kinds)
+        persons = None if rows.person is None else PersonWords(self.schema.key_type(rows.person))
+        pairs, counts = PairSums(MOST_CODES, 0), np.zeros(0, np.int64)
+        for batch in self.schema.batches(*rows.columns):
+            numbers = keys.find([batch.keys(one) for one in by])
+            there = numbers >= 0
+            if rows.where is not None:
+                there = there & rows.where.passes(batch)
+            if persons is None:
+                counts = count_codes(numbers, there, counts, keys.size)
+            else:
+                ids = persons.find(batch.keys(rows.person))
+                pairs.add(ids.words, ids.known & there, numbers, None)
+        names = keys.names_for_lots()
+        if persons is not None:
+            counts = pairs.count(max_groups, persons.spelled(), names, keys.size)
+        return KeyCounts(counts, keys.key, kinds)
 
 
 def accumulate(task: Task, persons: PersonWords | None) -> Accumulator:

@@ -14,7 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 from soundsum.engines.dialect import Dialect, Own
-from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
+from soundsum.engines.engine import ENGINES, Engine, KeyCounts, Totals, import_extra
+from soundsum.engines.key_query import KeySelection, refuse_search
 from soundsum.engines.select import Selection
 from soundsum.engines.sum_query import Catalog, SumQuery
 from soundsum.numbers.quoting import quote
@@ -43,6 +44,7 @@ TEXT = ("text", "character varying", "character", "name", "uuid")
 
 @ENGINES.register
 class Postgres(Engine):
+    finds_groups = True
     name = "postgres"
     package = "psycopg"
     schemes = ("postgresql", "postgres")
@@ -77,12 +79,30 @@ class Postgres(Engine):
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         asked, text, values = self._select(tasks, rows)
         with self._session() as cursor:
-            if self._read_columns(cursor) != self._columns:
-                raise RuntimeError("the table's columns have changed since they were looked at")
-            if self.seconds is not None:
-                cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(1000 * self.seconds))}")
+            self._begin(cursor)
             cursor.execute(text, values)
             return asked.totals(cursor)
+
+    def refuse_search(self, rows: Rows) -> None:
+        for column in rows.columns:
+            self.schema.arrow_type(column)
+        refuse_search(rows, self.schema.arrow_type, self.name)
+
+    def count_keys(self, rows: Rows, max_groups: int) -> KeyCounts:
+        sql = PostgresDialect()
+        asked = KeySelection(rows, Selection(SumQuery([], Rows()), self.schema.kinds, sql), sql, max_groups)
+        text = asked.text(f"{sql.quote(self._schema_name)}.{sql.quote(self._table_name)}")
+        with self._session() as cursor:
+            self._begin(cursor)
+            cursor.execute(text, sql.values)
+            return asked.read(cursor)
+
+    def _begin(self, cursor: Any) -> None:
+        """Refuses to read a table that is not the one looked at, and to work on when nobody waits any more."""
+        if self._read_columns(cursor) != self._columns:
+            raise RuntimeError("the table's columns have changed since they were looked at")
+        if self.seconds is not None:
+            cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(1000 * self.seconds))}")
 
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, str, dict[str, Any]]:
         sql = PostgresDialect()
@@ -245,6 +265,19 @@ class PostgresDialect(Dialect):
             return f"CASE WHEN isfinite({text}) THEN {text} - DATE '1970-01-01' ELSE 0 END"
         since = f"round(extract(epoch FROM {text}) * 1000000)"  # numeric: the last years are beyond 64 bits
         return since if pa.types.is_time(kind) else f"CASE WHEN isfinite({text}) THEN {since} ELSE 0 END"
+
+    def local_since_1970(self, text: str, zone: str) -> str:
+        return f"round(extract(epoch FROM {text} AT TIME ZONE {self._bind(zone, 'text')}) * 1000000)"
+
+    def floor_of(self, text: str, unit: int) -> str:
+        return f"CAST(floor({text} / {unit}) AS bigint)"
+
+    def first_day(self, days: str, kind: str) -> str:
+        day = f"CAST(DATE '1970-01-01' + CAST({days} AS integer) AS timestamp)"
+        return f"(CAST(date_trunc('{kind}', {day}) AS date) - DATE '1970-01-01')"
+
+    def as_text(self, text: str) -> str:
+        return f"CAST({text} AS text)"
 
     def digest(self, text: str, entry: str, is_bytes: bool) -> str:
         after = f"'/' || CAST({entry} AS text)"

@@ -48,7 +48,7 @@ class Selection:
         query, rows = self._query, self._query.rows
         columns = []
         if rows.person is not None:
-            columns.append(f"{self._id(self._own(rows.person))} AS id")
+            columns.append(f"{self.identify(rows.person)} AS id")
             self._keys.append("id")
         if rows.groups is not None:
             keys, places = list_keys(rows, self._kinds)
@@ -60,23 +60,25 @@ class Selection:
         for layer, one in enumerate(query.layers):
             if one is not None:
                 columns.append(f"{self._cell(layer, *one)} AS cell{layer}")
-        passes = [] if rows.where is None else [self._passes(rows.where)]
+        passes = [] if rows.where is None else [self.passes(rows.where)]
         for i, column in enumerate(query.counters):
-            there = [] if column is None else [self._is_there(self._own(column))]
+            there = [] if column is None else [self._is_there(self.own(column))]
             columns.append(f"{' AND '.join([*passes, *there]) or 'true'} AS counts{i}")
         return columns + [f"{self._integer(one)} AS q{i}" for i, one in enumerate(query.integers)]
 
-    def _id(self, own: Own) -> str:
+    def identify(self, column: str) -> str:
         """A person's id; NULL for NaN, and for text and bytes that are too long."""
         import pyarrow as pa
 
+        own = self.own(column)
         nan, key = self._sql.is_nan(own), self._sql.key(own)
         if nan is not None:
             return f"CASE WHEN NOT {nan} THEN {key} END"
         has_length = pa.types.is_string(own.kind) or pa.types.is_binary(own.kind)
         return f"CASE WHEN octet_length({key}) <= {LONGEST} THEN {key} END" if has_length else key
 
-    def _own(self, column: str) -> Own:
+    def own(self, column: str) -> Own:
+        """A column as rows have it."""
         return Own(f"t.{self._sql.quote(column)}", self._kinds[column])
 
     def _look_up(
@@ -95,7 +97,7 @@ class Selection:
         listed: list[tuple[list[Any], Own | None]] = []
         found = []
         for column, part, values in zip(columns, parts, keys, strict=True):
-            own = self._own(column)
+            own = self.own(column)
             points = part.boundaries(own.kind) if isinstance(part, Periods) else None
             key = self._sql.key(own)
             found.append(key if points is None else self._sql.bucket(key, points, own))
@@ -106,7 +108,7 @@ class Selection:
 
     def _cell(self, layer: int, column: str, cells: Any) -> str:
         """The cell a row is in, NULL for none; or what tells a category."""
-        own = self._own(column)
+        own = self.own(column)
         if isinstance(cells, Categories):
             first = first_places((key,) for key in cells.groups.typed(own.kind))
             keys, places = [[key for (key,) in first]], list(first.values())
@@ -144,7 +146,7 @@ class Selection:
         nan = self._sql.is_nan(own)
         return f"{own.text} IS NOT NULL" if nan is None else f"({own.text} IS NOT NULL AND NOT {nan})"
 
-    def _passes(self, where: Filter) -> str:
+    def passes(self, where: Filter) -> str:
         """The test for rows that meet every condition of one of the alternatives; never NULL."""
         alternatives = [
             " AND ".join(f"coalesce({self._condition(one)}, false)" for one in alternative)
@@ -153,7 +155,7 @@ class Selection:
         return alternatives[0] if len(alternatives) == 1 else f"({' OR '.join(f'({one})' for one in alternatives)})"
 
     def _condition(self, condition: Condition) -> str:
-        own = self._own(condition.column)
+        own = self.own(condition.column)
         nan = self._sql.is_nan(own)
         values = [self._sql.value(as_value(one.value, own.kind), own) for one in condition.each]
         several = f"IN ({', '.join(values)})"
@@ -166,7 +168,7 @@ class Selection:
         """A record's integer: within the bounds of its steps, whatever the record is."""
         import pyarrow as pa
 
-        own, low, high = self._own(one.column), one.steps.low, one.steps.high
+        own, low, high = self.own(one.column), one.steps.low, one.steps.high
         if one.steps.grid is not None:
             steps = float_steps(one.steps)
             return _integer(low) if steps is None else self._on_grid(f"CAST({own.text} AS {self._sql.double})", steps)

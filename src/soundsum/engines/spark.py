@@ -8,7 +8,8 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
+from soundsum.engines.engine import ENGINES, Engine, KeyCounts, Totals, import_extra
+from soundsum.engines.key_query import KeySelection, refuse_search
 from soundsum.engines.person_sums import bound_part
 from soundsum.engines.select import Selection
 from soundsum.engines.spark_dialect import SparkDialect
@@ -34,6 +35,7 @@ class Spark(Engine):
     package = "pyspark"
     classes = ("DataFrame",)
     reads_files = True
+    finds_groups = True
     opens_anywhere = False  # a session takes seconds to start, and has settings of its own
 
     schema: SparkTable
@@ -72,12 +74,7 @@ class Spark(Engine):
         with suppress(import_extra("pyspark.errors", "spark").AnalysisException):  # names that differ in case alone
             self._asked = (tasks, rows, *self._select(tasks, rows))
             return
-        raise RefusedValue(
-            "data",
-            Reason.UNSUPPORTED,
-            "Spark cannot tell the columns of this query apart",
-            "rename those of like names",
-        )
+        raise _not_told_apart()
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         known = self._asked
@@ -86,6 +83,26 @@ class Spark(Engine):
         asked, answer = known[2:]
         with _in_silence():
             return asked.totals(answer.collect())
+
+    def refuse_search(self, rows: Rows) -> None:
+        for column in rows.columns:
+            self.schema.require_one_type(column)
+        refuse_search(rows, self.schema.arrow_type, self.name)
+        with suppress(import_extra("pyspark.errors", "spark").AnalysisException):
+            self._count(rows, 1)
+            return
+        raise _not_told_apart()
+
+    def count_keys(self, rows: Rows, max_groups: int) -> KeyCounts:
+        asked, answer = self._count(rows, max_groups)
+        with _in_silence():
+            return asked.read(answer.collect())
+
+    def _count(self, rows: Rows, max_groups: int) -> tuple[KeySelection, Any]:
+        sql = SparkDialect(self._frame.sparkSession)
+        asked = KeySelection(rows, Selection(SumQuery([], Rows()), self.schema.kinds, sql), sql, max_groups)
+        text = asked.text("{t}")
+        return asked, self._frame.sparkSession.sql(text, sql.values or None, t=self._frame, **sql.lists)
 
     def _select(self, tasks: Sequence[Task], rows: Rows) -> tuple[Selection, Any]:
         """The query, and the answer it will have once a job has run."""
@@ -158,6 +175,15 @@ class SparkTable(Catalog):
         self.frame = self._source.with_key(self.frame, key, kind)
         self.kinds[key] = kind
         self._text_keys.discard(key)
+
+
+def _not_told_apart() -> RefusedValue:
+    return RefusedValue(
+        "data",
+        Reason.UNSUPPORTED,
+        "Spark cannot tell the columns of this query apart",
+        "rename those of like names",
+    )
 
 
 @contextmanager

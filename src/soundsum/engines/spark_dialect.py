@@ -134,6 +134,19 @@ class SparkDialect(Dialect):
             return f"unix_date({text})"
         return f"unix_micros({text})" if kind.tz else _microseconds(text)
 
+    def local_since_1970(self, text: str, zone: str) -> str:
+        return f"unix_micros(from_utc_timestamp({text}, {self._spell(zone, None)}))"
+
+    def floor_of(self, text: str, unit: int) -> str:
+        whole = f"CAST({text} AS bigint)"
+        return f"(({whole} - pmod({whole}, CAST({unit} AS bigint))) div CAST({unit} AS bigint))"
+
+    def first_day(self, days: str, kind: str) -> str:
+        return f"unix_date(trunc(date_from_unix_date(CAST({days} AS int)), '{kind}'))"
+
+    def as_text(self, text: str) -> str:
+        return f"CAST({text} AS string)"
+
     def digest(self, text: str, entry: str, is_bytes: bool) -> str:
         after = f"concat('/', CAST({entry} AS string))"
         if is_bytes:

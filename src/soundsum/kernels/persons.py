@@ -25,6 +25,9 @@ BEYOND = 1 << 126
 
 MOST_ROWS = (1 << 63) - 1
 
+MOST_CODES = (1 << 31) - 1
+"""Groups that may be found."""
+
 ROWS_PER_THREAD = 1 << 15
 """Below this many rows a thread costs more than it saves; a row is looked up in memory far from the core."""
 
@@ -87,6 +90,15 @@ class PairSums:
         self._sums.total(words, rows, groups, in_proportion, ids, out, _threads(threads, self._sums.pairs))
         return list(map(as_integers, out))
 
+    def count(
+        self, max_groups: int, ids: native.PersonIds, names: native.KeyNames, size: int, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """How many persons count in each of so many groups that nobody listed: each in at most `max_groups`."""
+        out = np.zeros(size, np.int64)
+        most = min(max_groups, self._groups)
+        self._sums.count(most, ids, names, out, _threads(threads, self._sums.pairs))
+        return out
+
     @property
     def pairs(self) -> int:
         """The number of pairs of a person and a group."""
@@ -115,8 +127,36 @@ class TextWords:
         """A word for each text that counts, 0 for the others; text i is data[offsets[i]:offsets[i + 1]]."""
         words = np.empty(len(counts), np.uint64)
         flags = np.ascontiguousarray(counts).view(np.uint8)
-        self._texts.number(np.ascontiguousarray(offsets), data, flags, words, _threads(threads, len(counts)))
+        self._texts.number(np.ascontiguousarray(offsets), data, flags, words, None, _threads(threads, len(counts)))
         return words
+
+    def find_codes(
+        self,
+        offsets: NDArray[np.int64],
+        data: NDArray[np.uint8],
+        counts: NDArray[np.bool_],
+        *,
+        threads: int | None = None,
+    ) -> NDArray[np.int32]:
+        """A small number for each text that counts, below `codes`, -1 for the others."""
+        words, codes = np.empty(len(counts), np.uint64), np.empty(len(counts), np.int32)
+        flags = np.ascontiguousarray(counts).view(np.uint8)
+        self._texts.number(np.ascontiguousarray(offsets), data, flags, words, codes, _threads(threads, len(counts)))
+        return codes
+
+    @property
+    def codes(self) -> int:
+        """All codes are below this; some numbers below it may be none."""
+        return self._texts.codes
+
+    def as_names(self, letter: str) -> tuple[native.Texts, str]:
+        """The texts that codes stand for, with the letter of their type, for lots (src/kernels/lots.hpp)."""
+        self._texts.index()
+        return self._texts, letter
+
+    def text(self, code: int) -> bytes:
+        """The text of a code, once `as_names` was called."""
+        return self._texts.at(code)
 
     def as_ids(self, scale: int | None = None) -> native.PersonIds:
         """The ids as the kernel takes them: texts, or with a scale decimals of 16 bytes."""
@@ -126,6 +166,18 @@ class TextWords:
     def bytes(self) -> int:
         """The memory they all take."""
         return self._texts.bytes
+
+
+def count_codes(
+    codes: NDArray[np.int32], counts: NDArray[np.bool_], into: NDArray[np.int64], size: int
+) -> NDArray[np.int64]:
+    """Add 1 for every row that counts in the place of its code, in an array that grows to `size` places and more."""
+    if len(into) < size:
+        grown = np.zeros(2 * size, np.int64)
+        grown[: len(into)] = into
+        into = grown
+    native.count_codes(np.ascontiguousarray(codes), np.ascontiguousarray(counts).view(np.uint8), into)
+    return into
 
 
 def _threads(threads: int | None, rows: int) -> int:

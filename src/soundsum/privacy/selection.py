@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
@@ -93,6 +94,21 @@ class GroupPlan:
     @property
     def certain(self) -> int | None:
         return self.threshold + self.noise.reach if isinstance(self.noise, TruncatedLaplace) else None
+
+    def select(self, counts: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+        """Choose the groups to release, by their numbers of persons: their places, and their noisy numbers.
+
+        A group of nobody is not there, and no noise is drawn for it.
+        """
+        there = np.flatnonzero(counts)
+        noisy = counts[there] + np.asarray(self.noise.draw(len(there)), object if self.is_wide else np.int64)
+        kept = np.flatnonzero(noisy >= self.threshold)
+        return there[kept].tolist(), noisy[kept].tolist()
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether noise or threshold may not fit 64 bits."""
+        return max(Fraction(self.threshold), self.noise.parameter) >= 1 << 50
 
     def to_json(self) -> dict[str, Any]:
         """Everything it promises, exact numbers as strings."""

@@ -80,6 +80,11 @@ class Periods(Groups):
         return len(self._starts)
 
     @property
+    def is_aware(self) -> bool:
+        """Whether times say which instants they are: by a zone given, or the column's own."""
+        return self._aware
+
+    @property
     def names(self) -> list[Any]:  # type: ignore[override]
         """Their first days, or the times at which hours begin: with a zone where the column's times have one."""
         return [self.period.name(start, self._aware) for start in self._starts]

@@ -138,7 +138,7 @@ class Period:
         low, high = self._instant(lower, low, "first"), self._instant(upper, high, "last")
         if _is_day(upper):
             high = day_start(_day_of(high + offset_at(high, self.clock)) + timedelta(1), self.clock) - 1
-        return replace(self, first=self.name(self._around(low)), last=self.name(self._around(high)))
+        return replace(self, first=self.name(self.start_around(low)), last=self.name(self.start_around(high)))
 
     def name(self, start: Start, aware: bool = False) -> date:
         """The label of a period: its first day, or the start of an hour."""
@@ -277,7 +277,7 @@ class Period:
             yield start
             start = _after(self.kind, start) if isinstance(start, date) else hour_end(start, self.clock)
 
-    def _around(self, second: int) -> Start:
+    def start_around(self, second: int) -> Start:
         """The period that an instant is in."""
         if self.kind == "hour":
             start = hour_end(second - 7200, self.clock)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
+from soundsum.tables.found_keys import SearchedGroups
 from soundsum.tables.keys import Groups
 from soundsum.tables.period_groups import Periods
 
@@ -23,6 +24,7 @@ class Rows:
     person: str | None = None
     where: Filter | None = None
     only_present: bool = False
+    searched: SearchedGroups | None = None  # where nobody listed the groups
     group_count: int | None = field(init=False)  # None for one sum over every row
     columns: tuple[str, ...] = field(init=False)  # all that are read to know which rows count where
     groups_by_column: list[tuple[str, Groups]] = field(init=False)  # every column of groups, with its own
@@ -41,5 +43,9 @@ class Rows:
     @property
     def described_by(self) -> str | list[str] | None:
         """The columns of the groups, or periods of them; a period's zone is known once the schema has been read."""
-        words = [str(own) if isinstance(own, Periods) else name for name, own in self.groups_by_column]
+        if self.searched is not None:
+            by = self.by if isinstance(self.by, list) else [self.by]
+            words = [str(own) or str(name) for name, own in zip(by, self.searched.parts, strict=True)]
+        else:
+            words = [str(own) if isinstance(own, Periods) else name for name, own in self.groups_by_column]
         return words if isinstance(self.by, list) else self.by and words[0]

@@ -5,7 +5,17 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+from tests.engines.conformance import (
+    HEAVY,
+    HEAVY_QUESTIONS,
+    NOTHING,
+    NULLS,
+    QUESTIONS,
+    SEARCHES,
+    answers,
+    search,
+    table_of,
+)
 from tests.engines.databases.servers import load_into_postgres
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -32,6 +42,14 @@ def find(postgres):
 def test_the_integers_are_those_of_memory(find, table, question):
     statistics, options = QUESTIONS[question]
     assert answers(find(table), statistics, table=table, **options) == answers(TABLES[table], statistics, **options)
+
+
+@pytest.mark.parametrize("question", SEARCHES)
+@pytest.mark.parametrize("persons", [{}, {"person": "who", "max_groups": 2}, {"person": "name"}], ids=str)
+def test_the_keys_found_are_those_of_memory(find, question, persons):
+    asked = SEARCHES[question] | persons
+    for table in ("awkward", "nothing", "nulls"):
+        assert search(find(table), table=table, **asked) == search(TABLES[table], **asked)
 
 
 @pytest.mark.parametrize("question", ["sums of doubles", "by text", "persons and groups"])

@@ -13,7 +13,17 @@ import pytest
 
 import soundsum as ss
 from soundsum.refusals import Reason
-from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+from tests.engines.conformance import (
+    HEAVY,
+    HEAVY_QUESTIONS,
+    NOTHING,
+    NULLS,
+    QUESTIONS,
+    SEARCHES,
+    answers,
+    search,
+    table_of,
+)
 from tests.engines.databases.servers import find_java
 from tests.engines.folders import NO_NOISE, ODD_VALUES, assert_odd_values_are_read, write_folders
 from tests.refusing import refused
@@ -45,6 +55,19 @@ def mode(request, spark):
 def test_the_integers_are_those_of_memory(frames, question):
     statistics, options = QUESTIONS[question]
     assert answers(frames["awkward"], statistics, **options) == answers(TABLES["awkward"], statistics, **options)
+
+
+@pytest.mark.parametrize("question", SEARCHES)
+def test_the_keys_found_are_those_of_memory(frames, question):
+    asked = SEARCHES[question] | {"person": "who", "max_groups": 2}
+    assert search(frames["awkward"], **asked) == search(TABLES["awkward"], **asked)
+
+
+@pytest.mark.parametrize("question", ["several", "hours of instants", "days in a zone"])
+@pytest.mark.parametrize("persons", [{}, {"person": "name", "max_groups": 3}], ids=["rows", "persons"])
+def test_the_keys_found_in_either_mode(frames, mode, question, persons):
+    asked = SEARCHES[question] | persons
+    assert search(frames["awkward"], **asked) == search(TABLES["awkward"], **asked)
 
 
 @pytest.mark.parametrize("question", ["sums of doubles", "integers", "decimals", "where numbers", "persons", LOTS])

@@ -1,0 +1,133 @@
+"""Groups that nobody listed: columns whose keys are groups, and what the groups that are found are called.
+
+Keys are text, integers, booleans, dates, periods of dates and times, or tuples of these; a column without a type is
+read object by object. Text is a key by its bytes. A missing key is never a group, and neither is text longer than
+LONGEST or not UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from soundsum.refusals import Reason, RefusedValue
+from soundsum.tables.clocks import EPOCH
+from soundsum.tables.keys import Codes
+from soundsum.tables.period_groups import Periods
+from soundsum.tables.periods import SPELLED, Period
+from soundsum.tables.type_names import say_kind
+
+KeyPart: TypeAlias = int | bytes | tuple[str, int] | tuple[str, bytes]
+"""A key as it is put in order: a number, or bytes; of a column without a type after the letter of its own."""
+
+
+class KeyColumn:
+    """A column whose values are groups, or are cut into periods that are."""
+
+    def __init__(self, period: Period | None = None) -> None:
+        self.period = period
+        self._example = (
+            None if period is None else Periods(replace(period, first=None, last=None), [SPELLED[period.kind]])
+        )
+
+    def read_from_text(self) -> Any:
+        """The type in which a column of text is read."""
+        import pyarrow as pa
+
+        return pa.string()
+
+    def codes(self, keys: Any) -> Codes:
+        """Refuse the type of a column that holds no such keys, shown by an empty one."""
+        import pyarrow as pa
+
+        if self._example is not None:
+            return self._example.codes(keys)
+        if not isinstance(keys, list) and not _is_key_type(keys.type):
+            is_time = pa.types.is_timestamp(keys.type)
+            raise RefusedValue(
+                "by",
+                Reason.UNSUPPORTED,
+                "groups are found in columns of text, integers, truth values or dates, and this one is {kind}",
+                "{remedy}",
+                kind=say_kind(keys.type),
+                remedy="group by day, month or year" if is_time else "cast it, or list the groups",
+            )
+        return np.zeros(0, np.int32)
+
+    def __str__(self) -> str:
+        """The period, with the time zone it is cut in, if any."""
+        return str(self._example) if self._example is not None else ""
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The first and the last key, where the period has a range."""
+        if self.period is None or not self.period.has_range:
+            return None
+        starts = [
+            self.period.read(end, role) for end, role in ((self.period.first, "first"), (self.period.last, "last"))
+        ]
+        first, last = (start if isinstance(start, int) else start.toordinal() - EPOCH for start in starts)
+        return first, last
+
+    def name(self, decoded: Any) -> Any:
+        """The group's name, from its key; None for one that is no name."""
+        if self.period is None:
+            return decoded
+        start = decoded if self.period.kind == "hour" else date.fromordinal(EPOCH + decoded)
+        return self.period.name(start, self._example is not None and self._example.is_aware)
+
+
+class SearchedGroups:
+    """The groups that there are in one or several columns; stands where a list of groups does.
+
+    >>> [str(part) for part in SearchedGroups(["ward", Period("seen", "month")]).parts]
+    ['', 'month of seen']
+    """
+
+    def __init__(self, by: Any) -> None:
+        columns = by if isinstance(by, list) else [by]
+        self.parts = [KeyColumn(one if isinstance(one, Period) else None) for one in columns]
+
+
+def _is_key_type(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    return is_text or any(
+        is_such(kind) for is_such in (types.is_integer, types.is_boolean, types.is_date, types.is_null)
+    )
+
+
+def name_groups(parts: Sequence[KeyColumn], keys: Sequence[tuple[KeyPart, ...]], kinds: Sequence[Any]) -> list[Any]:
+    """The names of groups, from their keys: Python's own values, made anew; None for one that is no name.
+
+    A group of several columns is a tuple.
+    """
+    import pyarrow as pa
+
+    is_day = [
+        part.period is None and kind is not None and pa.types.is_date(kind)
+        for part, kind in zip(parts, kinds, strict=True)
+    ]
+    named = []
+    for key in keys:
+        own = [_name(part, one, day) for part, one, day in zip(parts, key, is_day, strict=True)]
+        named.append(None if None in own else tuple(own) if len(own) > 1 else own[0])
+    return named
+
+
+def _name(part: KeyColumn, key: Any, is_day: bool) -> Any:
+    if isinstance(key, tuple):  # of a column without a type
+        letter, key = key
+        is_day = letter == "d"
+    if isinstance(key, bytes):
+        try:
+            return key.decode()
+        except UnicodeDecodeError:
+            return None
+    return date(1970, 1, 1) + timedelta(key) if is_day else part.name(key)

@@ -1,0 +1,137 @@
+"""Keys that nobody listed are counted as they are defined, whatever the engine, the batches or the others do."""
+
+import datetime
+import hashlib
+import random
+from collections import Counter, defaultdict
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import soundsum as ss
+from tests.engines.conformance import NOTHING, NULLS, SEARCHES, UNITS, search, table_of
+from tests.engines.model import spelled
+
+TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
+TABLE = TABLES["awkward"]
+
+
+def spell_key(*key):
+    """A key's letter, length and text, part by part."""
+    parts = b""
+    for part in key:
+        letter = "b" if isinstance(part, bool) else "i" if isinstance(part, int) else "s"
+        letter = "d" if isinstance(part, datetime.date) else letter
+        text = part.encode() if isinstance(part, str) else b""
+        if letter == "d":
+            text = str((part - datetime.date(1970, 1, 1)).days).encode()
+        elif letter != "s":
+            text = str(int(part)).encode()
+        parts += f"{letter}{len(text)}:".encode() + text
+    return parts
+
+
+def count_by_definition(ids, keys, max_groups):
+    """In dictionaries: each person once in the keys with most of their rows, equals by a hash of id and key."""
+    own = defaultdict(Counter)
+    for person, key in zip(ids, keys, strict=True):
+        if person is not None and None not in key:
+            own[person][key] += 1
+    found = Counter()
+    for person, counts in own.items():
+
+        def rank(key, person=person, counts=counts):
+            return -counts[key], hashlib.sha256(spelled(person) + b"/" + spell_key(*key)).digest()[:8]
+
+        found.update(sorted(counts, key=rank)[:max_groups])
+    return found
+
+
+@pytest.mark.parametrize("by", [["word"], ["h"], ["flag"], ["day"], ["word", "flag", "s"], ["i", "day"]])
+@pytest.mark.parametrize("max_groups", [1, 2, 5])
+@pytest.mark.parametrize("person", ["who", "name"])
+def test_memory_counts_keys_as_they_are_defined(by, max_groups, person):
+    columns = [[None if x == datetime.date(1, 1, 1) else x for x in TABLE.column(one).to_pylist()] for one in by]
+    expected = count_by_definition(TABLE.column(person).to_pylist(), zip(*columns, strict=True), max_groups)
+    found = search(TABLE, by if len(by) > 1 else by[0], person, max_groups)
+    assert {key if isinstance(key, tuple) else (key,): n for key, n in found.items()} == expected
+    assert expected
+
+
+@pytest.mark.parametrize("question", SEARCHES)
+@pytest.mark.parametrize("table", TABLES)
+def test_every_engine_counts_what_memory_counts(question, table, tmp_path):
+    table, asked = TABLES[table], SEARCHES[question]
+    file = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(table, file, row_group_size=300)
+    lazy = pl.from_arrow(table).lazy()
+    with duckdb.connect() as connection:
+        connection.register("rows", table)
+        for persons in ({}, {"person": "who", "max_groups": 2}):
+            expected = search(table, **asked, **persons)
+            assert search(connection, **asked, **persons, table="rows") == expected
+            assert search(lazy, **asked, **persons) == expected
+            for engine in ("memory", "duckdb", "polars"):
+                assert search(file, **asked, **persons, engine=engine) == expected
+    if table is TABLE and question != "nothing passes":
+        assert len(expected) > 1
+
+
+@pytest.mark.parametrize("person", UNITS)
+def test_lots_are_drawn_of_ids_of_every_type(person, tmp_path):
+    file = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(TABLE, file)
+    assert search(file, "h", person, 3, engine="duckdb") == search(TABLE, "h", person, 3)
+
+
+def persons_of(rows, seed):
+    chosen = random.Random(seed)
+    return [(chosen.randrange(40), chosen.choice("abcdefgh")) for _ in range(rows)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_more_person_changes_no_other_persons_groups(seed):
+    """Not even where their new keys come first, so that all others get other numbers."""
+    rows = persons_of(300, seed)
+    added = [(99, "0"), (99, "a"), (99, "zz"), (99, "h"), (99, "h")]
+    arranged = [rows + added, added + rows, rows[:100] + added + rows[100:]]
+    for g in (1, 2, 3):
+        before = search(table_from(rows), "key", "id", g)
+        own = search(table_from(added), "key", "id", g)
+        for more in arranged:
+            assert Counter(search(table_from(more), "key", "id", g)) == Counter(before) + Counter(own)
+
+
+def table_from(rows):
+    ids, keys = zip(*rows, strict=True)
+    return pa.table({"id": ids, "key": keys})
+
+
+def test_a_column_without_a_type_is_read_object_by_object():
+    class Text(str):
+        pass
+
+    keys = ["tea", Text("tea"), 3, np.int64(3), True, 1.0, None, float("nan"), b"tea", object(), ("a",), 10**40]
+    keys += [
+        datetime.date(2024, 1, 1),
+        np.datetime64("2024-01-01"),
+        datetime.datetime(2024, 1, 1),
+        "x" * 4097,
+        "\ud800",
+    ]
+    assert search({"key": keys}, "key") == {"tea": 2, 3: 2, 1: 1, datetime.date(2024, 1, 1): 1, None: 1}
+    months = {"seen": ["2024-01-05", datetime.date(2024, 1, 9), "2024-02-01", "never", 7]}
+    assert search(months, ss.month("seen")) == {datetime.date(2024, 1, 1): 2, datetime.date(2024, 2, 1): 1}
+
+
+def test_text_is_a_key_by_its_bytes_and_what_is_no_text_is_none():
+    broken = pa.Array.from_buffers(
+        pa.string(), 3, [None, pa.py_buffer(np.array([0, 1, 2, 3], np.int32)), pa.py_buffer(b"a\xffb")]
+    )
+    assert search(pa.table({"key": broken}), "key") == {"a": 1, "b": 1, None: 1}
+    dictionary = pa.array(["e\u0301", "\u00e9", "A", "a", "a"]).dictionary_encode()
+    assert search(pa.table({"key": dictionary}), "key") == {"e\u0301": 1, "\u00e9": 1, "A": 1, "a": 2}
