@@ -49,6 +49,7 @@ COMMANDS = {
     "budget check": {"ledger"},
     "budget refund": {"ledger", "number"},
     "budget reopen": {"ledger"},
+    "budget share": {"ledger", "analyst", "source", "--epsilon", "--delta", "--rho", "--max-failures"},
     "attack list": {"--json"},
     "attack show": {
         "name", "--dtype", "--relation", "--bounds", "--ratio", "--max-records", "-j", "--j", "-m", "--m", "-a", "--a",

@@ -426,7 +426,7 @@ SEARCHES = {
 """Groups that nobody listed."""
 
 
-def search(data, by, person=None, max_groups=1, where=None, table=None, engine=None):
+def search(data, by, person=None, max_groups=1, where=None, table=None, engine=None, count=None):
     """The number of persons, or rows, of every key, as an engine counts them before any noise."""
     columns = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
     searched = SearchedGroups(by)
@@ -441,7 +441,7 @@ def search(data, by, person=None, max_groups=1, where=None, table=None, engine=N
     for column, part in zip(columns, searched.parts, strict=True):
         opened.schema.expect_groups(column, part)
     opened.refuse_search(rows)
-    counted = opened.count_keys(rows, max_groups)
+    counted = (count or type(opened).count_keys)(opened, rows, max_groups)
     numbers = [number for number, count in enumerate(counted.counts.tolist()) if count]
     names = name_groups(searched.parts, [counted.key(number) for number in numbers], counted.kinds)
     return dict(zip(names, counted.counts[numbers].tolist(), strict=True))

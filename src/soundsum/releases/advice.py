@@ -65,7 +65,7 @@ class Advice(Conclusion):
 
     @cached_property
     def _found(self) -> Span | str:
-        """What is found in the counts. A person's total may be of many small rows, so its bounds have 0 within them."""
+        """The advice that the counts support. A person's total may be of many small rows, so its bounds include 0."""
         nothing = next((i for i, (low, high) in enumerate(self.cells.ends) if low == high == 0), None)
         step = self.counts.facts.noises[0].half_width(CONFIDENCE)
         kept = (nothing or 0) if self.counts.facts.claim.kind.counts_persons else None
@@ -91,7 +91,7 @@ class Advice(Conclusion):
 
     @property
     def outside_at_most(self) -> int | None:
-        """The same with the noise of those counts added on top, at about 95% confidence."""
+        """`outside` with the noise of those counts added on top, at about 95% confidence."""
         return self._found.outside_at_most if isinstance(self._found, Span) else None
 
     def __bool__(self) -> bool:

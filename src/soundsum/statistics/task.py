@@ -133,7 +133,7 @@ class Task:
 
     @property
     def thresholds(self) -> list[int]:
-        """Of a count of persons: the integers that tell its cells apart, each cell above its own and up to the next."""
+        """The integers between the cells of a count of persons: each cell is above its own, up to the next."""
         kind, cells = self.claim.kind, self.statistic.cells
         return kind.thresholds(self.claim.plan, self.claim.unit_value, cells)  # type: ignore[attr-defined, no-any-return]
 

@@ -72,7 +72,7 @@ def _cell(value: Any) -> Any:
 
 
 def _show_read(outcome: Conclusion, name: str | None = None) -> None:
-    """What is read from counts: its title, and a line for each fact."""
+    """Print advice: its title, and a line for each fact."""
     (_, title), *rows = outcome.rows()
     console, table = Console(), Table(box=None, pad_edge=False, show_header=False)
     console.print(f"[bold]{escape(title if name is None else f'{printed(name)}: {title}')}[/bold]", highlight=False)
