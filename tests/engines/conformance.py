@@ -386,6 +386,10 @@ QUESTIONS |= {
         [ss.Clipped("x", -1, 1000), ss.Clipped("i", 0, 7), ss.Clipped("price", "0.01", 13)],
         {"privacy_unit": "who", "max_rows": 2, "max_groups": 2, "by": "h", "groups": [3, 0, 1, 2147483647, 5, -7]},
     ),
+    "what bounds beyond the type cut off of persons": (
+        [ss.Clipped("f", -1e308, 1e308), ss.Clipped("f", 1e300, 1e305), ss.Clipped("h", -1e308, -1e300)],
+        {"privacy_unit": "who", "max_rows": 2},
+    ),
     "magnitudes of some persons' totals": (
         [ss.TotalBounds("x"), ss.MaxRows(), ss.Histogram("word", categories=["a", "b"])],
         {"privacy_unit": "name", "where": [("h", ">", 0)], "missing": "drop"},

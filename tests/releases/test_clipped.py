@@ -57,6 +57,21 @@ def test_a_person_is_cut_off_where_their_total_is_beyond_what_max_rows_rows_add_
     assert counts(whole, ss.Clipped("x", -5, 10), **options) == expected
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+def test_bounds_far_beyond_the_type_cut_nobody_off(dtype):
+    table = {"who": np.arange(4) // 2, "x": np.array([-1, -2, 3, 4], dtype)}
+    assert counts(table, ss.Clipped("x", -1e308, 1e308), privacy_unit="who") == [0, 2, 0]
+    assert sum(counts(table, ss.Clipped("x", 1e300, 1e305), privacy_unit="who")) == 2
+
+
+def test_many_totals_far_from_zero_are_counted_without_overflow():
+    """Sixteen persons clamped to 2^123, one by one, would add up to more than 128 bits hold."""
+    table = {"who": np.arange(64), "x": np.full(64, 2**62)}
+    far = ss.Clipped("x", -(2**62), 2**62)
+    assert counts(table, far, privacy_unit="who", max_rows=2**61) == [0, 64, 0]
+    assert counts(table, far, privacy_unit="who", max_rows=2**66) == [0, 64, 0]
+
+
 def test_the_share_and_its_interval():
     share = ss.release(np.r_[np.zeros(90), np.full(10, 9.0)], [ss.Clipped(None, -1, 1)], SURE)[0]
     assert share.exact == Fraction(1, 10) == Fraction(float(share)).limit_denominator(100)
