@@ -14,10 +14,12 @@ from soundsum.cli import app
 
 NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
-    "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
+    "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Found", "GroupPlan", "Histogram", "IntType", "MaxRows",
+    "MaxRowsAdvice",
     "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
     "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check", "count",
-    "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "suggest_bounds",
+    "day", "groups", "histogram", "hour", "mean", "month", "plan", "plan_groups", "plans", "private_max_size",
+    "release", "suggest_bounds",
     "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
@@ -40,6 +42,7 @@ COMMANDS = {
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
+    "groups": COMMON - {"--rho", "--groups", "--max-rows", "--missing"} | {"file"},
     "suggest-bounds": ADVICE | {"--column", "--max-rows", "--relation", "--dtype"},
     "suggest-max-rows": ADVICE,
     "release": {"file", "request", "--epsilon", "--budget", "--data", "--json", "--csv", "--table", "--engine"},
@@ -79,6 +82,7 @@ SIGNATURES = {
     "sum": OF_NUMBERS | {"bounds", "max_size", "method"},
     "mean": OF_NUMBERS | {"bounds"},
     "variance": OF_NUMBERS | {"bounds"},
+    "groups": OPTIONS - {"groups", "max_rows", "rho", "missing"} | {"data", "epsilon"},
     "suggest_bounds": ADVISING | {"column", "max_rows", "relation", "dtype"},
     "suggest_max_rows": ADVISING,
     "count": OPTIONS | {"data", "epsilon", "column"},

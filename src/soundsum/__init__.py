@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from soundsum.numbers.rationals import Rounding
     from soundsum.numbers.types import FloatType, IntType
     from soundsum.privacy.planner import Plan
+    from soundsum.privacy.selection import Found, GroupPlan, plan_groups
     from soundsum.privacy.units import Unit
     from soundsum.releases.advice import BoundsAdvice, ClippedShare, MaxRowsAdvice
     from soundsum.releases.api import (
         count,
+        groups,
         histogram,
         mean,
         private_max_size,
@@ -62,12 +64,13 @@ _HOMES = {
     "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.advice": ("BoundsAdvice", "ClippedShare", "MaxRowsAdvice"),
     "soundsum.releases.api": (
-        *("count", "histogram", "mean", "private_max_size", "release", "suggest_bounds", "suggest_max_rows", "sum"),
-        "variance",
+        *("count", "groups", "histogram", "mean", "private_max_size", "release", "suggest_bounds", "suggest_max_rows"),
+        *("sum", "variance"),
     ),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
+    "soundsum.privacy.selection": ("Found", "GroupPlan", "plan_groups"),
     "soundsum.releases.planning": ("plan", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
@@ -98,6 +101,8 @@ __all__ = [
     "Count",
     "Finding",
     "FloatType",
+    "Found",
+    "GroupPlan",
     "Histogram",
     "IntType",
     "MaxRows",
@@ -124,11 +129,13 @@ __all__ = [
     "check",
     "count",
     "day",
+    "groups",
     "histogram",
     "hour",
     "mean",
     "month",
     "plan",
+    "plan_groups",
     "plans",
     "private_max_size",
     "release",

@@ -18,8 +18,8 @@ from soundsum.releases.signatures import CALLS
 from soundsum.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = ("release", "sum", "mean", "variance", "count", "histogram", "suggest_bounds", "suggest_max_rows")
-STATISTIC_COMMANDS = ("sum", "mean", "variance", "count", "histogram", "suggest_bounds", "suggest_max_rows")
+FUNCTIONS = ("release", "sum", "mean", "variance", "count", "histogram", "groups", "suggest_bounds", "suggest_max_rows")
+STATISTIC_COMMANDS = ("sum", "mean", "variance", "count", "histogram", "groups", "suggest_bounds", "suggest_max_rows")
 
 
 def find(name):

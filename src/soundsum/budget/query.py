@@ -20,12 +20,16 @@ from soundsum.budget.scope import Binding
 from soundsum.numbers.formatting import bound, number
 from soundsum.numbers.quoting import say_alternatives
 from soundsum.numbers.types import number_type
-from soundsum.privacy.units import Unit
+from soundsum.privacy.selection import Found, search_unit
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.relations import Relation
 
 SHORT = 1000
 """Characters of a list of groups or cells that a query spells out. It has the number and a digest of a longer one."""
+
+SEARCH = "groups"
+"""The statistic that finds groups nobody listed, and counts the persons in them."""
 
 ONE_EACH = ("uint8", Fraction(1), Fraction(1))
 """Type and bounds of records that are counted: each adds 1."""
@@ -150,7 +154,7 @@ class Query:
     max_rows: int | None  # None for records
     max_groups: int | None
     by: tuple[Any, ...]  # columns, or periods of them
-    groups: Listed | None
+    groups: Listed | Found | None
     where: tuple[tuple[tuple[str, str, str], ...], ...]  # lists of column, sign, value as Python writes it
     statistics: tuple[Asked, ...]
 
@@ -160,7 +164,7 @@ class Query:
             "max_rows": self.max_rows,
             "max_groups": self.max_groups,
             "by": list(self.by),
-            "groups": None if self.groups is None else self.groups.to_json(),
+            "groups": _write_groups(self.groups),
             "where": self._listed_where,
             "statistics": [one.to_json() for one in self.statistics],
         }
@@ -188,6 +192,13 @@ class Query:
                 "a query cannot be read: the shares of its statistics do not add up to one cost",
                 "give the query as it was written",
             )
+        if isinstance(query.groups, Found) != (query.statistics[-1].statistic == SEARCH):
+            raise RefusedValue(
+                "query",
+                Reason.MALFORMED,
+                "a query cannot be read: groups are found by the last of its statistics",
+                "give the query as it was written",
+            )
         if bool(query.by) != (query.groups is not None) or (query.max_rows is None) != (query.max_groups is None):
             raise RefusedValue(
                 "query",
@@ -207,6 +218,9 @@ class Query:
 
         Rows that pass a filter are a group, and so are those with a value, if all rows are a public number.
         """
+        if isinstance(self.groups, Found):
+            unit = Unit(FOUND) if self.max_rows is None else Unit(FOUND, self.max_rows, self.max_groups or 1)
+            return search_unit(unit) if asked.statistic == SEARCH else unit
         is_part = self.where or (self.binding.relation.sized and asked.missing == "drop")
         entries = self.groups.count if self.groups is not None else 1 if is_part else None
         if asked.cells is not None:
@@ -224,6 +238,11 @@ class Query:
     @property
     def conditions(self) -> str | None:
         return say_alternatives([list(map(" ".join, one)) for one in self.where]) or None
+
+    @property
+    def search(self) -> Asked | None:
+        """The search for groups that nobody listed, which is the last of the statistics."""
+        return self.statistics[-1] if isinstance(self.groups, Found) else None
 
     @property
     def sentences(self) -> list[str]:
@@ -261,6 +280,21 @@ class Query:
             *([] if one.name is None else [f"called {one.name}"]),
         ]
         return ", ".join(said)
+
+
+def _write_groups(groups: Listed | Found | None) -> dict[str, Any] | None:
+    if isinstance(groups, Found):
+        return {"found": groups.to_json()}
+    return None if groups is None else groups.to_json()
+
+
+def _read_groups(given: Any) -> Listed | Found:
+    if set(given) != {"found"}:
+        return Listed.from_json(given)
+    found = Found(**_read(given["found"], {"delta": _exact, "noise": _a(str)}))
+    if _write_groups(found) != given:
+        raise ValueError
+    return found
 
 
 def _read(given: Any, readers: dict[str, Callable[[Any], Any]]) -> dict[str, Any]:
@@ -347,7 +381,7 @@ QUERY: dict[str, Callable[[Any], Any]] = {
     "max_rows": _or_none(_whole),
     "max_groups": _or_none(_whole),
     "by": _list_of(as_plain),
-    "groups": _or_none(Listed.from_json),
+    "groups": _or_none(_read_groups),
     "where": _where,
     "statistics": _list_of(Asked.from_json),
 }

@@ -23,6 +23,9 @@ IN_REQUESTS = {name for kind in STATISTICS.values() for name in list_fields(kind
 }
 """Options that a request file may have."""
 
+FOUND = re.compile(r"ss\.Found\(delta='(.*)'\)")
+"""Groups that are to be found, as a remedy has them."""
+
 PLAIN = re.compile(r"[\w@%+:,./-]+")
 """Text that a shell takes as it is."""
 
@@ -60,6 +63,8 @@ class CommandLine:
         ("--where 'age >= 18'", '--bounds 0 9')
         """
         flag = self.options.get(name, name)
+        if found := FOUND.fullmatch(value or ""):
+            return f"{flag} found {self.options.get('delta', 'delta')} {found[1]}"
         if value is None or _read(value) is True:
             return flag or name
         return " ".join(f"{flag} {text}".strip() for text in _list_arguments(name, value))
@@ -118,6 +123,8 @@ class RequestFile:
         called = "bounds" if name in ("lower", "upper") else name
         if value is None:
             return called
+        if found := FOUND.fullmatch(value):
+            return f"{called} = 'found' with delta = '{found[1]}'"
         given = _read(value)
         if name == "where" and isinstance(given, str | list):
             value = repr([given] if isinstance(given, str) else _say_conditions(given))

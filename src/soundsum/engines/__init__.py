@@ -1,9 +1,9 @@
 """Engines, which add up: the one that a table's data is in, or else this process."""
 
-from soundsum.engines.engine import ENGINES, Engine, Totals, find_engine, open_engine
+from soundsum.engines.engine import ENGINES, Engine, FoundGroups, Totals, find_engine, open_engine
 from soundsum.engines.memory import Memory
 from soundsum.registry import import_all
 
 import_all(__name__, __path__)  # whatever else lies in this folder
 
-__all__ = ["ENGINES", "Engine", "Memory", "Totals", "find_engine", "open_engine"]
+__all__ = ["ENGINES", "Engine", "FoundGroups", "Memory", "Totals", "find_engine", "open_engine"]

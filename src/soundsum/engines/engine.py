@@ -151,6 +151,19 @@ class Engine(ABC):
         found = [(name, noisy[i]) for name, i in zip(names, order, strict=True) if name is not None]
         return FoundGroups([name for name, _ in found], [count for _, count in found])
 
+    def find_and_add_up(
+        self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]], plan: GroupPlan
+    ) -> tuple[FoundGroups, list[Totals], int | None]:
+        """Find groups, then add the tasks up over them as over groups that were listed; nothing if there are none."""
+        found = self.find_groups(rows, plan, plan.norms.entries if rows.person is not None else 1)
+        if not tasks or not found.names:
+            return found, [[[] for _ in drawn] for drawn in noises], None
+        listed = rows.of_found(found.names)
+        for column, groups in listed.groups_by_column:
+            self.schema.expect_groups(column, groups)
+        planned = [task.of_found(len(found.names)) for task in tasks]
+        return found, *self.add_up_with_noise(planned, listed, noises)
+
 
 class KeyCounts(NamedTuple):
     """The number of persons, or rows, of every key: by the key's number, which says nothing else."""

@@ -10,7 +10,7 @@ docs/theorems/groups.md. No mechanism of pure epsilon-DP, or of zCDP, can name a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import floor_log2, power_of_two
 from soundsum.privacy import samplers
 from soundsum.privacy.distributions import gaussian_tail, laplace_edge
-from soundsum.privacy.guarantee import LARGEST_SCALE
+from soundsum.privacy.guarantee import LARGEST_SCALE, Guarantee
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.privacy.noises.gaussian import Gaussian
 from soundsum.privacy.noises.laplace import Laplace
@@ -92,6 +92,11 @@ class GroupPlan:
     norms: Norms[int]
 
     @property
+    def guarantee(self) -> Guarantee:
+        """Its part of a release's cost."""
+        return Guarantee(type(self.noise), self.epsilon, self.delta)
+
+    @property
     def certain(self) -> int | None:
         return self.threshold + self.noise.reach if isinstance(self.noise, TruncatedLaplace) else None
 
@@ -133,6 +138,36 @@ class GroupPlan:
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Groups that nobody listed, as `groups=`: they are found first, and released for the same charge.
+
+    delta: what finding them may cost, beside its share of epsilon; far below 1/(number of persons). It adds to the
+        delta of the statistics, if they have one.
+    weight: its share of epsilon, relative to the statistics.
+    noise: "laplace", or "gaussian", whose threshold is lower from about four groups of a person on.
+
+    >>> Found(delta="1e-9")
+    Found(delta=Fraction(1, 1000000000), weight=1, noise='laplace')
+    """
+
+    delta: Any = None
+    weight: Any = field(default=1, kw_only=True)
+    noise: str = field(default="laplace", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", read_delta(self.delta))
+        _find_kind(self.noise)
+
+    def to_json(self) -> dict[str, str]:
+        return {"delta": str(self.delta), "noise": self.noise}
+
+
+def search_unit(unit: Unit) -> Unit:
+    """The unit of a search beside statistics of this unit: a person counts once in a group."""
+    return Unit(FOUND, None if unit.max_rows is None else 1, unit.max_groups)
 
 
 def plan_groups(
@@ -178,6 +213,11 @@ def plan_search(epsilon: Any, delta: Any, norms: Norms[int], noise: str = "lapla
             "give `epsilon` and `delta`, or list the groups",
             given=quote(rho),
         )
+    return find_threshold(_find_kind(noise), positive("epsilon", epsilon), read_delta(delta), norms)
+
+
+def read_delta(delta: Any) -> Fraction:
+    """The delta of a search: above 0 and below 1."""
     if delta is None:
         raise RefusedValue(
             "delta",
@@ -194,6 +234,10 @@ def plan_search(epsilon: Any, delta: Any, norms: Norms[int], noise: str = "lapla
             "give one far below 1/(number of persons), such as 1e-9",
             given=quote(delta),
         )
+    return allowed
+
+
+def _find_kind(noise: str) -> type[Noise]:
     kinds: dict[type[Noise], type[Noise]] = {Laplace: TruncatedLaplace, Gaussian: Gaussian}
     kind = kinds.get(NOISES.find(noise))
     if kind is None:
@@ -204,7 +248,7 @@ def plan_search(epsilon: Any, delta: Any, norms: Norms[int], noise: str = "lapla
             "leave `noise` out, or give 'gaussian'",
             given=quote(noise),
         )
-    return find_threshold(kind, positive("epsilon", epsilon), allowed, norms)
+    return kind
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from soundsum.budget import Binding, Budget
 from soundsum.engines import open_engine
 from soundsum.methods import Method
 from soundsum.privacy.guarantee import guarantee
+from soundsum.privacy.selection import Found
 from soundsum.privacy.units import Norms
 from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.collections import Releases, Several
@@ -22,6 +23,7 @@ from soundsum.releases.released import Release, require_confidence
 from soundsum.releases.request import Request, ask_bounds, name_statistics, read_bounds
 from soundsum.releases.signatures import explain, with_hints
 from soundsum.statistics import Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
+from soundsum.statistics.group_counts import GroupCounts
 from soundsum.tables.read_guard import hold_no_data, read_within
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
@@ -463,6 +465,50 @@ def suggest_max_rows(
     (advice,) = release_all(data, request, guarantee(epsilon, delta, rho, noise), budget)
     assert isinstance(advice, MaxRowsAdvice)
     return advice
+
+
+@explain("groups")
+@hold_no_data
+@with_hints
+def groups(
+    data: Any,
+    by: Any,
+    epsilon: Any = None,
+    delta: Any = None,
+    *,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    noise: str = "laplace",
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> Releases:
+    """Find groups that nobody listed: those with enough persons (or records), and the noisy number of these.
+
+    A group is released if its noisy number reaches a threshold, which `plan_groups` says beforehand. So a group of one
+    person is released with a chance of at most delta. Names of groups that are released are public from then on, and
+    `groups=` takes the result; all others stay private. To find groups and ask for something in them at once, give
+    `groups=ss.Found(...)`.
+
+    {options}
+
+    Returns a mapping from groups to Releases, with the groups in their own order.
+
+    >>> visits = {"ward": ["eye"] * 300 + ["heart"] * 200 + ["rare"], "patient": list(range(501))}
+    >>> found = groups(visits, by="ward", epsilon=1, delta="1e-9", privacy_unit="patient")
+    >>> list(found), found.threshold
+    (['eye', 'heart'], 21)
+    """
+    request = Request(
+        (GroupCounts(),), relation=Relation.read(relation), by=by, groups=Found(delta, noise=noise), where=where,
+        privacy_unit=privacy_unit, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    released = release_one(data, request, guarantee(epsilon), budget)
+    assert isinstance(released, Releases)
+    return released
 
 
 @hold_no_data

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,18 +21,23 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.planner import Plan, choose
-from soundsum.privacy.units import Unit
+from soundsum.privacy.selection import GroupPlan, plan_search, search_unit
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.statistics import STATISTICS, Claim
+from soundsum.statistics.group_counts import GroupCounts
 
 FORMAT = 1
 
 
-def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str) -> dict[str, Any]:
+def certify(
+    claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine: str, search: GroupPlan | None = None
+) -> dict[str, Any]:
     """The certificate of a release: JSON-ready, fractions as strings.
 
     The problem's bounds are those of the records, and `unit_value` is what 1 in them is worth: a decimal's last digit,
-    otherwise 1. What is released is in people's units. `engine` is who added up.
+    otherwise 1. What is released is in people's units. `engine` is who added up, `search` how groups were found that
+    nobody listed.
     """
     released = [
         {
@@ -55,6 +60,7 @@ def certify(claim: Claim, promised: Guarantee, noises: tuple[Noise, ...], engine
         "engine": engine,
         "privacy": promised.to_json(),
         "released": released,
+        **({} if search is None else {"search": search.to_json()}),
     }
 
 
@@ -102,10 +108,35 @@ def _make_again(certificate: Any) -> dict[str, Any]:
     versions = certificate["versions"]
     if set(versions) != {"soundsum", "python", "numpy"} or not all(isinstance(v, str) for v in versions.values()):
         raise refuse_unlike("its versions are not those of soundsum, python and numpy")
-    promised, claim, engine = read_guarantee(certificate), read_claim(certificate), certificate["engine"]
+    read, engine = read_certificate(certificate), certificate["engine"]
     if not isinstance(engine, str):
         raise refuse_unlike("its engine is not a string")
-    return certify(claim, promised, claim.noises(promised), engine)
+    return certify(read.claim, read.guarantee, read.noises, engine, read.search)
+
+
+class ReadCertificate(NamedTuple):
+    """A certificate's claims, with the noise that they need."""
+
+    claim: Claim
+    guarantee: Guarantee
+    noises: tuple[Noise, ...]
+    search: GroupPlan | None
+
+
+def read_certificate(certificate: dict[str, Any]) -> ReadCertificate:
+    claim = read_claim(certificate)
+    search = None if claim.plan.unit.groups != FOUND else _read_search(certificate["search"], claim)
+    if search is not None and claim.kind is GroupCounts:
+        return ReadCertificate(claim, search.guarantee, (search.noise,), search)
+    promised = read_guarantee(certificate)
+    return ReadCertificate(claim, promised, claim.noises(promised), search)
+
+
+def _read_search(said: dict[str, Any], claim: Claim) -> GroupPlan:
+    """The search for groups, planned again for the unit of the statistic beside it."""
+    norms = search_unit(claim.plan.unit).norms(1, 1, claim.plan.problem.relation)
+    noise = "laplace" if said["noise"] == "truncated_laplace" else said["noise"]
+    return plan_search(said["epsilon"], said["asked_delta"], norms, noise)
 
 
 def read_guarantee(certificate: dict[str, Any]) -> Guarantee:
@@ -116,7 +147,8 @@ def read_guarantee(certificate: dict[str, Any]) -> Guarantee:
 
 
 def read_claim(certificate: dict[str, Any]) -> Claim:
-    kind = STATISTICS.find(certificate["statistic"])
+    asked = certificate["statistic"]
+    kind = GroupCounts if asked == GroupCounts.name else STATISTICS.find(asked)
     method = make_method(certificate["method"], certificate["parameters"])
     problem = Problem(**certificate["problem"])
     plan = Plan(problem, choose(problem, method), Unit(**certificate["unit"]))

@@ -19,8 +19,9 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import Any
 
-from soundsum.engines import Engine, Totals
+from soundsum.engines import Engine, FoundGroups, Totals
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.selection import GroupPlan
 from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.child import SIZE
 from soundsum.releases.pipeline import Prepared
@@ -63,6 +64,14 @@ class Reader:
         (engine, prepared), self._opened = self._opened, None
         engine.limit(self.seconds)
         return read_within(lambda: engine.add_up_with_noise(prepared.tasks, prepared.rows, noises))
+
+    def find_and_add_up(
+        self, noises: Sequence[tuple[Noise, ...]], plan: GroupPlan
+    ) -> tuple[FoundGroups, list[Totals], int | None]:
+        assert self._opened is not None
+        (engine, prepared), self._opened = self._opened, None
+        engine.limit(self.seconds)
+        return read_within(lambda: engine.find_and_add_up(prepared.tasks[:-1], prepared.rows, noises, plan))
 
 
 def serve(receiving: int, sending: int) -> None:

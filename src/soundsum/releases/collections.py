@@ -88,6 +88,11 @@ class Releases(Framed, Mapping[Any, Release]):
         return self._facts
 
     @property
+    def threshold(self) -> int | None:
+        """The least noisy number of persons (or records) with which a group is found; None where groups were listed."""
+        return None if self._facts.search is None else self._facts.search.threshold
+
+    @property
     def headings(self) -> list[str]:
         """The sources of the columns that name a group, in words: the table's columns, periods of them, or cells."""
         names = list(self._columns)
@@ -125,7 +130,8 @@ class Releases(Framed, Mapping[Any, Release]):
         return found[0] if len(found) == 1 else tuple(found)
 
     def _read_part(self, column: str, part: Any) -> Any:
-        period, is_aware = self._periods.get(column), getattr(self._columns[column][0], "tzinfo", None) is not None
+        period = self._periods.get(column)
+        is_aware = any(getattr(entry, "tzinfo", None) is not None for entry in self._columns[column][:1])
         if period is None:
             return self._spelled[column].get(part)
         try:
@@ -177,14 +183,16 @@ class Releases(Framed, Mapping[Any, Release]):
 
     def to_dict(self) -> dict[str, Any]:
         """The release of every group as plain data, exact numbers as strings; `soundsum check` reads it."""
-        return {"releases": [release.to_dict() for release in self.values()]}
+        releases = [release.to_dict() for release in self.values()]
+        return {"releases": releases} if releases else {"releases": [], "certificate": self._facts.certificate}
 
     def __repr__(self) -> str:
         groups, half = list(self), MOST_LINES // 2 - 1
         many = len(groups) > MOST_LINES
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         names = len(self.headings)
-        lines = text_tables.lines([[*self.headings, "value", "95% interval"], *rows], {names, names + 1})
+        head = [*self.headings, "value", self._facts.certainty]
+        lines = text_tables.lines([head, *rows], {names, names + 1}) if rows else []
         if many:
             lines.insert(1 + half, f"... {len(groups) - 2 * half:,} more")
         facts = textwrap.wrap(self._facts_in_words, 78, break_on_hyphens=False)
@@ -200,7 +208,7 @@ class Releases(Framed, Mapping[Any, Release]):
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         if many:
             rows.insert(half, [f"... {len(groups) - MOST_ROWS:,} more", *[""] * (len(rows[0]) - 1)])
-        head = (*self.headings, "value", "95% interval")
+        head = (*self.headings, "value", self._facts.certainty)
         caption = f"{f'{printed(name)}: ' if name else ''}Private {self._title}"
         return text_tables.table(rows, head, caption, {names, names + 1}, self._facts_in_words)
 
@@ -212,7 +220,7 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def _facts_in_words(self) -> str:
-        facts, first = self._facts, self[next(iter(self))]
+        facts, first = self._facts, Release((0,) * len(self._noisy), self._facts)  # which says what all of them do
         promise = f"{facts.guarantee} for {first.plan.unit.protected}"
         dash = "" if all(map(facts.is_informative, *self._ends)) else f"; {SAYS_NOTHING}"
         return f"{promise}; intervals for {facts.covered}; {first.counted}{dash}"

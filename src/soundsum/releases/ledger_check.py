@@ -91,7 +91,7 @@ def _find_repeats(releases: Sequence[dict[str, Any]], sound: Sequence[int]) -> I
             ("groups", query.groups, [group for group, _ in pairs]),
             ("cells", asked.cells, [cell for _, cell in pairs]),
         ):
-            if listed is None or listed.sha256 is None:
+            if not isinstance(listed, Listed) or listed.sha256 is None:
                 continue
             distinct = list({canonical(one): one for one in own}.values())
             if len(distinct) < listed.count:

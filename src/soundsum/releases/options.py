@@ -157,11 +157,12 @@ _DECLARED = (
         "Any",
         None,
         "with by=, the groups to release. They are public: never take them from the data. For several columns, "
-        'by=["ward", "year"], give tuples of values, or one list per column to release all combinations.',
+        'by=["ward", "year"], give tuples of values, or one list per column to release all combinations. Where nobody '
+        'knows them, give `ss.Found(delta="1e-9")` to find them for the same charge, or what `ss.groups` found.',
         Flag(
             "The groups to release, once per --by: a,b,c, or @FILE with one per line, or a range of periods, "
             "2024-01..2024-12. They are public: never take them from the data. Spaces around a name are ignored; "
-            'quote names that contain spaces or commas: "Smith, Ann",b.',
+            'quote names that contain spaces or commas: "Smith, Ann",b. Or found, with --delta, to find them.',
             list[str],
         ),
         {"type": ["string", "array"]},
@@ -262,7 +263,12 @@ _DECLARED = (
         TEXT,
     ),
     Option(
-        "delta", "Any", None, "with Gaussian noise and epsilon.", Flag("With --noise gaussian and --epsilon."), AMOUNT
+        "delta",
+        "Any",
+        None,
+        "with Gaussian noise and epsilon.",
+        Flag("With --noise gaussian and --epsilon; or with --groups found, for the search (half of it, with both)."),
+        AMOUNT,
     ),
     Option(
         "rho",

@@ -21,9 +21,10 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, Protocol, TypeVar, cast
 
-from soundsum.engines import Totals, find_engine
+from soundsum.engines import FoundGroups, Totals, find_engine
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.selection import GroupPlan
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.child import Child, sleep_until
 from soundsum.statistics import Task
@@ -91,6 +92,14 @@ class Elsewhere:
         added: tuple[list[Totals], int | None]
         added = self.turn.child.ask("add_up", (noises,), self.turn.decision, waits=True)
         return added
+
+    def find_and_add_up(
+        self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]], plan: GroupPlan
+    ) -> tuple[FoundGroups, list[Totals], int | None]:
+        """Likewise, with groups that are found first."""
+        found: tuple[FoundGroups, list[Totals], int | None]
+        found = self.turn.child.ask("find_and_add_up", (noises, plan), self.turn.decision, waits=True)
+        return found
 
 
 TURN: ContextVar[Turn | None] = ContextVar("turn", default=None)

@@ -1,31 +1,32 @@
 """From planned statistics to releases: charge, read and add up, draw, release.
 
 The order is what the budget's promise rests on: nothing is read before it is charged, and a crash can lose a release
-but never let one out unpaid. The table is read once, whatever is asked of it.
+but never let one out unpaid. The table is read once, whatever is asked of it; twice where groups are found first.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from soundsum.budget import Binding, Budget, Cost, Query
-from soundsum.engines import Totals
+from soundsum.engines import FoundGroups, Totals
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
+from soundsum.privacy.selection import Found, GroupPlan, plan_search
 from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.advice import conclude
 from soundsum.releases.collections import Outcome, Releases, Several, name_groups
 from soundsum.releases.padding import require_time
 from soundsum.releases.released import Origin, Release, ReleaseContext
-from soundsum.statistics import Task
-from soundsum.tables.period_groups import Periods
+from soundsum.statistics import Claim, Task
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
 
@@ -40,12 +41,16 @@ class Adder(Protocol):
     def add_up_with_noise(
         self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]]
     ) -> tuple[list[Totals], int | None]: ...
+    def find_and_add_up(
+        self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]], plan: GroupPlan
+    ) -> tuple[FoundGroups, list[Totals], int | None]: ...
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A request, planned on a table: what an engine adds up, and the query that it is charged as.
 
+    Where groups are to be found (`rows.searched`), the last task is the search, and the others are for what it finds.
     The binding may have ids that were given as values, for a budget in memory to know again. The query goes into the
     ledger and every release, where no values may be.
     """
@@ -61,13 +66,16 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
     if budget is not None and not isinstance(budget, Budget):
         raise not_a_budget(budget)
     tasks, rows, query = prepared.tasks, prepared.rows, prepared.query
-    norms = [[part.norms for part in task.claim.parts] for task in tasks]
-    needs_noise = any(part.l1 for parts in norms for part in parts)
-    shares = promised.divide(norms, [task.weight for task in tasks])  # refused here if absurd
-    cost = promised.cost if needs_noise else None
+    shares, cost, search = _divide(tasks, query, promised)  # refused here if absurd
     charge, at = make_charge(budget, cost, query, prepared.binding), datetime.now(UTC)
     drawn = [noises for _, noises in shares]
-    noisy, n = read_within(partial(engine.add_up_with_noise, tasks, rows, drawn), charge.fail)
+    found = None
+    if search is None:
+        noisy, n = read_within(partial(engine.add_up_with_noise, tasks, rows, drawn), charge.fail)
+    else:
+        find = partial(engine.find_and_add_up, tasks[:-1], rows, drawn[:-1], search)
+        (found, counts), noisy, n = read_within(find, charge.fail)
+        noisy = [*noisy, [counts]]
     _require_size(tasks, n, charge)
 
     def make() -> tuple[list[Outcome], str | None]:
@@ -76,9 +84,11 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
             for place, task in enumerate(tasks)
         ]
         made = [
-            _release(task, rows, sums, noises, share, n, origin)
+            _release(task, rows, sums, ReleaseContext(_of_size(task, n), share, noises, n, origin, search), found)
             for task, sums, (share, noises), origin in zip(tasks, noisy, shares, origins, strict=True)
         ]
+        if len(made) > 1 and search is not None:
+            made.pop()  # what was asked for is the others
         answer = _write_answer(made, query) if charge.keeps_answer else None
         require_time()
         return made, answer
@@ -122,7 +132,7 @@ def make_charge(budget: Budget | None, cost: Cost | None, what: Query | str, bin
 
 def _write_answer(made: Sequence[Outcome], query: Query) -> str:
     """All releases of a charge as an analyst gets them, and gets them again."""
-    names = [asked.statistic if asked.name is None else asked.name for asked in query.statistics]
+    names = [asked.statistic if asked.name is None else asked.name for asked in query.statistics[: len(made)]]
     return json.dumps(Several(made, names).to_dict())
 
 
@@ -134,36 +144,60 @@ def _require_size(tasks: Sequence[Task], n: int | None, charge: Charge) -> None:
             problem.with_size(n)
 
 
+class _Division(NamedTuple):
+    """Every task's share of the cost and its noise, the whole cost, and the plan of a search for groups."""
+
+    shares: list[tuple[Guarantee, tuple[Noise, ...]]]
+    cost: Cost | None
+    search: GroupPlan | None
+
+
+def _divide(tasks: Sequence[Task], query: Query, promised: Guarantee) -> _Division:
+    """Divide the guarantee by weight. Epsilon is divided with a search for groups, whose delta comes on top."""
+    found, own = query.groups, query.search
+    if not isinstance(found, Found) or own is None:
+        norms = [[part.norms for part in task.claim.parts] for task in tasks]
+        needs_noise = any(part.l1 for parts in norms for part in parts)
+        shares = promised.divide(norms, [task.weight for task in tasks])
+        return _Division(shares, promised.cost if needs_noise else None, None)
+    *others, search = tasks
+    epsilon = None if promised.epsilon is None else promised.epsilon * own.share
+    plan = plan_search(epsilon, found.delta, search.claim.plan.step_norms, found.noise, promised.rho)
+    rest = promised if own.share == 1 else replace(promised, epsilon=promised.epsilon - plan.epsilon)  # type: ignore[operator]
+    norms = [[part.norms for part in task.claim.parts] for task in others]
+    shares = rest.divide(norms, [task.weight for task in others]) if others else []
+    delta = plan.delta + (promised.delta if own.share < 1 else Fraction(0))
+    return _Division([*shares, (plan.guarantee, (plan.noise,))], Cost(promised.epsilon, delta), plan)
+
+
+def _of_size(task: Task, n: int | None) -> Claim:
+    return task.claim if n is None else task.claim.of_size(n)
+
+
 def _release(
-    task: Task,
-    rows: Rows,
-    noisy: list[list[int]],
-    noises: tuple[Noise, ...],
-    promised: Guarantee,
-    n: int | None,
-    origin: Origin,
+    task: Task, rows: Rows, noisy: list[list[int]], facts: ReleaseContext, found: Sequence[Any] | None
 ) -> Outcome:
-    columns = _name_entries(task, rows)
-    claim = task.claim if n is None else task.claim.of_size(n)
-    facts = ReleaseContext(claim, promised, noises, n, origin)
+    columns = _name_entries(task, rows, found)
     if columns is None:
         return Release(tuple([sums[0] for sums in noisy]), facts)
-    own = [groups.period if isinstance(groups, Periods) else None for _, groups in rows.groups_by_column]
+    own = [period for _, period in rows.periods_by_column]
     periods = {name: period for name, period in zip(columns, own, strict=False) if period is not None}
     made = Releases(columns, noisy, facts, periods)
-    return conclude(claim.kind, made, getattr(task.statistic, "coverage", 1))
+    return conclude(facts.claim.kind, made, getattr(task.statistic, "coverage", 1))
 
 
-def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:
+def _name_entries(task: Task, rows: Rows, found: Sequence[Any] | None) -> dict[str, list[Any]] | None:
     """The names of the vector's entries, in one or more columns; None for a single number."""
-    names = None if rows.groups is None else rows.groups.names
+    names = found if rows.groups is None else rows.groups.names
     cells = task.statistic.cells
     if names is None:
         return None if cells is None else {cells.heading: cells.names}
     columns: dict[str, list[Any]] = {}
-    each = zip(*names, strict=True) if isinstance(rows.by, list) else [names]
-    for (column, own), entries in zip(rows.groups_by_column, each, strict=True):
-        name = name_groups(own.period.heading if isinstance(own, Periods) else column, columns)
+    each: Iterable[Any] = [names]
+    if isinstance(rows.by, list):
+        each = zip(*names, strict=True) if names else [()] * len(rows.by)
+    for (column, period), entries in zip(rows.periods_by_column, each, strict=True):
+        name = name_groups(column if period is None else period.heading, columns)
         columns[name] = list(entries)
     if cells is None:
         return columns

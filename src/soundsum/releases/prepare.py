@@ -15,6 +15,8 @@ from soundsum.numbers.types import number_type
 from soundsum.privacy.cost import is_long
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.planner import choose
+from soundsum.privacy.selection import Found
+from soundsum.privacy.units import FOUND
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.collections import Outcome, Releases
 from soundsum.releases.pipeline import Adder, Prepared, carry_out, make_charge
@@ -23,10 +25,12 @@ from soundsum.releases.released import Release
 from soundsum.releases.request import Request
 from soundsum.releases.schema import ColumnSchema, require_schema
 from soundsum.statistics import Statistic, Task, make_query
+from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.histogram import Edges
 from soundsum.tables.columns import say_column
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
+from soundsum.tables.found_keys import SearchedGroups
 from soundsum.tables.keys import Groups, is_arrow, require_few
 from soundsum.tables.memory_table import is_column
 from soundsum.tables.period_groups import Periods
@@ -69,7 +73,8 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     _require_beside(schema, {"by": several, "privacy_unit": [person]})
     require_columns(schema.names, schema, *asked)
     groups: Groups | CrossedGroups | None = None
-    if by is not None:
+    found = request.groups if isinstance(request.groups, Found) else None
+    if by is not None and found is None:
         kind = CrossedGroups if isinstance(by, list) else Periods if isinstance(by, Period) else None
         groups = Groups(request.groups) if kind is None else kind(by, request.groups)
     sized = request.relation.sized
@@ -82,18 +87,25 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
             "pass `np.asarray(runs)`",
             relation=str(request.relation),
         )
-    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present)
-    for one, part in rows.groups_by_column:  # refused now, and not when the first row comes
-        schema.expect_groups(one, part)
+    searched = None if found is None else SearchedGroups(by)
+    rows = Rows(several if isinstance(by, list) else several[0], groups, person, where, only_present, searched)
+    for one, part in [*rows.groups_by_column, *rows.searched_columns]:  # refused now, and not when the first row comes
+        schema.expect_groups(one, part)  # type: ignore[arg-type]
     if person is not None:
         schema.expect_ids(person)
-    dtypes, unit = _types(statistics), request.unit(rows.group_count)
+    if found is not None:
+        engine.refuse_search(rows)
+        asks_more = not all(isinstance(one, GroupCounts) for one in statistics)
+        statistics = (*statistics, GroupCounts(weight=found.weight)) if asks_more else statistics
+        if asks_more and type(data).__name__ == "RecordBatchReader":
+            raise _readable_once()
+    dtypes, unit = _types(statistics), request.unit(rows.group_count if found is None else FOUND)
     tasks, is_public = [], sized and unit.is_plain  # the number of rows
     for statistic in statistics:
         missing = request.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
         weight = _weight(statistic)
         problem, unit_value = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
-        own = unit if statistic.cells is None else statistic.unit(unit)
+        own = statistic.unit(unit)
         claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, unit_value)
         takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
         is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
@@ -103,8 +115,17 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         schema.expect_value(condition)
     if not engine.adds_any_method:
         engine.refuse_unsupported(tasks, rows)
-    query = make_query(tasks, rows, request.name_source(data), request.binding, request.names)
+    query = make_query(tasks, rows, request.name_source(data), request.binding, request.names, found)
     return engine, Prepared(tasks, rows, query, request.binding)
+
+
+def _readable_once() -> RefusedType:
+    return RefusedType(
+        "data",
+        Reason.UNSUPPORTED,
+        "a RecordBatchReader can be read only once, and groups are found before anything is added up over them",
+        "give a table in memory, or a file's path",
+    )
 
 
 def prepare_or_charge(

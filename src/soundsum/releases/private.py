@@ -20,6 +20,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.planner import Plan
+from soundsum.privacy.selection import Found
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.collections import Releases, Several
@@ -31,6 +32,7 @@ from soundsum.releases.request import Request, ask_bounds, name_statistics, not_
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import CALLS, explain, with_hints
 from soundsum.statistics import Bounded, Clipped, Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
+from soundsum.statistics.group_counts import GroupCounts
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
@@ -286,6 +288,25 @@ class Private:
         """Release private counts by edges, bins or categories. Bounds and categories default to the schema's."""
         asked = Histogram(column, edges, categories, bins=bins, lower=lower, upper=upper)
         made = self._one(asked, epsilon, options)
+        assert isinstance(made, Releases)
+        return made
+
+    @_query
+    def groups(
+        self,
+        by: str | Period | list[str | Period],
+        epsilon: Any = None,
+        delta: Any = None,
+        *,
+        where: Any = None,
+        max_groups: int | None = None,
+        noise: str = "laplace",
+    ) -> Releases:
+        """Find groups that nobody listed, with the noisy number of persons in each. See `soundsum.groups`."""
+        found = Found(delta, noise=noise)
+        (made,) = self.release(
+            [GroupCounts()], epsilon, by=by, groups=found, where=where, max_rows=1, max_groups=max_groups
+        )
         assert isinstance(made, Releases)
         return made
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from soundsum.budget.query import Asked, Query, as_plain, canonical
+from soundsum.budget.query import SEARCH, Asked, Listed, Query, as_plain, canonical
 from soundsum.privacy.cost import Cost
+from soundsum.privacy.selection import Found
 from soundsum.refusals import Refusal
 from soundsum.releases.certificates import Unreadable, refuse_misread, refuse_unlike, say
 from soundsum.statistics import Claim
@@ -60,20 +61,55 @@ def compare_query(release: dict[str, Any], claim: Claim) -> list[str]:
         for name, value in follows.items()
         if canonical(value) != canonical(facts[name])
     ]
-    return [*problems, *_compare_share(release, claim, asked, cost), *_compare_group(release, query, asked)]
+    paid = _compare_share(release, claim, asked, query, cost)
+    return [*problems, *paid, *_compare_group(release, query, asked)]
 
 
-def _compare_share(release: dict[str, Any], claim: Claim, asked: Asked, cost: Cost | None) -> list[str]:
+def _compare_share(release: dict[str, Any], claim: Claim, asked: Asked, query: Query, cost: Cost | None) -> list[str]:
     """Lists where a certificate's promise differs from what its share of the cost pays for."""
     if any(part.norms.l1 for part in claim.parts) != bool(asked.share):
         return [f"share: the query says {asked.share}, and only what needs noise has one"]
     if not asked.share:
         return []
     given = {name: Fraction(amount) for name, amount in release["certificate"]["privacy"].items()}
+    if query.search is not None:
+        return _compare_search(release["certificate"]["search"], given, asked, query, cost)
     if cost is not None and Cost(**{name: amount / asked.share for name, amount in given.items()}) == cost:
         return []
     paid = "nothing was paid" if cost is None else f"{asked.share} of the charge is {_share_of(cost, asked.share)}"
     return [f"the certificate promises {_say_exactly(given)}, and {paid}"]
+
+
+def _compare_search(
+    search: dict[str, Any], given: dict[str, Fraction], asked: Asked, query: Query, cost: Cost | None
+) -> list[str]:
+    """Lists where the search for groups, or a statistic beside it, differs from what the charge pays for.
+
+    Epsilon is divided between all of them; the search's delta comes on top of that of the statistics.
+    """
+    own, found = query.search, query.groups
+    assert own is not None
+    assert isinstance(found, Found)
+    noise = "truncated_laplace" if found.noise == "laplace" else found.noise
+    if (search["asked_delta"], search["noise"]) != (str(found.delta), noise):
+        return [f"search: the query asks for {found.noise} noise and delta = {found.delta}, and the search is another"]
+    epsilon, delta = Fraction(search["epsilon"]), Fraction(search["delta"])
+    is_search = asked.statistic == SEARCH
+    if (
+        cost is not None
+        and cost == Cost(epsilon / own.share, _total_delta(given, delta, asked, own, cost))
+        and (is_search or given["epsilon"] == (cost.epsilon or 0) * asked.share)
+    ):
+        return []
+    paid = "nothing was paid" if cost is None else f"{asked.share} of the charge is {_share_of(cost, asked.share)}"
+    return [f"the certificate promises {_say_exactly(given)}, and {paid}"]
+
+
+def _total_delta(given: dict[str, Fraction], search: Fraction, asked: Asked, own: Asked, cost: Cost) -> Fraction:
+    """The delta of the whole charge, by what a release says; the search alone cannot say what the others have."""
+    if asked.statistic == SEARCH:
+        return cost.delta if own.share < 1 and cost.delta >= search else search
+    return search + given.get("delta", Fraction(0)) * (1 - own.share) / asked.share
 
 
 def _share_of(cost: Cost, share: Fraction) -> str:
@@ -108,5 +144,5 @@ def _compare_group(release: dict[str, Any], query: Query, asked: Asked) -> list[
     return [
         f"group: the query did not ask for the {what} {say(part)}"
         for what, part, listed in zip(("group", "cell"), parts, (query.groups, asked.cells), strict=True)
-        if listed is not None and listed.names is not None and canonical(part) not in listed.names
+        if isinstance(listed, Listed) and listed.names is not None and canonical(part) not in listed.names
     ]

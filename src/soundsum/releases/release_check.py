@@ -9,7 +9,7 @@ from typing import Any
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
-from soundsum.releases.certificates import Unreadable, compare, read_claim, read_guarantee, refuse_misread, say
+from soundsum.releases.certificates import Unreadable, compare, read_certificate, refuse_misread, say
 from soundsum.releases.query_check import compare_query
 from soundsum.statistics.statistic import is_informative
 
@@ -52,6 +52,8 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
                 "`soundsum check FILE`",
                 given=quote(given),
             )
+    if isinstance(plain, dict) and plain.get("releases") == [] and "certificate" in plain:  # no group was found
+        plain = plain["certificate"]
     if isinstance(plain, dict) and "certificate" not in plain and isinstance(plain.get("releases"), list):
         plain = plain["releases"]
     listed = plain if isinstance(plain, list | tuple) else [plain]
@@ -74,14 +76,15 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     problems = compare(certificate)
     if certificate is release or problems:
         return problems
-    claim = read_claim(certificate)
+    read = read_certificate(certificate)
+    claim = read.claim
     if (release.get("privacy_unit") is None) != (claim.plan.unit.max_rows is None):
         person = say(release.get("privacy_unit"))
         return [f"privacy_unit: {person} is claimed, and the certificate is for {claim.plan.unit}"]
     noisy = read_noisy(release.get("noisy"))
     if noisy is None or len(noisy) != len(claim.parts):
         return [f"noisy: {say(release.get('noisy'))} is not {len(claim.parts)} whole numbers of steps"]
-    estimator = claim.estimator(claim.noises(read_guarantee(certificate)), claim.plan.problem.size)
+    estimator = claim.estimator(read.noises, claim.plan.problem.size)
     exact, ends = estimator.exact(noisy), [nearest_float(end) for end in estimator.interval(noisy, 0.95)]
     follows = {
         "statistic": claim.kind.entry_name or claim.kind.name,

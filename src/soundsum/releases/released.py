@@ -21,11 +21,13 @@ from soundsum.privacy.cost import Cost
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
+from soundsum.privacy.selection import GroupPlan
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
 from soundsum.statistics import Claim
+from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.statistic import Bounded, Estimator, is_informative
 from soundsum.tables.keys import is_missing
 from soundsum.tables.records import Missing
@@ -87,6 +89,7 @@ class ReleaseContext:
     noises: tuple[Noise, ...]
     n: int | None  # the number of records, where it is public
     origin: Origin
+    search: GroupPlan | None = None  # for the groups, where nobody listed them
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -95,7 +98,7 @@ class ReleaseContext:
     @cached_property
     def certificate(self) -> dict[str, Any]:
         """Everything the release claims, as plain data."""
-        return certify(self.claim, self.guarantee, self.noises, self.origin.engine)
+        return certify(self.claim, self.guarantee, self.noises, self.origin.engine, self.search)
 
     @property
     def title(self) -> str:
@@ -124,7 +127,29 @@ class ReleaseContext:
 
     @property
     def _entry(self) -> str:
+        if self.claim.kind is GroupCounts:
+            return "number of records" if self.claim.plan.unit.max_rows is None else "number of persons"
         return self.claim.kind.entry_name or self.claim.kind.name
+
+    @property
+    def certainty(self) -> str:
+        """The confidence of the intervals that tables show, in words."""
+        if self.claim.kind is not GroupCounts:
+            return "95% interval"
+        assert self.search is not None
+        return "no interval" if self.search.certain is None else "certain interval"
+
+    @property
+    def found(self) -> str:
+        """How groups were found that nobody listed, in words; empty where somebody did."""
+        search = self.search
+        if search is None:
+            return ""
+        whom = "records" if self.claim.plan.unit.max_rows is None else "persons"
+        cost = "" if self.claim.kind is GroupCounts else f", for {search.guarantee}"
+        open_end = "; Gaussian noise leaves no interval for a group that was found" if search.certain is None else ""
+        no_interval = open_end if self.claim.kind is GroupCounts else ""
+        return f"groups found by a noisy number of {whom} of at least {search.threshold:,}{cost}{no_interval}"
 
     @property
     def covered(self) -> str:
@@ -163,6 +188,11 @@ class Release(Framed):
     @property
     def claim(self) -> Claim:
         return self.facts.claim
+
+    @property
+    def threshold(self) -> int | None:
+        """The least noisy number of persons (or records) with which a group is found; None where groups were listed."""
+        return None if self.facts.search is None else self.facts.search.threshold
 
     @property
     def guarantee(self) -> Guarantee:
@@ -245,7 +275,7 @@ class Release(Framed):
     @property
     def counted(self) -> str:
         """The treatment of missing values and the limits for each person, in words."""
-        return "; ".join(filter(None, (self.missing, self.undeclared, self.persons)))
+        return "; ".join(filter(None, (self.missing, self.undeclared, self.persons, self.facts.found)))
 
     @property
     def undeclared(self) -> str:
@@ -333,7 +363,7 @@ class Release(Framed):
 
     def __repr__(self) -> str:
         value, interval = self.shown()
-        noise = f"95% interval {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
+        noise = f"{self.facts.certainty} {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
         where = "" if self.origin.where is None else f"where {self.origin.where}; "
         how = f"{self.guarantee}, {self.plan.method}; {where}{self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
@@ -347,9 +377,10 @@ class Release(Framed):
         value, interval = self.shown()
         rows = {
             "value": value,
-            "95% interval": f"{interval}, for {self.facts.covered}",
+            self.facts.certainty: f"{interval}, for {self.facts.covered}",
             "missing": "; ".join(filter(None, (self.missing, self.undeclared))),
             **({"persons": self.persons} if self.persons else {}),
+            **({"groups": self.facts.found} if self.facts.found else {}),
             "promise": f"{self.guarantee}, for {self.plan.unit.protected}",
             "sensitivity": self.sensitivity,
             "method": f"{self.plan.method}: {self.plan.theorem.statement}",
@@ -396,7 +427,9 @@ def require_confidence(confidence: Any) -> None:
 
 def show(releases: Sequence[Release]) -> list[tuple[str, str]]:
     """Values and their 95% intervals, in words, as the rows of one table; a dash for a value that says nothing."""
-    rows = formatting.estimates([(one.exact, *one.exact_interval()) for one in releases])
+    if any(one.exact_interval()[1] == math.inf for one in releases):  # found with Gaussian noise
+        return [(f"{one.exact:,}", "1 or more") for one in releases]
+    rows = formatting.estimates([(one.exact, *one.exact_interval()) for one in releases]) if releases else []
     return [
         (DASH, f"{interval}, the whole range")
         if not one.informative

@@ -9,7 +9,7 @@ from typing import Any
 from soundsum.budget.scope import VALUES, Binding, Same
 from soundsum.numbers.quoting import is_hashable, quote
 from soundsum.numbers.rationals import exact
-from soundsum.privacy.units import Unit
+from soundsum.privacy.units import Found, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Bounds, Statistic, TotalBounds
 from soundsum.tables.paths import name_source
@@ -71,6 +71,7 @@ class Request:
                 "give one of these",
                 given=quote(self.missing),
             )
+        object.__setattr__(self, "groups", _list_found(self.groups))
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
             raise without_groups(self.by)
         if self.by is None and self.groups is not None:
@@ -97,7 +98,7 @@ class Request:
                 "give `privacy_unit`, the column of their ids",
             )
 
-    def unit(self, groups: int | None) -> Unit:
+    def unit(self, groups: int | Found | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)
 
     def require_statistics(self) -> None:
@@ -137,6 +138,11 @@ class Request:
                 "give `by`, the column they are in",
                 given=quote(self.max_groups),
             )
+
+
+def _list_found(groups: Any) -> Any:
+    """The groups of an earlier release, whose names are public, as a list."""
+    return list(groups) if isinstance(groups, Mapping) else groups
 
 
 def read_bounds(lower: Any, upper: Any, bounds: Any) -> tuple[Any, Any]:
@@ -252,8 +258,8 @@ def without_groups(by: Any) -> RefusedValue:
             Reason.MISSING,
             "`groups` is missing: which groups there are is itself private, and a group of one person would show that "
             "they are there",
-            "list the groups to release from public knowledge, such as `groups={example}`, or give the first and the "
-            "last",
+            "list the groups to release from public knowledge, such as `groups={example}`, give the first and the "
+            "last, or find them: `groups=ss.Found(delta='1e-9')`",
             example=f"[{SPELLED[by.kind]!r}]",
         )
     return RefusedValue(
@@ -261,7 +267,8 @@ def without_groups(by: Any) -> RefusedValue:
         Reason.MISSING,
         "`groups` is missing: which groups there are is itself private, and a group of one person would show that they "
         "are there",
-        "list the groups to release from public knowledge, such as `groups=['a', 'b']`",
+        "list the groups to release from public knowledge, such as `groups=['a', 'b']`, or find them: "
+        "`groups=ss.Found(delta='1e-9')`",
     )
 
 

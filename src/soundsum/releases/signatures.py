@@ -160,6 +160,33 @@ CALLS: Mapping[str, Call] = {
         },
         frozenset({"column"}),
     ),
+    "groups": Call(
+        ("data", "by", "epsilon", "delta"),
+        ("where", "privacy_unit", "max_groups", "relation", "noise", *WHERE_IT_IS),
+        {},
+        {
+            "by": {
+                "default": REQUIRED,
+                "words": "the column of the groups: text, integers, truth values, dates, or a period of these such as "
+                'ss.month("seen"); or a list of columns, whose groups are tuples. Rows without one are left out.',
+            },
+            "delta": {
+                "words": "the chance with which a group of one person may be released: far below 1/(number of "
+                'persons), such as "1e-9". What is charged is at most that.',
+                "flag": Flag("The chance with which a group of one person may be released, such as 1e-9."),
+            },
+            "max_groups": {
+                "words": "with privacy_unit=, the most groups a person counts in, once each: those with most of their "
+                "rows. A hash of id and group breaks ties.",
+            },
+            "noise": {
+                "words": '"laplace", whose intervals are certain; or "gaussian", whose threshold is lower from about '
+                "four groups of a person on, and which has no intervals.",
+                "flag": Flag("laplace, or gaussian for persons in many groups.", str, "KIND"),
+            },
+        },
+        frozenset({"by"}),
+    ),
     "suggest_bounds": Call(
         ("data", "epsilon"),
         (*("column", "coverage", "where", "privacy_unit", "max_rows", "relation", "dtype"), *COST, *WHERE_IT_IS),
@@ -286,6 +313,8 @@ MEANT = {
     "seed": NO_SEED,
     "random_state": NO_SEED,
     "rng": NO_SEED,
+    "rho": "no search for groups has a rho, as a group of one person either can be found or never is: give `epsilon` "
+    "and `delta`, or list the groups",
     "pad": "only an owner's table pads its answers, `ss.Private(..., pad='1s')`",
     "weights": "to weight records, sum a column of products; to share epsilon, give each statistic of `ss.release` a "
     "weight, such as `ss.Sum('pay', 0, 100, weight=2)`",

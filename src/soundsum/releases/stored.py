@@ -13,7 +13,7 @@ from typing import Any
 
 from soundsum.refusals import Reason
 from soundsum.releases.advice import conclude
-from soundsum.releases.certificates import Unreadable, read_claim, read_guarantee
+from soundsum.releases.certificates import Unreadable, read_certificate
 from soundsum.releases.collections import Outcome, Releases, Several, name_groups
 from soundsum.releases.query_check import read_query
 from soundsum.releases.release_check import compare_release, list_releases, read_noisy
@@ -52,9 +52,9 @@ def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcom
     first = listed[0]
     query, place, cost = read_query(first)
     certificate, entry = first["certificate"], first["ledger"]["entry"]
-    claim, promised = read_claim(certificate), read_guarantee(certificate)
+    claim, promised, noises, search = read_certificate(certificate)
     origin = Origin(query, place, datetime.fromisoformat(first["at"]), cost, entry, certificate["engine"])
-    facts = ReleaseContext(claim, promised, claim.noises(promised), claim.plan.problem.size, origin)
+    facts = ReleaseContext(claim, promised, noises, claim.plan.problem.size, origin, search)
     noisy = [read_noisy(one.get("noisy")) for one in listed]
     if not all(sums is not None and len(sums) == len(claim.parts) for sums in noisy):
         raise _refuse("its noisy sums are not whole numbers of steps")

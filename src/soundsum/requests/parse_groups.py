@@ -7,10 +7,14 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from soundsum.numbers.quoting import quote
+from soundsum.privacy.selection import Found, read_delta
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.requests.parse_columns import RANGES, describe_type, open_column, read_by, read_typed
 from soundsum.tables.paths import is_table, read_file
 from soundsum.tables.periods import Period
+
+FOUND = "found"
+"""Stands for the groups where nobody lists them; a group of this name is listed in double quotes."""
 
 NAME = re.compile(r'\s*+(?:"((?:[^"]|"")*+)"\s*+|((?!")[^,]*+))(?:,|\Z)')
 IN_QUOTES = re.compile(r'"((?:[^"]|"")*)"')
@@ -148,9 +152,9 @@ def _list_periods(text: str, period: Period) -> list[Any]:
     return [every.name(start) for start in every.every()]
 
 
-def read_groups(by: list[str], groups: list[str], file: str, within: str | None = None) -> tuple[Any, list[Any] | None]:
-    """The column or columns of --by, and their groups; those of several columns are combined."""
-    if len(by) > 1 and len(by) != len(groups):
+def read_groups(by: list[str], groups: list[str], file: str, within: str | None = None) -> tuple[Any, Any]:
+    """The column or columns of --by, and their groups; those of several columns are combined. FOUND stays as it is."""
+    if len(by) > 1 and len(by) != len(groups) and groups != [FOUND]:
         raise RefusedValue(
             "groups",
             Reason.MISMATCH,
@@ -169,12 +173,24 @@ def read_groups(by: list[str], groups: list[str], file: str, within: str | None 
             lists=len(groups),
         )
     columns = [read_by(text, file, within) for text in by]
+    if groups == [FOUND] and by:
+        return columns if len(by) > 1 else columns[0], FOUND
     if not groups and by and isinstance(columns[0], Period):
         _refuse_without_groups(columns[0])
     listed = [list_groups(text, file, columns[i] if by else None, within=within) for i, text in enumerate(groups)]
     if len(by) > 1:
         return columns, listed
     return columns[0] if by else None, listed[0] if listed else None
+
+
+def read_found(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with groups that are to be found: delta is for the search, and half of it where noise needs one."""
+    if settings.get("groups") != FOUND:
+        return settings
+    delta = read_delta(settings.get("delta"))
+    if settings.get("noise") == "gaussian":
+        return settings | {"groups": Found(delta / 2), "delta": delta / 2}
+    return settings | {"groups": Found(delta), "delta": None}
 
 
 def read_periods(by: Any, groups: Any, file: str, within: str | None = None) -> tuple[Any, Any]:
@@ -184,6 +200,8 @@ def read_periods(by: Any, groups: Any, file: str, within: str | None = None) -> 
     columns = [
         read_by(one, file, within) if isinstance(one, str) else one for one in ([by] if isinstance(by, str) else by)
     ]
+    if groups == FOUND:
+        return columns if len(columns) > 1 else columns[0], groups
     if len(columns) == 1:
         return columns[0], _spread_ranges(columns[0], groups)
     if not isinstance(groups, list) or len(groups) != len(columns):
@@ -197,7 +215,8 @@ def _refuse_without_groups(period: Period) -> NoReturn:
         Reason.MISSING,
         "`groups` is missing: which groups there are is itself private, and a group of one person would show that they "
         "are there",
-        "list the groups to release from public knowledge, such as `groups={example}`",
+        "list the groups to release from public knowledge, such as `groups={example}`, or find them: "
+        "`groups=ss.Found(delta='1e-9')`",
         example=quote([RANGES[period.kind]]),
     )
 

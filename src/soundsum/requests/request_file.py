@@ -18,7 +18,7 @@ from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.releases.options import SETTINGS, list_fields, name_in_request
 from soundsum.releases.request import MOST_STATISTICS
 from soundsum.requests.parse_conditions import read_where
-from soundsum.requests.parse_groups import read_periods
+from soundsum.requests.parse_groups import read_found, read_periods
 from soundsum.statistics import STATISTICS, Statistic
 from soundsum.tables.filters import MOST_LISTED
 from soundsum.tables.paths import read_file
@@ -59,7 +59,7 @@ def read_settings(settings: dict[str, Any], file: str) -> dict[str, Any]:
     within = settings.get("table")
     by, groups = read_periods(settings.get("by"), settings.get("groups"), file, within)
     where = read_where(settings.get("where", []), file, within)
-    return settings | {"by": by, "groups": groups, "where": where}
+    return read_found(settings | {"by": by, "groups": groups, "where": where})
 
 
 def require_few(settings: dict[str, Any], statistics: dict[str, Statistic]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,8 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
+from soundsum.privacy.selection import Found
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, RefusedValue, join_clauses
 from soundsum.statistics.statistic import Estimator, Part, Statistic
 from soundsum.tables.records import Missing
@@ -115,8 +117,8 @@ class Task:
                 "use `ss.sum`, which plans for it, or `missing='zero'`",
                 relation=str(relation),
             )
-        entries = rows.group_count
-        if cells is not None:
+        entries: int | str | None = FOUND if rows.searched is not None else rows.group_count
+        if cells is not None and not isinstance(entries, str):
             entries = (entries or 1) * len(cells.names)
         if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
             raise RefusedValue(
@@ -126,6 +128,12 @@ class Task:
                 "plan for them with `unit`",
                 unit=str(unit),
             )
+
+    def of_found(self, groups: int) -> Task:
+        """Restate the task for the number of groups found. Noise planned for any number suffices: norms only shrink."""
+        plan = self.claim.plan
+        unit = self.statistic.unit(Unit(groups, plan.unit.max_rows, plan.unit.max_groups))
+        return replace(self, claim=Claim(self.claim.kind, Plan(plan.problem, plan.adder, unit), self.claim.unit_value))
 
     @property
     def bins_persons(self) -> bool:
@@ -149,14 +157,23 @@ class Task:
 
 
 def make_query(
-    tasks: Sequence[Task], rows: Rows, source: str, binding: Binding, names: Sequence[str] | None = None
+    tasks: Sequence[Task],
+    rows: Rows,
+    source: str,
+    binding: Binding,
+    names: Sequence[str] | None = None,
+    found: Found | None = None,
 ) -> Query:
-    """Everything that is asked, checked to be planned for these rows; `names` are those that somebody gave."""
+    """Everything that is asked, checked to be planned for these rows; `names` are those that somebody gave.
+
+    `found` is how groups are found that nobody listed; their search is then the last of the tasks.
+    """
     for task in tasks:
         task.require_rows(rows)
     whole = sum([task.weight for task in tasks if task.needs_noise])
     shares = [task.weight / whole if task.needs_noise else Fraction(0) for task in tasks]
-    called: Sequence[str | None] = [None] * len(tasks) if names is None else names
+    called: Sequence[str | None] = [*(names or ()), *[None] * (len(tasks) - len(names or ()))]
+    listed = None if rows.groups is None else Listed.of(rows.groups.names)
     unit, by = tasks[0].claim.plan.unit, rows.described_by
     of_persons = unit.max_rows is not None
     return Query(
@@ -165,7 +182,7 @@ def make_query(
         unit.max_rows,
         unit.max_groups if of_persons else None,
         () if by is None else tuple(map(as_plain, by if isinstance(by, list) else [by])),
-        None if rows.groups is None else Listed.of(rows.groups.names),
+        listed if found is None else replace(found, weight=1),
         () if rows.where is None else rows.where.to_plain(),
         tuple([_ask(task, share, name) for task, share, name in zip(tasks, shares, called, strict=True)]),
     )

@@ -63,6 +63,13 @@ class KeyColumn:
         return str(self._example) if self._example is not None else ""
 
     @property
+    def named_period(self) -> Period | None:
+        """The period with the zone that its names have: that of the column's times where it has none of its own."""
+        if self.period is None or self._example is None or not self._example.is_aware:
+            return self.period
+        return replace(self.period, zone=self.period.zone or "UTC")
+
+    @property
     def limits(self) -> tuple[int, int] | None:
         """The first and the last key, where the period has a range."""
         if self.period is None or not self.period.has_range:

@@ -61,8 +61,13 @@ def require_few(count: int, asking: str | None = None, option: str = "groups") -
 class Groups:
     """A public list of groups, in order, without repeats."""
 
-    def __init__(self, groups: Any, option: str = "groups", said: str | None = None) -> None:
-        """For errors: the option that the list was given as, and what a lookup calls it, if not by the option."""
+    def __init__(
+        self, groups: Any, option: str = "groups", said: str | None = None, *, are_found: bool = False
+    ) -> None:
+        """For errors: the option that the list was given as, and what a lookup calls it, if not by the option.
+
+        Groups that were found may be called anything.
+        """
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__") or getattr(groups, "ndim", 1) == 0:
             raise RefusedType(
                 option,
@@ -88,7 +93,7 @@ class Groups:
             )
         self._places = places
         for name in self.names:
-            if type(name) is str and ".." in name and RANGE.fullmatch(name):
+            if not are_found and type(name) is str and ".." in name and RANGE.fullmatch(name):
                 raise RefusedValue(
                     option,
                     Reason.UNSUPPORTED,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
-from soundsum.tables.found_keys import SearchedGroups
+from soundsum.tables.found_keys import KeyColumn, SearchedGroups
 from soundsum.tables.keys import Groups
 from soundsum.tables.period_groups import Periods
+from soundsum.tables.periods import Period
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,43 @@ class Rows:
         each = [] if self.groups is None else list(zip(by, parts, strict=True))
         object.__setattr__(self, "groups_by_column", each)
 
+    def of_found(self, names: Sequence[Any]) -> Rows:
+        """The rows of the groups that were found, which are public from then on."""
+        assert self.searched is not None
+        assert self.by is not None
+        columns, parts = self.by if isinstance(self.by, list) else [self.by], self.searched.parts
+        each = [name if part.period is None else part.period for name, part in zip(columns, parts, strict=True)]
+        groups: Groups | CrossedGroups
+        if isinstance(self.by, list):
+            groups = CrossedGroups(each, list(names), are_found=True)
+        elif isinstance(each[0], Period):
+            groups = Periods(each[0], list(names))
+        else:
+            groups = Groups(list(names), are_found=True)
+        return replace(self, groups=groups, searched=None)
+
+    @property
+    def periods_by_column(self) -> list[tuple[str, Period | None]]:
+        """Every column of groups, listed or searched, with the periods that it is cut into."""
+        if self.searched is not None:
+            return [(name, part.named_period) for name, part in self.searched_columns]
+        return [(name, own.period if isinstance(own, Periods) else None) for name, own in self.groups_by_column]
+
+    @property
+    def searched_columns(self) -> list[tuple[str, KeyColumn]]:
+        """Every column in which groups are searched, with how."""
+        by = self.by if isinstance(self.by, list) else [self.by]
+        return (
+            []
+            if self.searched is None
+            else [(str(one), part) for one, part in zip(by, self.searched.parts, strict=True)]
+        )
+
     @property
     def described_by(self) -> str | list[str] | None:
         """The columns of the groups, or periods of them; a period's zone is known once the schema has been read."""
         if self.searched is not None:
-            by = self.by if isinstance(self.by, list) else [self.by]
-            words = [str(own) or str(name) for name, own in zip(by, self.searched.parts, strict=True)]
+            words = [str(own) or name for name, own in self.searched_columns]
         else:
             words = [str(own) if isinstance(own, Periods) else name for name, own in self.groups_by_column]
         return words if isinstance(self.by, list) else self.by and words[0]

@@ -24,7 +24,7 @@ from soundsum.releases.ledger_check import compare_with_ledger
 from soundsum.releases.release_check import compare_release, list_releases
 from soundsum.releases.signatures import CALLS
 from soundsum.requests.parse_conditions import read_where
-from soundsum.requests.parse_groups import list_groups, read_groups
+from soundsum.requests.parse_groups import FOUND, list_groups, read_found, read_groups
 from soundsum.tables.paths import read_file
 
 MARKS = {"certificate", "format", "statistic", "released", "versions"}
@@ -47,7 +47,7 @@ def _release(convert: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..
         with on_disk(given.pop("file")) as file:
             asked, table = convert(given), given["table"]
             if "by" in asked:
-                asked["by"], asked["groups"] = read_groups(asked["by"] or [], asked["groups"] or [], file, table)
+                asked = _read_by(asked, file, table)
             asked["where"] = read_where(asked["where"] or [], file, table)
             if asked.get("categories") is not None:
                 asked["categories"] = list_groups(asked["categories"], file, asked["column"], "categories", table)
@@ -59,6 +59,14 @@ def _release(convert: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..
 
     run.__doc__, run.__name__ = convert.__doc__, name
     return take(run, read_options(call.options.values(), call.required))
+
+
+def _read_by(asked: dict[str, Any], file: str, table: str | None) -> dict[str, Any]:
+    """The columns of groups, and the groups; those of a command that finds them have no list."""
+    if "groups" not in asked:
+        return asked | {"by": read_groups(asked["by"] or [], [FOUND], file, table)[0]}
+    by, groups = read_groups(asked["by"] or [], asked["groups"] or [], file, table)
+    return read_found(asked | {"by": by, "groups": groups})
 
 
 @_release
@@ -78,6 +86,8 @@ def private_sum(given: dict[str, Any]) -> dict[str, Any]:
         soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --by "month(day)" --groups 2024-01..2024-12
 
         soundsum sum visits.csv --column cost --bounds 0 500 --epsilon 1 --by ward --groups eye,heart --csv > wards.csv
+
+        soundsum sum sales.csv --column price --bounds 0 50 --epsilon 1 --by product --groups found --delta 1e-9
     """
     return given
 
@@ -137,6 +147,15 @@ def private_histogram(given: dict[str, Any]) -> dict[str, Any]:
             given=quote(edges),
         )
     return given | {"edges": points}
+
+
+@_release
+def private_groups(given: dict[str, Any]) -> dict[str, Any]:
+    """Find groups that nobody listed, with the noisy number of persons (or records) in each.
+
+    Example: soundsum groups sales.csv --by product --epsilon 0.5 --delta 1e-9 --privacy-unit customer --max-groups 4
+    """
+    return given
 
 
 @_release
@@ -249,7 +268,7 @@ def _number(text: str) -> float:
 
 
 def register(app: typer.Typer) -> None:
-    for command in (private_sum, private_mean, private_variance, private_count, private_histogram):
+    for command in (private_sum, private_mean, private_variance, private_count, private_histogram, private_groups):
         app.command()(command)
     for advise in (private_suggest_bounds, private_suggest_max_rows):
         app.command()(advise)

@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-from soundsum.paper.verify.closures import BySize, Datasets, Found, Kind
+from soundsum.paper.verify.closures import BySize, Datasets, FarthestPair, Kind
 from soundsum.paper.verify.errors import Errors
 from soundsum.paper.verify.forms import Form
 from soundsum.paper.verify.machines import Ints
@@ -20,7 +20,7 @@ class ApartForm(Form):
         self.negative, self.positive, self.negatives = negative, positive, len(negative.inputs)
         self.inputs = np.concatenate([negative.inputs, positive.inputs])
         self.unit = negative.unit
-        self._known: dict[tuple[bool, bytes], BySize[Found]] = {}
+        self._known: dict[tuple[bool, bytes], BySize[FarthestPair]] = {}
 
     @property
     def may_commute(self) -> bool:
@@ -33,7 +33,7 @@ class ApartForm(Form):
             (self.positive, columns[~low] - self.negatives, self.negatives),
         ]
 
-    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[FarthestPair]:
         assert kind == "truncated", "halves apart are for unknown sizes"
         halves = [self._half(half, own) for half, own, _ in self._halves(columns)]
         for n in count():
@@ -44,7 +44,7 @@ class ApartForm(Form):
             worse = one if one.difference > other.difference else _shift(other, self.negatives)
             yield worse._replace(examined=one.examined + other.examined)
 
-    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> FarthestPair:
         """Both halves at once: each keeps its own n, and one of them may have a record more or less."""
         halves = self._halves(columns)
         kept = [half.kept_in_any_order(own, n) for half, own, _ in halves]
@@ -61,9 +61,9 @@ class ApartForm(Form):
             )
             return a + [x + self.negatives for x in c], b + [x + self.negatives for x in d]
 
-        return Found(first.difference + second.difference, first.examined + second.examined, trace)
+        return FarthestPair(first.difference + second.difference, first.examined + second.examined, trace)
 
-    def _half(self, half: Form, columns: Ints) -> BySize[Found]:
+    def _half(self, half: Form, columns: Ints) -> BySize[FarthestPair]:
         """A half has a single bound, so many pairs of bounds share it."""
         key = half is self.positive, columns.tobytes()
         if key not in self._known:
@@ -84,7 +84,7 @@ class ApartForm(Form):
         return max(half.bound(own, kind, n) for half, own, _ in self._halves(columns))
 
 
-def _shift(found: Found, by: int) -> Found:
+def _shift(found: FarthestPair, by: int) -> FarthestPair:
     trace = found.trace
     if trace is None:
         return found

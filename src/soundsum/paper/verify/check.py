@@ -16,7 +16,7 @@ from itertools import product
 from soundsum.methods.problem import Problem
 from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import NumberType
-from soundsum.paper.verify.closures import Found
+from soundsum.paper.verify.closures import FarthestPair
 from soundsum.paper.verify.machines import INFINITE
 from soundsum.paper.verify.subjects import Subject
 from soundsum.paper.verify.truth import Truth, amounts_of
@@ -172,7 +172,7 @@ def _compare_in_any_order(truth: Truth, problem: Problem, running: RunningResult
     if running.compare(Case(problem, "any n", truth.subject.variant), found.difference * unit, claimed, found.examined):
         running.violations += 1
         if (orders := truth.two_orders(problem)) is not None:
-            reordered = Found(0, 0, lambda: orders)
+            reordered = FarthestPair(0, 0, lambda: orders)
             make = partial(truth.example, problem, len(orders[0]), reordered, Fraction(0), "reordered")
             running.note_violation(MOST_SOUGHT, make)
 
@@ -182,12 +182,12 @@ def _show_shortest(
     problem: Problem,
     running: RunningResult,
     first: int,
-    at_size: Callable[[Problem, int], Found | None],
+    at_size: Callable[[Problem, int], FarthestPair | None],
     meaning: str,
-) -> Found:
+) -> FarthestPair:
     """Look at n = first, ... for datasets that exceed the claim, as far as enumeration reaches; return the farthest."""
     unit, claimed = truth.unit(problem), truth.subject.claim(problem)
-    farthest, examined = Found(0, 0), 0
+    farthest, examined = FarthestPair(0, 0), 0
     for n in range(first, running.fewest + 1):
         found = at_size(problem, n)
         if found is None:

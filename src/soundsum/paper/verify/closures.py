@@ -42,7 +42,7 @@ class BySize(Generic[T]):
         return self._known[: n + 1]
 
 
-class Found(NamedTuple):
+class FarthestPair(NamedTuple):
     """The largest difference seen, in units, how many pairs were looked at, and how to get datasets that show it."""
 
     difference: int
@@ -139,22 +139,22 @@ def distinct(codes: Ints) -> Ints:
     return codes[keep]
 
 
-def any_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+def any_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = None) -> FarthestPair:
     """The farthest pair of final sums over datasets of every size."""
     seen = closure(machine, columns, kind)
     pairs = seen.changed if kind == "changed" else seen.inserted
-    return Found(farthest(machine, pairs, modulus)[0], len(pairs))
+    return FarthestPair(farthest(machine, pairs, modulus)[0], len(pairs))
 
 
-def by_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+def by_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[FarthestPair]:
     """The farthest pair for n = 0, 1, 2, ...: the common size, the longer one's size, or where both are cut."""
     history: list[Layer] = []
-    so_far = Found(0, 0)
+    so_far = FarthestPair(0, 0)
     for layer in layers(machine, columns, kind):
         history.append(layer)
         pairs = layer.changed if kind == "changed" else layer.inserted
         difference, pair = farthest(machine, pairs, modulus)
-        found = Found(difference, len(pairs), partial(walk_back, machine, columns, tuple(history), pair, kind))
+        found = FarthestPair(difference, len(pairs), partial(walk_back, machine, columns, tuple(history), pair, kind))
         if kind != "truncated":
             yield found
             continue
@@ -164,10 +164,12 @@ def by_size(machine: Machine, columns: Ints, kind: Kind, modulus: int | None = N
         yield worst._replace(examined=len(pairs) + exchanged.examined)
 
 
-def _exchange(machine: Machine, columns: Ints, pairs: Ints, modulus: int | None, history: tuple[Layer, ...]) -> Found:
+def _exchange(
+    machine: Machine, columns: Ints, pairs: Ints, modulus: int | None, history: tuple[Layer, ...]
+) -> FarthestPair:
     """An insertion that pushes the last record out: the shorter dataset, n - 1 records so far, gets one more."""
     if not len(pairs):
-        return Found(0, 0)
+        return FarthestPair(0, 0)
     s, t = np.divmod(pairs, len(machine.sums))
     after = machine.step[s][:, columns]
     apart = distance(machine.sums[after], machine.sums[t][:, None], modulus)
@@ -177,15 +179,15 @@ def _exchange(machine: Machine, columns: Ints, pairs: Ints, modulus: int | None,
         shorter, longer = walk_back(machine, columns, history, int(pairs[at]), "inserted")
         return [*shorter, int(columns[column])], [*longer, int(columns[column])]
 
-    return Found(int(apart[at, column]), apart.size, trace)
+    return FarthestPair(int(apart[at, column]), apart.size, trace)
 
 
-def kept_in_any_order(machine: Machine, columns: Ints, n: int, modulus: int | None = None) -> Found:
+def kept_in_any_order(machine: Machine, columns: Ints, n: int, modulus: int | None = None) -> FarthestPair:
     """Longer datasets reordered, then cut to n records: of 2n, two orders keep any n and any n."""
     history = tuple(islice(layers(machine, columns, "inserted"), n + 1))
     states = history[-1].equal
     if not len(states):
-        return Found(0, 0)
+        return FarthestPair(0, 0)
     apart = distance(machine.sums[states][:, None], machine.sums[states][None, :], modulus)
     at = np.unravel_index(np.argmax(apart), apart.shape)
 
@@ -193,7 +195,7 @@ def kept_in_any_order(machine: Machine, columns: Ints, n: int, modulus: int | No
         one, other = (path(machine, columns, history, int(states[i])) for i in at)
         return one + other, other + one
 
-    return Found(int(apart[at]), apart.size, trace)
+    return FarthestPair(int(apart[at]), apart.size, trace)
 
 
 def farthest(machine: Machine, pairs: Ints, modulus: int | None = None) -> tuple[int, int]:

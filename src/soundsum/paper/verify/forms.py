@@ -19,7 +19,7 @@ import numpy as np
 from soundsum.numbers.models import Fold, Tree
 from soundsum.numbers.rationals import Value
 from soundsum.paper.verify import closures, errors
-from soundsum.paper.verify.closures import BySize, Datasets, Found, Kind
+from soundsum.paper.verify.closures import BySize, Datasets, FarthestPair, Kind
 from soundsum.paper.verify.errors import Errors, Extremes
 from soundsum.paper.verify.halves import Halves
 from soundsum.paper.verify.machines import Ints, Joins, Machine, count_units
@@ -44,14 +44,14 @@ class Form(ABC):
         return self.inputs[columns]
 
     @abstractmethod
-    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[FarthestPair]:
         """The farthest neighbours for n = 0, 1, 2, ...; it may end where arrays would become too large."""
 
     @abstractmethod
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         """The distance of the sum of n = 0, 1, 2, ... records from their exact sum, in units / finer."""
 
-    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> FarthestPair:
         raise NotImplementedError(f"{type(self).__name__} is looked at size by size")
 
     def exchange(self, columns: Ints) -> Datasets | None:
@@ -62,7 +62,7 @@ class Form(ABC):
         """The sum of inputs given by number, in units."""
         raise NotImplementedError(f"{type(self).__name__} is not truncated")
 
-    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> FarthestPair:
         """The farthest sums of datasets longer than n, the same records in two orders, of which n are kept."""
         raise NotImplementedError(f"{type(self).__name__} is not truncated")
 
@@ -112,24 +112,24 @@ class ExactForm(Form):
     def amounts(self, columns: Ints) -> Ints:
         return columns
 
-    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> FarthestPair:
         high, low = int(columns.max()), int(columns.min())
         if kind == "changed":
-            return Found(high - low, len(columns) ** 2, lambda: ([low], [high]))
+            return FarthestPair(high - low, len(columns) ** 2, lambda: ([low], [high]))
         farthest = max(high, low, key=abs)
-        return Found(abs(farthest), len(columns), lambda: ([], [farthest]))
+        return FarthestPair(abs(farthest), len(columns), lambda: ([], [farthest]))
 
-    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
-        yield Found(0, 0)
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[FarthestPair]:
+        yield FarthestPair(0, 0)
         while True:
             yield self.any_size(columns, kind)
 
     def exchange(self, columns: Ints) -> Datasets | None:
         return None
 
-    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> FarthestPair:
         high, low = [int(columns.max())] * n, [int(columns.min())] * n
-        return Found(sum(high) - sum(low), len(columns) ** 2, lambda: (high + low, low + high))
+        return FarthestPair(sum(high) - sum(low), len(columns) ** 2, lambda: (high + low, low + high))
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
         lost = amounts - columns.astype(object) * finer  # Python's integers: a step may be far below the records
@@ -152,10 +152,10 @@ class FoldForm(Form):
         self.machine, self.inputs, self.unit = machine, machine.inputs, machine.unit
         self.sequences = Sequences(machine, entries)
 
-    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> FarthestPair:
         return closures.any_size(self.machine, columns, kind, modulus)
 
-    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[FarthestPair]:
         return closures.by_size(self.machine, columns, kind, modulus)
 
     def exchange(self, columns: Ints) -> Datasets | None:
@@ -164,7 +164,7 @@ class FoldForm(Form):
     def total(self, dataset: list[int]) -> int:
         return int(self.machine.sums[reduce(lambda state, x: self.machine.step[state, x], dataset, self.machine.start)])
 
-    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> FarthestPair:
         return closures.kept_in_any_order(self.machine, columns, n, modulus)
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
@@ -181,7 +181,7 @@ class TreeForm(Form):
     def may_commute(self) -> bool:
         return False
 
-    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[FarthestPair]:
         if kind == "changed":
             yield from map(ChangedInTree(self.joins, columns).by_size, count())
         assert self.sequences is not None
@@ -193,7 +193,7 @@ class TreeForm(Form):
         tree = Tree(self.joins.shape, lambda left, right: self.joins.join[left, right])
         return int(self.joins.sums[cast(int, tree.sum(self.joins.leaves[dataset]))]) if dataset else 0
 
-    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> Found:
+    def kept_in_any_order(self, columns: Ints, n: int, modulus: int | None = None) -> FarthestPair:
         return ChangedInTree(self.joins, columns).kept_in_any_order(n)
 
     def errors(self, columns: Ints, amounts: Ints, finer: int = 1) -> Iterator[Errors]:
@@ -215,10 +215,10 @@ class JoinedForm(Form):
     def _halves(self, columns: Ints) -> tuple[Ints, Ints]:
         return columns[columns < self.negatives], columns[columns >= self.negatives] - self.negatives
 
-    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Found:
+    def any_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> FarthestPair:
         return self.halves.any_size(*self.halves.halves(*self._halves(columns)), kind)
 
-    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[Found]:
+    def by_size(self, columns: Ints, kind: Kind, modulus: int | None = None) -> Iterator[FarthestPair]:
         return self.halves.by_size(*self.halves.halves(*self._halves(columns)), kind)
 
     def exchange(self, columns: Ints) -> Datasets | None:

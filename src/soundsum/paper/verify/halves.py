@@ -13,7 +13,7 @@ import numpy as np
 
 from soundsum.paper.verify.closures import (
     Datasets,
-    Found,
+    FarthestPair,
     Kind,
     Layer,
     closure,
@@ -111,10 +111,10 @@ class Halves:
             self._halves[key] = Half(machine, columns, finish, others)
         return self._halves[key]
 
-    def any_size(self, q: Half, p: Half, kind: Kind) -> Found:
+    def any_size(self, q: Half, p: Half, kind: Kind) -> FarthestPair:
         return self._farthest(q, p, kind, [(ANY, ANY)], [(ANY, ANY)])
 
-    def by_size(self, q: Half, p: Half, kind: Kind) -> Iterator[Found]:
+    def by_size(self, q: Half, p: Half, kind: Kind) -> Iterator[FarthestPair]:
         """For n = 0, 1, 2, ... records in both halves together, m of them among the negatives."""
         n = 0
         while True:
@@ -125,12 +125,12 @@ class Halves:
 
     def _farthest(
         self, q: Half, p: Half, kind: Kind, within: list[tuple[int, int]], across: list[tuple[int, int]]
-    ) -> Found:
+    ) -> FarthestPair:
         """The farthest pair over how the records may be shared out: one half differs, or a record changes sides.
 
         `across` counts the longer dataset in each half.
         """
-        found = Found(-1, 0)
+        found = FarthestPair(-1, 0)
         examined = 0
         for m, rest in within:
             for half, n, other, others in ((q, m, p, rest), (p, rest, q, m)):
@@ -142,7 +142,7 @@ class Halves:
                 examined += len(half.pairs(n, kind)) * len(states)
                 if worst[at] > found.difference:
                     trace = partial(self._within, half, n, kind, int(pairs[at]), other, others, at)
-                    found = Found(int(worst[at]), 0, trace)
+                    found = FarthestPair(int(worst[at]), 0, trace)
         if kind == "changed" and len(q.columns) and len(p.columns):
             for m, rest in across:
                 crossed = self._across(q, p, m, rest)
@@ -150,12 +150,12 @@ class Halves:
                 found = max(found, crossed, key=lambda f: f.difference)
         return found._replace(examined=examined)
 
-    def _across(self, q: Half, p: Half, m: int, rest: int) -> Found:
+    def _across(self, q: Half, p: Half, m: int, rest: int) -> FarthestPair:
         """One dataset has the longer half of one sign and the shorter of the other, its neighbour the reverse.
 
         finish grows with both states, so for each state only its least partner can give the largest difference.
         """
-        finish, best = self.joined.finish, Found(-1, 0)
+        finish, best = self.joined.finish, FarthestPair(-1, 0)
         q_long, q_least_short, q_short, q_least_long = q.extremes(m)
         p_long, p_least_short, p_short, p_least_long = p.extremes(rest)
         if not len(q_long) or not len(p_long):
@@ -168,7 +168,7 @@ class Halves:
             i, j = np.unravel_index(np.argmax(apart), apart.shape)
             if apart[i, j] > best.difference:
                 qs, ps = (int(q_from[i]), int(q_to[i])), (int(p_from[j]), int(p_to[j]))
-                best = Found(int(apart[i, j]), 0, partial(self._crossed, q_grows, q, m, qs, p, rest, ps))
+                best = FarthestPair(int(apart[i, j]), 0, partial(self._crossed, q_grows, q, m, qs, p, rest, ps))
         return best._replace(examined=len(q.pairs(m, "inserted")) * len(p.pairs(rest, "inserted")))
 
     def _within(self, half: Half, n: int, kind: Kind, pair: int, other: Half, others: int, state: int) -> Datasets:

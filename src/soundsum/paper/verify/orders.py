@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum.numbers.models import Shape
-from soundsum.paper.verify.closures import Datasets, Found
+from soundsum.paper.verify.closures import Datasets, FarthestPair
 from soundsum.paper.verify.machines import Ints, Joins, Machine
 
 MOST_RECORDS = 5
@@ -75,10 +75,10 @@ class Sequences:
             self._orders[n] = least, most
         return self._orders[n]
 
-    def change_one(self, columns: Ints, n: int) -> Found:
+    def change_one(self, columns: Ints, n: int) -> FarthestPair:
         """Two multisets of n records with n - 1 in common, each in any order."""
         if n == 0:
-            return Found(0, 0)
+            return FarthestPair(0, 0)
         least, most = (_part(sums, columns) for sums in self.over_orders(n))
         apart = most.max(axis=-1) - least.min(axis=-1)
         at = np.unravel_index(np.argmax(apart), apart.shape)
@@ -87,16 +87,16 @@ class Sequences:
             common, left, right = list(map(int, at)), int(most[at].argmax()), int(least[at].argmin())
             return self._ordered(columns, [*common, left], max), self._ordered(columns, [*common, right], min)
 
-        return Found(int(apart[at]), most.size * len(columns), trace)
+        return FarthestPair(int(apart[at]), most.size * len(columns), trace)
 
-    def symmetric(self, columns: Ints, n: int) -> Found:
+    def symmetric(self, columns: Ints, n: int) -> FarthestPair:
         """A multiset of n records against itself, or against one with a record fewer, each in any order."""
         if n == 0:
-            return Found(0, 0)
+            return FarthestPair(0, 0)
         (least, most), (less, more) = (
             tuple(_part(sums, columns) for sums in self.over_orders(size)) for size in (n, n - 1)
         )
-        best = Found(-1, 0)
+        best = FarthestPair(-1, 0)
         for high, low, sizes in (
             (most, least, (n, n)),
             (most, less[..., None], (n, n - 1)),
@@ -106,16 +106,16 @@ class Sequences:
             at = np.unravel_index(np.argmax(apart), apart.shape)
             if apart[at] > best.difference:
                 trace = partial(self._two_orders, columns, list(map(int, at)), sizes)
-                best = Found(int(apart[at]), best.examined + apart.size, trace)
+                best = FarthestPair(int(apart[at]), best.examined + apart.size, trace)
         return best
 
     def _two_orders(self, columns: Ints, records: list[int], sizes: tuple[int, int]) -> Datasets:
         high, low = sizes
         return self._ordered(columns, records[:high], max), self._ordered(columns, records[:low], min)
 
-    def inserted(self, columns: Ints, n: int) -> Found:
+    def inserted(self, columns: Ints, n: int) -> FarthestPair:
         """An insertion into at most n - 1 records."""
-        best = Found(0, 0)
+        best = FarthestPair(0, 0)
         for m in range(1, n + 1):
             longer, shorter = (_part(self.sums(size), columns) for size in (m, m - 1))
             for i in range(m):
@@ -123,11 +123,11 @@ class Sequences:
                 at = np.unravel_index(np.argmax(apart), apart.shape)
                 if apart[at] > best.difference:
                     kept = [int(columns[c]) for c in at]
-                    best = Found(int(apart[at]), best.examined, partial(_drop, kept, i, []))
+                    best = FarthestPair(int(apart[at]), best.examined, partial(_drop, kept, i, []))
                 best = best._replace(examined=best.examined + apart.size)
         return best
 
-    def truncated(self, columns: Ints, n: int) -> Found:
+    def truncated(self, columns: Ints, n: int) -> FarthestPair:
         """An insertion into at most n - 1 records, or into n or more of which the first n are kept."""
         best = self.inserted(columns, n)
         if n == 0:
@@ -141,7 +141,7 @@ class Sequences:
                     rest = tuple(c for j, c in enumerate(at) if j != i)
                     last = int((sign * kept_sums[rest]).argmax())
                     kept = [int(columns[c]) for c in at]
-                    best = Found(int(apart[at]), best.examined, partial(_drop, kept, i, [int(columns[last])]))
+                    best = FarthestPair(int(apart[at]), best.examined, partial(_drop, kept, i, [int(columns[last])]))
                 best = best._replace(examined=best.examined + apart.size * len(columns))
         return best
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from soundsum.numbers.models import Shape
-from soundsum.paper.verify.closures import CHUNK, Datasets, Found
+from soundsum.paper.verify.closures import CHUNK, Datasets, FarthestPair
 from soundsum.paper.verify.machines import Ints, Joins
 
 Pairs: TypeAlias = tuple[Ints, Ints]
@@ -32,23 +32,23 @@ class ChangedInTree:
         self.joins, self.columns = joins, columns
         self._known: dict[Any, Pairs] = {}
 
-    def by_size(self, n: int) -> Found:
+    def by_size(self, n: int) -> FarthestPair:
         """The farthest pair of sums of n records."""
         if n == 0:
-            return Found(0, 0)
+            return FarthestPair(0, 0)
         shape = self.joins.shape(n)
         pairs = self.reached(plain(shape))[1]
         s, t = np.divmod(pairs, len(self.joins.sums))
         apart = np.abs(self.joins.sums[s] - self.joins.sums[t])
         if not len(apart):
-            return Found(0, 0)
+            return FarthestPair(0, 0)
         at = int(np.argmax(apart))
-        return Found(int(apart[at]), len(pairs), partial(self.datasets, plain(shape), int(s[at]), int(t[at])))
+        return FarthestPair(int(apart[at]), len(pairs), partial(self.datasets, plain(shape), int(s[at]), int(t[at])))
 
-    def kept_in_any_order(self, n: int) -> Found:
+    def kept_in_any_order(self, n: int) -> FarthestPair:
         """Longer datasets reordered, then cut to n records: of 2n, two orders keep any n and any n."""
         if n == 0:
-            return Found(0, 0)
+            return FarthestPair(0, 0)
         shape = plain(self.joins.shape(n))
         states = self.reached(shape)[0]
         least, most = int(states[0]), int(states[-1])
@@ -57,7 +57,7 @@ class ChangedInTree:
             one, other = self.dataset(shape, most), self.dataset(shape, least)
             return one + other, other + one
 
-        return Found(int(self.joins.sums[most] - self.joins.sums[least]), len(states) ** 2, trace)
+        return FarthestPair(int(self.joins.sums[most] - self.joins.sums[least]), len(states) ** 2, trace)
 
     def reached(self, shape: Any) -> Pairs:
         if shape not in self._known:

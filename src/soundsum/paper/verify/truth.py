@@ -16,7 +16,7 @@ import numpy as np
 from soundsum.methods.problem import Problem
 from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import NumberType
-from soundsum.paper.verify.closures import BySize, Datasets, Found, Kind
+from soundsum.paper.verify.closures import BySize, Datasets, FarthestPair, Kind
 from soundsum.paper.verify.forms import Form
 from soundsum.paper.verify.machines import Ints
 from soundsum.paper.verify.subjects import Preparation, Subject
@@ -38,8 +38,8 @@ class Truth:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self._any: dict[tuple[bytes, Kind], Found] = {}
-        self._sizes: dict[tuple[bytes, Kind], BySize[Found]] = {}
+        self._any: dict[tuple[bytes, Kind], FarthestPair] = {}
+        self._sizes: dict[tuple[bytes, Kind], BySize[FarthestPair]] = {}
         self._orders: dict[bytes, Datasets | None] = {}
 
     def columns(self, problem: Problem) -> tuple[Form, Inputs, Preparation]:
@@ -54,14 +54,14 @@ class Truth:
             return "changed"
         return "truncated" if self.subject.truncates(problem) else "inserted"
 
-    def any_size(self, problem: Problem) -> Found:
+    def any_size(self, problem: Problem) -> FarthestPair:
         form, columns, _ = self.columns(problem)
         key = columns.numbers.tobytes(), self.kind(problem)
         if key not in self._any:
             self._any[key] = form.any_size(columns.numbers, self.kind(problem), self.subject.modulus(problem))
         return self._any[key]
 
-    def of_size(self, problem: Problem, n: int) -> Found | None:
+    def of_size(self, problem: Problem, n: int) -> FarthestPair | None:
         """For n records, or None if there are too many datasets to enumerate."""
         form, columns, _ = self.columns(problem)
         key = columns.numbers.tobytes(), self.kind(problem)
@@ -71,7 +71,7 @@ class Truth:
         known = self._sizes[key].upto(n)
         return known[n] if n < len(known) else None
 
-    def of_size_unordered(self, problem: Problem, n: int) -> Found | None:
+    def of_size_unordered(self, problem: Problem, n: int) -> FarthestPair | None:
         form, columns, _ = self.columns(problem)
         if self.subject.truncates(problem):
             kept = form.kept_in_any_order(columns.numbers, n, self.subject.modulus(problem))
@@ -100,7 +100,7 @@ class Truth:
             self._orders[key] = form.exchange(columns.numbers)
         return self._orders[key]
 
-    def example(self, problem: Problem, n: int, found: Found, claimed: Fraction, meaning: str) -> Counterexample:
+    def example(self, problem: Problem, n: int, found: FarthestPair, claimed: Fraction, meaning: str) -> Counterexample:
         """The two datasets, summed again by the model itself."""
         inputs = self.columns(problem)[1]
         if claimed < 0:  # even a dataset and itself are further apart
