@@ -88,6 +88,11 @@ class Releases(Framed, Mapping[Any, Release]):
         return self._facts
 
     @property
+    def general(self) -> Release:
+        """A release that says in words what each of them does, also where there is none; its value says nothing."""
+        return Release((0,) * len(self._noisy), self._facts)
+
+    @property
     def threshold(self) -> int | None:
         """The least noisy number of persons (or records) with which a group is found; None where groups were listed."""
         return None if self._facts.search is None else self._facts.search.threshold
@@ -220,7 +225,7 @@ class Releases(Framed, Mapping[Any, Release]):
 
     @property
     def _facts_in_words(self) -> str:
-        facts, first = self._facts, Release((0,) * len(self._noisy), self._facts)  # which says what all of them do
+        facts, first = self._facts, self.general
         promise = f"{facts.guarantee} for {first.plan.unit.protected}"
         dash = "" if all(map(facts.is_informative, *self._ends)) else f"; {SAYS_NOTHING}"
         return f"{promise}; intervals for {facts.covered}; {first.counted}{dash}"

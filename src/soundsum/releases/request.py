@@ -12,6 +12,7 @@ from soundsum.numbers.rationals import exact
 from soundsum.privacy.units import Found, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Bounds, Statistic, TotalBounds
+from soundsum.tables.keys import FoundNames
 from soundsum.tables.paths import name_source
 from soundsum.tables.periods import SPELLED, Period
 from soundsum.tables.records import Missing
@@ -142,7 +143,7 @@ class Request:
 
 def _list_found(groups: Any) -> Any:
     """The groups of an earlier release, whose names are public, as a list."""
-    return list(groups) if isinstance(groups, Mapping) else groups
+    return FoundNames(groups) if isinstance(groups, Mapping) else groups
 
 
 def read_bounds(lower: Any, upper: Any, bounds: Any) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.tables.keys import Codes, Groups, plain_list, require_few
+from soundsum.tables.keys import Codes, FoundNames, Groups, plain_list, require_few
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import Period
 
@@ -26,7 +26,7 @@ class CrossedGroups:
     [('a', 2020), ('a', 2021), ('b', 2020), ('b', 2021)]
     """
 
-    def __init__(self, columns: Sequence[str | Period], groups: Any = None, *, are_found: bool = False) -> None:
+    def __init__(self, columns: Sequence[str | Period], groups: Any = None) -> None:
         given = _tuples(groups, columns)
         self.parts: list[Groups] = []
         self._listed: list[NDArray[np.int64]] = []  # for every column, the place of each tuple's value in its part
@@ -35,8 +35,8 @@ class CrossedGroups:
             keys = {value: value if period is None else period.read(value) for value in dict.fromkeys(values)}
             listed = {key: value for value, key in keys.items()}  # each in one spelling
             places = {key: place for place, key in enumerate(listed)}
-            own = list(listed.values())
-            self.parts.append(Groups(own, are_found=are_found) if period is None else Periods(period, own))
+            own = (FoundNames if isinstance(groups, FoundNames) else list)(listed.values())
+            self.parts.append(Groups(own) if period is None else Periods(period, own))
             self._listed.append(np.array([places[keys[value]] for value in values], np.int64))
         if len(set(zip(*map(np.ndarray.tolist, self._listed), strict=True))) != len(given):
             last = {name: place for place, name in enumerate(self.names)}

@@ -58,16 +58,15 @@ def require_few(count: int, asking: str | None = None, option: str = "groups") -
         )
 
 
+class FoundNames(list[Any]):
+    """Groups that were found, and may be called anything."""
+
+
 class Groups:
     """A public list of groups, in order, without repeats."""
 
-    def __init__(
-        self, groups: Any, option: str = "groups", said: str | None = None, *, are_found: bool = False
-    ) -> None:
-        """For errors: the option that the list was given as, and what a lookup calls it, if not by the option.
-
-        Groups that were found may be called anything.
-        """
+    def __init__(self, groups: Any, option: str = "groups", said: str | None = None) -> None:
+        """For errors: the option that the list was given as, and what a lookup calls it, if not by the option."""
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__") or getattr(groups, "ndim", 1) == 0:
             raise RefusedType(
                 option,
@@ -93,7 +92,7 @@ class Groups:
             )
         self._places = places
         for name in self.names:
-            if not are_found and type(name) is str and ".." in name and RANGE.fullmatch(name):
+            if not isinstance(groups, FoundNames) and type(name) is str and ".." in name and RANGE.fullmatch(name):
                 raise RefusedValue(
                     option,
                     Reason.UNSUPPORTED,

@@ -9,7 +9,7 @@ from typing import Any
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
 from soundsum.tables.found_keys import KeyColumn, SearchedGroups
-from soundsum.tables.keys import Groups
+from soundsum.tables.keys import FoundNames, Groups
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import Period
 
@@ -51,11 +51,11 @@ class Rows:
         each = [name if part.period is None else part.period for name, part in zip(columns, parts, strict=True)]
         groups: Groups | CrossedGroups
         if isinstance(self.by, list):
-            groups = CrossedGroups(each, list(names), are_found=True)
+            groups = CrossedGroups(each, FoundNames(names))
         elif isinstance(each[0], Period):
-            groups = Periods(each[0], list(names))
+            groups = Periods(each[0], FoundNames(names))
         else:
-            groups = Groups(list(names), are_found=True)
+            groups = Groups(FoundNames(names))
         return replace(self, groups=groups, searched=None)
 
     @property

@@ -82,18 +82,18 @@ def _show_read(outcome: Conclusion, name: str | None = None) -> None:
 
 
 def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
-    first = next(iter(outcome.values())) if isinstance(outcome, Releases) else outcome
+    first = outcome.general if isinstance(outcome, Releases) else outcome
     headings = outcome.headings if isinstance(outcome, Releases) else []
     rows = outcome.rows(outcome) if isinstance(outcome, Releases) else [[*outcome.shown()]]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         table.add_column(escape(heading))
-    for heading in (f"private {first.statistic}" if name is None else printed(name), "95% interval"):
+    for heading in (f"private {first.statistic}" if name is None else printed(name), first.facts.certainty):
         table.add_column(escape(heading), justify="right")
     for row in rows:
         table.add_row(*map(escape, row))
     console = Console()
-    console.print(table)
+    console.print(table if rows else "no group was found")
     console.print(f"[dim]the interval is for {escape(first.facts.covered)}[/dim]", highlight=False)
     if any(DASH in row for row in rows):
         console.print(f"[dim]{SAYS_NOTHING}[/dim]", highlight=False)
