@@ -77,12 +77,16 @@ def test_the_tutorial_plans_for_persons_and_shows_what_is_printed(tmp_path, monk
     plan, persons, owner = namespace["plan"], namespace["persons"], namespace["owner"]
     assert abs(persons.error(epsilon=1) / plan.error(epsilon=1) - 20) < 0.01
     assert owner.plan("cost", by="ward", max_groups=4).error(epsilon=1) == persons.error(epsilon=1)
-    (shown,) = blocks("docs/tutorial.md", "text")
+    shown, found = blocks("docs/tutorial.md", "text")
     printed = ss.sum(
         namespace["visits"], 0, 2_000, 1, column="cost", by="ward", groups=["eye", "heart", "skin", "rare"]
     )
     fixed = [0, 1, -2, -1]  # the lines without noise
     assert [shown.splitlines()[i].split() for i in fixed] == [repr(printed).splitlines()[i].split() for i in fixed]
+    plan = ss.plan_groups(epsilon="1/2", delta="1e-9", max_groups=2)
+    lines, shown_lines = f"{plan}\n{namespace['found']!r}".splitlines(), found.splitlines()
+    assert lines[:2] == shown_lines[:2]
+    assert lines[-6:] == shown_lines[-6:]
 
 
 def test_numbers_in_comments_of_when_not_are_those_of_its_plans():

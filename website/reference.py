@@ -17,6 +17,7 @@ GROUPS = {
         "Statistics",
         "Ask a table for statistics, one per call or several for one charge.",
         ("sum", "mean", "variance", "count", "histogram", "release"),
+        ("groups", "Found", "plan_groups", "GroupPlan"),
         ("suggest_bounds", "suggest_max_rows", "BoundsAdvice", "MaxRowsAdvice", "ClippedShare"),
         ("Sum", "Mean", "Variance", "Count", "Histogram", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
         ("year", "month", "week", "day", "hour"),
