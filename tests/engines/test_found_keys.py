@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
-from tests.engines.conformance import NOTHING, NULLS, SEARCHES, UNITS, search, table_of
+from tests.engines.conformance import NOTHING, NULLS, SEARCHES, SUMS_FOUND, UNITS, search, sum_found, table_of
 from tests.engines.model import spelled
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
@@ -79,6 +79,17 @@ def test_every_engine_counts_what_memory_counts(question, table, tmp_path):
                 assert search(file, **asked, **persons, engine=engine) == expected
     if table is TABLE and question != "nothing passes":
         assert len(expected) > 1
+
+
+@pytest.mark.parametrize("question", SUMS_FOUND)
+def test_sums_over_found_groups_are_the_same_in_every_engine(question, tmp_path):
+    by, options = SUMS_FOUND[question]
+    file = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(TABLE, file, row_group_size=300)
+    expected = sum_found(TABLE, by, **options)
+    assert len(expected) > 2
+    for engine in ("memory", "duckdb", "polars"):
+        assert sum_found(file, by, engine=engine, **options) == expected
 
 
 @pytest.mark.parametrize("person", UNITS)

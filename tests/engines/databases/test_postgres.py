@@ -12,8 +12,11 @@ from tests.engines.conformance import (
     NULLS,
     QUESTIONS,
     SEARCHES,
+    SUMS_FOUND,
+    add_one_more,
     answers,
     search,
+    sum_found,
     table_of,
 )
 from tests.engines.databases.servers import load_into_postgres
@@ -50,6 +53,25 @@ def test_the_keys_found_are_those_of_memory(find, question, persons):
     asked = SEARCHES[question] | persons
     for table in ("awkward", "nothing", "nulls"):
         assert search(find(table), table=table, **asked) == search(TABLES[table], **asked)
+
+
+@pytest.mark.parametrize("question", SUMS_FOUND)
+def test_sums_over_found_groups_are_those_of_memory(find, question):
+    by, options = SUMS_FOUND[question]
+    found = sum_found(find("awkward"), by, table="awkward", **options)
+    assert found == sum_found(TABLES["awkward"], by, **options)
+    assert len(found) > 2
+
+
+@pytest.mark.parametrize("g", [1, 2, 3])
+def test_one_more_person_changes_nobody_else_s_groups(postgres, g):
+    def find(rows, g):
+        load_into_postgres(postgres.address(), f"crowd_{g}_{len(rows)}", rows)
+        return search(postgres.address(), "key", "id", g, table=f"crowd_{g}_{len(rows)}")
+
+    changed = add_one_more(find, g)
+    assert list(changed.values()) == [1] * g
+    assert changed == add_one_more(lambda rows, g: search(rows, "key", "id", g), g)
 
 
 @pytest.mark.parametrize("question", ["sums of doubles", "by text", "persons and groups"])

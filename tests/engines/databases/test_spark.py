@@ -20,8 +20,11 @@ from tests.engines.conformance import (
     NULLS,
     QUESTIONS,
     SEARCHES,
+    SUMS_FOUND,
+    add_one_more,
     answers,
     search,
+    sum_found,
     table_of,
 )
 from tests.engines.databases.servers import find_java
@@ -68,6 +71,23 @@ def test_the_keys_found_are_those_of_memory(frames, question):
 def test_the_keys_found_in_either_mode(frames, mode, question, persons):
     asked = SEARCHES[question] | persons
     assert search(frames["awkward"], **asked) == search(TABLES["awkward"], **asked)
+
+
+@pytest.mark.parametrize("question", SUMS_FOUND)
+def test_sums_over_found_groups_are_those_of_memory(frames, question):
+    by, options = SUMS_FOUND[question]
+    assert sum_found(frames["awkward"], by, **options) == sum_found(TABLES["awkward"], by, **options)
+
+
+@pytest.mark.parametrize("g", [1, 3])
+def test_one_more_person_changes_nobody_else_s_groups(spark, tmp_path, g):
+    def find(rows, g):
+        pyarrow.parquet.write_table(rows, tmp_path / f"{len(rows)}.parquet")
+        return search(spark.read.parquet(str(tmp_path / f"{len(rows)}.parquet")), "key", "id", g)
+
+    changed = add_one_more(find, g)
+    assert list(changed.values()) == [1] * g
+    assert changed == add_one_more(lambda rows, g: search(rows, "key", "id", g), g)
 
 
 @pytest.mark.parametrize("question", ["sums of doubles", "integers", "decimals", "where numbers", "persons", LOTS])
