@@ -398,6 +398,18 @@ def test_a_search_needs_columns_and_data_that_can_be_read_twice():
     assert list(ss.groups(pa.table(SHOP).to_reader(), "product", SURE, DELTA, **PERSONS)) == ["coffee", "tea"]
 
 
+@pytest.mark.parametrize("size", [len(SHOP["price"]), 5])
+def test_a_size_would_tell_for_nothing_whether_a_group_was_found(size):
+    """It is checked in the second pass, and a charge for a wrong one is taken back."""
+    budget = ss.Budget(epsilon=5, delta="1e-6", relation="change_one")
+    with refused("size", Reason.CONFLICT):
+        ss.sum(
+            SHOP, 0, 5, 1, column="price", by="product", groups=ss.Found(DELTA), relation="change_one", size=size,
+            budget=budget,
+        )  # fmt: skip
+    assert budget.entries() == []
+
+
 def test_it_is_charged_before_anything_is_read_and_a_failed_read_keeps_its_charge(tmp_path):
     file = tmp_path / "shop.parquet"
     pq.write_table(pa.table(SHOP), file)
@@ -451,6 +463,7 @@ def test_a_ledger_confirms_both_passes_and_contradictions_are_found(tmp_path):
         assert compare_with_ledger(list_releases(one.to_json()), ledger) == [[], []]
     query = ledger.entries[1].query
     assert query.to_json()["groups"] == {"found": {"delta": "1/1000000000", "noise": "laplace"}}
+    assert "by product, groups found" in str(query)
     assert "in at most 2 groups" in str(query)
 
     def alter(change):

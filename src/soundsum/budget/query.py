@@ -272,6 +272,7 @@ class Query:
             *([] if one.size is None else [f"{one.size:,} rows"]),
             *([] if one.max_size is None else [f"at most {one.max_size:,} rows"]),
             *([f"by {self._columns}"] if self.by else []),
+            *([] if self.search is None else ["groups found"]),
             *([f"where {self.conditions}"] if self.where else []),
             one.said_missing,
             f"protecting {self.unit(one)}",

@@ -95,6 +95,8 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         schema.expect_ids(person)
     if found is not None:
         engine.refuse_search(rows)
+        if any(getattr(one, "size", None) is not None for one in statistics):
+            raise _size_with_search()
         asks_more = not all(isinstance(one, GroupCounts) for one in statistics)
         statistics = (*statistics, GroupCounts(weight=found.weight)) if asks_more else statistics
         if asks_more and type(data).__name__ == "RecordBatchReader":
@@ -117,6 +119,19 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         engine.refuse_unsupported(tasks, rows)
     query = make_query(tasks, rows, request.name_source(data), request.binding, request.names, found)
     return engine, Prepared(tasks, rows, query, request.binding)
+
+
+def _size_with_search() -> RefusedValue:
+    """It is compared with the number of rows in the second pass, of which only a search decides whether there is one.
+
+    So a wrong size, whose charge is taken back, would tell for nothing whether any group was found.
+    """
+    return RefusedValue(
+        "size",
+        Reason.CONFLICT,
+        "`size` is given, and groups are found before any rows are counted",
+        "leave `size` out",
+    )
 
 
 def _readable_once() -> RefusedType:
