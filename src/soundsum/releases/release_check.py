@@ -52,8 +52,8 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
                 "`soundsum check FILE`",
                 given=quote(given),
             )
-    if isinstance(plain, dict) and plain.get("releases") == [] and "certificate" in plain:  # no group was found
-        plain = plain["certificate"]
+    if isinstance(plain, dict) and plain.keys() == {"releases", "certificate"} and plain["releases"] == []:
+        plain = plain["certificate"]  # no group was found
     if isinstance(plain, dict) and "certificate" not in plain and isinstance(plain.get("releases"), list):
         plain = plain["releases"]
     listed = plain if isinstance(plain, list | tuple) else [plain]
