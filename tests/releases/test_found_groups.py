@@ -453,10 +453,10 @@ def test_too_small_a_budget_refuses_and_reads_nothing():
 
 
 def test_a_ledger_confirms_both_passes_and_contradictions_are_found(tmp_path):
-    budget = ss.Budget(epsilon=9, delta="1e-6", path=tmp_path / "ledger.db", privacy_unit="person")
-    found = ss.groups(SHOP, "product", 3, DELTA, budget=budget, **PERSONS)
+    budget = ss.Budget(epsilon=3 * SURE, delta="1e-6", path=tmp_path / "ledger.db", privacy_unit="person")
+    found = ss.groups(SHOP, "product", SURE, DELTA, budget=budget, **PERSONS)
     total = ss.sum(
-        SHOP, 0, 5, 3, column="price", by="product", groups=ss.Found(DELTA), max_rows=2, budget=budget, **PERSONS
+        SHOP, 0, 5, SURE, column="price", by="product", groups=ss.Found(DELTA), max_rows=2, budget=budget, **PERSONS
     )
     ledger = read(tmp_path / "ledger.db")
     for one in (found, total):
@@ -473,9 +473,9 @@ def test_a_ledger_confirms_both_passes_and_contradictions_are_found(tmp_path):
         return ss.check(plain)
 
     changes = {
-        "threshold": lambda r: r["certificate"]["search"].update(threshold=2),
+        "threshold": lambda r: r["certificate"]["search"].update(threshold=3),
         "delta": lambda r: r["certificate"]["search"].update(delta="0"),
-        "reach": lambda r: r["certificate"]["search"].update(reach=1),
+        "reach": lambda r: r["certificate"]["search"].update(reach=5),
         "no search": lambda r: r["certificate"].pop("search"),
         "a list": lambda r: r["certificate"]["unit"].update(groups=2),
         "asked for less": lambda r: r["ledger"]["query"]["groups"]["found"].update(delta="1/10"),
