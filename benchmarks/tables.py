@@ -88,6 +88,21 @@ def _by_person_and_group(file: File) -> Any:
     )
 
 
+def _by_person_and_found(file: File) -> Any:
+    return ss.sum(
+        file.path,
+        0,
+        UPPER,
+        LITTLE_NOISE,
+        column="x",
+        by="g",
+        groups=ss.Found(delta="1e-9"),
+        privacy_unit="id",
+        max_rows=MAX_ROWS,
+        max_groups=MAX_GROUPS,
+    )
+
+
 CLAMPED = f"sum(greatest(least(s, {MAX_ROWS * UPPER}), 0))"
 
 
@@ -114,6 +129,15 @@ PERSONS = Group(
             "DuckDB, no cap on groups",
             _duckdb_by_person_and_group,
             0.5,
+            2,
+            fewest=3,
+        ),
+        Row(
+            "groups found, max_groups=5",
+            _by_person_and_found,
+            "DuckDB, no cap on groups",
+            _duckdb_by_person_and_group,
+            0.33,
             2,
             fewest=3,
         ),
