@@ -153,7 +153,24 @@ def test_no_group_found_is_an_empty_result():
             assert "0 groups" in repr(one)
             assert "0 groups" in one._repr_html_()
             assert ss.check(one) == ss.check(one.to_json()) == []
+            (again,) = read_releases(json.dumps({"releases": [], "empty": one.to_dict()["empty"]}))
+            assert (len(again), repr(again)) == (0, repr(one))
+            altered = one.to_dict()
+            altered["empty"][0]["certificate"]["search"]["threshold"] += 1
+            assert ss.check(altered) != []
         assert [entry.state for entry in budget.entries()] == ["released"] * 2
+
+
+def test_several_statistics_without_a_group_keep_their_names():
+    asked = {"total": ss.Sum("price", 0, 5), "cells": ss.Histogram("price", [0, 1]), "mean": ss.Mean("price", 0, 5)}
+    several = ss.release(shop(3), asked, 1, by="product", groups=ss.Found(DELTA), **PERSONS)
+    again = read_releases(several.to_json())
+    assert again.names == several.names == ("total", "cells", "mean")
+    assert again.to_json() == several.to_json()
+    assert ss.check(several) == []
+    assert several.to_arrow().num_rows == 0
+    assert "0 groups" in repr(several)
+    assert "0 groups" in several._repr_html_()
 
 
 def test_few_keys_one_value_and_other_types():

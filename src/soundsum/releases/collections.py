@@ -189,7 +189,12 @@ class Releases(Framed, Mapping[Any, Release]):
     def to_dict(self) -> dict[str, Any]:
         """The release of every group as plain data, exact numbers as strings; `soundsum check` reads it."""
         releases = [release.to_dict() for release in self.values()]
-        return {"releases": releases} if releases else {"releases": [], "certificate": self._facts.certificate}
+        return {"releases": releases} if releases else {"releases": [], "empty": [self.describe_empty()]}
+
+    def describe_empty(self) -> dict[str, Any]:
+        """A result without any group as plain data: what was asked and charged, and what it would have claimed."""
+        said = self.general.to_dict()
+        return {name: said[name] for name in ("statistic", "column", "by", "at", "ledger", "certificate")}
 
     def __repr__(self) -> str:
         groups, half = list(self), MOST_LINES // 2 - 1
@@ -333,13 +338,10 @@ class Several(Framed, tuple[Outcome, ...]):
 
     def to_dict(self) -> dict[str, Any]:
         """Every release as plain data, each with the name of its statistic; `soundsum check` reads it."""
-        return {
-            "releases": [
-                {"name": name, **release.to_dict()}
-                for name, outcome in zip(self.names, self, strict=True)
-                for release in _list_counts(outcome)
-            ]
-        }
+        named = list(zip(self.names, self, strict=True))
+        releases = [{"name": name, **release.to_dict()} for name, outcome in named for release in _list_counts(outcome)]
+        empty = [{"name": name, **one.describe_empty()} for name, one in named if isinstance(one, Releases) and not one]
+        return {"releases": releases, **({"empty": empty} if empty else {})}
 
     def __repr__(self) -> str:
         return "\n".join(f"{printed(name)}: {outcome!r}" for name, outcome in zip(self.names, self, strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
-from soundsum.releases.certificates import Unreadable, compare, read_certificate, refuse_misread, say
+from soundsum.releases.certificates import Unreadable, compare, read_certificate, refuse_misread, refuse_unlike, say
 from soundsum.releases.query_check import compare_query
 from soundsum.statistics.statistic import is_informative
 
@@ -52,8 +52,8 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
                 "`soundsum check FILE`",
                 given=quote(given),
             )
-    if isinstance(plain, dict) and plain.keys() == {"releases", "certificate"} and plain["releases"] == []:
-        plain = plain["certificate"]  # no group was found
+    if isinstance(plain, dict) and plain.keys() == {"releases", "empty"} and plain["releases"] == []:
+        plain = [one["certificate"] for one in list_empty(plain)]  # no group was found
     if isinstance(plain, dict) and "certificate" not in plain and isinstance(plain.get("releases"), list):
         plain = plain["releases"]
     listed = plain if isinstance(plain, list | tuple) else [plain]
@@ -68,6 +68,14 @@ def list_releases(given: Any) -> list[dict[str, Any]]:
             given=quote(given),
         )
     return outcomes
+
+
+def list_empty(plain: Any) -> list[dict[str, Any]]:
+    """The results without any group in plain data."""
+    listed = plain.get("empty", []) if isinstance(plain, dict) else []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) and "certificate" in one for one in listed):
+        raise refuse_unlike("its results without groups have no certificates")
+    return listed
 
 
 def compare_release(release: dict[str, Any]) -> list[str]:

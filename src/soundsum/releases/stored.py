@@ -6,6 +6,7 @@ release of every statistic is checked, and the others are made as it was.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from itertools import groupby
@@ -13,10 +14,10 @@ from typing import Any
 
 from soundsum.refusals import Reason
 from soundsum.releases.advice import conclude
-from soundsum.releases.certificates import Unreadable, read_certificate
+from soundsum.releases.certificates import Unreadable, compare, read_certificate
 from soundsum.releases.collections import Outcome, Releases, Several, name_groups
 from soundsum.releases.query_check import read_query
-from soundsum.releases.release_check import compare_release, list_releases, read_noisy
+from soundsum.releases.release_check import compare_release, list_empty, list_releases, read_noisy
 from soundsum.releases.released import Origin, Release, ReleaseContext
 from soundsum.tables.periods import Period
 
@@ -32,15 +33,24 @@ def read_releases(given: Any, periods: Sequence[Period] = ()) -> Several:
     >>> again["total"].interval(0.9) == several["total"].interval(0.9), again.to_json() == several.to_json()
     (True, True)
     """
-    listed = list_releases(given)
     made: list[Outcome] = []
     names: list[str] = []
+    plain = json.loads(given) if isinstance(given, str) else given
+    called = {str(period): period for period in periods}
+    for one in list_empty(plain):
+        if problems := compare(one["certificate"]):
+            raise _refuse(problems[0])
+        names.append(one.get("name") or one["statistic"])
+        made.append(_make_empty(one, called))
+    if made:
+        return Several(made, names)
+    listed = list_releases(plain)
     for place, own in groupby(listed, _find_place):
         of_one = list(own)
         if place != len(made) or (problems := compare_release(of_one[0])):
             raise _refuse(problems[0] if place == len(made) else "its statistics are not in their order")
         names.append(of_one[0].get("name") or of_one[0]["statistic"])
-        made.append(_make(of_one, {str(period): period for period in periods}))
+        made.append(_make(of_one, called))
     return Several(made, names)
 
 
@@ -49,12 +59,8 @@ def _find_place(release: Mapping[str, Any]) -> int:
 
 
 def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcome:
-    first = listed[0]
-    query, place, cost = read_query(first)
-    certificate, entry = first["certificate"], first["ledger"]["entry"]
-    claim, promised, noises, search = read_certificate(certificate)
-    origin = Origin(query, place, datetime.fromisoformat(first["at"]), cost, entry, certificate["engine"])
-    facts = ReleaseContext(claim, promised, noises, claim.plan.problem.size, origin, search)
+    first, facts = listed[0], _read_context(listed[0])
+    claim, query, place = facts.claim, facts.origin.query, facts.origin.place
     noisy = [read_noisy(one.get("noisy")) for one in listed]
     if not all(sums is not None and len(sums) == len(claim.parts) for sums in noisy):
         raise _refuse("its noisy sums are not whole numbers of steps")
@@ -76,6 +82,27 @@ def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcom
         cells = [_read_group(group[-1], False) for group in groups]
         columns["cell" if isinstance(cells[0], tuple) else "category"] = cells
     return conclude(claim.kind, Releases(columns, sums, facts, own))
+
+
+def _read_context(release: dict[str, Any]) -> ReleaseContext:
+    query, place, cost = read_query(release)
+    certificate, entry = release["certificate"], release["ledger"]["entry"]
+    claim, promised, noises, search = read_certificate(certificate)
+    origin = Origin(query, place, datetime.fromisoformat(release["at"]), cost, entry, certificate["engine"])
+    return ReleaseContext(claim, promised, noises, claim.plan.problem.size, origin, search)
+
+
+def _make_empty(described: dict[str, Any], periods: Mapping[str, Period]) -> Releases:
+    """A result of which no group was found."""
+    facts = _read_context(described)
+    query = facts.origin.query
+    own = {str(by): periods.get(str(by)) for by in query.by}
+    columns: dict[str, list[Any]] = {}
+    for by, period in own.items():
+        columns[name_groups(by if period is None else period.heading, columns)] = []
+    if query.statistics[facts.origin.place].cells is not None:
+        columns["cell"] = []
+    return Releases(columns, [[] for _ in facts.claim.parts], facts)
 
 
 def _split(release: Mapping[str, Any], width: int) -> list[Any]:
