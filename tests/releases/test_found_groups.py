@@ -8,6 +8,8 @@ from collections import Counter
 from fractions import Fraction
 
 import duckdb
+import matplotlib
+import matplotlib.pyplot as pyplot
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pc
@@ -25,6 +27,8 @@ from soundsum.releases.ledger_check import compare_with_ledger
 from soundsum.releases.release_check import list_releases
 from soundsum.releases.stored import read_releases
 from tests.refusing import refused
+
+matplotlib.use("Agg")
 
 SURE = 1000
 """An epsilon at which the noise is 0 and the threshold 2, but with a chance below 10^-400."""
@@ -171,6 +175,17 @@ def test_several_statistics_without_a_group_keep_their_names():
     assert several.to_arrow().num_rows == 0
     assert "0 groups" in repr(several)
     assert "0 groups" in several._repr_html_()
+
+
+def test_pictures_of_groups_with_odd_names_without_intervals_and_without_any():
+    table = {"name": [name for name in ("$x^$", "$\\frac{", "a\nb", "=cmd") for _ in range(50)]}
+    for epsilon, noise in ((SURE, "laplace"), (SURE, "gaussian"), ("1/100", "laplace")):
+        found = ss.groups(table, "name", epsilon, DELTA, noise=noise)
+        axes = found.plot()
+        axes.figure.canvas.draw()
+        assert max(map(abs, axes.get_xlim())) < 1000
+        assert ("no group was found" in [text.get_text() for text in axes.texts]) == (not found)
+        pyplot.close(axes.figure)
 
 
 def test_few_keys_one_value_and_other_types():

@@ -183,6 +183,7 @@ class Releases(Framed, Mapping[Any, Release]):
                 series = [", ".join(self.labels(group)[place] for place in others) for group in self]
         bars = cells if len(self._columns) == 1 else None
         facts, floats = self._facts, [nearest_float(x) for x in values]
+        low, high = facts.drawn_ends(floats, low, high)
         informative = list(map(facts.is_informative, low, high))
         return [Panel(facts.heading, facts.measured, names, floats, low, high, informative, bars, moments, series)]
 

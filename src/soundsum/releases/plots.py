@@ -70,7 +70,7 @@ class Panel:
     @property
     def indent(self) -> int:
         """Characters that labels take beside a list."""
-        return max(map(len, self.labels)) if self.is_list else 0
+        return max(map(len, self.labels), default=0) if self.is_list else 0
 
     @property
     def height(self) -> float:
@@ -102,7 +102,9 @@ def draw_intervals(pyplot: Any, panels: Sequence[Panel], confidence: float, ax: 
         axis = f"{panel.measured}, {confidence:.0%} interval of the noise{hollow}{beyond}"
         measured = _literal(textwrap.fill(axis, 45))
         axes.set_title(_literal(textwrap.fill(panel.title, LINE - panel.indent)), loc="left", fontsize="medium")
-        if panel.is_bars:
+        if not panel.values:
+            axes.text(0.5, 0.5, "no group was found", ha="center", va="center", transform=axes.transAxes)
+        elif panel.is_bars:
             _draw_bars(axes, panel, measured)
         elif panel.is_over_time:
             _draw_over_time(axes, panel, measured)

@@ -131,6 +131,11 @@ class ReleaseContext:
             return "number of records" if self.claim.plan.unit.max_rows is None else "number of persons"
         return self.claim.kind.entry_name or self.claim.kind.name
 
+    def drawn_ends(self, values: list[float], low: list[float], high: list[float]) -> tuple[list[float], list[float]]:
+        """The ends of the intervals that a picture has: none where the noise leaves no interval."""
+        is_open = self.search is not None and self.search.certain is None and self.claim.kind is GroupCounts
+        return (values, values) if is_open else (low, high)
+
     @property
     def certainty(self) -> str:
         """The confidence of the intervals that tables show, in words."""
@@ -330,7 +335,8 @@ class Release(Framed):
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         facts, (low, high) = self.facts, self.interval(confidence)
         values, informative = [nearest_float(self.exact)], [facts.is_informative(low, high)]
-        return [Panel(facts.heading, facts.measured, [self.statistic], values, [low], [high], informative)]
+        ends = facts.drawn_ends(values, [low], [high])
+        return [Panel(facts.heading, facts.measured, [self.statistic], values, *ends, informative)]
 
     def __float__(self) -> float:
         if not math.isfinite(nearest_float(self.exact)):
