@@ -1,6 +1,7 @@
 """Groups on the command line: how each is read, and the ones that are refused."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,9 +11,10 @@ from typer.testing import CliRunner
 
 from soundsum.cli import app
 from soundsum.numbers.quoting import quote
+from soundsum.privacy.selection import Found
 from soundsum.refusals import Reason
 from soundsum.requests.parse_columns import RANGES, read_by
-from soundsum.requests.parse_groups import list_groups, read_groups
+from soundsum.requests.parse_groups import list_groups, read_found, read_groups, read_periods
 from tests.refusing import refused
 
 
@@ -22,6 +24,24 @@ def folder(tmp_path, monkeypatch):
     Path("t.csv").write_text("age,k,day\n17,a,2024-01-01\n18,b,2024-02-01\n")
     days = pa.array(["2024-01-01", "2024-02-01"]).cast(pa.date32())
     pyarrow.parquet.write_table(pa.table({"age": [17, 18], "k": ["a", "b"], "day": days}), "t.parquet")
+
+
+def test_groups_that_are_found_have_a_word_and_need_a_delta():
+    assert read_groups(["k"], ["found"], "t.csv") == ("k", "found")
+    by, groups = read_groups(["k", "month(day)"], ["found"], "t.csv")
+    assert (by[0], str(by[1]), groups) == ("k", "month of day", "found")
+    assert read_groups(["k"], ['"found"'], "t.csv") == ("k", ["found"])
+    laplace = read_found({"groups": "found", "delta": "1e-9"})
+    assert (laplace["groups"], laplace["delta"]) == (Found("1e-9"), None)
+    gaussian = read_found({"groups": "found", "delta": "1e-9", "noise": "gaussian"})
+    assert (gaussian["groups"].delta, gaussian["delta"]) == (Fraction("5e-10"), Fraction("5e-10"))
+    listed = {"groups": ["found"], "delta": None}
+    assert read_found(listed) == listed
+    for delta, reason in ((None, Reason.MISSING), (1, Reason.TOO_LARGE), ("0", Reason.TOO_SMALL)):
+        with refused("delta", reason):
+            read_found({"groups": "found", "delta": delta})
+    assert read_periods(["k", "month(day)"], "found", "t.csv")[1] == "found"
+    assert read_periods("month(day)", "found", "t.csv")[1] == "found"
 
 
 @pytest.mark.parametrize(
