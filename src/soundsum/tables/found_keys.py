@@ -7,9 +7,9 @@ LONGEST or not UTF-8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -115,26 +115,36 @@ def name_groups(parts: Sequence[KeyColumn], keys: Sequence[tuple[KeyPart, ...]],
 
     A group of several columns is a tuple.
     """
+    columns = zip(*keys, strict=True) if keys else [()] * len(parts)
+    named = [list(map(_namer(*own), column)) for *own, column in zip(parts, kinds, columns, strict=True)]
+    return named[0] if len(parts) == 1 else [None if None in one else one for one in zip(*named, strict=True)]
+
+
+def _namer(part: KeyColumn, kind: Any) -> Callable[[Any], Any]:
+    """How keys of a column become names: each made anew."""
     import pyarrow as pa
 
-    is_day = [
-        part.period is None and kind is not None and pa.types.is_date(kind)
-        for part, kind in zip(parts, kinds, strict=True)
-    ]
-    named = []
-    for key in keys:
-        own = [_name(part, one, day) for part, one, day in zip(parts, key, is_day, strict=True)]
-        named.append(None if None in own else tuple(own) if len(own) > 1 else own[0])
-    return named
+    if part.period is not None:
+        return part.name
+    if kind is None:
+        return _name_object
+    if pa.types.is_date(kind):
+        return _name_day
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return _decode if is_text else lambda key: key
 
 
-def _name(part: KeyColumn, key: Any, is_day: bool) -> Any:
-    if isinstance(key, tuple):  # of a column without a type
-        letter, key = key
-        is_day = letter == "d"
-    if isinstance(key, bytes):
-        try:
-            return key.decode()
-        except UnicodeDecodeError:
-            return None
-    return date(1970, 1, 1) + timedelta(key) if is_day else part.name(key)
+def _name_object(key: tuple[str, Any]) -> Any:
+    letter, decoded = key
+    return _decode(decoded) if letter == "s" else _name_day(decoded) if letter == "d" else decoded
+
+
+def _name_day(days: int) -> date:
+    return date.fromordinal(EPOCH + days)
+
+
+def _decode(text: bytes) -> str | None:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return None
