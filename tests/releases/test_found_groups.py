@@ -599,3 +599,13 @@ def test_a_request_file_finds_groups(shop_file, tmp_path):
     request.write_text(request.read_text().replace('delta = "1e-9"\n', ""))
     refusal = run("release", shop_file, request)
     assert (refusal.exception.option, refusal.exception.reason) == ("delta", Reason.MISSING)
+
+
+def test_a_person_alone_in_a_group_is_found_with_a_chance_of_at_most_delta(same_draws):
+    """And hardly less often: the delta charged is that chance, for a person in one group."""
+    table = {"product": ["rare"], "person": [1]}
+    runs, plan = 1500, ss.plan_groups(1, "1/4")
+    times = sum(len(ss.groups(table, "product", 1, "1/4", privacy_unit="person")) for _ in range(runs))
+    spread = (runs * float(plan.delta * (1 - plan.delta))) ** 0.5
+    assert abs(times - runs * float(plan.delta)) < 6.2 * spread
+    assert Fraction(1, 10) < plan.delta <= Fraction(1, 4)

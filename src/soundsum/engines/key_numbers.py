@@ -60,8 +60,10 @@ class KeyNumbers:
 
     def key(self, number: int) -> tuple[KeyPart, ...]:
         """A key, once `names_for_lots` was called."""
-        tuple_of = self._tuples
-        codes = [number] if tuple_of is None else np.frombuffer(tuple_of.text(number), np.int32).tolist()
+        if self._tuples is None:
+            (leaf,) = self._leaves
+            return (leaf.decode(leaf.texts.text(number)),)
+        codes = np.frombuffer(self._tuples.text(number), np.int32).tolist()
         return tuple([leaf.decode(leaf.texts.text(code)) for leaf, code in zip(self._leaves, codes, strict=True)])
 
 
