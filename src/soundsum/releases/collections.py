@@ -202,7 +202,7 @@ class Releases(Framed, Mapping[Any, Release]):
         many = len(groups) > MOST_LINES
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         names = len(self.headings)
-        head = [*self.headings, "value", self._facts.certainty]
+        head = [*self.headings, "value", self._facts.says_how_far]
         lines = text_tables.lines([head, *rows], {names, names + 1}) if rows else []
         if many:
             lines.insert(1 + half, f"... {len(groups) - 2 * half:,} more")
@@ -219,7 +219,7 @@ class Releases(Framed, Mapping[Any, Release]):
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         if many:
             rows.insert(half, [f"... {len(groups) - MOST_ROWS:,} more", *[""] * (len(rows[0]) - 1)])
-        head = (*self.headings, "value", self._facts.certainty)
+        head = (*self.headings, "value", self._facts.says_how_far)
         caption = f"{f'{printed(name)}: ' if name else ''}Private {self._title}"
         return text_tables.table(rows, head, caption, {names, names + 1}, self._facts_in_words)
 

@@ -137,7 +137,7 @@ class ReleaseContext:
         return (values, values) if is_open else (low, high)
 
     @property
-    def certainty(self) -> str:
+    def says_how_far(self) -> str:
         """The confidence of the intervals that tables show, in words."""
         if self.claim.kind is not GroupCounts:
             return "95% interval"
@@ -369,7 +369,9 @@ class Release(Framed):
 
     def __repr__(self) -> str:
         value, interval = self.shown()
-        noise = f"{self.facts.certainty} {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
+        noise = (
+            f"{self.facts.says_how_far} {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
+        )
         where = "" if self.origin.where is None else f"where {self.origin.where}; "
         how = f"{self.guarantee}, {self.plan.method}; {where}{self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
@@ -383,7 +385,7 @@ class Release(Framed):
         value, interval = self.shown()
         rows = {
             "value": value,
-            self.facts.certainty: f"{interval}, for {self.facts.covered}",
+            self.facts.says_how_far: f"{interval}, for {self.facts.covered}",
             "missing": "; ".join(filter(None, (self.missing, self.undeclared))),
             **({"persons": self.persons} if self.persons else {}),
             **({"groups": self.facts.found} if self.facts.found else {}),

@@ -88,7 +88,7 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         table.add_column(escape(heading))
-    for heading in (f"private {first.statistic}" if name is None else printed(name), first.facts.certainty):
+    for heading in (f"private {first.statistic}" if name is None else printed(name), first.facts.says_how_far):
         table.add_column(escape(heading), justify="right")
     for row in rows:
         table.add_row(*map(escape, row))
