@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         count,
         histogram,
         mean,
+        median,
         private_max_size,
+        quantile,
         release,
         suggest_bounds,
         suggest_max_rows,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from soundsum.releases.private import Private
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
-    from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Sum, TotalBounds, Variance
+    from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Quantile, Sum, TotalBounds, Variance
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
     from soundsum.tables.relations import Relation
@@ -62,8 +64,8 @@ _HOMES = {
     "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.advice": ("BoundsAdvice", "ClippedShare", "MaxRowsAdvice"),
     "soundsum.releases.api": (
-        *("count", "histogram", "mean", "private_max_size", "release", "suggest_bounds", "suggest_max_rows", "sum"),
-        "variance",
+        *("count", "histogram", "mean", "median", "private_max_size", "quantile", "release", "suggest_bounds"),
+        *("suggest_max_rows", "sum", "variance"),
     ),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
@@ -72,12 +74,13 @@ _HOMES = {
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.statistics": (
-        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Sum", "TotalBounds"),
+        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Sum", "TotalBounds"),
         "Variance",
     ),
 }
-_NOT_SUMS = ("median", "quantile", "percentile", "min", "max", "mode")
+_NOT_SUMS = ("min", "max", "mode")
 _ELSEWHERE = {
+    "percentile": "use soundsum.quantile(...), of a hundredth of it",
     "var": "use soundsum.variance(...)",
     "std": "take the square root of soundsum.variance(...).value",
 }
@@ -106,6 +109,7 @@ __all__ = [
     "Plan",
     "Private",
     "Problem",
+    "Quantile",
     "ReadFailed",
     "Relation",
     "Release",
@@ -127,10 +131,12 @@ __all__ = [
     "histogram",
     "hour",
     "mean",
+    "median",
     "month",
     "plan",
     "plans",
     "private_max_size",
+    "quantile",
     "release",
     "suggest_bounds",
     "suggest_max_rows",

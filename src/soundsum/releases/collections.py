@@ -184,7 +184,7 @@ class Releases(Framed, Mapping[Any, Release]):
         many = len(groups) > MOST_LINES
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         names = len(self.headings)
-        lines = text_tables.lines([[*self.headings, "value", "95% interval"], *rows], {names, names + 1})
+        lines = text_tables.lines([[*self.headings, "value", self._facts.says_how_far], *rows], {names, names + 1})
         if many:
             lines.insert(1 + half, f"... {len(groups) - 2 * half:,} more")
         facts = textwrap.wrap(self._facts_in_words, 78, break_on_hyphens=False)
@@ -200,7 +200,7 @@ class Releases(Framed, Mapping[Any, Release]):
         rows = self.rows([*groups[:half], *groups[-half:]] if many else groups)
         if many:
             rows.insert(half, [f"... {len(groups) - MOST_ROWS:,} more", *[""] * (len(rows[0]) - 1)])
-        head = (*self.headings, "value", "95% interval")
+        head = (*self.headings, "value", self._facts.says_how_far)
         caption = f"{f'{printed(name)}: ' if name else ''}Private {self._title}"
         return text_tables.table(rows, head, caption, {names, names + 1}, self._facts_in_words)
 
@@ -215,7 +215,7 @@ class Releases(Framed, Mapping[Any, Release]):
         facts, first = self._facts, self[next(iter(self))]
         promise = f"{facts.guarantee} for {first.plan.unit.protected}"
         dash = "" if all(map(facts.is_informative, *self._ends)) else f"; {SAYS_NOTHING}"
-        return f"{promise}; intervals for {facts.covered}; {first.counted}{dash}"
+        return f"{promise}; {'rank errors' if facts.is_ranked else 'intervals'} for {facts.covered}; {first.counted}{dash}"
 
     @cached_property
     def _ends(self) -> tuple[list[float], list[float]]:

@@ -11,11 +11,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from soundsum.budget import Binding, Budget, Cost, Query
 from soundsum.engines import Totals
+from soundsum.methods import Ranks
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
@@ -69,6 +71,8 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
     drawn = [noises for _, noises in shares]
     noisy, n = read_within(partial(engine.add_up_with_noise, tasks, rows, drawn), charge.fail)
     _require_size(tasks, n, charge)
+    crossing = find_crossing(tasks)
+    uncross(tasks, noisy, crossing)
 
     def make() -> tuple[list[Outcome], str | None]:
         origins = [
@@ -76,8 +80,10 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
             for place, task in enumerate(tasks)
         ]
         made = [
-            _release(task, rows, sums, noises, share, n, origin)
-            for task, sums, (share, noises), origin in zip(tasks, noisy, shares, origins, strict=True)
+            _release(task, rows, sums, noises, share, n, origin, _others(place, crossing, drawn))
+            for place, (task, sums, (share, noises), origin) in enumerate(
+                zip(tasks, noisy, shares, origins, strict=True)
+            )
         ]
         answer = _write_answer(made, query) if charge.keeps_answer else None
         require_time()
@@ -142,16 +148,41 @@ def _release(
     promised: Guarantee,
     n: int | None,
     origin: Origin,
+    sorted_with: tuple[Noise, ...] = (),
 ) -> Outcome:
     columns = _name_entries(task, rows)
     claim = task.claim if n is None else task.claim.of_size(n)
-    facts = ReleaseContext(claim, promised, noises, n, origin)
+    facts = ReleaseContext(claim, promised, noises, n, origin, sorted_with)
     if columns is None:
         return Release(tuple([sums[0] for sums in noisy]), facts)
     own = [groups.period if isinstance(groups, Periods) else None for _, groups in rows.groups_by_column]
     periods = {name: period for name, period in zip(columns, own, strict=False) if period is not None}
     made = Releases(columns, noisy, facts, periods)
     return conclude(claim.kind, made, getattr(task.statistic, "coverage", 1))
+
+
+def find_crossing(tasks: Sequence[Task]) -> list[list[int]]:
+    """The tasks that are quantiles of the same numbers, with the same candidates, in the order of their quantiles."""
+    alike: dict[Any, list[tuple[Fraction, int]]] = {}
+    for place, task in enumerate(tasks):
+        adder = task.claim.plan.adder
+        if isinstance(adder, Ranks):
+            what = (task.statistic.column, task.claim.plan.problem, adder.candidates, adder.unit_value)
+            alike.setdefault(what, []).append((adder.quantile, place))
+    return [[place for _, place in sorted(own)] for own in alike.values()]
+
+
+def uncross(tasks: Sequence[Task], noisy: list[Totals], crossing: Sequence[Sequence[int]]) -> None:
+    """Sort what was chosen for several quantiles, so that they do not cross; this is post-processing."""
+    for places in crossing:
+        in_order = zip(*(map(sorted, zip(*(noisy[place][0] for place in places), strict=True))), strict=True)
+        for place, chosen in zip(places, in_order, strict=True):
+            noisy[place][0] = list(chosen)
+
+
+def _others(place: int, crossing: Sequence[Sequence[int]], drawn: Sequence[tuple[Noise, ...]]) -> tuple[Noise, ...]:
+    """The choices that a quantile was sorted with."""
+    return tuple(drawn[other][0] for own in crossing if place in own for other in own if other != place)
 
 
 def _name_entries(task: Task, rows: Rows) -> dict[str, list[Any]] | None:

@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any, cast
 
 from soundsum.budget.query import Query, as_plain
+from soundsum.methods import Ranks
 from soundsum.numbers import formatting, text_tables
 from soundsum.numbers.formatting import number
 from soundsum.numbers.quoting import printed, quote
@@ -87,6 +88,7 @@ class ReleaseContext:
     noises: tuple[Noise, ...]
     n: int | None  # the number of records, where it is public
     origin: Origin
+    sorted_with: tuple[Noise, ...] = ()  # choices of other quantiles, so that they do not cross
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -103,7 +105,7 @@ class ReleaseContext:
         origin = self.origin
         of = "" if origin.column is None else f" of {origin.column}"
         by = f" by {', '.join(self.grouped_by)}" if self.grouped_by else ""
-        return printed(f"{self.claim.kind.name}{of}{by}{'' if origin.where is None else f' where {origin.where}'}")
+        return printed(f"{self._named}{of}{by}{'' if origin.where is None else f' where {origin.where}'}")
 
     @property
     def grouped_by(self) -> list[str]:
@@ -120,11 +122,17 @@ class ReleaseContext:
     def measured(self) -> str:
         """The unit of the values, for a plot's axis; equal names mean equal units."""
         kind, column = self.claim.kind, self.origin.column
-        return printed(f"{kind.name} of {column}") if issubclass(kind, Bounded) and column is not None else self._entry
+        is_of_column = issubclass(kind, Bounded) or self.is_ranked
+        return printed(f"{kind.name} of {column}") if is_of_column and column is not None else self._entry
 
     @property
     def _entry(self) -> str:
         return self.claim.kind.entry_name or self.claim.kind.name
+
+    @property
+    def _named(self) -> str:
+        adder = self.claim.plan.adder
+        return adder.title if isinstance(adder, Ranks) else self.claim.kind.name
 
     @property
     def covered(self) -> str:
@@ -133,12 +141,30 @@ class ReleaseContext:
         lower, upper = map(formatting.bound, self.claim.shown_bounds)
         values = f"values clamped to [{lower}, {upper}]"
         covered = f"the {self._entry} of {values}" if issubclass(kind, Bounded) else f"the {self._entry}"
+        if self.is_ranked:
+            covered = f"the {self._named} of {values}, beyond the best candidate's own"
         if kind.is_the_sum:
             covered = plan.adder.say_sum(plan.problem, values)
         if kind.is_the_sum and plan.modulus is not None:
             step = plan.step * self.claim.unit_value  # of decimals, the last digit
             covered += f", modulo {formatting.binary(plan.modulus)}{'' if step == 1 else f' times {number(step)}'}"
         return f"{covered}{', within the limits for each person' if plan.unit.caps else ''}"
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it is a quantile, which has a rank error and no interval."""
+        return isinstance(self.claim.plan.adder, Ranks)
+
+    def rank_error(self, confidence: float = 0.95) -> int:
+        """The most of all that were sorted together; the chances of failure add up."""
+        choices = [*self.noises, *self.sorted_with]
+        each = 1 - (1 - Fraction(str(confidence))) / len(choices)
+        return max(choice.half_width(each) for choice in choices)  # type: ignore[arg-type]
+
+    @property
+    def says_how_far(self) -> str:
+        """The heading of what is said beside a value."""
+        return "95% rank error" if self.is_ranked else "95% interval"
 
     def is_informative(self, low: float, high: float) -> bool:
         """Returns whether an interval of this statistic says more than the bounds do."""
@@ -208,11 +234,28 @@ class Release(Framed):
 
         It covers only the noise; `plan.accuracy` bounds the method's own error. For a variance, and for a mean with a
         private number of rows, it is wider than the confidence needs, because several noises share the chance of
-        failure. For a modular sum it is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
+        failure. Of a quantile it is the whole range, as only its rank is known: see `rank_error`. For a modular sum it is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
         would contain every number, it is the type's range.
         """
         low, high = self.exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
+
+    def rank_error(self, confidence: float = 0.95) -> int:
+        """The number of ranks by which a quantile misses, at most, with this confidence, for any data.
+
+        It is what the choice adds to the rank error of the best candidate, and is known before anything is spent
+        (`soundsum.plan_quantile`). Of several quantiles of a column it holds for all of them together.
+        """
+        if not self.facts.is_ranked:
+            raise RefusedType(
+                None,
+                Reason.UNSUPPORTED,
+                "a {statistic} has no rank error",
+                "ask for its `interval`",
+                statistic=self.statistic,
+            )
+        require_confidence(confidence)
+        return self.facts.rank_error(confidence)
 
     @property
     def informative(self) -> bool:
@@ -270,6 +313,7 @@ class Release(Framed):
             "noisy": [str(part) for part in self.noisy],
             "interval_95": [finite(end) for end in self.interval(0.95)],
             "informative": self.informative,
+            **({"rank_error_95": self.rank_error(0.95)} if self.facts.is_ranked else {}),
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
             "privacy_unit": origin.query.binding.privacy_unit,
@@ -333,7 +377,7 @@ class Release(Framed):
 
     def __repr__(self) -> str:
         value, interval = self.shown()
-        noise = f"95% interval {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
+        noise = f"{self.facts.says_how_far} {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
         where = "" if self.origin.where is None else f"where {self.origin.where}; "
         how = f"{self.guarantee}, {self.plan.method}; {where}{self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"
@@ -347,7 +391,7 @@ class Release(Framed):
         value, interval = self.shown()
         rows = {
             "value": value,
-            "95% interval": f"{interval}, for {self.facts.covered}",
+            self.facts.says_how_far: f"{interval}, for {self.facts.covered}",
             "missing": "; ".join(filter(None, (self.missing, self.undeclared))),
             **({"persons": self.persons} if self.persons else {}),
             "promise": f"{self.guarantee}, for {self.plan.unit.protected}",
@@ -400,6 +444,8 @@ def show(releases: Sequence[Release]) -> list[tuple[str, str]]:
     return [
         (DASH, f"{interval}, the whole range")
         if not one.informative
+        else (formatting.number(Fraction(one.exact)), f"{one.rank_error():,} ranks")
+        if one.facts.is_ranked
         else (value if math.isfinite(nearest_float(one.exact)) else f"{value} ({BEYOND})", interval)
         for one, (value, interval) in zip(releases, rows, strict=True)
     ]

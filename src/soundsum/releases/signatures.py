@@ -71,6 +71,7 @@ COST = ("noise", "delta", "rho")
 WHERE_IT_IS = ("budget", "name", "table", "engine")
 
 AVERAGE = "a person with more rows in a group counts as this many rows of their average value"
+RANKED = "the most rows a person contributes to a group: of more, as many at equal distances in the order of their values"
 CLAMPED = "a person's total in a group is clamped to what this many rows can add"
 OR_BOUNDS: Mapping[str, Mapping[str, Any]] = {"lower": {"default": None}, "upper": {"default": None}}
 NUMBERS = frozenset({"column", "lower", "upper"})
@@ -159,6 +160,20 @@ CALLS: Mapping[str, Call] = {
             },
         },
         frozenset({"column"}),
+    ),
+    "quantile": Call(
+        ("data", "quantile", "lower", "upper", "epsilon"),
+        ("bounds", "column", "candidates", *ROWS, "dtype", *COST, *WHERE_IT_IS),
+        {"result": "quantile", "verb": "rank", "person": RANKED},
+        OR_BOUNDS,
+        NUMBERS | {"quantile"},
+    ),
+    "median": Call(
+        ("data", "lower", "upper", "epsilon"),
+        ("bounds", "column", "candidates", *ROWS, "dtype", *COST, *WHERE_IT_IS),
+        {"result": "median", "verb": "rank", "person": RANKED},
+        OR_BOUNDS,
+        NUMBERS,
     ),
     "suggest_bounds": Call(
         ("data", "epsilon"),

@@ -88,13 +88,13 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         table.add_column(escape(heading))
-    for heading in (f"private {first.statistic}" if name is None else printed(name), "95% interval"):
+    for heading in (f"private {first.statistic}" if name is None else printed(name), first.facts.says_how_far):
         table.add_column(escape(heading), justify="right")
     for row in rows:
         table.add_row(*map(escape, row))
     console = Console()
     console.print(table)
-    console.print(f"[dim]the interval is for {escape(first.facts.covered)}[/dim]", highlight=False)
+    console.print(f"[dim]the {'rank error' if first.facts.is_ranked else 'interval'} is for {escape(first.facts.covered)}[/dim]", highlight=False)
     if any(DASH in row for row in rows):
         console.print(f"[dim]{SAYS_NOTHING}[/dim]", highlight=False)
     facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
