@@ -153,6 +153,9 @@ class SparkDialect(Dialect):
             return f"sha2(concat({text}, CAST({after} AS binary)), 256)"
         return f"sha2(concat(CAST({text} AS string), {after}), 256)"
 
+    def first_word(self, digest: str) -> str:
+        return f"CAST(conv(substring({digest}, 1, 8), 16, 10) AS bigint)"
+
     def floor_quotient(self, top: str, bottom: str) -> str:
         return f"CAST(({top} - pmod({top}, {bottom})) / {bottom} AS decimal(38, 0))"
 

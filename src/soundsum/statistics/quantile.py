@@ -55,7 +55,7 @@ class Quantile(Statistic):
     """
 
     column: str | None
-    quantile: Any = 0.5
+    quantile: Any
     lower: Any = None
     upper: Any = None
     dtype: object = None
