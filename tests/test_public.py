@@ -15,9 +15,9 @@ from soundsum.cli import app
 NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
-    "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
+    "Mean", "Plan", "Private", "Problem", "Quantile", "QuantilePlan", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
     "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check", "count",
-    "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "suggest_bounds",
+    "day", "histogram", "hour", "mean", "median", "month", "plan", "plan_quantile", "plans", "private_max_size", "quantile", "release", "suggest_bounds",
     "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
@@ -40,6 +40,8 @@ COMMANDS = {
     "variance": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
+    "quantile": COMMON | {"file", "--column", "--bounds", "--dtype", "--quantile", "--candidates"},
+    "median": COMMON | {"file", "--column", "--bounds", "--dtype", "--candidates"},
     "suggest-bounds": ADVICE | {"--column", "--max-rows", "--relation", "--dtype"},
     "suggest-max-rows": ADVICE,
     "release": {"file", "request", "--epsilon", "--budget", "--data", "--json", "--csv", "--table", "--engine"},
@@ -78,6 +80,8 @@ SIGNATURES = {
     "sum": OF_NUMBERS | {"bounds", "max_size", "method"},
     "mean": OF_NUMBERS | {"bounds"},
     "variance": OF_NUMBERS | {"bounds"},
+    "quantile": (OF_NUMBERS - {"size"}) | {"bounds", "candidates", "quantile"},
+    "median": (OF_NUMBERS - {"size"}) | {"bounds", "candidates"},
     "suggest_bounds": ADVISING | {"column", "max_rows", "relation", "dtype"},
     "suggest_max_rows": ADVISING,
     "count": OPTIONS | {"data", "epsilon", "column"},

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         variance,
     )
     from soundsum.releases.collections import Releases, Several
-    from soundsum.releases.planning import plan, plans
+    from soundsum.releases.planning import QuantilePlan, plan, plan_quantile, plans
     from soundsum.releases.private import Private
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
@@ -70,7 +70,7 @@ _HOMES = {
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
-    "soundsum.releases.planning": ("plan", "plans"),
+    "soundsum.releases.planning": ("QuantilePlan", "plan", "plan_quantile", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.statistics": (
@@ -110,6 +110,7 @@ __all__ = [
     "Private",
     "Problem",
     "Quantile",
+    "QuantilePlan",
     "ReadFailed",
     "Relation",
     "Release",
@@ -134,6 +135,7 @@ __all__ = [
     "median",
     "month",
     "plan",
+    "plan_quantile",
     "plans",
     "private_max_size",
     "quantile",

@@ -59,7 +59,8 @@ class Spark(Engine):
                 raise RefusedValue(
                     "edges", Reason.TOO_LARGE, "an edge of the histogram is beyond Spark's 38 digits", "leave it out"
                 )
-            if task.statistic.takes == "numbers" or task.counted is not None:
+            reads = task.statistic.takes == "numbers" or task.counted is not None
+            if reads and task.statistic.column is not None:
                 self._require_digits(str(task.statistic.column))
             allowed = task.claim.plan.unit.max_rows
             for bounds in [] if allowed is None else [bound_part(part, allowed) for part in task.claim.parts]:

@@ -452,6 +452,7 @@ def quantile(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
     table: Any = None,
@@ -475,7 +476,7 @@ def quantile(
     listed, labels = list_quantiles(quantile)
     request = Request(
         tuple([Quantile(column, one, low, high, dtype, candidates=candidates) for one in listed]),
-        relation=Relation.read(relation), by=by, groups=groups, where=where,
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     promised = guarantee(epsilon, delta, rho, noise)
@@ -521,6 +522,7 @@ def median(
     noise: str = "laplace",
     delta: Any = None,
     rho: Any = None,
+    missing: Missing | None = None,
     budget: Budget | None = None,
     name: str | None = None,
     table: Any = None,
@@ -535,7 +537,7 @@ def median(
     low, high = read_bounds(lower, upper, bounds)
     request = Request(
         (Quantile(column, MEDIAN, low, high, dtype, candidates=candidates),),
-        relation=Relation.read(relation), by=by, groups=groups, where=where,
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
     return release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
