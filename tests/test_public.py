@@ -15,9 +15,11 @@ from soundsum.cli import app
 NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
-    "Mean", "Plan", "Private", "Problem", "Quantile", "QuantilePlan", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
+    "Mean", "Plan", "Private", "Problem",
+    "Quantile", "QuantilePlan", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
     "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check", "count",
-    "day", "histogram", "hour", "mean", "median", "month", "plan", "plan_quantile", "plans", "private_max_size", "quantile", "release", "suggest_bounds",
+    "day", "histogram", "hour", "mean", "median", "month", "plan",
+    "plan_quantile", "plans", "private_max_size", "quantile", "release", "suggest_bounds",
     "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 

@@ -41,7 +41,18 @@ if TYPE_CHECKING:
     from soundsum.releases.private import Private
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
-    from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Quantile, Sum, TotalBounds, Variance
+    from soundsum.statistics import (
+        Bounds,
+        Clipped,
+        Count,
+        Histogram,
+        MaxRows,
+        Mean,
+        Quantile,
+        Sum,
+        TotalBounds,
+        Variance,
+    )
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
     from soundsum.tables.relations import Relation

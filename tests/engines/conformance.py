@@ -411,7 +411,10 @@ SIX = {"by": "h", "groups": [3, 0, 1, 2147483647, 5, -7]}
 QUESTIONS |= {
     "ranks": (RANKED, {}),
     "ranks of rows, size public": ([*RANKED[:3], ss.Sum("x", 0, 9)], {"relation": "change_one"}),
-    "ranks by group": ([*RANKED[:6], ss.Count()], {"by": "word", "groups": ["b", "a", "ä"], "where": [("x", "<", 1e9)]}),
+    "ranks by group": (
+        [*RANKED[:6], ss.Count()],
+        {"by": "word", "groups": ["b", "a", "ä"], "where": [("x", "<", 1e9)]},
+    ),
     "ranks of persons": ([*RANKED, ss.Sum("x", 0, 9)], PERSONS),
     "ranks of persons by group": ([*RANKED[:5], ss.Count()], {**PERSONS, **SIX, "max_groups": 2}),
     "ranks of persons in all their groups": ([RANKED[1], ss.TotalBounds("x")], {**PERSONS, "max_rows": 3}),
@@ -421,7 +424,10 @@ QUESTIONS |= {
     ),
 }
 for _unit in UNITS:
-    QUESTIONS[f"ranks of persons by {_unit}"] = ([RANKED[1]], {"privacy_unit": _unit, "max_rows": 2, "max_groups": 3, **SIX})
+    QUESTIONS[f"ranks of persons by {_unit}"] = (
+        [RANKED[1]],
+        {"privacy_unit": _unit, "max_rows": 2, "max_groups": 3, **SIX},
+    )
 
 HEAVY_QUESTIONS = {
     "ranks": ([ss.Quantile("i", 0.5, -5, 5), ss.Quantile("x", 0.5, 0, 9)], {"privacy_unit": "who", "max_rows": 70_001}),

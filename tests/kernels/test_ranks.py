@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soundsum import native
-from soundsum.kernels.ranks import count_rows, find_cells
+from soundsum.kernels.ranked_rows import count_rows, find_cells
 
 DOUBLES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 5e-324, 1.7976931348623157e308, np.inf, -np.inf])
 NEAR = {"doubles": np.float64, "integers": np.int64}
@@ -61,4 +61,6 @@ def test_arguments_that_would_write_elsewhere_are_refused():
     ids = native.PersonIds.integers()
     for codes, cells, rows in (([3], 3, 1), ([-1], 3, 1), ([0], 0, 1), ([0], 3, 0)):
         with pytest.raises(ValueError, match="within|limits"):
-            native.count_ranks(np.zeros(1, np.uint64), np.array(codes, np.int32), cells, 1, rows, 1, ids, np.zeros(3, np.int64))
+            native.count_ranks(
+                np.zeros(1, np.uint64), np.array(codes, np.int32), cells, 1, rows, 1, ids, np.zeros(3, np.int64)
+            )

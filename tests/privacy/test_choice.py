@@ -1,4 +1,4 @@
-"""Choices of quantiles: errors by their definition, the exact law of every choice, and the rates that keep a promise."""
+"""Choices of quantiles: errors by their definition, the exact law of every choice, and the rates."""
 
 import math
 from collections import Counter
@@ -167,6 +167,7 @@ def test_the_chance_of_a_worse_candidate(kind, size, t):
 
 def test_rank_errors():
     """The median of 4,096 candidates at epsilon 1: 22 ranks, and fewer of fewer candidates."""
+
     def error(epsilon, candidates, confidence=0.95):
         points = tuple(range(candidates))
         return PermuteAndFlip(Fraction(epsilon) / 2, HALF, points, candidates).half_width(confidence)

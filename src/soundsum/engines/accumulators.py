@@ -18,7 +18,7 @@ from soundsum.kernels import (
     wide_sum,
 )
 from soundsum.kernels.preparation import find_present, grid_integers
-from soundsum.kernels.ranks import count_rows
+from soundsum.kernels.ranked_rows import count_rows
 from soundsum.methods import Method
 from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from soundsum.engines.ids import Ids, PersonWords
 from soundsum.kernels.persons import MOST_ROWS, BoundedPart, PairSums
 from soundsum.kernels.preparation import find_present
-from soundsum.kernels.ranks import count_ranks
+from soundsum.kernels.ranked_rows import count_ranks
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.units import Norms, Unit
 from soundsum.statistics import Task

@@ -15,7 +15,7 @@ from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
 from soundsum.engines.person_sums import bound_part, count_cells
 from soundsum.engines.sum_query import FloatSteps, Integer, SumQuery, Term, first_places, float_steps, list_keys
-from soundsum.kernels.ranks import MOST_RANKED
+from soundsum.kernels.ranked_rows import MOST_RANKED
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
 from soundsum.tables.cells import LONGEST
@@ -291,7 +291,9 @@ class Selection:
     @property
     def _own_rows(self) -> str:
         """The number of a person's rows in a cell that is counted."""
-        counter = next(own.counter for task, own in zip(self._query.tasks, self._query.asked, strict=True) if task.ranks_rows)
+        counter = next(
+            own.counter for task, own in zip(self._query.tasks, self._query.asked, strict=True) if task.ranks_rows
+        )
         return f"(CASE WHEN entry IS NULL THEN 0 ELSE rows{counter} END)"
 
     def _in_order(self, listed: str) -> str:
@@ -315,9 +317,8 @@ class Selection:
         if self._query.tasks[0].claim.plan.unit.max_groups < groups:
             then = f"{self._sql.lot('id', self._kinds[person], 'place')}, place"
         unlisted_last = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END"
-        return (
-            f"dense_rank() OVER (PARTITION BY layer, id ORDER BY {unlisted_last}, group_rows DESC, {then}) AS group_rank"
-        )
+        order = f"{unlisted_last}, group_rows DESC, {then}"
+        return f"dense_rank() OVER (PARTITION BY layer, id ORDER BY {order}) AS group_rank"
 
     def _kept(self, task: Task) -> str:
         """How many of a person's rows in a cell count.

@@ -17,7 +17,6 @@ from typing import Any
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.sum_query import LIMB, limbs
 
-
 MOST_SPELLED = 64
 """Points of cells that are written out, each as an expression."""
 

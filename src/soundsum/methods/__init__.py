@@ -48,11 +48,12 @@ def _plain(value: Any) -> Any:
 
 
 def _make(given: dict[str, Any]) -> Method:
-    kinds = {Ranks.name: Ranks} | {method.name: type(method) for method in METHODS.values()}
+    kinds: dict[str, type[Any]] = {Ranks.name: Ranks} | {method.name: type(method) for method in METHODS.values()}
     made = {name: _make(value) if isinstance(value, dict) else value for name, value in given.items() if name != "name"}
     if made.get("accumulator") is not None:
         made["accumulator"] = number_type(made["accumulator"])
-    return kinds[given["name"]](**made)
+    method: Method = kinds[given["name"]](**made)
+    return method
 
 
 __all__ = [

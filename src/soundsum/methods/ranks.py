@@ -1,4 +1,4 @@
-"""Ranks of public candidates for a quantile: counted in cells, of which each candidate is one and what lies between two.
+"""Ranks of public candidates for a quantile, counted in cells: each candidate is one, and so is what lies between two.
 
 No sum is released. How far one record moves the errors that a candidate is chosen by is in privacy/choice.py; the proof
 is docs/theorems/quantiles.md.
@@ -122,7 +122,11 @@ def _make_ladder(ranks: Ranks, problem: Problem) -> Ladder:
 
 
 def _cut(
-    values: tuple[Fraction, ...], begin: Sequence[Any], after: Sequence[Any], whole: tuple[Any, Any], ends: tuple[Any, Any]
+    values: tuple[Fraction, ...],
+    begin: Sequence[Any],
+    after: Sequence[Any],
+    whole: tuple[Any, Any],
+    ends: tuple[Any, Any],
 ) -> Ladder:
     """Cut the whole line into cells: from where each candidate begins to what comes after it, and those between.
 

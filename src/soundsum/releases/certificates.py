@@ -111,7 +111,13 @@ def _make_again(certificate: Any) -> dict[str, Any]:
 def read_guarantee(certificate: dict[str, Any]) -> Guarantee:
     privacy = certificate["privacy"]
     drawn = [part["noise"] for part in certificate["released"] if part["noise"] != NoNoise.name]
-    noise = drawn[0] if drawn and drawn[0] in NOISES else "gaussian" if "delta" in privacy or "rho" in privacy else "laplace"
+    noise = (
+        drawn[0]
+        if drawn and drawn[0] in NOISES
+        else "gaussian"
+        if "delta" in privacy or "rho" in privacy
+        else "laplace"
+    )
     return guarantee(**privacy, noise=noise)
 
 

@@ -95,9 +95,13 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         weight = _weight(statistic)
         problem, unit_value = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
         own = unit if statistic.cells is None else statistic.unit(unit)
-        claim = make_claim(type(statistic), problem, choose(problem, statistic.pick_method(unit_value)), own, unit_value)
+        claim = make_claim(
+            type(statistic), problem, choose(problem, statistic.pick_method(unit_value)), own, unit_value
+        )
         require_few_cells(claim.plan)
-        takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges) or isinstance(statistic, Quantile)
+        takes_numbers = (
+            statistic.takes == "numbers" or isinstance(statistic.cells, Edges) or isinstance(statistic, Quantile)
+        )
         is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
         tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
         require_few(sum(task.claim.plan.unit.entries for task in tasks), "the release")  # soon, as each takes time

@@ -458,7 +458,12 @@ class Private:
 
     def _one(self, statistic: Statistic, epsilon: Any, options: QueryOptions) -> Release | Releases:
         unpaid = epsilon is None and options.get("rho") is None
-        if unpaid and isinstance(statistic, Bounded | Quantile) and statistic.lower is not None and statistic.upper is None:
+        if (
+            unpaid
+            and isinstance(statistic, Bounded | Quantile)
+            and statistic.lower is not None
+            and statistic.upper is None
+        ):
             lower, call = quote(statistic.lower), f"{statistic.name}({quote(statistic.column)}"
             raise RefusedType(
                 "epsilon",

@@ -377,7 +377,9 @@ class Release(Framed):
 
     def __repr__(self) -> str:
         value, interval = self.shown()
-        noise = f"{self.facts.says_how_far} {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
+        noise = (
+            f"{self.facts.says_how_far} {interval}, for {self.facts.covered}" if self._is_noisy else "no noise needed"
+        )
         where = "" if self.origin.where is None else f"where {self.origin.where}; "
         how = f"{self.guarantee}, {self.plan.method}; {where}{self.counted}"
         return f"<{self.statistic} {value} ({noise}; {how})>"

@@ -71,7 +71,9 @@ COST = ("noise", "delta", "rho")
 WHERE_IT_IS = ("budget", "name", "table", "engine")
 
 AVERAGE = "a person with more rows in a group counts as this many rows of their average value"
-RANKED = "the most rows a person contributes to a group: of more, as many at equal distances in the order of their values"
+RANKED = (
+    "the most rows a person contributes to a group: of more, as many at equal distances in the order of their values"
+)
 CLAMPED = "a person's total in a group is clamped to what this many rows can add"
 OR_BOUNDS: Mapping[str, Mapping[str, Any]] = {"lower": {"default": None}, "upper": {"default": None}}
 OF_RANKS = {**OR_BOUNDS, "missing": {"words": "has no effect here: missing values are left out."}}

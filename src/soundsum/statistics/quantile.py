@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from soundsum.kernels.preparation import as_doubles_array
-from soundsum.kernels.ranks import find_cells
+from soundsum.kernels.ranked_rows import find_cells
 from soundsum.methods.problem import Problem, read_bound, require_ascending
 from soundsum.methods.ranks import Ladder, Ranks
 from soundsum.methods.steps import RecordSteps
@@ -166,7 +166,7 @@ class RankCells(Edges):
     """The candidates, and what lies between them, as cells that engines count; every number is in one."""
 
     @cached_property
-    def names(self) -> list[Any]:  # type: ignore[override]
+    def names(self) -> list[Any]:
         return list(pairwise(self.edges))
 
     def codes(self, batch: Batch, column: str | None, unit_value: Fraction) -> Codes:

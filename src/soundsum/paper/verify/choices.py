@@ -2,9 +2,9 @@
 
 exp(-rate) is taken as a rational a, so every probability of a choice is one, and so is exp(epsilon). Tables are numbers
 of values at each candidate, between each two and beyond them; all neighbours of all small tables are compared. Groups
-are chosen for apart from each other, so their losses multiply. Of permute-and-flip the largest ratio of probabilities is
-compared with exp(epsilon); of the exponential mechanism that of two such ratios, whose logarithm is the range that gives
-rho (range^2 / 8).
+are chosen for apart from each other, so their losses multiply. Of permute-and-flip the largest ratio of probabilities
+is compared with exp(epsilon); of the exponential mechanism the product of the largest ratios both ways, whose logarithm
+is the range that gives rho (range^2 / 8).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def list_errors(counts: Counts, quantile: Fraction) -> Counts:
 
 
 def permute_and_flip(errors: Counts, a: Fraction) -> Law:
-    """The probability of every candidate: a sum over all outcomes of the coins, of which the heads are equally likely."""
+    """The probability of every candidate: a sum over all outcomes of the coins, whose heads are equally likely."""
     return _flip(tuple(error - min(errors) for error in errors), a)
 
 
@@ -149,7 +149,9 @@ def check(turn: ChoiceTurn) -> Result:
 
 def turns(quick: bool) -> list[ChoiceTurn]:
     """Records and persons, one group and several, in the middle, off it and at the ends."""
-    quantiles = [Fraction(1, 2), Fraction(0)] if quick else [Fraction(*x) for x in ((1, 2), (1, 4), (9, 10), (0, 1), (1, 1))]
+    quantiles = (
+        [Fraction(1, 2), Fraction(0)] if quick else [Fraction(*x) for x in ((1, 2), (1, 4), (9, 10), (0, 1), (1, 1))]
+    )
     values = [Fraction(1, 2)] if quick else [Fraction(1, 2), Fraction(9, 10)]
     units = [
         (Unit(), Relation.SYMMETRIC),
