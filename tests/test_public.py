@@ -15,11 +15,10 @@ from soundsum.cli import app
 NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Found", "GroupPlan", "Histogram", "IntType", "MaxRows",
-    "MaxRowsAdvice",
-    "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
-    "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check", "count",
-    "day", "groups", "histogram", "hour", "mean", "month", "plan", "plan_groups", "plans", "private_max_size",
-    "release", "suggest_bounds",
+    "MaxRowsAdvice", "Mean", "Plan", "Private", "Problem", "Quantile", "QuantilePlan", "ReadFailed", "Relation",
+    "Release", "Releases", "Rounding", "Runs", "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance",
+    "__version__", "attack", "audit", "check", "count", "day", "groups", "histogram", "hour", "mean", "median", "month",
+    "plan", "plan_groups", "plan_quantile", "plans", "private_max_size", "quantile", "release", "suggest_bounds",
     "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
@@ -43,6 +42,8 @@ COMMANDS = {
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
     "groups": COMMON - {"--rho", "--groups", "--max-rows", "--missing"} | {"file"},
+    "quantile": COMMON | {"file", "--column", "--bounds", "--dtype", "--quantile", "--candidates"},
+    "median": COMMON | {"file", "--column", "--bounds", "--dtype", "--candidates"},
     "suggest-bounds": ADVICE | {"--column", "--max-rows", "--relation", "--dtype"},
     "suggest-max-rows": ADVICE,
     "release": {"file", "request", "--epsilon", "--budget", "--data", "--json", "--csv", "--table", "--engine"},
@@ -83,6 +84,8 @@ SIGNATURES = {
     "mean": OF_NUMBERS | {"bounds"},
     "variance": OF_NUMBERS | {"bounds"},
     "groups": OPTIONS - {"groups", "max_rows", "rho", "missing"} | {"data", "epsilon"},
+    "quantile": (OF_NUMBERS - {"size"}) | {"bounds", "candidates", "quantile"},
+    "median": (OF_NUMBERS - {"size"}) | {"bounds", "candidates"},
     "suggest_bounds": ADVISING | {"column", "max_rows", "relation", "dtype"},
     "suggest_max_rows": ADVISING,
     "count": OPTIONS | {"data", "epsilon", "column"},

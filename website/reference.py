@@ -16,10 +16,10 @@ GROUPS = {
     "statistics": (
         "Statistics",
         "Ask a table for statistics, one per call or several for one charge.",
-        ("sum", "mean", "variance", "count", "histogram", "release"),
+        ("sum", "mean", "variance", "count", "histogram", "quantile", "median", "release"),
         ("groups", "Found", "plan_groups", "GroupPlan"),
         ("suggest_bounds", "suggest_max_rows", "BoundsAdvice", "MaxRowsAdvice", "ClippedShare"),
-        ("Sum", "Mean", "Variance", "Count", "Histogram", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
+        ("Sum", "Mean", "Variance", "Count", "Histogram", "Quantile", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
         ("year", "month", "week", "day", "hour"),
     ),
     "releases": (
@@ -35,7 +35,19 @@ GROUPS = {
     "plans": (
         "Plans",
         "The error and cost of each summation method, before you spend anything.",
-        ("Problem", "plan", "plans", "Plan", "private_max_size", "Relation", "FloatType", "IntType", "Rounding"),
+        (
+            "Problem",
+            "plan",
+            "plans",
+            "Plan",
+            "plan_quantile",
+            "QuantilePlan",
+            "private_max_size",
+            "Relation",
+            "FloatType",
+            "IntType",
+            "Rounding",
+        ),
     ),
     "attacks": ("Attacks", "Neighbouring datasets that ordinary sums tell apart.", ("attack", "Attack", "Runs")),
     "auditor": ("The auditor", "Attacks against any mechanism.", ("audit", "Target", "Audit", "Finding")),

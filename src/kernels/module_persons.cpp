@@ -9,6 +9,7 @@
 
 #include "lots.hpp"
 #include "persons.hpp"
+#include "ranks.hpp"
 #include "records.hpp"
 #include "texts.hpp"
 
@@ -132,6 +133,52 @@ void count_codes(Array<std::int32_t> codes, Array<std::uint8_t> counts, Written<
     }
 }
 
+template <class T> void bind_find_cells(nb::module_& m) {
+    m.def("find_cells", [](Array<T> numbers, Array<T> edges, Written<std::int32_t> out, unsigned threads) {
+        require(numbers, numbers.shape(0)), require(edges, edges.shape(0)), require(out, numbers.shape(0));
+        if (edges.shape(0) >= std::size_t{1} << 30) throw nb::value_error("too many edges");
+        bool in_order = true;
+        for (std::size_t i = 1; i < edges.shape(0); ++i) in_order &= edges.data()[i - 1] < edges.data()[i];
+        if (!in_order) throw nb::value_error("edges go up");
+        nb::gil_scoped_release release;
+        find_cells(numbers.data(), numbers.shape(0), edges.data(), edges.shape(0), out.data(), std::max(1u, threads));
+    }, nb::arg("numbers"), nb::arg("edges"), nb::arg("out").noconvert(), nb::arg("threads"));
+}
+
+// Adds 1 in the place of every code; all of them must be within `out`.
+void count_rows(Array<std::int32_t> codes, Written<std::int64_t> out) {
+    require(codes, codes.shape(0)), require(out, out.shape(0));
+    const auto size = static_cast<std::int64_t>(out.shape(0));
+    bool within = true;
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < codes.shape(0); ++i) {
+        const std::int64_t code = codes.data()[i];
+        const bool is_one = code >= 0 && code < size;
+        within &= is_one;
+        if (is_one) ++out.data()[code];
+    }
+    nb::gil_scoped_acquire acquire;
+    if (!within) throw nb::value_error("codes are within the counts");
+}
+
+void count_all_ranks(Array<std::uint64_t> persons, Array<std::int32_t> codes, std::uint64_t cells, std::uint64_t groups,
+                     std::uint64_t max_rows, std::uint64_t max_groups, const PersonIds& ids, Written<std::int64_t> out) {
+    require(persons, codes.shape(0)), require(codes, codes.shape(0));
+    if (cells == 0 || groups == 0 || max_rows == 0 || max_rows >> 31 || max_groups == 0) throw nb::value_error("limits are 1 or more");
+    if (cells >> 31 || groups >> 31 || cells * groups >> 31) throw nb::value_error("too many cells");
+    require(out, cells * groups);
+    nb::gil_scoped_release release;
+    bool within = true;
+    std::vector<RankedRow> rows(codes.shape(0));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i] = {persons.data()[i], codes.data()[i]};
+        within &= codes.data()[i] >= 0 && static_cast<std::uint64_t>(codes.data()[i]) < cells * groups;
+    }
+    if (within) count_ranks(rows, {cells, groups, max_rows, max_groups}, ids, out.data());
+    nb::gil_scoped_acquire acquire;
+    if (!within) throw nb::value_error("codes are within the counts");
+}
+
 }  // namespace
 
 void bind_persons(nb::module_& m) {
@@ -158,6 +205,11 @@ void bind_persons(nb::module_& m) {
         }, nb::arg("code"))
         .def_prop_ro("codes", &Texts::codes)
         .def_prop_ro("bytes", &Texts::bytes);
+    bind_find_cells<double>(m);
+    bind_find_cells<std::int64_t>(m);
+    m.def("count_rows", count_rows, nb::arg("codes"), nb::arg("out").noconvert());
+    m.def("count_ranks", count_all_ranks, nb::arg("persons"), nb::arg("codes"), nb::arg("cells"), nb::arg("groups"),
+          nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("ids"), nb::arg("out").noconvert());
     m.def("count_codes", count_codes, nb::arg("codes"), nb::arg("counts"), nb::arg("out").noconvert());
     nb::class_<PyKeyNames>(m, "KeyNames")
         .def("__init__", [](PyKeyNames* self, const nb::list& columns, const nb::object& tuples) {

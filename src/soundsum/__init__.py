@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         groups,
         histogram,
         mean,
+        median,
         private_max_size,
+        quantile,
         release,
         suggest_bounds,
         suggest_max_rows,
@@ -37,11 +39,22 @@ if TYPE_CHECKING:
         variance,
     )
     from soundsum.releases.collections import Releases, Several
-    from soundsum.releases.planning import plan, plans
+    from soundsum.releases.planning import QuantilePlan, plan, plan_quantile, plans
     from soundsum.releases.private import Private
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
-    from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Sum, TotalBounds, Variance
+    from soundsum.statistics import (
+        Bounds,
+        Clipped,
+        Count,
+        Histogram,
+        MaxRows,
+        Mean,
+        Quantile,
+        Sum,
+        TotalBounds,
+        Variance,
+    )
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
     from soundsum.tables.relations import Relation
@@ -64,23 +77,34 @@ _HOMES = {
     "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.advice": ("BoundsAdvice", "ClippedShare", "MaxRowsAdvice"),
     "soundsum.releases.api": (
-        *("count", "groups", "histogram", "mean", "private_max_size", "release", "suggest_bounds", "suggest_max_rows"),
-        *("sum", "variance"),
+        *(
+            "count",
+            "groups",
+            "histogram",
+            "mean",
+            "median",
+            "private_max_size",
+            "quantile",
+            "release",
+            "suggest_bounds",
+        ),
+        *("suggest_max_rows", "sum", "variance"),
     ),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
     "soundsum.privacy.selection": ("Found", "GroupPlan", "plan_groups"),
-    "soundsum.releases.planning": ("plan", "plans"),
+    "soundsum.releases.planning": ("QuantilePlan", "plan", "plan_quantile", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.statistics": (
-        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Sum", "TotalBounds"),
+        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Sum", "TotalBounds"),
         "Variance",
     ),
 }
-_NOT_SUMS = ("median", "quantile", "percentile", "min", "max", "mode")
+_NOT_SUMS = ("min", "max", "mode")
 _ELSEWHERE = {
+    "percentile": "use soundsum.quantile(...), of a hundredth of it",
     "var": "use soundsum.variance(...)",
     "std": "take the square root of soundsum.variance(...).value",
 }
@@ -111,6 +135,8 @@ __all__ = [
     "Plan",
     "Private",
     "Problem",
+    "Quantile",
+    "QuantilePlan",
     "ReadFailed",
     "Relation",
     "Release",
@@ -133,11 +159,14 @@ __all__ = [
     "histogram",
     "hour",
     "mean",
+    "median",
     "month",
     "plan",
     "plan_groups",
+    "plan_quantile",
     "plans",
     "private_max_size",
+    "quantile",
     "release",
     "suggest_bounds",
     "suggest_max_rows",

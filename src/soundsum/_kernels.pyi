@@ -111,6 +111,18 @@ class KeyNames:
     def spell(self, code: int) -> bytes: ...
 
 def count_codes(codes: NDArray[np.int32], counts: NDArray[np.uint8], out: NDArray[np.int64]) -> None: ...
+def count_rows(codes: NDArray[np.int32], out: NDArray[np.int64]) -> None: ...
+def count_ranks(
+    persons: NDArray[np.uint64],
+    codes: NDArray[np.int32],
+    cells: int,
+    groups: int,
+    max_rows: int,
+    max_groups: int,
+    ids: PersonIds,
+    out: NDArray[np.int64],
+) -> None: ...
+def find_cells(numbers: NDArray[Any], edges: NDArray[Any], out: NDArray[np.int32], threads: int) -> None: ...
 
 class PersonIds:
     @staticmethod

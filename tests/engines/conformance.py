@@ -396,7 +396,45 @@ QUESTIONS |= {
     ),
 }
 
+BETWEEN = [-3.7, 0.0, 0.5, 1.0, 1 + 2.0**-52, 999.5, 1000.0]
+RANKED = [
+    ss.Quantile("x", 0.5, -1e308, 1e308, candidates=BETWEEN),
+    ss.Quantile("x", 0.5, -3.7, 1000, candidates=9),
+    ss.Quantile("f", "1/3", -1, 1000, candidates=[-0.5, 0, 2.5]),
+    ss.Quantile("i", 0, -(2**63), 2**63 - 1, candidates=5),
+    ss.Quantile("i", 0.25, -8, 12345, candidates=[-8, 0, 1, 7.5]),
+    ss.Quantile("h", 1, -7, 5),
+    ss.Quantile("s", 0.9, -(2**15), 2**15 - 1, candidates=7),
+    ss.Quantile("flag", 0.5, 0, 1),
+    ss.Quantile("price", 0.5, "-2.50", "12.50", candidates=["0.01", "3.14"]),
+    ss.Quantile("price", 0.5, 0, 1000),
+    ss.Quantile("deep", 0.75, 0, 1000, candidates=30),
+]
+PERSONS = {"privacy_unit": "who", "max_rows": 2}
+SIX = {"by": "h", "groups": [3, 0, 1, 2147483647, 5, -7]}
+QUESTIONS |= {
+    "ranks": (RANKED, {}),
+    "ranks of rows, size public": ([*RANKED[:3], ss.Sum("x", 0, 9)], {"relation": "change_one"}),
+    "ranks by group": (
+        [*RANKED[:6], ss.Count()],
+        {"by": "word", "groups": ["b", "a", "ä"], "where": [("x", "<", 1e9)]},
+    ),
+    "ranks of persons": ([*RANKED, ss.Sum("x", 0, 9)], PERSONS),
+    "ranks of persons by group": ([*RANKED[:5], ss.Count()], {**PERSONS, **SIX, "max_groups": 2}),
+    "ranks of persons in all their groups": ([RANKED[1], ss.TotalBounds("x")], {**PERSONS, "max_rows": 3}),
+    "ranks of persons by name, of some rows": (
+        [RANKED[1], RANKED[8], ss.Histogram("s", [-50, 0, 50])],
+        {"privacy_unit": "name", "max_rows": 40, "by": "word", "groups": ["a", "b"], "where": [("h", ">", 0)]},
+    ),
+}
+for _unit in UNITS:
+    QUESTIONS[f"ranks of persons by {_unit}"] = (
+        [RANKED[1]],
+        {"privacy_unit": _unit, "max_rows": 2, "max_groups": 3, **SIX},
+    )
+
 HEAVY_QUESTIONS = {
+    "ranks": ([ss.Quantile("i", 0.5, -5, 5), ss.Quantile("x", 0.5, 0, 9)], {"privacy_unit": "who", "max_rows": 70_001}),
     "persons": (
         [ss.Sum("i", *ALL), ss.Mean("i", *ALL), ss.Sum("x", -1e308, 1e308), ss.Variance("x", 0, 9)],
         {"privacy_unit": "who"},

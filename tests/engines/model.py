@@ -6,6 +6,7 @@ import math
 import struct
 from collections import defaultdict
 from decimal import Decimal
+from fractions import Fraction
 
 from soundsum.methods.steps import RecordSteps
 from soundsum.tables.records import Column
@@ -73,3 +74,30 @@ def bounded(integers, part, max_rows, together):
 def rows_of(ids, codes, column: Column | None):
     records = [0] * len(ids) if column is None else list(column)
     return list(zip(ids, [0] * len(ids) if codes is None else codes, records, strict=True))
+
+
+def ranked_cells(rows, unit, cells):
+    """The rows counted in every pair of group and cell; rows are (id, code, cell), of either none beyond the last.
+
+    Of a person's m rows in a group, in order, those at floor((j + u) m / r): u is a lot of the id and group.
+    """
+    groups = 1 if unit.groups is None else unit.groups
+    pairs = defaultdict(lambda: defaultdict(list))
+    for x, code, cell in rows:
+        person = person_of(x)
+        if person is not None and code < groups and cell < cells:
+            pairs[person][code].append(cell)
+    totals = [0] * (groups * cells)
+    for person, mine in pairs.items():
+        ranked = sorted(mine, key=lambda code: (-len(mine[code]), lot(person, code)))
+        for code in ranked[: unit.max_groups]:
+            for cell in keep_in_order(mine[code], unit.max_rows, lot(person, groups + code)):
+                totals[code * cells + cell] += 1
+    return totals
+
+
+def keep_in_order(values, most, drawn):
+    """At most so many of the values, at equal distances in order."""
+    own, m, r = sorted(values), len(values), min(most, len(values))
+    u = Fraction(int.from_bytes(drawn[:4], "big"), 1 << 32) if r < m else Fraction(0)
+    return [own[math.floor((j + u) * m / r)] for j in range(r)]

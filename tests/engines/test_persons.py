@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import soundsum as ss
 from soundsum import native
 from soundsum.engines.ids import PersonWords
-from soundsum.engines.person_sums import PersonSums
+from soundsum.engines.person_sums import PersonRanks, PersonSums
 from soundsum.kernels.persons import BoundedPart, PairSums, TextWords
 from soundsum.methods.problem import Problem
 from soundsum.privacy.units import Unit
@@ -22,7 +22,7 @@ from soundsum.statistics import Claim, Count, Mean, Sum, Variance
 from soundsum.tables.columns import as_keys, plain_keys
 from soundsum.tables.records import Column, records
 
-from .model import lot, person_totals, rows_of
+from .model import keep_in_order, lot, person_totals, ranked_cells, rows_of
 
 INTEGERS = native.PersonIds.integers()
 
@@ -354,3 +354,52 @@ def test_dates_of_numpy_that_arrow_has_no_room_for_are_nobody():
     assert len(set(found.words[found.known])) == 2
     held = as_keys(np.ma.array(ids, mask=[0, 0, 0, 0, 1, 0]))
     assert held.is_valid().to_pylist() == [False, False, False, True, False, False]
+
+
+@pytest.mark.parametrize("name", IDS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_rows_ranked_are_those_of_the_model(name, data):
+    """Whatever the batches and the order are."""
+    ids, cells = data.draw(ids_of(name)), data.draw(st.integers(1, 5))
+    groups = data.draw(st.sampled_from([None, 1, 2, 5]))
+    unit = Unit(groups, data.draw(st.integers(1, 4) | st.just(2**70)), data.draw(st.integers(1, 6)) if groups else 1)
+    n, last = len(ids), (groups or 1) * cells
+    codes = np.array(data.draw(st.lists(st.integers(0, last), min_size=n, max_size=n)), np.int32)
+    order = np.array(data.draw(st.permutations(range(n))), np.int64)
+    expected = ranked_cells(
+        [(x, code // cells, code % cells) for x, code in zip(ids.to_pylist(), codes.tolist(), strict=True)], unit, cells
+    )
+    for rows in (np.arange(n), order):
+        words = PersonWords(plain_keys(ids).type)
+        sums = PersonRanks(unit, cells, words)
+        for some in np.array_split(rows, data.draw(st.integers(1, 4))):
+            sums.add(None, len(some), codes[some], words.find(plain_keys(ids.take(pa.array(some)))))
+        assert sums.totals() == [expected]
+
+
+def test_every_row_of_a_person_is_as_likely_to_count():
+    """Each with probability r / m, whatever its place in the order; at fixed distances the outer ones never would."""
+    seen, persons, m, r = np.zeros(7), 20_000, 7, 3
+    for person in range(persons):
+        for cell in keep_in_order(range(m), r, lot(person, 1)):
+            seen[cell] += 1
+    assert np.all(np.abs(seen - persons * r / m) <= 6 * np.sqrt(persons * r / m * (1 - r / m)))
+
+
+def test_adding_a_person_changes_nobody_elses_rows():
+    unit, cells = Unit(3, 2, 2), 4
+    rng = np.random.default_rng(5)
+    ids, codes = rng.integers(0, 20, 300), rng.integers(0, 12, 300).astype(np.int32)
+
+    def count(keep):
+        words = PersonWords(pa.int64())
+        sums = PersonRanks(unit, cells, words)
+        sums.add(None, int(keep.sum()), codes[keep], words.find(pa.array(ids[keep])))
+        return np.array(sums.totals()[0])
+
+    everybody = count(np.ones(300, bool))
+    for person in range(20):
+        own = count(ids == person)
+        assert (everybody - count(ids != person) == own).all()
+        assert own.sum() <= unit.max_rows * unit.max_groups

@@ -243,8 +243,8 @@ def test_what_others_have_is_told_the_way_to_it():
         AttributeError, match=r"has no std; take the square root of soundsum\.variance\(\.\.\.\)\.value"
     ):
         ss.std  # noqa: B018
-    with pytest.raises(AttributeError, match=r"has no median, which is not made from sums; docs/when-not\.md says"):
-        ss.median  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no mode, which is not made from sums; docs/when-not\.md says"):
+        ss.mode  # noqa: B018
     with pytest.raises(AttributeError, match=r"has no to_csv; write to_pandas\(\)\.to_csv\(path, index=False\)"):
         ss.count(D, 1, by="ward", groups=["a"]).to_csv  # noqa: B018
 

@@ -82,7 +82,8 @@ def test_a_plan_is_released_with_options_of_a_sum():
 
 
 @pytest.mark.parametrize(
-    "name, options", [("sum", "SumOptions"), ("mean", "BoundedOptions"), ("variance", "BoundedOptions")]
+    "name, options",
+    [("sum", "SumOptions"), ("mean", "BoundedOptions"), ("variance", "BoundedOptions"), ("median", "QuantileOptions")],
 )
 def test_type_checkers_know_every_option(name, options):
     typed = getattr(api, options).__annotations__

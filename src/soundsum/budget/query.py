@@ -113,7 +113,9 @@ class Asked:
     @property
     def title(self) -> str:
         """The statistic and its column, to read."""
-        return self.statistic if self.column is None else f"{self.statistic} of {self.column}"
+        which = self.parameters.get("quantile") if self.statistic == "quantile" else None
+        named = self.statistic if which is None else f"{which} {self.statistic}"
+        return named if self.column is None else f"{named} of {self.column}"
 
     @property
     def counts_records(self) -> bool:
@@ -126,7 +128,7 @@ class Asked:
             return "rows outside the cells or without a value left out"
         if self.counts_records:
             return f"rows with missing values {'left out' if self.missing == 'drop' else 'counted'}"
-        if self.missing == "drop":
+        if self.missing == "drop" or self.statistic == "quantile":
             return "missing values left out"
         lower, upper = self.lower, self.upper
         if number_type(self.dtype).is_integer:

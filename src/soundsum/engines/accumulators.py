@@ -18,6 +18,7 @@ from soundsum.kernels import (
     wide_sum,
 )
 from soundsum.kernels.preparation import find_present, grid_integers
+from soundsum.kernels.ranked_rows import count_rows
 from soundsum.methods import Method
 from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
@@ -115,7 +116,7 @@ class GroupSums:
         if self._missing == "drop" and batch is not None:
             codes = np.where(find_present(batch), codes, np.int32(len(self._rows) - 1))
         if needs_power(self._parts, 0):
-            self._rows += np.bincount(codes, minlength=len(self._rows))
+            count_rows(codes, self._rows)
         first, second = self._sums
         if needs_power(self._parts, 2):
             assert batch is not None

@@ -105,6 +105,10 @@ class Dialect(ABC):
         """The SHA-256 of a value as text, or of bytes, with a slash and an integer after it."""
 
     @abstractmethod
+    def first_word(self, digest: str) -> str:
+        """The first 32 bits of a digest, as an integer of 64 bits."""
+
+    @abstractmethod
     def floor_quotient(self, top: str, bottom: str) -> str:
         """Rounded down, exactly; the bottom is above 0."""
 

@@ -11,8 +11,9 @@ from soundsum.engines.accumulators import Accumulator, GroupSums, PlainSums, Who
 from soundsum.engines.engine import ENGINES, Engine, KeyCounts, Totals
 from soundsum.engines.ids import PersonWords
 from soundsum.engines.key_numbers import KeyNumbers
-from soundsum.engines.person_sums import PersonCells, PersonSums
+from soundsum.engines.person_sums import PersonCells, PersonRanks, PersonSums
 from soundsum.kernels.persons import MOST_CODES, PairSums, count_codes
+from soundsum.methods import Ranks
 from soundsum.statistics import Task
 from soundsum.tables.keys import cross_codes
 from soundsum.tables.memory_table import open_table
@@ -48,7 +49,7 @@ class Memory(Engine):
                 codes = np.where(passes, np.int32(0) if codes is None else codes, unlisted)
             ids = None if persons is None else persons.find(batch.keys(rows.person))
             for task, own in zip(tasks, sums, strict=True):
-                places, cells = codes, task.statistic.cells
+                places, cells = codes, task.counted
                 if cells is not None and not task.bins_persons:
                     cell = cells.codes(batch, task.statistic.column, task.claim.unit_value)
                     places = cross_codes(codes, cell, len(cells.names), rows.group_count or 0)
@@ -90,6 +91,11 @@ def accumulate(task: Task, persons: PersonWords | None) -> Accumulator:
     if task.bins_persons:
         assert persons is not None
         return PersonCells(task, persons)
+    if task.counted is not None and isinstance(plan.adder, Ranks):
+        entries = plan.unit.entries * len(task.counted.names)
+        if persons is None:
+            return GroupSums(steps, parts, task.missing, entries)
+        return PersonRanks(plan.unit, len(task.counted.names), persons)
     if plan.unit.max_rows is not None:
         assert persons is not None
         return PersonSums(steps, parts, task.missing, plan.unit, persons)

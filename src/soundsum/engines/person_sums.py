@@ -15,9 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from soundsum.engines.ids import Ids, PersonWords
 from soundsum.kernels.persons import MOST_ROWS, BoundedPart, PairSums
 from soundsum.kernels.preparation import find_present
+from soundsum.kernels.ranked_rows import count_ranks
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.units import Norms, Unit
 from soundsum.statistics import Task
@@ -114,3 +118,34 @@ def bound_part(part: Part, rows: int) -> BoundedPart:
     assert part.range is not None
     low, high = part.range
     return BoundedPart(part.weights, rows * min(low, 0), rows * max(high, 0))
+
+
+NO_WORDS, NO_CODES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
+
+
+class PersonRanks:
+    """The cells of some rows of each person, by group: of more rows than allowed, as many at equal distances in order.
+
+    A person with m rows in a group, more than r, counts with those at floor((j + u) m / r) for j < r, in the order of
+    their values; u in [0, 1) is a lot of the id and the group. Rows of one cell are alike, so only cells are kept.
+    """
+
+    def __init__(self, unit: Unit, cells: int, persons: PersonWords) -> None:
+        """`persons` gives the words of all ids that are added."""
+        self._unit, self._cells, self._persons = unit, cells, persons
+        self._words: list[NDArray[np.uint64]] = []
+        self._codes: list[NDArray[np.int32]] = []
+
+    def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
+        assert ids is not None
+        assert codes is not None
+        there = ids.known & (codes < self._unit.entries * self._cells)
+        self._words.append(ids.words[there])
+        self._codes.append(codes[there])
+
+    def totals(self) -> list[list[int]]:
+        unit, entries = self._unit, self._unit.entries
+        assert unit.max_rows is not None
+        words, codes = np.concatenate([NO_WORDS, *self._words]), np.concatenate([NO_CODES, *self._codes])
+        ids, groups = self._persons.spelled(), unit.most_groups
+        return [count_ranks(words, codes, self._cells, entries, unit.max_rows, groups, ids).tolist()]

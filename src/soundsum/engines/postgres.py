@@ -299,6 +299,9 @@ class PostgresDialect(Dialect):
             return f"sha256({text} || convert_to({after}, 'UTF8'))"
         return f"sha256(convert_to(CAST({text} AS text) || {after}, 'UTF8'))"
 
+    def first_word(self, digest: str) -> str:
+        return f"CAST(CAST('x' || encode(substring({digest} FROM 1 FOR 4), 'hex') AS bit(32)) AS bigint)"
+
     def floor_quotient(self, top: str, bottom: str) -> str:
         return f"div({top} - mod(mod({top}, {bottom}) + {bottom}, {bottom}), {bottom})"
 

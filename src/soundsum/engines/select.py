@@ -15,6 +15,7 @@ from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
 from soundsum.engines.person_sums import bound_part, count_cells
 from soundsum.engines.sum_query import FloatSteps, Integer, SumQuery, Term, first_places, float_steps, list_keys
+from soundsum.kernels.ranked_rows import MOST_RANKED
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
 from soundsum.tables.cells import LONGEST
@@ -35,7 +36,8 @@ class Selection:
 
     def text(self, table: str) -> str:
         added = self._added(f"SELECT {', '.join(self._row()) or '1'} FROM {table} AS t")
-        listed = f"SELECT s.*, {self._entry()} AS entry FROM ({added}) AS s {' '.join(self._joins)}"
+        group = f", {self._group} AS place" if self._ranks_rows else ""
+        listed = f"SELECT s.*, {self._entry()} AS entry{group} FROM ({added}) AS s {' '.join(self._joins)}"
         if self._query.rows.person is not None:
             return self._of_persons(listed)
         names = [name for term in self._query.terms for name in self._names(term)]
@@ -218,13 +220,21 @@ class Selection:
 
     def _entry(self) -> str:
         """The entry of a layer: the group, or the pair of group and cell; NULL if either is not listed."""
-        group = "0" if self._query.rows.groups is None else "g.place"
+        group = self._group
         whens = []
         for layer, one in enumerate(self._query.layers):
             cell = "" if one is None else f"c{layer}.place" if isinstance(one[1], Categories) else f"s.cell{layer}"
             place = f"{group} * {self._query.cell_count(layer)} + {cell}" if cell else group
             whens.append(f"WHEN s.layer = {layer} THEN {place}")
         return f"CASE {' '.join(whens)} END"
+
+    @property
+    def _group(self) -> str:
+        return "0" if self._query.rows.groups is None else "g.place"
+
+    @property
+    def _ranks_rows(self) -> bool:
+        return any(task.ranks_rows for task in self._query.tasks)
 
     def _bits(self, term: Term) -> int:
         assert term.integer is not None
@@ -259,15 +269,75 @@ class Selection:
             f"row_number() OVER (PARTITION BY layer, id ORDER BY {unlisted_last}, rows{i} DESC, {then}) AS rank{i}"
             for i in sorted({own.counter for own in query.asked})
         ]
+        if self._ranks_rows:
+            listed, ranks = self._in_order(listed), [*ranks, self._rank_of_group()]
         ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan
         parts = []
         for t, (task, own) in enumerate(zip(query.tasks, query.asked, strict=True)):
             added = self._indicators if task.bins_persons else self._clamped_parts
+            if task.ranks_rows:
+                counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer}"
+                kept = f"CASE WHEN {counts} AND group_rank <= {unit.max_groups} THEN {self._kept(task)}"
+                parts.append(f"sum({kept} ELSE {self._whole(0)} END) AS p{t}_0")
+                continue
             for p, clamped in enumerate(added(task, own.counter, own.integer)):
                 most = min(unit.max_groups, query.entries(own.layer))
                 counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer} AND rank{own.counter} <= {most}"
                 parts.append(f"sum(CASE WHEN {counts} THEN {clamped} ELSE {self._whole(0)} END) AS p{t}_{p}")
         return f"SELECT layer, entry, 0 AS n, {', '.join(parts)} FROM ({ranked}) AS k GROUP BY layer, entry"
+
+    # The rows of a person that count because of their order
+
+    @property
+    def _own_rows(self) -> str:
+        """The number of a person's rows in a cell that is counted."""
+        counter = next(
+            own.counter for task, own in zip(self._query.tasks, self._query.asked, strict=True) if task.ranks_rows
+        )
+        return f"(CASE WHEN entry IS NULL THEN 0 ELSE rows{counter} END)"
+
+    def _in_order(self, listed: str) -> str:
+        """With every person's number of rows in a group, that up to each cell, and their lot there."""
+        person, groups = self._query.rows.person, self._query.rows.group_count or 1
+        assert person is not None
+        own, pair = self._own_rows, "PARTITION BY layer, id, place"
+        lot = self._sql.first_word(self._sql.lot("id", self._kinds[person], f"(place + {groups})"))
+        windows = [
+            f"sum({own}) OVER ({pair}) AS group_rows",
+            f"sum({own}) OVER ({pair} ORDER BY CASE WHEN entry IS NULL THEN -1 ELSE entry END) AS upto",
+            f"{lot} AS lot",
+        ]
+        return f"SELECT o.*, {', '.join(windows)} FROM ({listed}) AS o"
+
+    def _rank_of_group(self) -> str:
+        """The place of a group among those of a person: the most rows first, between equals by lot."""
+        person, groups = self._query.rows.person, self._query.rows.group_count or 1
+        assert person is not None
+        then = "place"
+        if self._query.tasks[0].claim.plan.unit.max_groups < groups:
+            then = f"{self._sql.lot('id', self._kinds[person], 'place')}, place"
+        unlisted_last = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END"
+        order = f"{unlisted_last}, group_rows DESC, {then}"
+        return f"dense_rank() OVER (PARTITION BY layer, id ORDER BY {order}) AS group_rank"
+
+    def _kept(self, task: Task) -> str:
+        """How many of a person's rows in a cell count.
+
+        Of m rows in order those at floor((j + u) m / r), j < r, where r is m at most: below the k-th there are
+        ceil(k r / m - u) of them, for u = lot / 2^32.
+        """
+        allowed = task.claim.plan.unit.max_rows
+        assert allowed is not None
+        whole = self._sql.whole
+        m, word = f"CAST(greatest(group_rows, 1) AS {whole})", self._whole(1 << 32)
+        r = f"CAST(least(group_rows, {self._whole(min(allowed, MOST_RANKED))}) AS {whole})"
+        bottom = f"({m} * {word})"
+
+        def below(k: str) -> str:
+            top = f"(CAST({k} AS {whole}) * {r} * {word} - CAST(lot AS {whole}) * {m} + {bottom} - {self._whole(1)})"
+            return self._sql.floor_quotient(top, bottom)
+
+        return f"{below('upto')} - {below(f'(upto - {self._own_rows})')}"
 
     def _clamped_parts(self, task: Task, counter: int, integer: int | None) -> Iterable[str]:
         allowed = task.claim.plan.unit.max_rows

@@ -54,12 +54,13 @@ class Spark(Engine):
         for column in SumQuery(tasks, rows).columns():
             self.schema.require_one_type(column)
         for task in tasks:
-            edges = getattr(task.statistic.cells, "edges", ())
+            edges = getattr(task.counted, "edges", ())
             if any(isinstance(edge, int) and abs(edge) >= MOST_DIGITS for edge in edges):
                 raise RefusedValue(
                     "edges", Reason.TOO_LARGE, "an edge of the histogram is beyond Spark's 38 digits", "leave it out"
                 )
-            if task.statistic.takes == "numbers" or task.statistic.cells is not None:
+            reads = task.statistic.takes == "numbers" or task.counted is not None
+            if reads and task.statistic.column is not None:
                 self._require_digits(str(task.statistic.column))
             allowed = task.claim.plan.unit.max_rows
             for bounds in [] if allowed is None else [bound_part(part, allowed) for part in task.claim.parts]:

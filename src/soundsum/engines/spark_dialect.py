@@ -17,6 +17,9 @@ from typing import Any
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.sum_query import LIMB, limbs
 
+MOST_SPELLED = 64
+"""Points of cells that are written out, each as an expression."""
+
 
 class SparkDialect(Dialect):
     """Spark's expressions; text is bound as a parameter, lists of groups as relations."""
@@ -87,6 +90,8 @@ class SparkDialect(Dialect):
 
     def bucket(self, text: str, points: Sequence[Any], own: Own | None) -> str:
         """By halves, as there is no function for it; 0 for NULL, which is in no bucket."""
+        if own is None and len(points) > MOST_SPELLED:
+            return self._search(text, points)
 
         def spell(point: Any) -> str:
             return (
@@ -103,6 +108,15 @@ class SparkDialect(Dialect):
             return f"CASE WHEN {text} >= {spell(points[middle])} THEN {above} ELSE {below} END"
 
         return f"({halve(0, len(points))})"
+
+    def _search(self, text: str, points: Sequence[Any]) -> str:
+        """The same in an array, by steps of powers of two: written out, thousands of points are too much to plan."""
+        kind = "double" if isinstance(points[0], float) else self.whole
+        listed = self._spell(",".join(map(repr, points)), None)
+        array = f"CAST(split({listed}, ',') AS array<{kind}>)"
+        steps = ", ".join(str(1 << i) for i in range(len(points).bit_length() - 1, -1, -1))
+        above = f"get({array}, at_ + step_ - 1) <= {text}"
+        return f"aggregate(array({steps}), 0, (at_, step_) -> CASE WHEN {above} THEN at_ + step_ ELSE at_ END)"
 
     def literal(self, x: float) -> str:
         return f"CAST('{x!r}' AS double)"
@@ -152,6 +166,9 @@ class SparkDialect(Dialect):
         if is_bytes:
             return f"sha2(concat({text}, CAST({after} AS binary)), 256)"
         return f"sha2(concat(CAST({text} AS string), {after}), 256)"
+
+    def first_word(self, digest: str) -> str:
+        return f"CAST(conv(substring({digest}, 1, 8), 16, 10) AS bigint)"
 
     def floor_quotient(self, top: str, bottom: str) -> str:
         return f"CAST(({top} - pmod({top}, {bottom})) / {bottom} AS decimal(38, 0))"

@@ -135,7 +135,7 @@ class SumQuery:
     def _ask(self, task: Task) -> ResultPlace:
         statistic, claim = task.statistic, task.claim
         assert claim.record_steps is not None
-        cells, column = statistic.cells, statistic.column
+        cells, column = task.counted, statistic.column
         drops = task.missing == "drop" and statistic.takes != "rows"
         layer = self._layer(None if cells is None or task.bins_persons else (str(column), cells))
         counter = self._place(self.counters, column if drops else None)

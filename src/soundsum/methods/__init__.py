@@ -13,6 +13,7 @@ from soundsum.methods.method import METHODS, Method, Theorem
 from soundsum.methods.modular import Modular
 from soundsum.methods.numpy_pairwise import NumpyPairwise
 from soundsum.methods.pairwise import Pairwise
+from soundsum.methods.ranks import Ranks
 from soundsum.methods.saturating import Saturating
 from soundsum.methods.shifted import Shifted
 from soundsum.methods.split import Split
@@ -41,15 +42,18 @@ def _fields(method: Method) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Method):
         return _fields(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def _make(given: dict[str, Any]) -> Method:
-    kinds = {method.name: type(method) for method in METHODS.values()}
+    kinds: dict[str, type[Any]] = {Ranks.name: Ranks} | {method.name: type(method) for method in METHODS.values()}
     made = {name: _make(value) if isinstance(value, dict) else value for name, value in given.items() if name != "name"}
     if made.get("accumulator") is not None:
         made["accumulator"] = number_type(made["accumulator"])
-    return kinds[given["name"]](**made)
+    method: Method = kinds[given["name"]](**made)
+    return method
 
 
 __all__ = [
@@ -62,6 +66,7 @@ __all__ = [
     "NumpyPairwise",
     "OnGrid",
     "Pairwise",
+    "Ranks",
     "Saturating",
     "Shifted",
     "Split",

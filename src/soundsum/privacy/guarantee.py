@@ -13,6 +13,7 @@ from typing import Any
 
 from soundsum.numbers import formatting
 from soundsum.numbers.quoting import is_hashable
+from soundsum.privacy.choice import RankNorms
 from soundsum.privacy.cost import Cost
 from soundsum.privacy.noise import Noise, NoNoise
 from soundsum.privacy.noises import NOISES
@@ -67,8 +68,13 @@ class Guarantee:
         """The noise for an integer, or a vector of them, that one unit can move so far."""
         if norms.l1 == 0:
             return NoNoise()
-        fitted = self.noise.fit(norms, self.epsilon, self.delta, self.rho)
-        if fitted.parameter > LARGEST_SCALE:
+        if isinstance(norms, RankNorms):
+            fitted: Noise = norms.choose_by(self.epsilon, self.rho)
+            scale = 1 / fitted.parameter
+        else:
+            fitted = self.noise.fit(norms, self.epsilon, self.delta, self.rho)
+            scale = fitted.parameter
+        if scale > LARGEST_SCALE:
             raise RefusedValue(
                 "epsilon" if self.rho is None else "rho",
                 Reason.TOO_SMALL,

@@ -13,7 +13,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from soundsum.methods import METHODS, Method, OnGrid, Theorem, Wide
+from soundsum.methods import METHODS, Method, OnGrid, Ranks, Theorem, Wide
 from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps, steps_from_zero
 from soundsum.numbers import text_tables
@@ -21,6 +21,7 @@ from soundsum.numbers.formatting import number, ratio
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact
 from soundsum.numbers.types import IntType
+from soundsum.privacy.choice import RankNorms
 from soundsum.privacy.explain import explain
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.units import RECORD, Norms, Unit
@@ -71,20 +72,25 @@ class Plan:
         facts: dict[str, Any] = {"unmet": _find_unmet(problem, adder, unit), "method": adder.label}
         if not facts["unmet"]:
             # By group steps are counted from 0, as the sizes of groups are private; of a private size they always are.
-            from_zero = problem.relation.sized and not unit.is_plain
+            is_ranked = isinstance(adder, Ranks)
+            from_zero = problem.relation.sized and not (unit.is_plain or is_ranked)
             facts |= {"steps": adder.steps(problem), "modulus": adder.modulus(problem)}
             facts["randomised"] = adder.is_randomised(problem)
             steps = steps_from_zero(problem) if from_zero else adder.record_steps(problem)
-            step = adder.noise_step(problem) if steps is None else steps.step
+            step = adder.noise_step(problem) if steps is None or is_ranked else steps.step
             facts |= {"record_steps": steps, "step": step}
-            if unit.is_plain or steps is None:  # by whatever method: what its theorem says
+            if isinstance(adder, Ranks):
+                ranks = RankNorms.of(*adder.choice(problem), unit, problem.relation)
+                facts |= {"step_norms": ranks, "norms": ranks.times(step)}
+            elif unit.is_plain or steps is None:  # by whatever method: what its theorem says
                 sensitivity = adder.sensitivity(problem)
                 most = math.ceil(sensitivity / step)
                 facts |= {"step_norms": Norms(most, most**2), "norms": Norms(sensitivity, sensitivity**2)}
             else:
                 norms = unit.norms(steps.low, steps.high, problem.relation)
                 facts |= {"step_norms": norms, "norms": norms.times(step)}
-        facts["ideal"] = unit.norms(problem.lower, problem.upper, problem.relation).l1
+        ideal = unit.norms(problem.lower, problem.upper, problem.relation).l1
+        facts["ideal"] = facts["norms"].l1 if "norms" in facts and isinstance(adder, Ranks) else ideal
         for name, value in facts.items():
             object.__setattr__(self, name, value)
 
@@ -290,7 +296,7 @@ PROVED = ("steps", "modulus", "randomised", "record_steps", "step", "step_norms"
 
 def _find_unmet(problem: Problem, adder: Method, unit: Unit) -> tuple[str, ...]:
     reasons = adder.unmet(problem)
-    if not unit.is_plain and adder not in BY_GROUP:
+    if not (unit.is_plain or adder in BY_GROUP or isinstance(adder, Ranks)):
         reasons = [
             *reasons,
             Clause("sums by group, by person or of some rows are added by wide or grid; leave `method` out"),

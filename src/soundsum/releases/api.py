@@ -7,6 +7,8 @@ every signature to that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypedDict, Unpack, overload
 
 from soundsum.budget import Binding, Budget
@@ -22,8 +24,9 @@ from soundsum.releases.prepare import release_all, release_one
 from soundsum.releases.released import Release, require_confidence
 from soundsum.releases.request import Request, ask_bounds, name_statistics, read_bounds
 from soundsum.releases.signatures import explain, with_hints
-from soundsum.statistics import Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
+from soundsum.statistics import Count, Histogram, MaxRows, Mean, Quantile, Statistic, Sum, Variance
 from soundsum.statistics.group_counts import GroupCounts
+from soundsum.statistics.quantile import MEDIAN, list_quantiles
 from soundsum.tables.read_guard import hold_no_data, read_within
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
@@ -56,6 +59,15 @@ class BoundedOptions(CommonOptions, total=False):
     column: str | None
     dtype: object
     size: int | None
+
+
+class QuantileOptions(CommonOptions, total=False):
+    """Options of quantiles, for type checkers."""
+
+    bounds: Any
+    column: str | None
+    candidates: Any
+    dtype: object
 
 
 class SumOptions(BoundedOptions, total=False):
@@ -383,6 +395,154 @@ def histogram(
     released = release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
     assert isinstance(released, Releases)
     return released
+
+
+@overload
+def quantile(
+    data: Any,
+    quantile: Real | Decimal | str,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: None = None,
+    **options: Unpack[QuantileOptions],
+) -> Release: ...
+@overload
+def quantile(
+    data: Any,
+    quantile: Real | Decimal | str,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: Any,
+    **options: Unpack[QuantileOptions],
+) -> Releases: ...
+@overload
+def quantile(
+    data: Any,
+    quantile: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: Any = None,
+    **options: Unpack[QuantileOptions],
+) -> Any: ...
+@explain("quantile")
+@hold_no_data
+@with_hints
+def quantile(
+    data: Any,
+    quantile: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    bounds: Any = None,
+    column: str | None = None,
+    candidates: Any = None,
+    by: Any = None,
+    groups: Any = None,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing | None = None,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> Release | Releases | Several:
+    """Release a private quantile: one of the candidates, chosen by how close its rank is, values clamped to the bounds.
+
+    Missing values are left out. Ties are no difficulty, and the value is always one of the candidates.
+
+    {options}
+
+    Returns a Release (value, rank_error, certificate), or with by= a mapping from groups to Releases; for a list of
+    quantiles a Several, with one for each.
+
+    >>> pay = [float(x) for x in range(1000)]
+    >>> r = quantile(pay, 0.5, lower=0, upper=1000, epsilon=1)
+    >>> r.rank_error(0.95)
+    22
+    """
+    low, high = read_bounds(lower, upper, bounds)
+    listed, labels = list_quantiles(quantile)
+    request = Request(
+        tuple([Quantile(column, one, low, high, dtype, candidates=candidates) for one in listed]),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    promised = guarantee(epsilon, delta, rho, noise)
+    if labels is None:
+        return release_one(data, request, promised, budget)
+    return Several(release_all(data, request, promised, budget), labels)
+
+
+@overload
+def median(
+    data: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: None = None,
+    **options: Unpack[QuantileOptions],
+) -> Release: ...
+@overload
+def median(
+    data: Any, lower: Any = None, upper: Any = None, epsilon: Any = None, *, by: Any, **options: Unpack[QuantileOptions]
+) -> Releases: ...
+@explain("median")
+@hold_no_data
+@with_hints
+def median(
+    data: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    bounds: Any = None,
+    column: str | None = None,
+    candidates: Any = None,
+    by: Any = None,
+    groups: Any = None,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing | None = None,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> Release | Releases:
+    """Release a private median, the quantile 0.5: see `quantile`.
+
+    {options}
+
+    Returns a Release (value, rank_error, certificate), or with by= a mapping from groups to Releases.
+    """
+    low, high = read_bounds(lower, upper, bounds)
+    request = Request(
+        (Quantile(column, MEDIAN, low, high, dtype, candidates=candidates),),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    return release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
 
 
 @explain("suggest_bounds")

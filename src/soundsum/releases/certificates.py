@@ -19,7 +19,7 @@ from soundsum.methods import make_method, parameters
 from soundsum.methods.problem import Problem
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee, guarantee
-from soundsum.privacy.noise import Noise, NoNoise
+from soundsum.privacy.noise import NOISES, Noise, NoNoise
 from soundsum.privacy.planner import Plan, choose
 from soundsum.privacy.selection import GroupPlan, plan_search, search_unit
 from soundsum.privacy.units import FOUND, Unit
@@ -142,7 +142,13 @@ def _read_search(said: dict[str, Any], claim: Claim) -> GroupPlan:
 def read_guarantee(certificate: dict[str, Any]) -> Guarantee:
     privacy = certificate["privacy"]
     drawn = [part["noise"] for part in certificate["released"] if part["noise"] != NoNoise.name]
-    noise = drawn[0] if drawn else "gaussian" if "delta" in privacy or "rho" in privacy else "laplace"
+    noise = (
+        drawn[0]
+        if drawn and drawn[0] in NOISES
+        else "gaussian"
+        if "delta" in privacy or "rho" in privacy
+        else "laplace"
+    )
     return guarantee(**privacy, noise=noise)
 
 

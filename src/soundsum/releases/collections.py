@@ -234,7 +234,9 @@ class Releases(Framed, Mapping[Any, Release]):
         facts, first = self._facts, self.general
         promise = f"{facts.guarantee} for {first.plan.unit.protected}"
         dash = "" if all(map(facts.is_informative, *self._ends)) else f"; {SAYS_NOTHING}"
-        return f"{promise}; intervals for {facts.covered}; {first.counted}{dash}"
+        return (
+            f"{promise}; {'rank errors' if facts.is_ranked else 'intervals'} for {facts.covered}; {first.counted}{dash}"
+        )
 
     @cached_property
     def _ends(self) -> tuple[list[float], list[float]]:

@@ -101,6 +101,24 @@ _DECLARED = (
         COUNT,
     ),
     Option(
+        "quantile",
+        "Any",
+        REQUIRED,
+        "which quantile, from 0 to 1 in at most millionths, such as 0.5, the median; or a list of them, which share "
+        "epsilon and do not cross.",
+        Flag("Which quantile, such as 0.5, the median; or several with commas: 0.25,0.5,0.75."),
+        AMOUNT,
+    ),
+    Option(
+        "candidates",
+        "Any",
+        None,
+        "the numbers to choose from: a list of public ones, or how many of equal distance from bound to bound. By "
+        "default 4,096, or all integers if there are fewer and the column has integers.",
+        Flag("How many numbers to choose from, of equal distance, 4,096 by default; or the numbers, with commas."),
+        {"type": ["array", "integer"]},
+    ),
+    Option(
         "lower",
         "Any",
         REQUIRED,

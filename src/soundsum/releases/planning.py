@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from soundsum.budget import Binding, Budget
 from soundsum.engines import open_engine
-from soundsum.methods import Method
+from soundsum.methods import Method, Ranks
 from soundsum.methods.problem import Problem
 from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import number, ratio
-from soundsum.privacy.guarantee import Guarantee
+from soundsum.numbers.types import NumberType, number_type
+from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.planner import Plan, choose, rank
 from soundsum.privacy.units import RECORD, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.frames import require_module
 from soundsum.releases.pipeline import Prepared, carry_out
 from soundsum.releases.plots import draw_ratios
-from soundsum.releases.released import Release
-from soundsum.statistics import Claim, Statistic, Sum, Task, make_query
+from soundsum.releases.released import Release, require_confidence
+from soundsum.statistics import Claim, Quantile, Statistic, Sum, Task, make_query
 from soundsum.tables.paths import name_source
 from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import require_columns
 from soundsum.tables.type_names import say_column
@@ -67,6 +69,83 @@ def release_plan(
     (released,) = carry_out(engine, prepared, promised, budget)
     assert isinstance(released, Release)
     return released
+
+
+class Typed:
+    """A column of a type, of which there is no table."""
+
+    def __init__(self, dtype: object) -> None:
+        self._kind = number_type(dtype)
+
+    def type(self, column: str | None, dtype: object = None) -> tuple[NumberType, Fraction]:
+        return self._kind, Fraction(1)
+
+
+@dataclass(frozen=True)
+class QuantilePlan:
+    """The choice of a quantile before any data: its candidates, the rate that the cost allows, and the rank error."""
+
+    claim: Claim
+    promised: Guarantee
+
+    @property
+    def candidates(self) -> tuple[Fraction, ...]:
+        """The numbers of which one is released."""
+        adder = self.claim.plan.adder
+        assert isinstance(adder, Ranks)
+        return adder.ladder(self.claim.plan.problem).values
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """The most ranks by which one unit moves the error of a candidate, all groups together."""
+        return self.claim.plan.sensitivity
+
+    def rank_error(self, confidence: float = 0.95) -> int:
+        """The rank error that a release will state, as `Release.rank_error`."""
+        require_confidence(confidence)
+        (choice,) = self.claim.noises(self.promised)
+        return choice.half_width(confidence)
+
+    def __str__(self) -> str:
+        number_of = f"{len(self.candidates):,} candidates"
+        return f"{number_of}, at most {self.rank_error():,} ranks beyond the best of them at 95% ({self.promised})"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def plan_quantile(
+    quantile: Any,
+    lower: Any,
+    upper: Any,
+    epsilon: Any = None,
+    *,
+    candidates: Any = None,
+    dtype: object = "float64",
+    groups: int | None = None,
+    max_rows: int | None = None,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+) -> QuantilePlan:
+    """Plan a quantile, before anything is spent: how far its rank will be off.
+
+    quantile, lower, upper, epsilon, candidates, relation, noise, delta, rho: as for `quantile`.
+    dtype: the type of the column.
+    groups: how many groups there are, if there are any.
+    max_rows, max_groups: with persons, as for `quantile`; leave max_rows out where records are protected.
+
+    >>> plan_quantile(0.5, 0, 200_000, epsilon=1).rank_error(0.95)
+    22
+    """
+    promised, given = guarantee(epsilon, delta, rho, noise), Relation.read(relation)
+    asked = Quantile(None, quantile, lower, upper, candidates=candidates)
+    schema: Any = Typed(dtype)
+    problem, unit_value = asked.problem(schema, None, given, "drop")
+    claim = make_claim(Quantile, problem, asked.pick_method(unit_value), Unit(groups, max_rows, max_groups), unit_value)
+    return QuantilePlan(claim, promised)
 
 
 class Plans(list[Plan]):

@@ -24,9 +24,10 @@ from soundsum.releases.planning import make_claim
 from soundsum.releases.released import Release
 from soundsum.releases.request import Request
 from soundsum.releases.schema import ColumnSchema, require_schema
-from soundsum.statistics import Statistic, Task, make_query
+from soundsum.statistics import Quantile, Statistic, Task, make_query
 from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.histogram import Edges
+from soundsum.statistics.quantile import require_few_cells
 from soundsum.tables.columns import say_column
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
@@ -108,8 +109,13 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         weight = _weight(statistic)
         problem, unit_value = statistic.problem(schema, dtypes.get(statistic.column), request.relation, missing)
         own = statistic.unit(unit)
-        claim = make_claim(type(statistic), problem, choose(problem, statistic.method), own, unit_value)
-        takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges)
+        claim = make_claim(
+            type(statistic), problem, choose(problem, statistic.pick_method(unit_value)), own, unit_value
+        )
+        require_few_cells(claim.plan)
+        takes_numbers = (
+            statistic.takes == "numbers" or isinstance(statistic.cells, Edges) or isinstance(statistic, Quantile)
+        )
         is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtypes.get(statistic.column) is None
         tasks.append(Task(statistic, claim, missing, weight, not is_untyped))
         require_few(sum(task.claim.plan.unit.entries for task in tasks), "the release")  # soon, as each takes time

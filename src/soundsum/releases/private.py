@@ -31,8 +31,9 @@ from soundsum.releases.released import Release
 from soundsum.releases.request import Request, ask_bounds, name_statistics, not_statistics, read_bounds
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import CALLS, explain, with_hints
-from soundsum.statistics import Bounded, Clipped, Count, Histogram, MaxRows, Mean, Statistic, Sum, Variance
+from soundsum.statistics import Bounded, Clipped, Count, Histogram, MaxRows, Mean, Quantile, Statistic, Sum, Variance
 from soundsum.statistics.group_counts import GroupCounts
+from soundsum.statistics.quantile import MEDIAN, list_quantiles
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
@@ -311,6 +312,43 @@ class Private:
         return made
 
     @_query
+    def quantile(
+        self,
+        column: str,
+        quantile: Any,
+        lower: Any = None,
+        upper: Any = None,
+        epsilon: Any = None,
+        *,
+        bounds: Any = None,
+        candidates: Any = None,
+        **options: Unpack[QueryOptions],
+    ) -> Release | Releases | Several:
+        """Release a private quantile, or with a list several. Bounds default to the schema's; see `soundsum.quantile`."""
+        low, high = read_bounds(lower, upper, bounds)
+        listed, labels = list_quantiles(quantile)
+        asked = [Quantile(column, one, low, high, candidates=candidates) for one in listed]
+        if labels is None:
+            return self._one(asked[0], epsilon, options)
+        return Several(self.release(asked, epsilon, **options), labels)
+
+    @_query
+    def median(
+        self,
+        column: str,
+        lower: Any = None,
+        upper: Any = None,
+        epsilon: Any = None,
+        *,
+        bounds: Any = None,
+        candidates: Any = None,
+        **options: Unpack[QueryOptions],
+    ) -> Release | Releases:
+        """Release a private median. Bounds default to the schema's; see `soundsum.median`."""
+        low, high = read_bounds(lower, upper, bounds)
+        return self._one(Quantile(column, MEDIAN, low, high, candidates=candidates), epsilon, options)
+
+    @_query
     def suggest_bounds(
         self,
         column: str,
@@ -441,7 +479,12 @@ class Private:
 
     def _one(self, statistic: Statistic, epsilon: Any, options: QueryOptions) -> Release | Releases:
         unpaid = epsilon is None and options.get("rho") is None
-        if unpaid and isinstance(statistic, Bounded) and statistic.lower is not None and statistic.upper is None:
+        if (
+            unpaid
+            and isinstance(statistic, Bounded | Quantile)
+            and statistic.lower is not None
+            and statistic.upper is None
+        ):
             lower, call = quote(statistic.lower), f"{statistic.name}({quote(statistic.column)}"
             raise RefusedType(
                 "epsilon",
@@ -496,7 +539,7 @@ class Private:
         require_name("column", column)
         said, given = self._schema.get(column, ColumnSchema()), statistic.__dict__
         has_bins = isinstance(statistic, Histogram) and statistic.bins is not None
-        if has_bins or isinstance(statistic, Bounded | Clipped):
+        if has_bins or isinstance(statistic, Bounded | Clipped | Quantile):
             more["lower"], more["upper"] = self._bounds(column, given["lower"], given["upper"])
         elif isinstance(statistic, Histogram) and statistic.is_incomplete:
             more["categories"] = said.categories

@@ -8,6 +8,7 @@ from typing import Any
 
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import finite, nearest_float
+from soundsum.privacy.choice import Choice
 from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
 from soundsum.releases.certificates import Unreadable, compare, read_certificate, refuse_misread, refuse_unlike, say
 from soundsum.releases.query_check import compare_query
@@ -92,7 +93,11 @@ def compare_release(release: dict[str, Any]) -> list[str]:
     noisy = read_noisy(release.get("noisy"))
     if noisy is None or len(noisy) != len(claim.parts):
         return [f"noisy: {say(release.get('noisy'))} is not {len(claim.parts)} whole numbers of steps"]
-    estimator = claim.estimator(read.noises, claim.plan.problem.size)
+    noises = read.noises
+    choices = [noise for noise in noises if isinstance(noise, Choice)]
+    if any(not 0 <= place < len(choice.points) for place, choice in zip(noisy, choices, strict=False)):
+        return [f"noisy: {say(release.get('noisy'))} is not the place of a candidate"]
+    estimator = claim.estimator(noises, claim.plan.problem.size)
     exact, ends = estimator.exact(noisy), [nearest_float(end) for end in estimator.interval(noisy, 0.95)]
     follows = {
         "statistic": claim.kind.entry_name or claim.kind.name,
@@ -105,6 +110,10 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "relation": certificate["problem"]["relation"],
         "version": certificate["versions"]["soundsum"],
     }
+    least = max((choice.half_width(0.95) for choice in choices), default=0)
+    found = release.get("rank_error_95", 0)
+    if bool(choices) != ("rank_error_95" in release) or type(found) is not int or found < least:
+        return [f"rank_error_95: {least:,} or more follows, {say(release.get('rank_error_95'))} is claimed"]
     missing, is_plain = release.get("missing"), claim.plan.unit.is_plain
     if missing not in ("zero", "drop") or (missing == "drop" and claim.plan.problem.relation.sized and is_plain):
         return [f"missing: {missing!r} does not follow from the unit and the relation"]
@@ -123,6 +132,7 @@ def compare_release(release: dict[str, Any]) -> list[str]:
         "data",
         "at",
         "ledger",
+        *(["rank_error_95"] if choices else []),
     }
     problems = [
         *(

@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any, cast
 
 from soundsum.budget.query import Query, as_plain
+from soundsum.methods import Ranks
 from soundsum.numbers import formatting, text_tables
 from soundsum.numbers.formatting import number
 from soundsum.numbers.quoting import printed, quote
@@ -90,6 +91,7 @@ class ReleaseContext:
     n: int | None  # the number of records, where it is public
     origin: Origin
     search: GroupPlan | None = None  # for the groups, where nobody listed them
+    sorted_with: tuple[Noise, ...] = ()  # choices of other quantiles, so that they do not cross
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -106,7 +108,7 @@ class ReleaseContext:
         origin = self.origin
         of = "" if origin.column is None else f" of {origin.column}"
         by = f" by {', '.join(self.grouped_by)}" if self.grouped_by else ""
-        return printed(f"{self.claim.kind.name}{of}{by}{'' if origin.where is None else f' where {origin.where}'}")
+        return printed(f"{self._named}{of}{by}{'' if origin.where is None else f' where {origin.where}'}")
 
     @property
     def grouped_by(self) -> list[str]:
@@ -123,7 +125,8 @@ class ReleaseContext:
     def measured(self) -> str:
         """The unit of the values, for a plot's axis; equal names mean equal units."""
         kind, column = self.claim.kind, self.origin.column
-        return printed(f"{kind.name} of {column}") if issubclass(kind, Bounded) and column is not None else self._entry
+        is_of_column = issubclass(kind, Bounded) or self.is_ranked
+        return printed(f"{kind.name} of {column}") if is_of_column and column is not None else self._entry
 
     @property
     def _entry(self) -> str:
@@ -138,9 +141,9 @@ class ReleaseContext:
 
     @property
     def says_how_far(self) -> str:
-        """The confidence of the intervals that tables show, in words."""
+        """The heading of what is said beside a value."""
         if self.claim.kind is not GroupCounts:
-            return "95% interval"
+            return "95% rank error" if self.is_ranked else "95% interval"
         assert self.search is not None
         return "no interval" if self.search.certain is None else "certain interval"
 
@@ -157,18 +160,36 @@ class ReleaseContext:
         return f"groups found by a noisy number of {whom} of at least {search.threshold:,}{cost}{no_interval}"
 
     @property
+    def _named(self) -> str:
+        adder = self.claim.plan.adder
+        return adder.title if isinstance(adder, Ranks) else self.claim.kind.name
+
+    @property
     def covered(self) -> str:
         """The quantity an interval covers, in words: the statistic without noise, by this method, of these values."""
         kind, plan = self.claim.kind, self.claim.plan
         lower, upper = map(formatting.bound, self.claim.shown_bounds)
         values = f"values clamped to [{lower}, {upper}]"
         covered = f"the {self._entry} of {values}" if issubclass(kind, Bounded) else f"the {self._entry}"
+        if self.is_ranked:
+            covered = f"the {self._named} of {values}, beyond the best candidate's own"
         if kind.is_the_sum:
             covered = plan.adder.say_sum(plan.problem, values)
         if kind.is_the_sum and plan.modulus is not None:
             step = plan.step * self.claim.unit_value  # of decimals, the last digit
             covered += f", modulo {formatting.binary(plan.modulus)}{'' if step == 1 else f' times {number(step)}'}"
         return f"{covered}{', within the limits for each person' if plan.unit.caps else ''}"
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it is a quantile, which has a rank error and no interval."""
+        return isinstance(self.claim.plan.adder, Ranks)
+
+    def rank_error(self, confidence: float = 0.95) -> int:
+        """The most of all that were sorted together; the chances of failure add up."""
+        choices = [*self.noises, *self.sorted_with]
+        each = 1 - (1 - Fraction(str(confidence))) / len(choices)
+        return max(choice.half_width(each) for choice in choices)  # type: ignore[arg-type]
 
     def is_informative(self, low: float, high: float) -> bool:
         """Returns whether an interval of this statistic says more than the bounds do."""
@@ -243,11 +264,28 @@ class Release(Framed):
 
         It covers only the noise; `plan.accuracy` bounds the method's own error. For a variance, and for a mean with a
         private number of rows, it is wider than the confidence needs, because several noises share the chance of
-        failure. For a modular sum it is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
+        failure. Of a quantile it is the whole range, as only its rank is known: see `rank_error`. For a modular sum it is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
         would contain every number, it is the type's range.
         """
         low, high = self.exact_interval(confidence)
         return nearest_float(low), nearest_float(high)
+
+    def rank_error(self, confidence: float = 0.95) -> int:
+        """The number of ranks by which a quantile misses, at most, with this confidence, for any data.
+
+        It is what the choice adds to the rank error of the best candidate, and is known before anything is spent
+        (`soundsum.plan_quantile`). Of several quantiles of a column it holds for all of them together.
+        """
+        if not self.facts.is_ranked:
+            raise RefusedType(
+                None,
+                Reason.UNSUPPORTED,
+                "a {statistic} has no rank error",
+                "ask for its `interval`",
+                statistic=self.statistic,
+            )
+        require_confidence(confidence)
+        return self.facts.rank_error(confidence)
 
     @property
     def informative(self) -> bool:
@@ -305,6 +343,7 @@ class Release(Framed):
             "noisy": [str(part) for part in self.noisy],
             "interval_95": [finite(end) for end in self.interval(0.95)],
             "informative": self.informative,
+            **({"rank_error_95": self.rank_error(0.95)} if self.facts.is_ranked else {}),
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),
             "privacy_unit": origin.query.binding.privacy_unit,
@@ -441,6 +480,8 @@ def show(releases: Sequence[Release]) -> list[tuple[str, str]]:
     return [
         (DASH, f"{interval}, the whole range")
         if not one.informative
+        else (formatting.number(Fraction(one.exact)), f"{one.rank_error():,} ranks")
+        if one.facts.is_ranked
         else (value if math.isfinite(nearest_float(one.exact)) else f"{value} ({BEYOND})", interval)
         for one, (value, interval) in zip(releases, rows, strict=True)
     ]

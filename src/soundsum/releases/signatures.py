@@ -71,8 +71,12 @@ COST = ("noise", "delta", "rho")
 WHERE_IT_IS = ("budget", "name", "table", "engine")
 
 AVERAGE = "a person with more rows in a group counts as this many rows of their average value"
+RANKED = (
+    "the most rows a person contributes to a group: of more, as many at equal distances in the order of their values"
+)
 CLAMPED = "a person's total in a group is clamped to what this many rows can add"
 OR_BOUNDS: Mapping[str, Mapping[str, Any]] = {"lower": {"default": None}, "upper": {"default": None}}
+OF_RANKS = {**OR_BOUNDS, "missing": {"words": "has no effect here: missing values are left out."}}
 NUMBERS = frozenset({"column", "lower", "upper"})
 
 CALLS: Mapping[str, Call] = {
@@ -186,6 +190,20 @@ CALLS: Mapping[str, Call] = {
             },
         },
         frozenset({"by"}),
+    ),
+    "quantile": Call(
+        ("data", "quantile", "lower", "upper", "epsilon"),
+        ("bounds", "column", "candidates", *ROWS, "dtype", *COST, "missing", *WHERE_IT_IS),
+        {"result": "quantile", "verb": "rank", "person": RANKED},
+        OF_RANKS,
+        NUMBERS | {"quantile"},
+    ),
+    "median": Call(
+        ("data", "lower", "upper", "epsilon"),
+        ("bounds", "column", "candidates", *ROWS, "dtype", *COST, "missing", *WHERE_IT_IS),
+        {"result": "median", "verb": "rank", "person": RANKED},
+        OF_RANKS,
+        NUMBERS,
     ),
     "suggest_bounds": Call(
         ("data", "epsilon"),

@@ -6,6 +6,7 @@ from soundsum.statistics.count import Count
 from soundsum.statistics.histogram import Histogram
 from soundsum.statistics.magnitudes import Bounds, MaxRows, TotalBounds
 from soundsum.statistics.mean import Mean
+from soundsum.statistics.quantile import Quantile
 from soundsum.statistics.statistic import STATISTICS, Bounded, Statistic
 from soundsum.statistics.sum import Sum
 from soundsum.statistics.task import Claim, Task, make_query
@@ -23,6 +24,7 @@ __all__ = [
     "Histogram",
     "MaxRows",
     "Mean",
+    "Quantile",
     "Statistic",
     "Sum",
     "Task",

@@ -119,6 +119,10 @@ class Statistic(ABC):
     def problem(self, schema: Schema, dtype: object, relation: Relation, missing: Missing) -> tuple[Problem, Fraction]:
         """The problem to plan for, and what 1 in its records is worth (a decimal's last digit, otherwise 1)."""
 
+    def pick_method(self, unit_value: Fraction) -> str | Method:
+        """The method that is asked for, once it is known what 1 in the records is worth."""
+        return self.method
+
     def unit(self, unit: Unit) -> Unit:
         """The unit of privacy, for as many entries as are let out."""
         return unit

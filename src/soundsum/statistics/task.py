@@ -11,7 +11,7 @@ from typing import Any
 from soundsum.budget.query import Asked, Listed, Query, as_plain
 from soundsum.budget.scope import Binding
 from soundsum.kernels.persons import BEYOND
-from soundsum.methods import parameters
+from soundsum.methods import Ranks, parameters
 from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
@@ -20,7 +20,8 @@ from soundsum.privacy.planner import Plan
 from soundsum.privacy.selection import Found
 from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, RefusedValue, join_clauses
-from soundsum.statistics.statistic import Estimator, Part, Statistic
+from soundsum.statistics.quantile import rank_cells
+from soundsum.statistics.statistic import Cells, Estimator, Part, Statistic
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
 
@@ -73,7 +74,7 @@ class Claim:
     def bounds(self) -> tuple[Fraction, Fraction]:
         """The bounds that records are really clamped to: those given, rounded inward to the grid."""
         problem, steps = self.plan.problem, self.record_steps
-        if steps is None:
+        if steps is None or isinstance(self.plan.adder, Ranks):
             return problem.lower * self.unit_value, problem.upper * self.unit_value
         return steps.bounds(self.unit_value)
 
@@ -134,6 +135,17 @@ class Task:
         plan = self.claim.plan
         unit = self.statistic.unit(Unit(groups, plan.unit.max_rows, plan.unit.max_groups))
         return replace(self, claim=Claim(self.claim.kind, Plan(plan.problem, plan.adder, unit), self.claim.unit_value))
+
+    @property
+    def counted(self) -> Cells | None:
+        """The cells whose rows an engine counts: those that are released, or those that candidates are chosen by."""
+        plan = self.claim.plan
+        return rank_cells(plan.adder.ladder(plan.problem)) if isinstance(plan.adder, Ranks) else self.statistic.cells
+
+    @property
+    def ranks_rows(self) -> bool:
+        """Whether some rows of each person are counted, by their order, under a unit of persons."""
+        return isinstance(self.claim.plan.adder, Ranks) and self.claim.plan.unit.max_rows is not None
 
     @property
     def bins_persons(self) -> bool:

@@ -159,6 +159,29 @@ def private_groups(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @_release
+def private_quantile(given: dict[str, Any]) -> dict[str, Any]:
+    """Release a private quantile of a column, or several.
+
+    Examples:
+
+        soundsum quantile pay.parquet --column pay --quantile 0.9 --bounds 0 200000 --epsilon 1
+
+        soundsum quantile pay.parquet --column pay --quantile 0.25,0.5,0.75 --bounds 0 200000 --epsilon 1
+    """
+    listed = [one.strip() for one in given["quantile"].split(",")]
+    return _read_candidates(given) | {"quantile": listed if len(listed) > 1 else listed[0]}
+
+
+@_release
+def private_median(given: dict[str, Any]) -> dict[str, Any]:
+    """Release a private median of a column.
+
+    Example: soundsum median pay.parquet --column pay --bounds 0 200000 --epsilon 1
+    """
+    return _read_candidates(given)
+
+
+@_release
 def private_suggest_bounds(given: dict[str, Any]) -> dict[str, Any]:
     """Suggest bounds for a column, from noisy counts of its orders of magnitude.
 
@@ -255,6 +278,15 @@ def _join(found: list[list[str]]) -> list[str]:
     return said
 
 
+def _read_candidates(given: dict[str, Any]) -> dict[str, Any]:
+    """How many candidates, or a list of them."""
+    said = given["candidates"]
+    if said is None:
+        return given
+    listed = [one.strip() for one in said.split(",")]
+    return given | {"candidates": int(said) if said.isdecimal() and len(said) < 20 else listed}
+
+
 def _number(text: str) -> float:
     with suppress(ValueError):
         return float(text)
@@ -270,6 +302,8 @@ def _number(text: str) -> float:
 def register(app: typer.Typer) -> None:
     for command in (private_sum, private_mean, private_variance, private_count, private_histogram, private_groups):
         app.command()(command)
+    for rank in (private_quantile, private_median):
+        app.command()(rank)
     for advise in (private_suggest_bounds, private_suggest_max_rows):
         app.command()(advise)
     app.command("check")(check_certificate)

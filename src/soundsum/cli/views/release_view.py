@@ -94,7 +94,10 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
         table.add_row(*map(escape, row))
     console = Console()
     console.print(table if rows else "no group was found")
-    console.print(f"[dim]the interval is for {escape(first.facts.covered)}[/dim]", highlight=False)
+    console.print(
+        f"[dim]the {'rank error' if first.facts.is_ranked else 'interval'} is for {escape(first.facts.covered)}[/dim]",
+        highlight=False,
+    )
     if any(DASH in row for row in rows):
         console.print(f"[dim]{SAYS_NOTHING}[/dim]", highlight=False)
     facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"

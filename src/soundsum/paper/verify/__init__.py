@@ -13,9 +13,10 @@ from multiprocessing import get_context
 
 from soundsum.methods import METHODS
 from soundsum.numbers.quoting import quote
-from soundsum.paper.verify import clipped_gradients, kahan_errors, searches
+from soundsum.paper.verify import choices, clipped_gradients, kahan_errors, searches
 from soundsum.paper.verify.cases import WorkItem, turns
 from soundsum.paper.verify.check import check
+from soundsum.paper.verify.choices import ChoiceTurn
 from soundsum.paper.verify.clipped_gradients import ClipTurn
 from soundsum.paper.verify.kahan_errors import KahanTurn
 from soundsum.paper.verify.searches import SearchTurn
@@ -43,7 +44,7 @@ def verify(
     start = time.monotonic()
     only = None if only is None else list(only)
     wanted = None if only is None else frozenset(only)
-    known = [*METHODS, clipped_gradients.LABEL, searches.LABEL]
+    known = [*METHODS, clipped_gradients.LABEL, choices.LABEL, searches.LABEL]
     if unknown := [name for name in only or () if name not in known]:
         raise RefusedValue(
             "only",
@@ -53,11 +54,13 @@ def verify(
             given=quote(unknown[0]),
             known=", ".join(known),
         )
-    todo: list[WorkItem | KahanTurn | ClipTurn | SearchTurn] = [*turns(quick, wanted)]
+    todo: list[WorkItem | KahanTurn | ChoiceTurn | ClipTurn | SearchTurn] = [*turns(quick, wanted)]
     if wanted is None or "kahan" in wanted:
         todo += kahan_errors.turns(quick)
     if wanted is None or clipped_gradients.LABEL in wanted:
         todo += clipped_gradients.turns(quick)
+    if wanted is None or choices.LABEL in wanted:
+        todo += choices.turns(quick)
     if wanted is None or searches.LABEL in wanted:
         todo += searches.turns(quick)
     results: list[list[Result]] = [[] for _ in todo]
@@ -92,5 +95,5 @@ def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
         )
 
 
-def _work(numbered: tuple[int, WorkItem | KahanTurn | ClipTurn | SearchTurn]) -> tuple[int, list[Result]]:
+def _work(numbered: tuple[int, WorkItem | KahanTurn | ChoiceTurn | ClipTurn | SearchTurn]) -> tuple[int, list[Result]]:
     return numbered[0], numbered[1].results()

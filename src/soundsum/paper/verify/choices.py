@@ -1,0 +1,171 @@
+"""Choosing quantiles (docs/theorems/quantiles.md), exhaustively, in exact rationals.
+
+exp(-rate) is taken as a rational a, so every probability of a choice is one, and so is exp(epsilon). Tables are numbers
+of values at each candidate, between each two and beyond them; all neighbours of all small tables are compared. Groups
+are chosen for apart from each other, so their losses multiply. Of permute-and-flip the largest ratio of probabilities
+is compared with exp(epsilon); of the exponential mechanism the product of the largest ratios both ways, whose logarithm
+is the range that gives rho (range^2 / 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from typing import TypeAlias
+
+from soundsum.methods.problem import Problem
+from soundsum.numbers.types import IntType
+from soundsum.paper.verify.verification import Case, Counterexample, Result
+from soundsum.privacy.choice import RankNorms
+from soundsum.privacy.units import Unit
+from soundsum.tables.relations import Relation
+
+LABEL = "ranks"
+
+ZERO, ONE = Fraction(0), Fraction(1)
+Counts: TypeAlias = tuple[int, ...]
+Law: TypeAlias = tuple[Fraction, ...]
+
+
+def list_errors(counts: Counts, quantile: Fraction) -> Counts:
+    """The error of every candidate, in q-ths of a rank, from its definition; every second cell is a candidate."""
+    p, q, n = quantile.numerator, quantile.denominator, sum(counts)
+    found = []
+    for cell in range(1, len(counts), 2):
+        below, at_most = sum(counts[:cell]), sum(counts[: cell + 1])
+        found.append(max(0, q * below - p * n, p * n - q * at_most))
+    return tuple(found)
+
+
+def permute_and_flip(errors: Counts, a: Fraction) -> Law:
+    """The probability of every candidate: a sum over all outcomes of the coins, whose heads are equally likely."""
+    return _flip(tuple(error - min(errors) for error in errors), a)
+
+
+@lru_cache(maxsize=1 << 16)
+def _flip(behind: Counts, a: Fraction) -> Law:
+    heads, law = [a**error for error in behind], [ZERO] * len(behind)
+    for shown in product((False, True), repeat=len(behind)):
+        chance = ONE
+        for head, is_shown in zip(heads, shown, strict=True):
+            chance *= head if is_shown else 1 - head
+        for place, is_shown in enumerate(shown):
+            if is_shown:
+                law[place] += chance / sum(shown)
+    return tuple(law)
+
+
+def exponential(errors: Counts, a: Fraction) -> Law:
+    """The probability of every candidate: proportional to a^error."""
+    weights = [a ** (error - min(errors)) for error in errors]
+    return tuple(weight / sum(weights) for weight in weights)
+
+
+@dataclass(frozen=True)
+class NotChosenPrivately(Counterexample):
+    """Two tables, as counts by cell, between which a choice shows more than the theorem lets it."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.case}: with counts {list(self.left)} and {list(self.right)} the probabilities differ by a factor "
+            f"of {self.difference}; claimed is at most {self.claimed}"
+        )
+
+
+@dataclass(frozen=True)
+class ChoiceTurn:
+    """All small tables for one quantile, unit and relation; `claim` is a test's, in place of the theorem's."""
+
+    a: Fraction
+    quantile: Fraction
+    unit: Unit
+    relation: Relation
+    law: Callable[[Counts, Fraction], Law] = permute_and_flip
+    sizes: tuple[tuple[int, int], ...] = ((2, 5), (3, 2))  # of candidates, and the most values beside a unit's
+    claim: Callable[[RankNorms], int] | None = None
+
+    def results(self) -> list[Result]:
+        return [check(self)]
+
+
+def tables(cells: int, most: int) -> Iterator[Counts]:
+    """Every table of at most so many values."""
+    if cells == 1:
+        yield from ((n,) for n in range(most + 1))
+        return
+    for n in range(most + 1):
+        yield from ((n, *rest) for rest in tables(cells - 1, most - n))
+
+
+def neighbours(counts: Counts, turn: ChoiceTurn) -> Iterator[tuple[Counts, Counts, int]]:
+    """Pairs in one group, and how often the loss counts: in how many groups a unit can have such a part."""
+    cells, unit = len(counts), turn.unit
+    if unit.max_rows is not None:
+        for rows in tables(cells, unit.max_rows):
+            yield counts, tuple(map(sum, zip(counts, rows, strict=True))), unit.most_groups
+        return
+    one_more = [tuple(n + (i == cell) for i, n in enumerate(counts)) for cell in range(cells)]
+    if turn.relation.sized:
+        yield from ((left, right, 1) for left in one_more for right in one_more)
+        yield from ((counts, more, 2 if unit.entries > 1 else 1) for more in one_more)
+    else:
+        yield from ((counts, more, 1) for more in one_more)
+
+
+def check(turn: ChoiceTurn) -> Result:
+    """Every pair of neighbouring tables: the largest ratio of probabilities, and how close it comes to the claim."""
+    worst, pairs, violations, found = ONE, 0, 0, None
+    name = f"a = {turn.a}, quantile {turn.quantile}, {turn.unit}"
+    case = Case(Problem(IntType(8, False), 1, 1, turn.relation), name)
+    norms = RankNorms.of(turn.quantile, (1,), 3, turn.unit, turn.relation)
+    claimed = turn.a ** -(norms.span if turn.claim is None else turn.claim(norms))
+    for candidates, most in turn.sizes:
+        for counts in tables(2 * candidates + 1, most):
+            for left, right, times in neighbours(counts, turn):
+                one, other = (turn.law(list_errors(side, turn.quantile), turn.a) for side in (left, right))
+                up = max(p / q for p, q in zip(one, other, strict=True))
+                down = max(q / p for p, q in zip(one, other, strict=True))
+                loss = (max(up, down) if turn.law is permute_and_flip else up * down) ** times
+                pairs += 1
+                worst = max(worst, loss)
+                if loss > claimed:
+                    violations += 1
+                    found = found or NotChosenPrivately(case, left, right, 0, 0, loss, claimed)
+    return Result(
+        LABEL,
+        turn.relation,
+        "choices",
+        cases=1,
+        pairs=pairs,
+        violations=violations,
+        ratio=worst / claimed,
+        at=case,
+        counterexample=found,
+    )
+
+
+def turns(quick: bool) -> list[ChoiceTurn]:
+    """Records and persons, one group and several, in the middle, off it and at the ends."""
+    quantiles = (
+        [Fraction(1, 2), Fraction(0)] if quick else [Fraction(*x) for x in ((1, 2), (1, 4), (9, 10), (0, 1), (1, 1))]
+    )
+    values = [Fraction(1, 2)] if quick else [Fraction(1, 2), Fraction(9, 10)]
+    units = [
+        (Unit(), Relation.SYMMETRIC),
+        (Unit(), Relation.CHANGE_ONE),
+        (Unit(3), Relation.SYMMETRIC),
+        (Unit(3), Relation.CHANGE_ONE),
+        (Unit(max_rows=2), Relation.SYMMETRIC),
+        (Unit(3, 2, 2), Relation.SYMMETRIC),
+    ]
+    sizes = ((2, 3), (3, 1)) if quick else ((2, 5), (3, 2))
+    return [
+        ChoiceTurn(a, quantile, unit, relation, law, sizes)
+        for law in (permute_and_flip, exponential)
+        for a in values
+        for quantile in quantiles
+        for unit, relation in units
+    ]
