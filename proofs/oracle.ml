@@ -100,6 +100,23 @@ let implied s =
     | Some [_; _; r] -> r
     | _ -> failwith "no rho is known"
 
+(* Tables of persons: a row as owner:group:passes:value, a lot as owner:group:number. *)
+let row s =
+  match String.split_on_char ':' s with
+  | [p; g; passes; q] -> { owner = whole p; code = z g; passes = truth passes; value = whole q }
+  | _ -> failwith s
+
+let lots s =
+  let known = Hashtbl.create 100 in
+  List.iter
+    (fun one -> match String.split_on_char ':' one with
+       | [p; g; n] -> Hashtbl.replace known (p, g) (z n)
+       | _ -> failwith one)
+    (if s = "none" then [] else String.split_on_char ',' s);
+  fun p g -> Hashtbl.find known (show p, show g)
+
+let same_number a b = Big_int_Z.eq_big_int a b
+
 (* The error of n records of a given magnitude, by the name of the sum. *)
 let error sum sized k n =
   match sum with
@@ -294,6 +311,14 @@ let answer = function
          | None -> "refused" :: go l rest
          | Some l -> show_ledger l :: go l rest) in
     String.concat " " (go (empty lim) operations)
+  | ["weights"; kind; low; high] ->
+    let one ((a, b), c) = String.concat "," (List.map show [a; b; c]) in
+    String.concat " " (List.map one (weights (statistic kind) (z low) (z high)))
+  | "persons" :: kind :: groups :: drops :: missing :: most_groups :: most_rows :: low :: high :: drawn :: rows ->
+    let sums =
+      person_sums same_number (int_of_string groups) (truth drops) (z missing) (z most_groups) (z most_rows)
+        (lots drawn) (statistic kind) (z low) (z high) (List.map row rows) in
+    String.concat ";" (List.map (fun sums -> String.concat "," (List.map show sums)) sums)
   | ["read_sum"; step; offset; n; total] ->
     show_rational (read_sum (rational step) (rational offset) (z n) (z total))
   | ["read_mean"; step; offset; low; high; total; n] ->

@@ -88,9 +88,13 @@ DEFINITIONS = [
         "Releases": "asked is_covered task_of sums_of public_number release contributions of_records of_persons "
         "public_size statistic_of at_least_one read_sum read_mean read_variance",
         "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once",
-        "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit countable "
-        "fits state charge ledger empty find change operation state_eqb conclude apply world without nonnegative step "
-        "reachable is_live cost_epsilon cost_delta cost_rho total live adds_up within has_become is_shown",
+        "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
+        "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "
+        "nonnegative step reachable is_live cost_epsilon cost_delta cost_rho total live adds_up within has_become "
+        "is_shown",
+        "Persons": "row groups_listed is_of_group counts integer is_owned rows_of moments summary owners person "
+        "persons_of in_group number_in is_ahead put ranked kept weigh adds_to weights goes_together totals "
+        "way_of_persons person_sums one_person_more neighbouring unit_of_persons",
         "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
         "Claims": "of_size neighbours protected cut records public_size",
     }.items()

@@ -1,6 +1,6 @@
 """The ledger's file does what Coq defines, whatever is asked of it and whenever its processes are killed.
 
-Random histories of charges, releases, failures, withdrawals, refunds and reopenings, by several that have the file open.
+Random histories of charges, releases, failures, withdrawals, refunds and reopenings, by several with the file open.
 Every fourth operation is made by a process of its own, which is killed before or after one of its SQL statements. After
 each operation the whole file is read and checked.
 """
