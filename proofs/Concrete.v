@@ -5,6 +5,7 @@ From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.
 From Flocq Require IEEE754.Binary IEEE754.Bits.
 From Soundsum Require Import Relations Sums Conditions Claims Programs Private Composition Shares Released Units Releases.
+From Soundsum Require Import Renyi GaussianReleases.
 From Soundsum Require Binary64 GridKernel.
 Import ListNotations.
 Open Scope Z_scope.
@@ -123,6 +124,24 @@ Proof.
 intros N. split; [reflexivity|]. apply (every_release_is_private X (list Q) InsertDelete None); auto; [reflexivity|].
 intros a [<-|[<-|[<-|[]]]]; apply a_statistic_is_covered; auto using once_one; try reflexivity; try lia;
   try exact I; try (intros; apply clamp_within; lia); repeat split; intros; lia.
+Qed.
+
+(** ss.histogram(data, ..., relation="change_one", rho="1/8"): sigma^2 = 2 / (2/8) = 8. *)
+Definition a_gaussian_histogram {X} (cell : X -> Z) : list (asked X) :=
+  [statistic_of ChangeOne Histogram 1%Q Z Z.eq_dec [0; 1; 2] (ByGroup cell) (records_by 3) 1 1 (fun _ => 1) []].
+
+Theorem a_histogram_with_gaussian_noise X (cell : X -> Z) d d' :
+  change_one d d'
+  -> let tasks := map (task_of ChangeOne) (a_gaussian_histogram cell) in
+     let sums d := concat (map (fun a => sums_of a d) (a_gaussian_histogram cell)) in
+     noises gaussian_for (1 # 8) tasks = [[GaussianNoise (8 # 1)]]
+     /\ zcdp_close same_vectors (Q2R (1 # 8)) (released gaussian_for (1 # 8) tasks (sums d))
+          (released gaussian_for (1 # 8) tasks (sums d')).
+Proof.
+intros N. split; [reflexivity|]. apply (every_gaussian_release_is_zcdp X ChangeOne None); [reflexivity| | |now split].
+- intros a [<-|[]]. apply a_statistic_is_covered; auto using once_three; try reflexivity; try lia; try exact I;
+    try (intros; lia). repeat split.
+- intros a [<-|[]]. cbn. lia.
 Qed.
 
 (** Nothing moves a count whose number is public, nor a sum between 0 and 0: no noise, and the same release. *)

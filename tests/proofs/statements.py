@@ -87,7 +87,10 @@ DEFINITIONS = [
         "Units": "way adds vector is_of in_range is_allowed vectors part_norms",
         "Releases": "asked is_covered task_of sums_of public_number release contributions of_records of_persons "
         "public_size statistic_of at_least_one read_sum read_mean read_variance",
-        "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once",
+        "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once "
+        "a_gaussian_histogram",
+        "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons keeps_its_rho rho_session",
+        "GaussianReleases": "proper nearly_private log_term",
         "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
         "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "
         "nonnegative step reachable is_live cost_epsilon cost_delta cost_rho total live adds_up within has_become "
