@@ -319,6 +319,11 @@ let answer = function
       person_sums same_number (int_of_string groups) (truth drops) (z missing) (z most_groups) (z most_rows)
         (lots drawn) (statistic kind) (z low) (z high) (List.map row rows) in
     String.concat ";" (List.map (fun sums -> String.concat "," (List.map show sums)) sums)
+  | "add_wrapped" :: kind :: parameter :: least :: greatest :: drawn :: sums ->
+    let bytes = bytes drawn in
+    (match run (noisy_vector (noise_of kind parameter) (List.map z sums) (List.length bytes + 2)) bytes with
+     | Some (values, _) -> String.concat " " (List.map (fun x -> show (wrap (z least) (z greatest) x)) values)
+     | None -> "none")
   | ["read_sum"; step; offset; n; total] ->
     show_rational (read_sum (rational step) (rational offset) (z n) (z total))
   | ["read_mean"; step; offset; low; high; total; n] ->

@@ -90,6 +90,8 @@ DEFINITIONS = [
         "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once "
         "a_gaussian_histogram",
         "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons keeps_its_rho rho_session",
+        "Methods": "one_number promise noise_for is_kept epsilon_of delta_of noisy_release nearly_private_on_average "
+        "in_steps steps_for",
         "GaussianReleases": "proper nearly_private log_term",
         "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
         "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "
