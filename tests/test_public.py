@@ -16,9 +16,9 @@ NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
     "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
-    "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check", "count",
-    "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "suggest_bounds",
-    "suggest_max_rows", "sum", "variance", "week", "year",
+    "Several", "Std", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check",
+    "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "std",
+    "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
 COMMON = {
@@ -38,6 +38,7 @@ COMMANDS = {
     "sum": BOUNDED | {"--max-size", "--method"},
     "mean": BOUNDED,
     "variance": BOUNDED,
+    "std": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
     "suggest-bounds": ADVICE | {"--column", "--max-rows", "--relation", "--dtype"},
@@ -79,10 +80,12 @@ SIGNATURES = {
     "sum": OF_NUMBERS | {"bounds", "max_size", "method"},
     "mean": OF_NUMBERS | {"bounds"},
     "variance": OF_NUMBERS | {"bounds"},
+    "std": OF_NUMBERS | {"bounds"},
     "suggest_bounds": ADVISING | {"column", "max_rows", "relation", "dtype"},
     "suggest_max_rows": ADVISING,
     "count": OPTIONS | {"data", "epsilon", "column"},
-    "histogram": OPTIONS | {"data", "edges", "epsilon", "categories", "bins", "lower", "upper", "column", "dtype"},
+    "histogram": OPTIONS
+    | {"data", "edges", "epsilon", "categories", "bins", "lower", "upper", "bounds", "column", "dtype"},
 }
 
 
@@ -130,7 +133,7 @@ for module in pkgutil.walk_packages(soundsum.__path__, "soundsum."):
         importlib.import_module(module.name)
 import soundsum as ss
 data = [1.0, 2.0]
-ss.sum(data, 0, 1, 1), ss.mean(data, 0, 1, 1), ss.variance(data, 0, 1, 1), ss.count(data, 1)
+ss.sum(data, 0, 1, 1), ss.mean(data, 0, 1, 1), ss.variance(data, 0, 1, 1), ss.std(data, 0, 1, 1), ss.count(data, 1)
 ss.histogram(data, [0, 1, 2], 1), ss.private_max_size(data, 1)
 ss.release(data, [ss.Sum(None, 0, 1), ss.Mean(None, 0, 1), ss.Variance(None, 0, 1), ss.Count()], 1)
 problem = ss.Problem(ss.FloatType(3, 4), 0, 1)

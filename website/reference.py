@@ -16,7 +16,7 @@ GROUPS = {
     "statistics": (
         "Statistics",
         "Ask a table for statistics, one per call or several for one charge.",
-        ("sum", "mean", "variance", "count", "histogram", "release"),
+        ("sum", "mean", "variance", "std", "count", "histogram", "release"),
         ("suggest_bounds", "suggest_max_rows", "BoundsAdvice", "MaxRowsAdvice", "ClippedShare"),
         ("Sum", "Mean", "Variance", "Count", "Histogram", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
         ("year", "month", "week", "day", "hour"),

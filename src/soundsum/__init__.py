@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         mean,
         private_max_size,
         release,
+        std,
         suggest_bounds,
         suggest_max_rows,
         sum,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from soundsum.releases.private import Private
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
-    from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Sum, TotalBounds, Variance
+    from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Std, Sum, TotalBounds, Variance
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
     from soundsum.tables.relations import Relation
@@ -62,8 +63,8 @@ _HOMES = {
     "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.advice": ("BoundsAdvice", "ClippedShare", "MaxRowsAdvice"),
     "soundsum.releases.api": (
-        *("count", "histogram", "mean", "private_max_size", "release", "suggest_bounds", "suggest_max_rows", "sum"),
-        "variance",
+        *("count", "histogram", "mean", "private_max_size", "release", "std", "suggest_bounds", "suggest_max_rows"),
+        *("sum", "variance"),
     ),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
@@ -72,15 +73,12 @@ _HOMES = {
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.statistics": (
-        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Sum", "TotalBounds"),
+        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Std", "Sum", "TotalBounds"),
         "Variance",
     ),
 }
 _NOT_SUMS = ("median", "quantile", "percentile", "min", "max", "mode")
-_ELSEWHERE = {
-    "var": "use soundsum.variance(...)",
-    "std": "take the square root of soundsum.variance(...).value",
-}
+_ELSEWHERE = {"var": "use soundsum.variance(...)"}
 _MODULES = ("attacks", "gradients")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -113,6 +111,7 @@ __all__ = [
     "Rounding",
     "Runs",
     "Several",
+    "Std",
     "Sum",
     "Target",
     "TotalBounds",
@@ -132,6 +131,7 @@ __all__ = [
     "plans",
     "private_max_size",
     "release",
+    "std",
     "suggest_bounds",
     "suggest_max_rows",
     "sum",

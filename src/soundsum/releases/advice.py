@@ -80,7 +80,8 @@ class Advice(Conclusion):
         return {
             "few": f"no cell has more than {self.threshold:,} {whom} by its noisy count, which is what noise alone may "
             "reach: give a larger epsilon",
-            "zero": f"only zeros stand out of the noise: give a larger epsilon, or leave out the {whom} that are 0",
+            "zero": f"only zeros stand out of the noise: give a larger epsilon, leave out the {whom} that are 0, or "
+            "scale the column if they are nearly 0",
             "open": f"too many {whom} are beyond the largest cell: scale the column",
         }[found]
 
@@ -141,13 +142,11 @@ class Advice(Conclusion):
         """The advice in words, line by line."""
         column = self.counts.facts.origin.column
         of = "" if column is None else f" of {column}"
-        facts = self.counts.facts
         lines = (
             [(name, formatting.bound(x)) for name, x in self._advised()] if self else [("no advice", str(self.reason))]
         )
         cut = [("cut off", self._cut())] if self else []
-        said = f"{facts.guarantee} for {facts.claim.plan.unit.protected}"
-        return [("advice", f"{self._title}{of}"), *lines, *cut, ("promise", said)]
+        return [("advice", f"{self._title}{of}"), *lines, *cut, ("promise", self.promise)]
 
     @property
     def _title(self) -> str:
@@ -225,9 +224,9 @@ class ClippedShare(Conclusion):
         width = self.counts.facts.noises[0].half_width(1 - (1 - float(confidence)) / 3)
         (below, within, above) = self._sides
         few, many = max(0, below + above - 2 * width), below + above + 2 * width
-        least, greatest = max(0, within - width), within + width
-        low = few / (few + greatest) if few and few + greatest > 0 else 0.0
-        high = many / (many + least) if many > 0 and many + least > 0 else 0.0 if greatest > 0 else 1.0
+        least, greatest = max(0, within - width), max(0, within + width)
+        low = few / (few + greatest) if few else 0.0
+        high = many / (many + least) if many > 0 else 0.0 if greatest > 0 else 1.0
         return low, high
 
     @property
@@ -259,7 +258,7 @@ class ClippedShare(Conclusion):
             ("clipped", f"Share of {whom} cut off{column}"),
             ("bounds", within),
             ("share", f"{self.value:.2%}, 95% interval {low:.2%} to {high:.2%}"),
-            ("promise", f"{facts.guarantee} for {facts.claim.plan.unit.protected}"),
+            ("promise", self.promise),
         ]
 
 

@@ -15,9 +15,10 @@ from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import edge
 from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.rationals import nearest_float
+from soundsum.privacy.distributions import each_of
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
-from soundsum.releases.released import SAYS_NOTHING, UNNAMED, Release, ReleaseContext, show
+from soundsum.releases.released import SAYS_NOTHING, UNNAMED, Release, ReleaseContext, require_confidence, show
 from soundsum.tables.periods import Period
 
 CELLS, PLURALS = ("cell", "category"), {"category": "categories"}
@@ -81,6 +82,13 @@ class Releases(Framed, Mapping[Any, Release]):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(_say_whose("Releases", name, "each group has one", "releases['a']"))
+
+    def interval(self, confidence: float = 0.95, *, all_groups: bool = False) -> dict[Any, tuple[float, float]]:
+        """The interval of every group; with all_groups=True all of them hold at once with this confidence."""
+        require_confidence(confidence)
+        each = each_of(confidence, len(self)) if all_groups else confidence
+        _, low, high = self._facts.estimator.columns(self._noisy, each)
+        return dict(zip(self, zip(low, high, strict=True), strict=True))
 
     @property
     def facts(self) -> ReleaseContext:
@@ -236,6 +244,12 @@ class Conclusion(Framed):
     @property
     def epsilon(self) -> Fraction | None:
         return self.counts.facts.guarantee.epsilon
+
+    @property
+    def promise(self) -> str:
+        """The guarantee in words; cells are no groups."""
+        facts = self.counts.facts
+        return f"{facts.guarantee} for {replace(facts.claim.plan.unit, groups=None, max_groups=1).protected}"
 
     @abstractmethod
     def rows(self) -> list[tuple[str, str]]:

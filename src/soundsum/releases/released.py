@@ -18,9 +18,11 @@ from soundsum.numbers.formatting import number
 from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.privacy.cost import Cost
+from soundsum.privacy.distributions import each_of
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
+from soundsum.privacy.units import FOUND
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
@@ -203,15 +205,18 @@ class Release(Framed):
     def epsilon(self) -> Fraction | None:
         return self.guarantee.epsilon
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: float = 0.95, *, all_groups: bool = False) -> tuple[float, float]:
         """An interval for the method's own sum, with this confidence, by the exact distribution of the noise.
+
+        With all_groups=True it is wider, so that the intervals of all groups (or cells) hold at once with this
+        confidence. Use it to compare groups, or for the largest of them.
 
         It covers only the noise; `plan.accuracy` bounds the method's own error. For a variance, and for a mean with a
         private number of rows, it is wider than the confidence needs, because several noises share the chance of
         failure. For a modular sum it is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
         would contain every number, it is the type's range.
         """
-        low, high = self.exact_interval(confidence)
+        low, high = self.exact_interval(confidence, all_groups=all_groups)
         return nearest_float(low), nearest_float(high)
 
     @property
@@ -360,10 +365,18 @@ class Release(Framed):
     def _is_noisy(self) -> bool:
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
-    def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
+    def exact_interval(self, confidence: float = 0.95, *, all_groups: bool = False) -> tuple[Fraction, Fraction]:
         """Compute the interval in exact numbers; `interval` returns the nearest floats."""
         require_confidence(confidence)
-        return self.estimator.interval(self.noisy, confidence)
+        if all_groups and self.plan.unit.groups == FOUND:
+            raise RefusedValue(
+                "all_groups",
+                Reason.NEEDS,
+                "`all_groups=True` on one of the groups that were found does not know how many there are",
+                "ask for the intervals of all: `releases.interval(0.95, all_groups=True)`",
+            )
+        each = each_of(confidence, self.plan.unit.entries) if all_groups else confidence
+        return self.estimator.interval(self.noisy, each)
 
 
 def require_confidence(confidence: Any) -> None:

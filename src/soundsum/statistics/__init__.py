@@ -9,7 +9,7 @@ from soundsum.statistics.mean import Mean
 from soundsum.statistics.statistic import STATISTICS, Bounded, Statistic
 from soundsum.statistics.sum import Sum
 from soundsum.statistics.task import Claim, Task, make_query
-from soundsum.statistics.variance import Variance
+from soundsum.statistics.variance import Std, Variance
 
 import_all(__name__, __path__)  # whatever else lies in this folder
 
@@ -24,6 +24,7 @@ __all__ = [
     "MaxRows",
     "Mean",
     "Statistic",
+    "Std",
     "Sum",
     "Task",
     "TotalBounds",
