@@ -15,7 +15,7 @@ from soundsum.cli import app
 NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
-    "Mean", "Plan", "Private", "Problem", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
+    "Mean", "Plan", "Private", "Problem", "Ratio", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
     "Several", "Std", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check",
     "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "std",
     "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",

@@ -18,13 +18,13 @@ GROUPS = {
         "Ask a table for statistics, one per call or several for one charge.",
         ("sum", "mean", "variance", "std", "count", "histogram", "release"),
         ("suggest_bounds", "suggest_max_rows", "BoundsAdvice", "MaxRowsAdvice", "ClippedShare"),
-        ("Sum", "Mean", "Variance", "Count", "Histogram", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
+        ("Sum", "Mean", "Variance", "Std", "Count", "Histogram", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
         ("year", "month", "week", "day", "hour"),
     ),
     "releases": (
         "Releases",
         "Results, and checks of their certificates.",
-        ("Release", "Releases", "Several", "check", "ReadFailed"),
+        ("Release", "Releases", "Ratio", "Several", "check", "ReadFailed"),
     ),
     "owners": (
         "Owners and budgets",

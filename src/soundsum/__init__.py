@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from soundsum.releases.collections import Releases, Several
     from soundsum.releases.planning import plan, plans
     from soundsum.releases.private import Private
+    from soundsum.releases.ratios import Ratio
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
     from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Std, Sum, TotalBounds, Variance
@@ -66,6 +67,7 @@ _HOMES = {
         *("count", "histogram", "mean", "private_max_size", "release", "std", "suggest_bounds", "suggest_max_rows"),
         *("sum", "variance"),
     ),
+    "soundsum.releases.ratios": ("Ratio",),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
@@ -104,6 +106,7 @@ __all__ = [
     "Plan",
     "Private",
     "Problem",
+    "Ratio",
     "ReadFailed",
     "Relation",
     "Release",

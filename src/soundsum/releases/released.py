@@ -27,7 +27,9 @@ from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
+from soundsum.releases.ratios import Ratio
 from soundsum.statistics import Claim
+from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import Bounded, Estimator, is_informative
 from soundsum.tables.keys import is_missing
 from soundsum.tables.records import Missing
@@ -227,6 +229,28 @@ class Release(Framed):
         It follows from the released numbers alone.
         """
         return self.facts.is_informative(*self.interval(0.95))
+
+    def ratio(self, other: Release) -> Ratio:
+        """The ratio of this number to another released one, with an interval from the noise of both; costs nothing.
+
+        >>> import soundsum as ss
+        >>> cost, visits = ss.release({"cost": [20.0] * 90}, [ss.Sum("cost", 0, 100), ss.Count()], epsilon=10)
+        >>> low, high = cost.ratio(visits).interval(0.95)
+        """
+        return Ratio(self, other)
+
+    @property
+    def known_range(self) -> tuple[Fraction | None, Fraction | None]:
+        """The range of the statistic without noise, from public facts alone: of a sum, its sign."""
+        claim, limits, zero = self.claim, self.estimator.limits, Fraction(0)
+        if limits is not None:
+            return limits
+        if issubclass(claim.kind, Counted):
+            return zero, None
+        if not claim.kind.is_the_sum or claim.record_steps is None:  # a method that adds in a way of its own
+            return None, None
+        lower, upper = claim.bounds
+        return zero if lower >= 0 else None, zero if upper <= 0 else None
 
     @property
     def sensitivity(self) -> str:
