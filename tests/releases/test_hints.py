@@ -237,8 +237,6 @@ def test_what_others_have_is_told_the_way_to_it():
         ss.var  # noqa: B018
     with pytest.raises(AttributeError, match=r"has no median, which is not made from sums; docs/when-not\.md says"):
         ss.median  # noqa: B018
-    with pytest.raises(AttributeError, match=r"has no to_csv; write to_pandas\(\)\.to_csv\(path, index=False\)"):
-        ss.count(D, 1, by="ward", groups=["a"]).to_csv  # noqa: B018
 
 
 def test_a_missing_package_is_named_and_not_a_part_of_it():

@@ -168,6 +168,9 @@ class Releases(Framed, Mapping[Any, Release]):
         columns["informative"] = list(map(self._facts.is_informative, low, high))
         return pa.table({name: as_column(entries) for name, entries in columns.items()})
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        return [*self.headings, "value", "95% interval"], self.rows(self), 2
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         values, low, high = self._facts.estimator.columns(self._noisy, confidence)
         names, cells = [self.label(group) for group in self], self._columns.get("cell")
@@ -255,6 +258,10 @@ class Conclusion(Framed):
     def rows(self) -> list[tuple[str, str]]:
         """It in words, line by line; the first line is its title."""
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        (_, title), *rows = self.rows()
+        return ["", title], [list(row) for row in rows], 0
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         return self.counts.panels(confidence)
 
@@ -324,6 +331,12 @@ class Several(Framed, tuple[Outcome, ...]):
             columns["value"] = [nearest_float(value) for value in columns["value"]]
         return pa.table({key: as_column(entries) for key, entries in columns.items()})
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        rows = [row for name, outcome in zip(self.names, self, strict=True) for row in _say(printed(name), outcome)]
+        is_grouped = any(group for _, group, *_ in rows)
+        head = ["", *(["group"] if is_grouped else []), "value", "95% interval"]
+        return head, [[name, *([group] if is_grouped else []), *row] for name, group, *row in rows], 2
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         """Each statistic as it is alone; those in the same unit together, by their names."""
         found: dict[str, list[tuple[str, Panel]]] = {}
@@ -356,6 +369,15 @@ class Several(Framed, tuple[Outcome, ...]):
         return "".join([*tables, *(many.html(name) for name, many in groups), *(one.html(name) for name, one in read)])
 
 
+def _say(name: str, outcome: Outcome) -> list[list[str]]:
+    """The rows of one statistic among several: its name, the group, the value and its interval."""
+    if isinstance(outcome, Releases):
+        return [[name, ", ".join(row[:-2]), *row[-2:]] for row in outcome.rows(outcome)]
+    if isinstance(outcome, Conclusion):
+        return [[name, fact, said, ""] for fact, said in outcome.rows()[1:]]
+    return [[name, "", *outcome.shown()]]
+
+
 def _list_counts(outcome: Outcome) -> list[Release]:
     """Every number that was let out."""
     counts = outcome.counts if isinstance(outcome, Conclusion) else outcome
@@ -385,8 +407,6 @@ def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
 
 def _say_whose(kind: str, name: str, who: str, example: str) -> str:
     """Explain why many releases lack an attribute that each of them has."""
-    if name == "to_csv":
-        return f"{kind} has no to_csv; write to_pandas().to_csv(path, index=False)"
     if name.startswith("_") or not hasattr(Release, name):
         return f"{kind!r} object has no attribute {name!r}"
     return f"{kind} has no {name}, as {who}: {example}.{name}; to_arrow() and to_pandas() have all values"

@@ -139,6 +139,9 @@ class Ratio(Framed):
         said = {"exact": exact, "interval_95": ends, "informative": self.informative}
         return {"ratio": said, "releases": [self.top.to_dict(), self.bottom.to_dict()]}
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        return ["", "value", "95% interval"], [[self.title, *self.shown()]], 2
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         low, high = self.interval(confidence)
         return [Panel(f"Private {self.title}", "ratio", ["ratio"], [self.value], [low], [high], [self.informative])]

@@ -326,6 +326,9 @@ class Release(Framed):
         row |= {"informative": self.facts.is_informative(low, high)}
         return pa.table({name: as_column([cell]) for name, cell in row.items()})
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        return ["", "value", "95% interval"], [[self.facts.title, *self.shown()]], 2
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         facts, (low, high) = self.facts, self.interval(confidence)
         values, informative = [nearest_float(self.exact)], [facts.is_informative(low, high)]
