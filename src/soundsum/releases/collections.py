@@ -184,7 +184,12 @@ class Releases(Framed, Mapping[Any, Release]):
         bars = cells if len(self._columns) == 1 else None
         facts, floats = self._facts, [nearest_float(x) for x in values]
         informative = list(map(facts.is_informative, low, high))
-        return [Panel(facts.heading, facts.measured, names, floats, low, high, informative, bars, moments, series)]
+        are_counts = len(self._columns) > len(facts.grouped_by)  # the last column is of cells
+        return [
+            Panel(
+                facts.heading, facts.measured, names, floats, low, high, informative, bars, moments, series, are_counts
+            )
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The release of every group as plain data, exact numbers as strings; `soundsum check` reads it."""
@@ -399,10 +404,12 @@ def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
         is_said = first.title.startswith(f"Private {name}")
         return first if is_said else replace(first, title=f"{name}: {first.title}")
     names = [name if len(panel.values) == 1 else f"{name}, {entry}" for name, panel in several for entry in panel.names]
-    which = ("values", "low", "high", "informative")
-    columns = ([x for _, panel in several for x in getattr(panel, one)] for one in which)
     title = f"Private {first.measured}: {', '.join(name for name, _ in several)}"
-    return Panel(title, first.measured, names, *columns)
+    values, low, high, informative = (
+        [x for _, panel in several for x in getattr(panel, which)] for which in ("values", "low", "high", "informative")
+    )
+    are_counts = all(panel.is_counts for _, panel in several)
+    return Panel(title, first.measured, names, values, low, high, informative, is_counts=are_counts)
 
 
 def _say_whose(kind: str, name: str, who: str, example: str) -> str:
