@@ -243,6 +243,7 @@ class Conclusion(Framed):
     """A result that is read from noisy counts over cells, and is not a number with an interval: advice, or a share."""
 
     counts: Releases
+    coverage: Fraction | None = None  # of advice, as it was asked for
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -351,13 +352,19 @@ class Several(Framed, tuple[Outcome, ...]):
         return [_join(several) for several in found.values()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Every release as plain data, each with the name of its statistic; `soundsum check` reads it."""
+        """Every release as plain data, each with the name of its statistic; `soundsum check` reads it.
+
+        Of advice it also has the coverage that was asked for, which no count has.
+        """
+        asked = zip(self.names, self, strict=True)
+        coverage = {name: str(one.coverage) for name, one in asked if isinstance(one, Conclusion) and one.coverage}
         return {
+            **({"coverage": coverage} if coverage else {}),
             "releases": [
                 {"name": name, **release.to_dict()}
                 for name, outcome in zip(self.names, self, strict=True)
                 for release in _list_counts(outcome)
-            ]
+            ],
         }
 
     def __repr__(self) -> str:
