@@ -23,7 +23,7 @@ End: TypeAlias = Fraction | float
 """The end of an interval: infinite where there is none."""
 
 
-class Noisy(Protocol):
+class OneNumber(Protocol):
     """A released number, and the range that it has without noise whatever the data are."""
 
     @property
@@ -40,8 +40,8 @@ class Noisy(Protocol):
 class Ratio(Framed):
     """The ratio of two released numbers, as `r.ratio(other)` makes it; `exact` is None where the denominator is 0."""
 
-    top: Noisy
-    bottom: Noisy
+    top: OneNumber
+    bottom: OneNumber
 
     def __post_init__(self) -> None:
         for one in (self.top, self.bottom):
@@ -92,7 +92,7 @@ class Ratio(Framed):
         """False if the 95% interval is the whole line, as the denominator may be 0 or of either sign."""
         return self.interval() != (-math.inf, math.inf)
 
-    def _box(self, one: Noisy, confidence: float | None = None) -> tuple[Fraction, Fraction]:
+    def _box(self, one: OneNumber, confidence: float | None = None) -> tuple[Fraction, Fraction]:
         """The interval of one of the two, or without a confidence the released number, within its known range."""
         least, most = one.known_range
         if one is self.bottom and least == 0 and one.facts.claim.kind.entry_name == "count":
