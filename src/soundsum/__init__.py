@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         private_max_size,
         quantile,
         release,
+        std,
         suggest_bounds,
         suggest_max_rows,
         sum,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from soundsum.releases.collections import Releases, Several
     from soundsum.releases.planning import QuantilePlan, plan, plan_quantile, plans
     from soundsum.releases.private import Private
+    from soundsum.releases.ratios import Ratio
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
     from soundsum.statistics import (
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
         MaxRows,
         Mean,
         Quantile,
+        Std,
         Sum,
         TotalBounds,
         Variance,
@@ -77,19 +80,10 @@ _HOMES = {
     "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.advice": ("BoundsAdvice", "ClippedShare", "MaxRowsAdvice"),
     "soundsum.releases.api": (
-        *(
-            "count",
-            "groups",
-            "histogram",
-            "mean",
-            "median",
-            "private_max_size",
-            "quantile",
-            "release",
-            "suggest_bounds",
-        ),
-        *("suggest_max_rows", "sum", "variance"),
+        *("count", "groups", "histogram", "mean", "median", "private_max_size", "quantile", "release", "std"),
+        *("suggest_bounds", "suggest_max_rows", "sum", "variance"),
     ),
+    "soundsum.releases.ratios": ("Ratio",),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
@@ -98,7 +92,7 @@ _HOMES = {
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.statistics": (
-        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Sum", "TotalBounds"),
+        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Std", "Sum", "TotalBounds"),
         "Variance",
     ),
 }
@@ -106,7 +100,6 @@ _NOT_SUMS = ("min", "max", "mode")
 _ELSEWHERE = {
     "percentile": "use soundsum.quantile(...), of a hundredth of it",
     "var": "use soundsum.variance(...)",
-    "std": "take the square root of soundsum.variance(...).value",
 }
 _MODULES = ("attacks", "gradients")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -137,6 +130,7 @@ __all__ = [
     "Problem",
     "Quantile",
     "QuantilePlan",
+    "Ratio",
     "ReadFailed",
     "Relation",
     "Release",
@@ -144,6 +138,7 @@ __all__ = [
     "Rounding",
     "Runs",
     "Several",
+    "Std",
     "Sum",
     "Target",
     "TotalBounds",
@@ -168,6 +163,7 @@ __all__ = [
     "private_max_size",
     "quantile",
     "release",
+    "std",
     "suggest_bounds",
     "suggest_max_rows",
     "sum",

@@ -158,6 +158,7 @@ QUESTIONS = {
         [kind("x", *bounds) for kind in (ss.Mean, ss.Variance) for bounds in FLOAT_BOUNDS[:9]]
         + [
             ss.Variance("h", -100, 1000),
+            ss.Std("h", -100, 1000),
             ss.Variance("i", -(2**31), 2**31),
             ss.Variance("price", -(2 * 10**7), 2**31 / 100),
             ss.Mean("i", -(2**63), 2**63 - 1),

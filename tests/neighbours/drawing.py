@@ -210,7 +210,7 @@ def draw_ask(
     drops: bool,
     dtype: str | None,
 ) -> Ask:
-    statistic = random.choice(("Sum", "Sum", "Sum", "Mean", "Variance", "Count", "Histogram"))
+    statistic = random.choice(("Sum", "Sum", "Sum", "Mean", "Variance", "Std", "Count", "Histogram"))
     typed: list[tuple[str, Any]] = [] if dtype is None else [("dtype", dtype)]
     if statistic == "Count":
         return Ask("Count", random.choice(("x", "k", "t") if drops else ("x", None)) if reader not in ALONE else "x")

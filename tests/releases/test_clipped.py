@@ -8,6 +8,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.refusals import Reason
+from soundsum.releases.collections import Releases
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
 from tests.refusing import refused
@@ -86,6 +87,14 @@ def test_the_share_and_its_interval():
     assert ss.check(noisy) == []
     (part,) = noisy.certificate["released"]
     assert part["l1_steps"] == 1
+
+
+def test_the_interval_is_a_share_whatever_the_noise_was():
+    share = ss.release(np.zeros(9), [ss.Clipped(None, -1, 1)], 1)[0]
+    for noisy in itertools.product((-90, -5, 0, 5, 90), repeat=3):
+        counts = Releases(share.counts._columns, [noisy], share.counts.facts)
+        low, high = type(share)(counts).interval()
+        assert 0 <= low <= high <= 1
 
 
 def test_one_person_moves_one_count_however_many_rows_count():

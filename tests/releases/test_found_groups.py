@@ -188,6 +188,19 @@ def test_pictures_of_groups_with_odd_names_without_intervals_and_without_any():
         pyplot.close(axes.figure)
 
 
+def test_tables_ratios_and_simultaneous_intervals_of_groups():
+    found = ss.groups(SHOP, "product", SURE, DELTA, **PERSONS)
+    assert "certain interval" in found.to_markdown()
+    assert "95" not in found.to_latex()
+    assert found.interval(0.95, all_groups=True) == {name: one.interval() for name, one in found.items()}
+    low, high = found["tea"].ratio(found["coffee"]).interval()
+    assert low <= 2 <= high
+    gaussian = ss.groups(SHOP, "product", SURE, DELTA, noise="gaussian", **PERSONS)
+    assert "1 or more" in gaussian.to_markdown()
+    with refused("noise", Reason.UNSUPPORTED):
+        found["tea"].ratio(gaussian["tea"])
+
+
 def test_few_keys_one_value_and_other_types():
     assert dict(ss.groups({"a": ["x"] * 50}, "a", SURE, DELTA)).keys() == {"x"}
     assert list(ss.groups({"a": ["x"] * 50, "id": list(range(50))}, "a", SURE, DELTA, privacy_unit="id", max_groups=9))
@@ -222,7 +235,7 @@ NASTY = [
     "<script>alert(1)</script>",
     "2024-01..2024-12",
     "@a,b",
-    "+1",
+    "+A1",
 ]
 
 
@@ -239,6 +252,9 @@ def test_names_that_data_chose_are_shown_and_written_safely(tmp_path):
     assert set(ss.count(table, SURE, by="product", groups=ss.Found(DELTA))) == set(NASTY)
     assert set(ss.count(table, SURE, by="product", groups=found)) == set(NASTY)
     command = ["groups", str(file), "--by", "product", "--epsilon", "1000", "--delta", "1e-9"]
+    written = CliRunner().invoke(app, [*command, "--csv"])
+    for text in (found.to_csv(), written.output):
+        assert [line for line in text.splitlines() if line.lstrip('"')[:1] in ("=", "+", "@", "-")] == []
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0
     assert "\x1b[31mred" not in shown.output

@@ -44,13 +44,14 @@ def read_releases(given: Any, periods: Sequence[Period] = ()) -> Several:
         made.append(_make_empty(one, called))
     if made:
         return Several(made, names)
-    listed = list_releases(plain)
+    listed, coverages = list_releases(plain), _read_coverages(plain)
     for place, own in groupby(listed, _find_place):
         of_one = list(own)
         if place != len(made) or (problems := compare_release(of_one[0])):
             raise _refuse(problems[0] if place == len(made) else "its statistics are not in their order")
-        names.append(of_one[0].get("name") or of_one[0]["statistic"])
-        made.append(_make(of_one, called))
+        name = of_one[0].get("name")
+        names.append(name or of_one[0]["statistic"])
+        made.append(_make(of_one, called, coverages.get(name)))
     return Several(made, names)
 
 
@@ -58,7 +59,19 @@ def _find_place(release: Mapping[str, Any]) -> int:
     return read_query(dict(release))[1]
 
 
-def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcome:
+def _read_coverages(given: Any) -> dict[Any, str]:
+    """The coverage of each advice, by the name of its statistic; of a single one that has no name, by None."""
+    plain = given.to_dict() if hasattr(given, "to_dict") else json.loads(given) if isinstance(given, str) else given
+    if not isinstance(plain, Mapping):
+        return {}
+    single, several = plain.get("advice"), plain.get("coverage", {})
+    found = {None: single.get("coverage")} if isinstance(single, Mapping) else several
+    if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
+        raise _refuse("its coverage is not text")
+    return dict(found)
+
+
+def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period], coverage: str | None) -> Outcome:
     first, facts = listed[0], _read_context(listed[0])
     claim, query, place = facts.claim, facts.origin.query, facts.origin.place
     noisy = [read_noisy(one.get("noisy")) for one in listed]
@@ -81,7 +94,7 @@ def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcom
     if asked.cells is not None:
         cells = [_read_group(group[-1], False) for group in groups]
         columns["cell" if isinstance(cells[0], tuple) else "category"] = cells
-    return conclude(claim.kind, Releases(columns, sums, facts, own))
+    return conclude(claim.kind, Releases(columns, sums, facts, own), 0.99 if coverage is None else coverage)
 
 
 def _read_context(release: dict[str, Any]) -> ReleaseContext:

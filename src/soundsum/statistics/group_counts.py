@@ -36,14 +36,14 @@ class FoundEstimator:
     def exact(self, noisy: tuple[int, ...]) -> int:
         return noisy[0]
 
-    def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
+    def interval(self, noisy: tuple[int, ...], confidence: float | Fraction) -> tuple[Fraction, Fraction]:
         """It holds for certain, whatever the confidence; of Gaussian noise it has no upper end."""
         if not isinstance(self.noise, TruncatedLaplace):
             return Fraction(1), math.inf  # type: ignore[return-value]
         return Fraction(max(1, noisy[0] - self.noise.reach)), Fraction(noisy[0] + self.noise.reach)
 
     def columns(
-        self, noisy: Sequence[Sequence[int]], confidence: float
+        self, noisy: Sequence[Sequence[int]], confidence: float | Fraction
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         ends = [self.interval((count,), confidence) for count in noisy[0]]
         return [*noisy[0]], [float(low) for low, _ in ends], [float(high) for _, high in ends]
