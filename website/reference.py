@@ -34,7 +34,8 @@ GROUPS = {
     "plans": (
         "Plans",
         "The error and cost of each summation method, before you spend anything.",
-        ("Problem", "plan", "plans", "Plan", "plan_quantile", "QuantilePlan", "private_max_size", "Relation", "FloatType", "IntType", "Rounding"),
+        ("Problem", "plan", "plans", "Plan", "private_max_size", "Relation", "FloatType", "IntType", "Rounding"),
+        ("plan_quantile", "QuantilePlan"),
     ),
     "attacks": ("Attacks", "Neighbouring datasets that ordinary sums tell apart.", ("attack", "Attack", "Runs")),
     "auditor": ("The auditor", "Attacks against any mechanism.", ("audit", "Target", "Audit", "Finding")),
