@@ -40,6 +40,10 @@ def main() -> None:
         print(f"{name} ...", file=sys.stderr, flush=True)
         seen[name] = measure(name, wanted[name], given.runs, given.seconds)
     tables = {"features": features(seen), "noise": noise(seen), "time": times(seen), "ranks": ranks(seen)}
+    if not given.libraries:
+        from benchmarks.advice import measure as advise  # which takes the helpers of this module
+
+        tables["advice"] = advise()
     print("\n\n".join(tables.values()))
     if not given.libraries:
         write(tables)

@@ -6,6 +6,7 @@ From Flocq Require Import IEEE754.Bits.
 From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds Conditions.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
 From Soundsum Require Import FiniteAttacks Randomised GradientRows Programs Samplers Private Zcdp Shares Released Releases.
+From Soundsum Require Ledger Persons.
 Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 
 (** A bound, an accuracy and a condition by the method's name are put together in oracle.ml; here are their parts. *)
@@ -16,6 +17,7 @@ Extraction "definitions.ml"
   repeated_rounding_2_fits
   randomised64 randomised_up64 clip_row clip_blocks sample gaussian_sample
   statistic_norms steps_of noises laplace_for gaussian_for run noisy_vector read_sum read_mean read_variance
+  Ledger.empty Ledger.apply Persons.person_sums Persons.weights
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal
   iterated_error pairwise_error numpy_error kahan_error from_accuracy split_from_accuracy split_accuracy
   toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy

@@ -66,6 +66,57 @@ let noise_of kind parameter =
 
 let fit = function "laplace" -> laplace_for | "gaussian" -> gaussian_for | name -> failwith name
 
+(* Ledgers: costs as epsilon:delta:rho, operations as pay:cost or settle:number, and what they leave behind. *)
+let amount s = if s = "none" then None else Some (rational s)
+let show_amount = function None -> "none" | Some x -> show_rational x
+
+let cost = function
+  | [e; d; r] -> { epsilon = amount e; delta = rational d; rho = amount r }
+  | words -> failwith (String.concat ":" words)
+
+let operation s =
+  match String.split_on_char ':' s with
+  | "pay" :: amounts -> Pay (cost amounts)
+  | ["settle"; n] -> Settle (z n)
+  | ["fail"; n] -> Fail (z n)
+  | ["withdraw"; n] -> Withdraw (z n)
+  | ["refund"; n] -> Refund (z n)
+  | ["reopen"] -> Reopen
+  | _ -> failwith s
+
+let letter = function Charged -> "c" | Released -> "r" | Failed -> "f" | Refunded -> "b"
+
+let show_ledger l =
+  let states = List.rev_map (fun c -> show c.number ^ letter c.became) l.charges in
+  let amounts = [show_amount l.spent.epsilon; show_rational l.spent.delta; show_amount l.spent.rho] in
+  String.concat ":" ([show l.lines; show l.failures] @ amounts @ [String.concat "," states])
+
+(* Which rho implies an epsilon and a delta, of those that occur. *)
+let implied s =
+  let known = List.map (fun one -> List.map rational (String.split_on_char ':' one))
+      (if s = "none" then [] else String.split_on_char ',' s) in
+  fun e d ->
+    match List.find_opt (function [a; b; _] -> qred a = qred e && qred b = qred d | _ -> false) known with
+    | Some [_; _; r] -> r
+    | _ -> failwith "no rho is known"
+
+(* Tables of persons: a row as owner:group:passes:value, a lot as owner:group:number. *)
+let row s =
+  match String.split_on_char ':' s with
+  | [p; g; passes; q] -> { owner = whole p; code = z g; passes = truth passes; value = whole q }
+  | _ -> failwith s
+
+let lots s =
+  let known = Hashtbl.create 100 in
+  List.iter
+    (fun one -> match String.split_on_char ':' one with
+       | [p; g; n] -> Hashtbl.replace known (p, g) (z n)
+       | _ -> failwith one)
+    (if s = "none" then [] else String.split_on_char ',' s);
+  fun p g -> Hashtbl.find known (show p, show g)
+
+let same_number a b = Big_int_Z.eq_big_int a b
+
 (* The error of n records of a given magnitude, by the name of the sum. *)
 let error sum sized k n =
   match sum with
@@ -248,6 +299,30 @@ let answer = function
     let bytes = bytes drawn in
     (match run (noisy_vector (noise_of kind parameter) (List.map z sums) (List.length bytes + 2)) bytes with
      | Some (values, _) -> String.concat " " (List.map show values)
+     | None -> "none")
+  | "ledger" :: most :: total :: table :: operations ->
+    let lim = match cost (String.split_on_char ':' total) with
+      | { epsilon; delta; rho } -> { most_epsilon = epsilon; most_delta = delta; most_rho = rho } in
+    let rho_for = implied table in
+    let rec go l = function
+      | [] -> []
+      | one :: rest ->
+        (match apply rho_for lim (z most) l (operation one) with
+         | None -> "refused" :: go l rest
+         | Some l -> show_ledger l :: go l rest) in
+    String.concat " " (go (empty lim) operations)
+  | ["weights"; kind; low; high] ->
+    let one ((a, b), c) = String.concat "," (List.map show [a; b; c]) in
+    String.concat " " (List.map one (weights (statistic kind) (z low) (z high)))
+  | "persons" :: kind :: groups :: drops :: missing :: most_groups :: most_rows :: low :: high :: drawn :: rows ->
+    let sums =
+      person_sums same_number (int_of_string groups) (truth drops) (z missing) (z most_groups) (z most_rows)
+        (lots drawn) (statistic kind) (z low) (z high) (List.map row rows) in
+    String.concat ";" (List.map (fun sums -> String.concat "," (List.map show sums)) sums)
+  | "add_wrapped" :: kind :: parameter :: least :: greatest :: drawn :: sums ->
+    let bytes = bytes drawn in
+    (match run (noisy_vector (noise_of kind parameter) (List.map z sums) (List.length bytes + 2)) bytes with
+     | Some (values, _) -> String.concat " " (List.map (fun x -> show (wrap (z least) (z greatest) x)) values)
      | None -> "none")
   | ["read_sum"; step; offset; n; total] ->
     show_rational (read_sum (rational step) (rational offset) (z n) (z total))

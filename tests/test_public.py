@@ -15,12 +15,11 @@ from soundsum.cli import app
 NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
-    "Mean", "Plan", "Private", "Problem",
-    "Quantile", "QuantilePlan", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
-    "Several", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check", "count",
-    "day", "histogram", "hour", "mean", "median", "month", "plan",
-    "plan_quantile", "plans", "private_max_size", "quantile", "release", "suggest_bounds",
-    "suggest_max_rows", "sum", "variance", "week", "year",
+    "Mean", "Plan", "Private", "Problem", "Quantile", "QuantilePlan", "Ratio", "ReadFailed", "Relation", "Release",
+    "Releases", "Rounding", "Runs", "Several", "Std", "Sum", "Target", "TotalBounds", "Unit", "Variance",
+    "__version__", "attack", "audit", "check", "count", "day", "histogram", "hour", "mean", "median", "month", "plan",
+    "plan_quantile", "plans", "private_max_size", "quantile", "release", "std", "suggest_bounds", "suggest_max_rows",
+    "sum", "variance", "week", "year",
 ]  # fmt: skip
 
 COMMON = {
@@ -40,6 +39,7 @@ COMMANDS = {
     "sum": BOUNDED | {"--max-size", "--method"},
     "mean": BOUNDED,
     "variance": BOUNDED,
+    "std": BOUNDED,
     "count": COMMON | {"file", "--column"},
     "histogram": COMMON | {"file", "--column", "--edges", "--bins", "--bounds", "--categories", "--dtype"},
     "quantile": COMMON | {"file", "--column", "--bounds", "--dtype", "--quantile", "--candidates"},
@@ -53,6 +53,7 @@ COMMANDS = {
     "budget check": {"ledger"},
     "budget refund": {"ledger", "number"},
     "budget reopen": {"ledger"},
+    "budget share": {"ledger", "analyst", "source", "--epsilon", "--delta", "--rho", "--max-failures"},
     "attack list": {"--json"},
     "attack show": {
         "name", "--dtype", "--relation", "--bounds", "--ratio", "--max-records", "-j", "--j", "-m", "--m", "-a", "--a",
@@ -84,10 +85,12 @@ SIGNATURES = {
     "variance": OF_NUMBERS | {"bounds"},
     "quantile": (OF_NUMBERS - {"size"}) | {"bounds", "candidates", "quantile"},
     "median": (OF_NUMBERS - {"size"}) | {"bounds", "candidates"},
+    "std": OF_NUMBERS | {"bounds"},
     "suggest_bounds": ADVISING | {"column", "max_rows", "relation", "dtype"},
     "suggest_max_rows": ADVISING,
     "count": OPTIONS | {"data", "epsilon", "column"},
-    "histogram": OPTIONS | {"data", "edges", "epsilon", "categories", "bins", "lower", "upper", "column", "dtype"},
+    "histogram": OPTIONS
+    | {"data", "edges", "epsilon", "categories", "bins", "lower", "upper", "bounds", "column", "dtype"},
 }
 
 
@@ -135,7 +138,7 @@ for module in pkgutil.walk_packages(soundsum.__path__, "soundsum."):
         importlib.import_module(module.name)
 import soundsum as ss
 data = [1.0, 2.0]
-ss.sum(data, 0, 1, 1), ss.mean(data, 0, 1, 1), ss.variance(data, 0, 1, 1), ss.count(data, 1)
+ss.sum(data, 0, 1, 1), ss.mean(data, 0, 1, 1), ss.variance(data, 0, 1, 1), ss.std(data, 0, 1, 1), ss.count(data, 1)
 ss.histogram(data, [0, 1, 2], 1), ss.private_max_size(data, 1)
 ss.release(data, [ss.Sum(None, 0, 1), ss.Mean(None, 0, 1), ss.Variance(None, 0, 1), ss.Count()], 1)
 problem = ss.Problem(ss.FloatType(3, 4), 0, 1)

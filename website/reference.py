@@ -16,15 +16,16 @@ GROUPS = {
     "statistics": (
         "Statistics",
         "Ask a table for statistics, one per call or several for one charge.",
-        ("sum", "mean", "variance", "count", "histogram", "quantile", "median", "release"),
+        ("sum", "mean", "variance", "std", "count", "histogram", "quantile", "median", "release"),
         ("suggest_bounds", "suggest_max_rows", "BoundsAdvice", "MaxRowsAdvice", "ClippedShare"),
-        ("Sum", "Mean", "Variance", "Count", "Histogram", "Quantile", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
+        ("Sum", "Mean", "Variance", "Std", "Count", "Histogram"),
+        ("Quantile", "Bounds", "TotalBounds", "MaxRows", "Clipped"),
         ("year", "month", "week", "day", "hour"),
     ),
     "releases": (
         "Releases",
         "Results, and checks of their certificates.",
-        ("Release", "Releases", "Several", "check", "ReadFailed"),
+        ("Release", "Releases", "Ratio", "Several", "check", "ReadFailed"),
     ),
     "owners": (
         "Owners and budgets",

@@ -81,10 +81,10 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     void total(const std::vector<PersonPart>& parts, const Bounding& bounding, const PersonIds& ids, const std::vector<Sums>& out,
                unsigned threads) const override {
         if (groups_ > std::size_t{1} << 20) threads = 1;  // each has sums of its own
-        std::vector<std::vector<i128>> own(threads, std::vector<i128>(parts.size() * groups_, 0));
+        std::vector<std::vector<u128>> own(threads, std::vector<u128>(parts.size() * groups_, 0));
         in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
             const auto use = [&](const S& slot) {
-                for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + slot.group()] += bound(slot, parts[p], bounding);
+                for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + slot.group()] += static_cast<u128>(bound(slot, parts[p], bounding));
             };
             for (std::size_t shard = thread; shard < shard_count; shard += threads)
                 if (Grouped && bounding.max_groups < groups_) each_of_largest(shards_[shard], bounding.max_groups, ids, nullptr, use);

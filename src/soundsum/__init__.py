@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         private_max_size,
         quantile,
         release,
+        std,
         suggest_bounds,
         suggest_max_rows,
         sum,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from soundsum.releases.collections import Releases, Several
     from soundsum.releases.planning import QuantilePlan, plan, plan_quantile, plans
     from soundsum.releases.private import Private
+    from soundsum.releases.ratios import Ratio
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
     from soundsum.statistics import (
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         MaxRows,
         Mean,
         Quantile,
+        Std,
         Sum,
         TotalBounds,
         Variance,
@@ -75,9 +78,10 @@ _HOMES = {
     "soundsum.methods.problem": ("Problem",),
     "soundsum.releases.advice": ("BoundsAdvice", "ClippedShare", "MaxRowsAdvice"),
     "soundsum.releases.api": (
-        *("count", "histogram", "mean", "median", "private_max_size", "quantile", "release", "suggest_bounds"),
+        *("count", "histogram", "mean", "median", "private_max_size", "quantile", "release", "std", "suggest_bounds"),
         *("suggest_max_rows", "sum", "variance"),
     ),
+    "soundsum.releases.ratios": ("Ratio",),
     "soundsum.releases.release_check": ("check",),
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
@@ -85,7 +89,7 @@ _HOMES = {
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
     "soundsum.statistics": (
-        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Sum", "TotalBounds"),
+        *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Std", "Sum", "TotalBounds"),
         "Variance",
     ),
 }
@@ -93,7 +97,6 @@ _NOT_SUMS = ("min", "max", "mode")
 _ELSEWHERE = {
     "percentile": "use soundsum.quantile(...), of a hundredth of it",
     "var": "use soundsum.variance(...)",
-    "std": "take the square root of soundsum.variance(...).value",
 }
 _MODULES = ("attacks", "gradients")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -122,6 +125,7 @@ __all__ = [
     "Problem",
     "Quantile",
     "QuantilePlan",
+    "Ratio",
     "ReadFailed",
     "Relation",
     "Release",
@@ -129,6 +133,7 @@ __all__ = [
     "Rounding",
     "Runs",
     "Several",
+    "Std",
     "Sum",
     "Target",
     "TotalBounds",
@@ -151,6 +156,7 @@ __all__ = [
     "private_max_size",
     "quantile",
     "release",
+    "std",
     "suggest_bounds",
     "suggest_max_rows",
     "sum",

@@ -158,6 +158,7 @@ QUESTIONS = {
         [kind("x", *bounds) for kind in (ss.Mean, ss.Variance) for bounds in FLOAT_BOUNDS[:9]]
         + [
             ss.Variance("h", -100, 1000),
+            ss.Std("h", -100, 1000),
             ss.Variance("i", -(2**31), 2**31),
             ss.Variance("price", -(2 * 10**7), 2**31 / 100),
             ss.Mean("i", -(2**63), 2**63 - 1),
@@ -386,6 +387,10 @@ QUESTIONS |= {
         [ss.Clipped("x", -1, 1000), ss.Clipped("i", 0, 7), ss.Clipped("price", "0.01", 13)],
         {"privacy_unit": "who", "max_rows": 2, "max_groups": 2, "by": "h", "groups": [3, 0, 1, 2147483647, 5, -7]},
     ),
+    "what bounds beyond the type cut off of persons": (
+        [ss.Clipped("f", -1e308, 1e308), ss.Clipped("f", 1e300, 1e305), ss.Clipped("h", -1e308, -1e300)],
+        {"privacy_unit": "who", "max_rows": 2},
+    ),
     "magnitudes of some persons' totals": (
         [ss.TotalBounds("x"), ss.MaxRows(), ss.Histogram("word", categories=["a", "b"])],
         {"privacy_unit": "name", "where": [("h", ">", 0)], "missing": "drop"},
@@ -464,7 +469,7 @@ SEARCHES = {
 """Groups that nobody listed."""
 
 
-def search(data, by, person=None, max_groups=1, where=None, table=None, engine=None):
+def search(data, by, person=None, max_groups=1, where=None, table=None, engine=None, count=None):
     """The number of persons, or rows, of every key, as an engine counts them before any noise."""
     columns = [one.column if isinstance(one, Period) else one for one in (by if isinstance(by, list) else [by])]
     searched = SearchedGroups(by)
@@ -479,7 +484,7 @@ def search(data, by, person=None, max_groups=1, where=None, table=None, engine=N
     for column, part in zip(columns, searched.parts, strict=True):
         opened.schema.expect_groups(column, part)
     opened.refuse_search(rows)
-    counted = opened.count_keys(rows, max_groups)
+    counted = (count or type(opened).count_keys)(opened, rows, max_groups)
     numbers = [number for number, count in enumerate(counted.counts.tolist()) if count]
     names = name_groups(searched.parts, [counted.key(number) for number in numbers], counted.kinds)
     return dict(zip(names, counted.counts[numbers].tolist(), strict=True))

@@ -91,6 +91,13 @@ def test_names_may_be_made_of_anything(connection):
     assert connection.execute("SELECT count(*) FROM t").fetchone() == (4,)
 
 
+def test_a_public_number_of_rows_is_counted_where_they_lie(connection):
+    """A method that depends on the number of rows asks for it before anything is planned."""
+    for data, options in ((connection, {"table": "clinic.visits"}), (connection.table("clinic.visits"), {})):
+        made = ss.sum(data, 0, 10, 10**6, column="pay", method="pairwise", relation="change_one", **options)
+        assert made.plan.problem.size == 4
+
+
 def test_an_owner_keeps_the_table_where_it_lies(connection):
     for data, options in (
         (connection, {"table": "clinic.visits"}),

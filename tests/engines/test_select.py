@@ -11,11 +11,23 @@ import pytest
 
 import soundsum as ss
 from soundsum.engines.dialect import Dialect
+from soundsum.engines.key_query import KeySelection
 from soundsum.engines.select import Selection
 from soundsum.engines.sum_query import LIMB, SumQuery, limbs
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
-from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+from soundsum.tables.rows import Rows
+from tests.engines.conformance import (
+    HEAVY,
+    HEAVY_QUESTIONS,
+    NOTHING,
+    NULLS,
+    QUESTIONS,
+    SEARCHES,
+    answers,
+    search,
+    table_of,
+)
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
 
@@ -72,6 +84,19 @@ class DuckDialect(Dialect):
     def since_1970(self, text, kind):
         return f"({text} - DATE '1970-01-01')" if pa.types.is_date(kind) else f"epoch_us({text})"
 
+    def local_since_1970(self, text, zone):
+        return f"epoch_us(timezone({self._bind(zone, 'varchar')}, {text}))"
+
+    def floor_of(self, text, unit):
+        return f"(({text} - ({text} % {unit} + {unit}) % {unit}) // {unit})"
+
+    def first_day(self, days, kind):
+        day = f"(DATE '1970-01-01' + CAST({days} AS integer))"
+        return f"(CAST(date_trunc('{kind}', {day}) AS date) - DATE '1970-01-01')"
+
+    def as_text(self, text):
+        return f"CAST({text} AS varchar)"
+
     def digest(self, text, entry, is_bytes):
         after = f"'/' || CAST({entry} AS varchar)"
         return f"sha256({text} || encode({after}))" if is_bytes else f"sha256(CAST({text} AS varchar) || {after})"
@@ -110,15 +135,22 @@ def select(table, statistics, dialect, **options):
     relation = ss.Relation(options.pop("relation", "symmetric"))
     _, prepared = prepare(table, Request(tuple(statistics), relation=relation, **options))
     query = SumQuery(prepared.tasks, prepared.rows)
-    asked = Selection(query, dict(zip(table.column_names, table.schema.types, strict=True)), dialect)
+    asked = Selection(query, types(table), dialect)
+    totals, n = asked.totals(fetch(table, asked, dialect))
+    return totals, n if relation.sized else None
+
+
+def types(table):
+    return dict(zip(table.column_names, table.schema.types, strict=True))
+
+
+def fetch(table, asked, dialect):
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("SET TimeZone = 'America/New_York'")
         connection.register("arrow", table)
         connection.execute("CREATE TABLE records AS SELECT * FROM arrow")
         connection.execute("CREATE MACRO octet_length(x) AS strlen(x)")  # DuckDB's own is of bytes alone
-        found = connection.execute(asked.text("records"), dialect.values).fetchall()
-    totals, n = asked.totals(found)
-    return totals, n if relation.sized else None
+        return connection.execute(asked.text("records"), dialect.values).fetchall()
 
 
 @pytest.mark.parametrize(
@@ -137,3 +169,17 @@ def test_the_integers_are_those_of_memory(table, question, dialect):
 def test_a_person_with_very_many_rows(question, dialect):
     statistics, options = HEAVY_QUESTIONS[question]
     assert select(HEAVY, statistics, dialect(), **options) == answers(HEAVY, statistics, **options)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("question", SEARCHES)
+@pytest.mark.parametrize("persons", [{}, {"person": "who", "max_groups": 2}, {"person": "name"}], ids=str)
+def test_the_keys_found_are_those_of_memory(table, question, persons):
+    asked, searched = SEARCHES[question] | persons, TABLES[table]
+
+    def count(_, rows, max_groups):
+        dialect = DuckDialect()
+        selection = KeySelection(rows, Selection(SumQuery([], Rows()), types(searched), dialect), dialect, max_groups)
+        return selection.read(fetch(searched, selection, dialect))
+
+    assert search(searched, **asked, count=count) == search(searched, **asked)

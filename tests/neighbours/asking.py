@@ -122,6 +122,7 @@ def _said(heard: Any) -> list[str]:
 
 
 def _read(outcome: Any, shift: int) -> Outcome:
+    outcome = getattr(outcome, "counts", outcome)  # advice has them
     entries = list(outcome.values()) if isinstance(outcome, Mapping) else [outcome]
     certificate = entries[0].certificate
     parts = []

@@ -143,6 +143,9 @@ def draw_query(random: Random, reader: str, kinds: dict[str, str], pools: dict[s
     how = random.random()
     if random.random() < 0.15:  # a sum of all rows, by any method
         person, how = None, 1.0
+    counts = random.random() < 0.2
+    if counts and random.random() < 0.5:  # without groups
+        how = min(how, 0.9) if how > 0.85 else 0.9
     if how < 0.45 or (person is not None and how < 0.75):
         by, groups = ("k",), draw_groups(random, kinds["k"], pools["k"])
     elif how < 0.85 and reader not in ALONE:
@@ -168,7 +171,9 @@ def draw_query(random: Random, reader: str, kinds: dict[str, str], pools: dict[s
     asks = tuple(draw_ask(random, kinds, pools, plain, reader, missing == "drop", dtype) for _ in range(count))
     if plain and count == 1 and relation in ("symmetric", "insert_delete"):
         asks = (draw_limit(random, asks[0]),)
-    most = random.choice((1, 1, 2, 3)) if by or all(ask.cells for ask in asks) else 1
+    if counts:
+        asks = tuple(draw_counts(random, ask, bool(by), person is not None, reader in ALONE) for ask in asks)
+    most = random.choice((1, 1, 2, 3)) if by or all(ask.has_cells for ask in asks) else 1
     return Query(asks, relation, by, groups, where, person, random.choice((1, 1, 2, 3)), most, missing)
 
 
@@ -221,6 +226,15 @@ def draw_ask(
         is_float = own is None or pa.types.is_floating(own) if dtype is None else "float" in dtype
         method = [("method", random.choice(FLOAT_METHODS if is_float else INTEGER_METHODS))]
     return Ask(statistic, "x", (("lower", lower), ("upper", upper), *typed, *method))
+
+
+def draw_counts(random: Random, ask: Ask, by_group: bool, of_persons: bool, alone: bool) -> Ask:
+    """Noisy counts from which advice is read, or the share that bounds cut off."""
+    lower, upper = ask.get("lower", 0), ask.get("upper", 10)
+    typed = tuple((name, value) for name, value in ask.given if name == "dtype")
+    whole = () if by_group else (Ask("Bounds", "x", typed), Ask("Bounds", "x", (("coverage", "1/2"), *typed)))
+    persons = (Ask("TotalBounds", "x", typed), *(() if alone else (Ask("MaxRows"),))) if of_persons and whole else ()
+    return random.choice((Ask("Clipped", "x", (("lower", lower), ("upper", upper), *typed)), *whole, *persons))
 
 
 def draw_limit(random: Random, ask: Ask) -> Ask:

@@ -11,6 +11,10 @@ EXACT = ("auto", "wide", "grid", "modular", "split_modular")
 """Methods whose sums do not depend on the order of rows, and whose claims are the ideal."""
 
 
+ADVICE = ("Bounds", "TotalBounds", "MaxRows")
+"""Statistics of whole tables, whose cells need no bounds."""
+
+
 @dataclass(frozen=True)
 class Ask:
     """A statistic, and what it is given."""
@@ -21,6 +25,15 @@ class Ask:
 
     def get(self, name: str, otherwise: Any = None) -> Any:
         return dict(self.given).get(name, otherwise)
+
+    @property
+    def has_cells(self) -> bool:
+        return self.statistic in ("Histogram", "Clipped", *ADVICE)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether a person counts once, in a cell of all their rows in a group."""
+        return self.statistic in ("Clipped", "TotalBounds", "MaxRows")
 
     @property
     def cells(self) -> int | None:

@@ -87,6 +87,19 @@ DEFINITIONS = [
         "Units": "way adds vector is_of in_range is_allowed vectors part_norms",
         "Releases": "asked is_covered task_of sums_of public_number release contributions of_records of_persons "
         "public_size statistic_of at_least_one read_sum read_mean read_variance",
+        "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once "
+        "a_gaussian_histogram",
+        "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons keeps_its_rho rho_session",
+        "Methods": "one_number promise noise_for is_kept epsilon_of delta_of noisy_release nearly_private_on_average "
+        "in_steps steps_for",
+        "GaussianReleases": "proper nearly_private log_term",
+        "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
+        "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "
+        "nonnegative step reachable is_live cost_epsilon cost_delta cost_rho total live adds_up within has_become "
+        "is_shown",
+        "Persons": "row groups_listed is_of_group counts integer is_owned rows_of moments summary owners person "
+        "persons_of in_group number_in is_ahead put ranked kept weigh adds_to weights goes_together totals "
+        "way_of_persons person_sums one_person_more neighbouring unit_of_persons",
         "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
         "Claims": "of_size neighbours protected cut records public_size",
     }.items()
@@ -94,7 +107,7 @@ DEFINITIONS = [
 ]
 
 PRINTED = re.compile(rf"\b((?:{'|'.join(sorted(file.stem for file in PROOFS.glob('*.v')))})\.[A-Za-z_]\w*'*)")
-TYPE = re.compile(r"^(?:Inductive|Record) .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+TYPE = re.compile(r"^(?:Inductive|Record)\s.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 PART = re.compile(r"(?:^\s*|\| |[{;]\s*|:=\s+)([A-Za-z_]\w*'*)(?= :|\s*\{)", re.MULTILINE)
 
 HEADER = """From Coq Require Import List Permutation ZArith QArith Qreals Reals.

@@ -3,12 +3,15 @@
 Compared are norms, grids, the division of epsilon or rho, noisy vectors, and how a released number is read from them.
 """
 
+import itertools
+import math
 import random
 from fractions import Fraction
 
 import pytest
 
 from soundsum import randomness
+from soundsum.methods import METHODS
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import IntType, bfloat16, float16, float32, float64
 from soundsum.privacy.guarantee import Guarantee
@@ -26,7 +29,7 @@ from soundsum.statistics.variance import Variance
 from soundsum.tables.relations import Relation
 
 from .oracle import ask, words
-from .test_bounds import bound_of, eta
+from .test_bounds import bound_of, eta, problems, question
 from .test_noise import some_bytes, some_scale, some_sigma2
 
 CASES = 2000
@@ -130,18 +133,28 @@ def show(noise):
     return "none" if isinstance(noise, NoNoise) else f"{noise.name}={words(noise.parameter)}"
 
 
+@pytest.mark.parametrize("wraps", [None, IntType(8), IntType(16, signed=False), IntType(64)], ids=str)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-def test_noise_is_added_as_is_proved(kind, monkeypatch):
-    """To every entry of a vector, in order, from the bytes of one request."""
-    rng, cases = random.Random(f"add {kind}"), []
+def test_noise_is_added_as_is_proved(kind, wraps, monkeypatch):
+    """To every entry of a vector, in order, from the bytes of one request; to a modular sum in its own arithmetic."""
+    rng, cases = random.Random(f"add {kind} {wraps}"), []
     for _ in range(CASES // 2):
         parameter = some_scale(rng) if kind == "laplace" else some_sigma2(rng)
         sums = [rng.randint(-(10**6), 10**6) for _ in range(rng.randint(1, 6))]
+        if wraps is not None:
+            sums = [wraps.wrap(rng.choice([total, wraps.min, wraps.max])) for total in sums]
         cases.append((parameter, some_bytes(rng, (400, 1000, 3000)), sums))
-    cases += [(Fraction(0), b"", [3, -4])]
+    cases += [(Fraction(0), b"", [3, 4])]
     kinds = {"laplace": Laplace, "gaussian": Gaussian}
     lines = [
-        words("add_noise", kind if parameter else "none", parameter, drawn.hex(), *sums)
+        words(
+            "add_noise" if wraps is None else "add_wrapped",
+            kind if parameter else "none",
+            parameter,
+            *(() if wraps is None else (wraps.min, wraps.max)),
+            drawn.hex(),
+            *sums,
+        )
         for parameter, drawn, sums in cases
     ]
     compared = 0
@@ -157,9 +170,26 @@ def test_noise_is_added_as_is_proved(kind, monkeypatch):
 
         monkeypatch.setattr(randomness, "random_bytes", take)
         noise = kinds[kind](parameter) if parameter else NoNoise()
-        assert noise.add_to(sums) == list(map(int, answer.split())), (parameter, drawn.hex(), sums)
+        assert noise.add_to(sums, wraps) == list(map(int, answer.split())), (parameter, drawn.hex(), sums)
         compared += 1
     assert compared > CASES / 5
+
+
+@pytest.mark.parametrize("label", METHODS)
+def test_any_method_gets_noise_for_its_bound_in_whole_steps(label):
+    """And a modular sum has noise in its own type, no other has."""
+    method, rng = METHODS[label], random.Random(f"steps {label}")
+    asked = list(itertools.islice(problems(method, rng), 200))
+    for problem, answer in zip(asked, ask(question(method, problem) for problem in asked), strict=True):
+        plan = Plan(problem, method)
+        most = math.ceil(Fraction(answer.split()[0]) / plan.step)
+        assert plan.step_norms == Norms(most, most**2), problem
+        if Sum.unmet(plan):
+            continue
+        (part,) = Claim(Sum, plan).parts
+        is_modular = label in ("modular", "split_modular")
+        assert part.norms == plan.step_norms
+        assert part.wraps == (problem.dtype if is_modular else None), problem
 
 
 @pytest.mark.parametrize("kind", ["sum", "mean", "variance"])

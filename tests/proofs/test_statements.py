@@ -4,7 +4,13 @@ import re
 
 import pytest
 
+from soundsum.methods.problem import Problem
+from soundsum.privacy.planner import GRID, WIDE, Plan
+from soundsum.privacy.units import Unit
+from soundsum.statistics.task import Claim
+
 from .statements import ASSUMPTIONS, PAGES, PROOFS, STATEMENTS, axioms, every_theorem, named, statements, untold
+from .test_releases import KINDS
 
 AXIOMS = {
     "Classical_Prop.classic",
@@ -13,6 +19,7 @@ AXIOMS = {
     "FunctionalExtensionality.functional_extensionality_dep",
 }
 SOURCES = sorted(PROOFS.glob("*.v"))
+README = PROOFS / "README.md"
 COMMENT = r"\(\*.*?\*\)"
 
 
@@ -56,3 +63,47 @@ def test_a_file_says_what_it_proves(file):
     """An opening comment, and every file that is checked is listed."""
     assert file.read_text().startswith("(** ")
     assert file.name in (PROOFS / "_CoqProject").read_text() or file.name == "Oracle.v"
+
+
+UNITS = ("records", "records by group", "persons", "persons by group")
+
+
+def table_of_releases():
+    """The rows under "Which theorem covers a release", and what each of its letters stands for."""
+    text = re.search(r"^## Which theorem covers a release$(.*?)^## ", README.read_text(), re.MULTILINE | re.DOTALL)[1]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in re.findall(r"^\|.*\|$", text, re.MULTILINE)]
+    return (
+        [row for row in rows if len(row) == 6][2:],
+        dict(re.findall(r"^- ([A-Z]): (.*?)(?=^- |\n\n)", text, re.M | re.S)),
+        text,
+    )
+
+
+def test_every_release_has_its_theorem():
+    """Statistic by unit by relation by noise, without an empty cell; what is refused names its test."""
+    rows, letters, text = table_of_releases()
+    assert [(kind, unit) for kind, unit, *_ in rows] == [(kind, unit) for kind in KINDS for unit in UNITS]
+    for _, _, *cells in rows:
+        assert all(letter in letters for cell in cells for letter in cell.split(", "))
+        assert all(len(cell.split(", ")) == 2 for cell in cells)
+    for said in letters.values():
+        assert re.search(r"`(\w+\.\w+|tests/[\w/]+\.py::\w+)`", said)
+    assert set(re.findall(r"`(\w+\.[a-z_]\w*)`", text)) <= set(every_theorem())
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text):
+        assert f"def {name}(" in (PROOFS.parent / file).read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_table_calls_refused_is_refused(kind):
+    """And nothing else is: every relation of records, and persons under symmetric alone."""
+    for row in table_of_releases()[0]:
+        if row[0] != kind:
+            continue
+        unit = Unit(3 if row[1].endswith("group") or kind == "histogram" else None, 2 if "persons" in row[1] else None)
+        for relation, cell in zip(("symmetric", "insert_delete", "change_one", "hamming"), row[2:], strict=True):
+            plan = Plan(Problem("float64", 0, 1, relation), GRID, unit)
+            if kind in ("count", "histogram"):
+                plan = Plan(Problem("uint8", 1, 1, relation), WIDE, unit)
+            assert bool(plan.unmet or KINDS[kind].unmet(plan)) == (cell == "R, R"), (row, relation)
+            if cell == "N, N":
+                assert not any(part.norms.l1 for part in Claim(KINDS[kind], plan).parts)

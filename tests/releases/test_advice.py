@@ -243,6 +243,10 @@ def test_an_owner_s_table_is_asked_for_advice():
 def test_bounds_are_given_at_once_or_one_by_one():
     for ask in (ss.sum, ss.mean, ss.variance):
         assert ask(PAY, bounds=(0, 50), epsilon=1).bounds == ask(PAY, 0, 50, 1).bounds
+    assert list(ss.histogram(PAY, bins=2, bounds=(0, 50), epsilon=1)) == [(0, 25), (25, 50)]
+    owner = ss.Private({"x": PAY}, budget=ss.Budget(epsilon=9))
+    assert list(owner.histogram("x", bins=2, bounds=(0, 50), epsilon=1)) == [(0, 25), (25, 50)]
+    assert owner.plan("x", bounds=(0, 50)).problem.upper == 50
     with refused("bounds", Reason.CONFLICT, ValueError):
         ss.sum(PAY, 0, 50, 1, bounds=(0, 50))
     for given in (3, (1, 2, 3), "ab"):
@@ -260,6 +264,9 @@ def test_what_is_refused():
         ss.release(table, [ss.MaxRows()], 1)
     with refused("max_rows", Reason.NEEDS, ValueError):
         ss.suggest_bounds(table, 1, column="x", max_rows=3)
+    for most, reason in ((0, Reason.TOO_SMALL), ("a", Reason.NOT_WHOLE), (True, Reason.NOT_WHOLE)):
+        with refused("max_rows", reason, ValueError):
+            ss.suggest_bounds(table, 1, column="x", privacy_unit="g", max_rows=most)
     for coverage, reason in ((0, Reason.TOO_SMALL), (1, Reason.TOO_LARGE), (float("nan"), Reason.TOO_SMALL)):
         with refused("coverage", reason, ValueError):
             ss.suggest_bounds(table, 1, column="x", coverage=coverage)

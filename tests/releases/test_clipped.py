@@ -8,6 +8,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.refusals import Reason
+from soundsum.releases.collections import Releases
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
 from tests.refusing import refused
@@ -57,6 +58,21 @@ def test_a_person_is_cut_off_where_their_total_is_beyond_what_max_rows_rows_add_
     assert counts(whole, ss.Clipped("x", -5, 10), **options) == expected
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+def test_bounds_far_beyond_the_type_cut_nobody_off(dtype):
+    table = {"who": np.arange(4) // 2, "x": np.array([-1, -2, 3, 4], dtype)}
+    assert counts(table, ss.Clipped("x", -1e308, 1e308), privacy_unit="who") == [0, 2, 0]
+    assert sum(counts(table, ss.Clipped("x", 1e300, 1e305), privacy_unit="who")) == 2
+
+
+def test_many_totals_far_from_zero_are_counted_without_overflow():
+    """Sixteen persons clamped to 2^123, one by one, would add up to more than 128 bits hold."""
+    table = {"who": np.arange(64), "x": np.full(64, 2**62)}
+    far = ss.Clipped("x", -(2**62), 2**62)
+    assert counts(table, far, privacy_unit="who", max_rows=2**61) == [0, 64, 0]
+    assert counts(table, far, privacy_unit="who", max_rows=2**66) == [0, 64, 0]
+
+
 def test_the_share_and_its_interval():
     share = ss.release(np.r_[np.zeros(90), np.full(10, 9.0)], [ss.Clipped(None, -1, 1)], SURE)[0]
     assert share.exact == Fraction(1, 10) == Fraction(float(share)).limit_denominator(100)
@@ -71,6 +87,14 @@ def test_the_share_and_its_interval():
     assert ss.check(noisy) == []
     (part,) = noisy.certificate["released"]
     assert part["l1_steps"] == 1
+
+
+def test_the_interval_is_a_share_whatever_the_noise_was():
+    share = ss.release(np.zeros(9), [ss.Clipped(None, -1, 1)], 1)[0]
+    for noisy in itertools.product((-90, -5, 0, 5, 90), repeat=3):
+        counts = Releases(share.counts._columns, [noisy], share.counts.facts)
+        low, high = type(share)(counts).interval()
+        assert 0 <= low <= high <= 1
 
 
 def test_one_person_moves_one_count_however_many_rows_count():

@@ -18,8 +18,8 @@ from soundsum.releases.signatures import CALLS
 from soundsum.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = ("release", "sum", "mean", "variance", "count", "histogram", "suggest_bounds", "suggest_max_rows")
-STATISTIC_COMMANDS = ("sum", "mean", "variance", "count", "histogram", "suggest_bounds", "suggest_max_rows")
+FUNCTIONS = ("release", "sum", "mean", "variance", "std", "count", "histogram", "suggest_bounds", "suggest_max_rows")
+STATISTIC_COMMANDS = ("sum", "mean", "variance", "std", "count", "histogram", "suggest_bounds", "suggest_max_rows")
 
 
 def find(name):
@@ -52,7 +52,7 @@ def test_docstrings_explain_every_option_in_the_words_declared(name):
     assert "{" not in "".join(option.words for option in CALLS[name].options.values())
 
 
-@pytest.mark.parametrize("method", ["sum", "mean", "variance", "count", "histogram", "plan"])
+@pytest.mark.parametrize("method", ["sum", "mean", "variance", "std", "count", "histogram", "plan"])
 def test_queries_of_an_owner_s_table_take_options_by_the_same_names(method):
     common = {name: (annotation, default) for name, annotation, default, _ in CALLS["Private.release"].parameters()}
     own = parameters(getattr(ss.Private, method))
@@ -83,7 +83,7 @@ def test_a_plan_is_released_with_options_of_a_sum():
 
 @pytest.mark.parametrize(
     "name, options",
-    [("sum", "SumOptions"), ("mean", "BoundedOptions"), ("variance", "BoundedOptions"), ("median", "QuantileOptions")],
+    [("sum", "SumOptions"), ("mean", "BoundedOptions"), ("std", "BoundedOptions"), ("median", "QuantileOptions")],
 )
 def test_type_checkers_know_every_option(name, options):
     typed = getattr(api, options).__annotations__
@@ -173,7 +173,7 @@ def test_a_request_that_does_not_fit_the_schema_is_refused(request_text, tmp_pat
     assert accepted(request_text, tmp_path, monkeypatch).exception is not None
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean", "variance", "count", "histogram"])
+@pytest.mark.parametrize("kind", ["sum", "mean", "variance", "std", "count", "histogram"])
 def test_every_field_that_the_schema_gives_a_statistic_is_known_to_the_command(kind):
     from soundsum.requests.request_file import allowed_fields
 

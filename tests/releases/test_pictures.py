@@ -122,6 +122,34 @@ def test_a_histogram_has_bars_with_error_bars():
     assert axes.containers[0].has_yerr or any(one.has_yerr for one in axes.containers if hasattr(one, "has_yerr"))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ss.histogram(TABLE, epsilon=1, column="<b>", categories=["a&b", "<i>", "c"]),
+        lambda: ss.histogram(TABLE, [0, 50, 100], 1, column="pay", **BY),
+        lambda: ss.histogram(TABLE, [-math.inf, 50, math.inf], 1, column="pay"),
+    ],
+)
+def test_other_cells_have_bars_from_0_with_intervals_beside_their_names(make):
+    cells = make()
+    axes = cells.plot()
+    assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0, one.value) for one in cells.values()]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [cells.label(cell) for cell in cells]
+    drawn = [(line[0][0], line[1][0]) for line in axes.collections[0].get_segments()]
+    assert np.allclose(drawn, [one.interval() for one in cells.values()])
+
+
+def test_advice_shows_the_cells_that_stand_out_and_a_few_beside_them():
+    axes = ss.suggest_bounds(np.tile([15.0, 150.0], 900), 1).plot()
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["1 to 2", "2 to 5", "5 to 10", "10 to 20", "20 to 50", "50 to 100", "100 to 200", "200 to 500",
+                     "500 to 1,000", "1,000 to 2,000"]  # fmt: skip
+    assert len(ss.suggest_bounds(np.zeros(3), 1).plot().patches) > 100  # as nothing stands out
+    shares = ss.release(np.arange(9.0), [ss.Clipped(None, 0, 5)], 9)[0].plot()
+    assert [label.get_text() for label in shares.get_yticklabels()] == ["below 0", "0 to 5", "above 5"]
+    assert len(shares.patches) == 3
+
+
 def test_one_number_several_and_given_axes():
     from matplotlib import pyplot
 
@@ -183,6 +211,8 @@ WIDE = {"pay": np.arange(200.0), "k": [f"group {i}" for i in range(200)], "d": [
         lambda: ss.histogram(WIDE, [0, 1, 2, 1e6, 2e6], 1, column="pay"),
         lambda: ss.histogram(WIDE, [1e6 + i for i in range(12)], 1, column="pay"),
         lambda: ss.histogram(WIDE, [-math.inf, 0, math.inf], 1, column="pay"),
+        lambda: ss.histogram(WIDE, epsilon=1, column="d", categories=[LONG, "b"]),
+        lambda: ss.suggest_bounds(WIDE, 9, column="pay"),
         lambda: ss.release(WIDE, {"t": ss.Sum("pay", 0, 9e9), "m": ss.Mean("pay", 0, 9)}, 1, by=MONTHS),
         lambda: ss.plans(PROBLEM),
     ],

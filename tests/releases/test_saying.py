@@ -4,6 +4,7 @@ import datetime
 import itertools
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from io import BytesIO
@@ -192,12 +193,13 @@ EXTREMES = (0.0, -1e308, 1.7e308, math.inf, -math.inf, math.nan, 5e-324)
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["list", "bars", "time"])
+@pytest.mark.parametrize("kind", ["list", "bars", "time", "counts"])
 def test_pictures_are_drawn_whatever_the_values_are(kind):
     cells = [(0.0, 5e-324), (1.0, 1e308)] if kind == "bars" else None
     moments = [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)] if kind == "time" else None
     for values in itertools.combinations_with_replacement(EXTREMES, 2):
         panel = Panel("title", "x", ["a", "b"], values, values[::-1], values, [True, False], cells, moments)
+        panel = replace(panel, is_counts=kind == "counts")
         draw_intervals(pyplot, [panel], 0.95, None).figure.savefig(BytesIO(), dpi=20)
         pyplot.close("all")
 

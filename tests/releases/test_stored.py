@@ -63,3 +63,27 @@ def test_what_contradicts_itself_is_refused():
     ):
         with refused("release", Reason.UNREADABLE, Unreadable):
             read_releases(json.dumps(changed))
+
+
+def test_advice_is_made_again_with_the_coverage_that_was_asked_for():
+    x = [1e6] * 5 + [21.5, 32.0, 18.25, 44.0] * 500
+    table = {"x": x, "who": list(range(len(x)))}
+    asked = {"wide": ss.Bounds("x", coverage="0.999"), "usual": ss.Bounds("x"), "cut": ss.Clipped("x", 0, 40)}
+    several = ss.release(table, asked, 1000)
+    again = read_releases(several.to_json())
+    assert tuple(again["wide"]) == tuple(several["wide"]) == (0, 10**6)
+    assert tuple(again["usual"]) == tuple(several["usual"]) == (0, 50) == tuple(read_releases(several)["usual"])
+    assert again["cut"].exact == several["cut"].exact
+    assert again.to_json() == several.to_json()
+    alone = ss.suggest_bounds(table, 1000, column="x", coverage="0.999")
+    (one,) = read_releases(alone.to_json())
+    assert (tuple(one), one.coverage) == ((0, 10**6), alone.coverage)
+    rows = ss.suggest_max_rows(table, "who", 1000, coverage=0.5)
+    assert read_releases(rows.to_dict())[0].to_json() == rows.to_json()
+
+
+@pytest.mark.parametrize("spoilt", [5, ["0.9"], {"wide": 0.9}, {"wide": "2"}, {"wide": "x"}])
+def test_a_coverage_that_is_none_is_refused(spoilt):
+    several = ss.release([1.0], {"wide": ss.Bounds(None)}, 1).to_dict()
+    with pytest.raises((ValueError, TypeError), match="coverage"):
+        read_releases(several | {"coverage": spoilt})

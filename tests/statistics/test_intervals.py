@@ -11,7 +11,7 @@ from soundsum.methods.problem import Problem
 from soundsum.methods.steps import steps_from_near
 from soundsum.privacy.noises.laplace import Laplace
 from soundsum.statistics.mean import MeanOfSums
-from soundsum.statistics.variance import VarianceOfSums
+from soundsum.statistics.variance import StdOfSums, VarianceOfSums, root
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 
@@ -48,6 +48,27 @@ def test_a_variance_below_one_step_is_bounded_exactly():
     assert [4 * end for end in estimator.range(((0, 0), (1, 2)), (5, 5))] == [Fraction(1, 5), Fraction(2, 5)]
 
 
+def test_a_root_is_rounded_to_its_side_and_exact_where_it_can_be():
+    numbers = [Fraction(p, q) * s for p in range(1, 30) for q in range(1, 30) for s in (1, 10**40, Fraction(1, 10**40))]
+    for x in numbers:
+        low, high = root(x), root(x, is_up=True)
+        assert low**2 <= x <= high**2
+        assert high - low <= low / 2**62
+    assert root(Fraction(0)) == root(Fraction(0), is_up=True) == 0
+    assert root(Fraction(81, 64)) == root(Fraction(81, 64), is_up=True) == Fraction(9, 8)
+
+
+def test_a_standard_deviation_is_the_root_of_the_variance_and_so_is_its_interval():
+    of, root_of = (kind(STEPS, (Laplace(Fraction(9)),) * 3, None, Fraction(1)) for kind in (VarianceOfSums, StdOfSums))
+    for noisy in itertools.product((-30, 0, 7, 40), (-5, 0, 60, 300, 10**6), (-2, 1, 9, 50)):
+        assert root_of.exact(noisy) == root(of.exact(noisy))
+        (low, high), (v_low, v_high) = root_of.interval(noisy, 0.95), of.interval(noisy, 0.95)
+        assert low**2 <= v_low <= v_high <= high**2
+        assert root_of.limits[0] <= low <= root_of.exact(noisy) <= high <= root_of.limits[1]
+    assert root_of.limits[1] ** 2 == of.limits[1]
+    assert root_of.limits == (0, 2)  # half the records at -2 and half at 2
+
+
 def test_the_point_estimate_is_the_quotient():
     estimator = VarianceOfSums(STEPS, (Laplace(Fraction(1)),) * 3, None, Fraction(1))
     assert 4 * estimator.exact((6, 40, 5)) == variance(6, 40, 5)
@@ -55,7 +76,7 @@ def test_the_point_estimate_is_the_quotient():
     assert 4 * estimator.exact((0, 10**6, 5)) == W**2
 
 
-@pytest.mark.parametrize("kind", [MeanOfSums, VarianceOfSums])
+@pytest.mark.parametrize("kind", [MeanOfSums, VarianceOfSums, StdOfSums])
 @pytest.mark.parametrize("n", [20, 2000])
 def test_intervals_cover_at_least_as_often_as_they_say(kind, n):
     """They cover more often than asked, as docs/theorems/statistics.md says."""

@@ -72,7 +72,7 @@ class Examination:
         return [self._finish(finding) for finding in self._by_cause()]
 
     def unsettled(self) -> tuple[str, ...]:
-        """What keeps a target without violations from being NOT_REFUTED, each with what would settle it."""
+        """List the reasons a target without violations is not NOT_REFUTED, and what would settle each."""
         reasons = []
         if self.families is not None or self.own:
             reasons.append("only some attacks were asked for; ask for all")

@@ -86,7 +86,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def local_since_1970(self, text: str, zone: str) -> str:
-        """What a clock in a zone shows at an instant, in microseconds."""
+        """An instant as a clock in a zone shows it, in microseconds."""
 
     @abstractmethod
     def floor_of(self, text: str, unit: int) -> str:

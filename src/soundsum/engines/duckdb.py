@@ -59,7 +59,7 @@ class RelationTable(StreamTable):
     """A relation, of which only the columns asked for are computed."""
 
     def rows(self) -> int:
-        return int(read_within(lambda: self._data.aggregate("count(*)").fetchone()[0]))
+        return int(read_within(lambda: self._data.aggregate("count(*)").fetchall()[0][0]))
 
     def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
         import pyarrow as pa

@@ -103,7 +103,8 @@ class PersonCells:
 
 
 def _beyond(sums: list[int], persons: list[int], threshold: int) -> list[int]:
-    return [total - threshold * n for total, n in zip(sums, persons, strict=True)]
+    """The persons whose totals are above the threshold, from sums modulo 2^128."""
+    return [(total - threshold * n) % (1 << 128) for total, n in zip(sums, persons, strict=True)]
 
 
 def count_cells(persons: Sequence[int], above: Sequence[Sequence[int]]) -> list[int]:

@@ -8,6 +8,7 @@ underflow, so nothing is scaled that could.
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -55,12 +56,16 @@ class Postgres(Engine):
     def __init__(self, data: str, beside: Mapping[str, Any], table: Any = None) -> None:
         scheme, rest = data.split("://", 1)
         self._address, (self._schema_name, self._table_name) = f"{scheme.lower()}://{rest}", _qualify(table)
+        self._connection: Any = None
         self._columns = self._describe()
         kinds = {name: _arrow_kind(spelled) for name, (spelled, _) in self._columns.items()}
         words = {name: spelled for name, (spelled, _) in self._columns.items()}
         if not any(may for _, may in self._columns.values()):
             raise PermissionError(f"no permission to read the table {self._table_name!r}; its owner may: GRANT SELECT")
-        self.schema = Permitted(kinds, words, self._count, {name for name, (_, may) in self._columns.items() if may})
+        engine = weakref.proxy(self)  # a cycle would keep the connection open
+        self.schema = Permitted(
+            kinds, words, lambda: engine._count(), {name for name, (_, may) in self._columns.items() if may}
+        )
 
     def refuse_unsupported(self, tasks: Sequence[Task], rows: Rows) -> None:
         super().refuse_unsupported(tasks, rows)
@@ -111,15 +116,24 @@ class Postgres(Engine):
 
     @contextmanager
     def _session(self) -> Iterator[Any]:
-        """A cursor in a transaction that sees one state of the table, writes nothing, and finds pg_catalog alone."""
+        """A cursor in a transaction that sees one state of the table, writes nothing, and finds pg_catalog alone.
+
+        All transactions of an engine are of one connection, which ends with the engine or with the first that fails.
+        """
         import psycopg
 
-        with psycopg.connect(self._address, application_name="soundsum", client_encoding="UTF8") as connection:
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            connection.read_only = True
-            with connection.cursor() as cursor:
+        if self._connection is None or self._connection.closed:
+            made = psycopg.connect(self._address, application_name="soundsum", client_encoding="UTF8")
+            weakref.finalize(self, made.close)
+            made.isolation_level, made.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+            self._connection = made
+        try:
+            with self._connection.transaction(), self._connection.cursor() as cursor:
                 cursor.execute("SET LOCAL search_path = pg_catalog")
                 yield cursor
+        except BaseException:  # whose traceback may be kept, and the engine with it
+            self._connection.close()
+            raise
 
     def _describe(self) -> dict[str, tuple[str, bool]]:
         psycopg = import_extra("psycopg", "postgres")

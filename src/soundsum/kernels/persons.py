@@ -83,7 +83,9 @@ class PairSums:
         (src/kernels/lots.hpp). In proportion, more than `max_rows` rows count as `max_rows` average ones: the part is
         scaled and rounded down.
         """
-        asked = [[*part.weights, max(part.least, -BEYOND), min(part.most, BEYOND)] for part in parts]
+        asked = [
+            [*part.weights, *(max(-BEYOND, min(end, BEYOND)) for end in (part.least, part.most))] for part in parts
+        ]
         words = np.array([[_words(x) for x in numbers] for numbers in asked], np.uint64).reshape(len(parts), 5, 2)
         out = np.zeros((len(parts), self._groups, 2), np.uint64)
         rows, groups = min(max_rows, MOST_ROWS), min(max_groups, self._groups)

@@ -61,7 +61,7 @@ class Noise(ABC):
         return noisy if wraps is None else [wraps.wrap(total) for total in noisy]
 
     @abstractmethod
-    def half_width(self, confidence: float) -> int:
+    def half_width(self, confidence: float | Fraction) -> int:
         """The least w, or one more, with |noise| <= w at this confidence, in steps."""
 
 
@@ -94,7 +94,7 @@ class NoNoise(Noise):
     def draw(self, count: int) -> list[int]:
         return [0] * count
 
-    def half_width(self, confidence: float) -> int:
+    def half_width(self, confidence: float | Fraction) -> int:
         return 0
 
 

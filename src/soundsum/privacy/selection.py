@@ -70,7 +70,7 @@ class TruncatedLaplace(Noise):
             again = again[abs(fresh) > self.reach]
         return list(map(int, drawn))
 
-    def half_width(self, confidence: float) -> int:
+    def half_width(self, confidence: float | Fraction) -> int:
         return self.reach
 
 

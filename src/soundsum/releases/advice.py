@@ -14,12 +14,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from soundsum.numbers import formatting
+from soundsum.numbers.formatting import bound
 from soundsum.numbers.quoting import printed
 from soundsum.numbers.rationals import nearest_float
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.collections import Conclusion, Releases
 from soundsum.releases.frames import as_column
+from soundsum.releases.plots import Panel
 from soundsum.releases.released import require_confidence
 from soundsum.statistics import Bounds, Clipped, MaxRows, Statistic, TotalBounds
 from soundsum.statistics.magnitudes import RoundCells, read_coverage, round_cells, row_cells
@@ -30,6 +31,8 @@ CONFIDENCE = 0.95
 NEAR = 6
 """Cells beyond an end that are looked at together, for tails too thin to stand out in any one of them."""
 
+BESIDE = 3
+"""Cells beside those that stand out that a picture has too."""
 
 NEARER = 5
 """An end that is so many times nearer to 0 than the other one is taken to be 0."""
@@ -65,7 +68,7 @@ class Advice(Conclusion):
 
     @cached_property
     def _found(self) -> Span | str:
-        """What is found in the counts. A person's total may be of many small rows, so its bounds have 0 within them."""
+        """The advice that the counts support. A person's total may be of many small rows, so its bounds include 0."""
         nothing = next((i for i, (low, high) in enumerate(self.cells.ends) if low == high == 0), None)
         step = self.counts.facts.noises[0].half_width(CONFIDENCE)
         kept = (nothing or 0) if self.counts.facts.claim.kind.counts_persons else None
@@ -80,7 +83,8 @@ class Advice(Conclusion):
         return {
             "few": f"no cell has more than {self.threshold:,} {whom} by its noisy count, which is what noise alone may "
             "reach: give a larger epsilon",
-            "zero": f"only zeros stand out of the noise: give a larger epsilon, or leave out the {whom} that are 0",
+            "zero": f"only zeros stand out of the noise: give a larger epsilon, leave out the {whom} that are 0, or "
+            "scale the column if they are nearly 0",
             "open": f"too many {whom} are beyond the largest cell: scale the column",
         }[found]
 
@@ -91,7 +95,7 @@ class Advice(Conclusion):
 
     @property
     def outside_at_most(self) -> int | None:
-        """The same with the noise of those counts added on top, at about 95% confidence."""
+        """`outside` with the noise of those counts added on top, at about 95% confidence."""
         return self._found.outside_at_most if isinstance(self._found, Span) else None
 
     def __bool__(self) -> bool:
@@ -141,17 +145,38 @@ class Advice(Conclusion):
         """The advice in words, line by line."""
         column = self.counts.facts.origin.column
         of = "" if column is None else f" of {column}"
-        facts = self.counts.facts
-        lines = (
-            [(name, formatting.bound(x)) for name, x in self._advised()] if self else [("no advice", str(self.reason))]
-        )
+        lines = [(name, bound(x)) for name, x in self._advised()] if self else [("no advice", str(self.reason))]
         cut = [("cut off", self._cut())] if self else []
-        said = f"{facts.guarantee} for {facts.claim.plan.unit.protected}"
-        return [("advice", f"{self._title}{of}"), *lines, *cut, ("promise", said)]
+        return [("advice", f"{self._title}{of}"), *lines, *cut, ("promise", self.promise)]
+
+    def panels(self, confidence: float = 0.95) -> list[Panel]:
+        """The cells that stand out and those between and beside them, as the others are empty as far as is known."""
+        (panel,) = self.counts.panels(confidence)
+        seen = [i for i, count in enumerate(self.noisy) if count > self.threshold] or range(len(self.noisy))
+        shown = slice(max(0, seen[0] - BESIDE), seen[-1] + BESIDE + 1)
+        names = [_name_cell(*ends) for ends in self.cells.ends[shown]]
+        return [
+            Panel(
+                f"{self._title}; {self.promise}",
+                panel.measured,
+                names,
+                panel.values[shown],
+                panel.low[shown],
+                panel.high[shown],
+                panel.informative[shown],
+                is_counts=True,
+            )
+        ]
 
     @property
     def _title(self) -> str:
         raise NotImplementedError
+
+
+def _name_cell(low: Fraction | None, high: Fraction | None) -> str:
+    if low is None or high is None:
+        return f"below {bound(high)}" if high is not None else f"above {bound(low)}" if low is not None else "all"
+    return bound(low) if low == high else f"{bound(low)} to {bound(high)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,9 +250,9 @@ class ClippedShare(Conclusion):
         width = self.counts.facts.noises[0].half_width(1 - (1 - float(confidence)) / 3)
         (below, within, above) = self._sides
         few, many = max(0, below + above - 2 * width), below + above + 2 * width
-        least, greatest = max(0, within - width), within + width
-        low = few / (few + greatest) if few and few + greatest > 0 else 0.0
-        high = many / (many + least) if many > 0 and many + least > 0 else 0.0 if greatest > 0 else 1.0
+        least, greatest = max(0, within - width), max(0, within + width)
+        low = few / (few + greatest) if few else 0.0
+        high = many / (many + least) if many > 0 else 0.0 if greatest > 0 else 1.0
         return low, high
 
     @property
@@ -259,7 +284,7 @@ class ClippedShare(Conclusion):
             ("clipped", f"Share of {whom} cut off{column}"),
             ("bounds", within),
             ("share", f"{self.value:.2%}, 95% interval {low:.2%} to {high:.2%}"),
-            ("promise", f"{facts.guarantee} for {facts.claim.plan.unit.protected}"),
+            ("promise", self.promise),
         ]
 
 

@@ -1,4 +1,4 @@
-"""The public functions: private sums, means, variances, counts and histograms, one or several for one charge.
+"""The public functions: private sums, means, counts and other statistics, one or several for one charge.
 
 Their signatures are written out for editors and type checkers. The options are declared in options.py, and a test holds
 every signature to that.
@@ -23,7 +23,7 @@ from soundsum.releases.prepare import release_all, release_one
 from soundsum.releases.released import Release, require_confidence
 from soundsum.releases.request import Request, ask_bounds, name_statistics, read_bounds
 from soundsum.releases.signatures import explain, with_hints
-from soundsum.statistics import Count, Histogram, MaxRows, Mean, Quantile, Statistic, Sum, Variance
+from soundsum.statistics import Count, Histogram, MaxRows, Mean, Quantile, Statistic, Std, Sum, Variance
 from soundsum.statistics.quantile import MEDIAN, list_quantiles
 from soundsum.tables.read_guard import hold_no_data, read_within
 from soundsum.tables.records import Missing
@@ -300,6 +300,63 @@ def variance(
 
 
 @overload
+def std(
+    data: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    by: None = None,
+    **options: Unpack[BoundedOptions],
+) -> Release: ...
+@overload
+def std(
+    data: Any, lower: Any = None, upper: Any = None, epsilon: Any = None, *, by: Any, **options: Unpack[BoundedOptions]
+) -> Releases: ...
+@explain("std")
+@hold_no_data
+@with_hints
+def std(
+    data: Any,
+    lower: Any = None,
+    upper: Any = None,
+    epsilon: Any = None,
+    *,
+    bounds: Any = None,
+    column: str | None = None,
+    by: Any = None,
+    groups: Any = None,
+    where: Any = None,
+    privacy_unit: Any = None,
+    max_rows: int = 1,
+    max_groups: int = 1,
+    relation: Relation | str = Relation.SYMMETRIC,
+    size: int | None = None,
+    dtype: object = None,
+    noise: str = "laplace",
+    delta: Any = None,
+    rho: Any = None,
+    missing: Missing | None = None,
+    budget: Budget | None = None,
+    name: str | None = None,
+    table: Any = None,
+    engine: str | None = None,
+) -> Release | Releases:
+    """Release the population standard deviation, the square root of a private variance, for the same cost.
+
+    {options}
+
+    Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
+    """
+    request = Request(
+        (Std(column, *read_bounds(lower, upper, bounds), dtype, size),),
+        relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
+        privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
+    )  # fmt: skip
+    return release_one(data, request, guarantee(epsilon, delta, rho, noise), budget)
+
+
+@overload
 def count(
     data: Any, epsilon: Any = None, *, column: str | None = None, by: None = None, **options: Unpack[CommonOptions]
 ) -> Release: ...
@@ -359,6 +416,7 @@ def histogram(
     bins: int | None = None,
     lower: Any = None,
     upper: Any = None,
+    bounds: Any = None,
     column: str | None = None,
     by: Any = None,
     groups: Any = None,
@@ -385,6 +443,7 @@ def histogram(
 
     Returns a mapping from cells, (edge, next edge) or categories, to Releases; with by= from pairs of group and cell.
     """
+    lower, upper = read_bounds(lower, upper, bounds)
     request = Request(
         (Histogram(column, edges, categories, dtype, bins=bins, lower=lower, upper=upper),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,

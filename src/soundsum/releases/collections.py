@@ -15,9 +15,10 @@ from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import edge
 from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.rationals import nearest_float
+from soundsum.privacy.distributions import each_of
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
-from soundsum.releases.released import SAYS_NOTHING, UNNAMED, Release, ReleaseContext, show
+from soundsum.releases.released import SAYS_NOTHING, UNNAMED, Release, ReleaseContext, require_confidence, show
 from soundsum.tables.periods import Period
 
 CELLS, PLURALS = ("cell", "category"), {"category": "categories"}
@@ -81,6 +82,13 @@ class Releases(Framed, Mapping[Any, Release]):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(_say_whose("Releases", name, "each group has one", "releases['a']"))
+
+    def interval(self, confidence: float = 0.95, *, all_groups: bool = False) -> dict[Any, tuple[float, float]]:
+        """The interval of every group; with all_groups=True all of them hold at once with this confidence."""
+        require_confidence(confidence)
+        each = each_of(confidence, len(self)) if all_groups else confidence
+        _, low, high = self._facts.estimator.columns(self._noisy, each)
+        return dict(zip(self, zip(low, high, strict=True), strict=True))
 
     @property
     def facts(self) -> ReleaseContext:
@@ -160,6 +168,9 @@ class Releases(Framed, Mapping[Any, Release]):
         columns["informative"] = list(map(self._facts.is_informative, low, high))
         return pa.table({name: as_column(entries) for name, entries in columns.items()})
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        return [*self.headings, "value", "95% interval"], self.rows(self), 2
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         values, low, high = self._facts.estimator.columns(self._noisy, confidence)
         names, cells = [self.label(group) for group in self], self._columns.get("cell")
@@ -173,7 +184,12 @@ class Releases(Framed, Mapping[Any, Release]):
         bars = cells if len(self._columns) == 1 else None
         facts, floats = self._facts, [nearest_float(x) for x in values]
         informative = list(map(facts.is_informative, low, high))
-        return [Panel(facts.heading, facts.measured, names, floats, low, high, informative, bars, moments, series)]
+        are_counts = len(self._columns) > len(facts.grouped_by)  # the last column is of cells
+        return [
+            Panel(
+                facts.heading, facts.measured, names, floats, low, high, informative, bars, moments, series, are_counts
+            )
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The release of every group as plain data, exact numbers as strings; `soundsum check` reads it."""
@@ -229,6 +245,7 @@ class Conclusion(Framed):
     """A result that is read from noisy counts over cells, and is not a number with an interval: advice, or a share."""
 
     counts: Releases
+    coverage: Fraction | None = None  # of advice, as it was asked for
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -239,9 +256,19 @@ class Conclusion(Framed):
     def epsilon(self) -> Fraction | None:
         return self.counts.facts.guarantee.epsilon
 
+    @property
+    def promise(self) -> str:
+        """The guarantee in words; cells are no groups."""
+        facts = self.counts.facts
+        return f"{facts.guarantee} for {replace(facts.claim.plan.unit, groups=None, max_groups=1).protected}"
+
     @abstractmethod
     def rows(self) -> list[tuple[str, str]]:
         """It in words, line by line; the first line is its title."""
+
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        (_, title), *rows = self.rows()
+        return ["", title], [list(row) for row in rows], 0
 
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         return self.counts.panels(confidence)
@@ -312,6 +339,12 @@ class Several(Framed, tuple[Outcome, ...]):
             columns["value"] = [nearest_float(value) for value in columns["value"]]
         return pa.table({key: as_column(entries) for key, entries in columns.items()})
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        rows = [row for name, outcome in zip(self.names, self, strict=True) for row in _say(printed(name), outcome)]
+        is_grouped = any(group for _, group, *_ in rows)
+        head = ["", *(["group"] if is_grouped else []), "value", "95% interval"]
+        return head, [[name, *([group] if is_grouped else []), *row] for name, group, *row in rows], 2
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         """Each statistic as it is alone; those in the same unit together, by their names."""
         found: dict[str, list[tuple[str, Panel]]] = {}
@@ -321,13 +354,19 @@ class Several(Framed, tuple[Outcome, ...]):
         return [_join(several) for several in found.values()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Every release as plain data, each with the name of its statistic; `soundsum check` reads it."""
+        """Every release as plain data, each with the name of its statistic; `soundsum check` reads it.
+
+        Of advice it also has the coverage that was asked for, which no count has.
+        """
+        asked = zip(self.names, self, strict=True)
+        coverage = {name: str(one.coverage) for name, one in asked if isinstance(one, Conclusion) and one.coverage}
         return {
+            **({"coverage": coverage} if coverage else {}),
             "releases": [
                 {"name": name, **release.to_dict()}
                 for name, outcome in zip(self.names, self, strict=True)
                 for release in _list_counts(outcome)
-            ]
+            ],
         }
 
     def __repr__(self) -> str:
@@ -342,6 +381,15 @@ class Several(Framed, tuple[Outcome, ...]):
         tables = [text_tables.table(rows, head, "", {1, 2}, dash)] if singles else []
         read = [(name, one) for name, one in zip(self.names, self, strict=True) if isinstance(one, Conclusion)]
         return "".join([*tables, *(many.html(name) for name, many in groups), *(one.html(name) for name, one in read)])
+
+
+def _say(name: str, outcome: Outcome) -> list[list[str]]:
+    """The rows of one statistic among several: its name, the group, the value and its interval."""
+    if isinstance(outcome, Releases):
+        return [[name, ", ".join(row[:-2]), *row[-2:]] for row in outcome.rows(outcome)]
+    if isinstance(outcome, Conclusion):
+        return [[name, fact, said, ""] for fact, said in outcome.rows()[1:]]
+    return [[name, "", *outcome.shown()]]
 
 
 def _list_counts(outcome: Outcome) -> list[Release]:
@@ -365,16 +413,16 @@ def _join(several: Sequence[tuple[str, Panel]]) -> Panel:
         is_said = first.title.startswith(f"Private {name}")
         return first if is_said else replace(first, title=f"{name}: {first.title}")
     names = [name if len(panel.values) == 1 else f"{name}, {entry}" for name, panel in several for entry in panel.names]
-    which = ("values", "low", "high", "informative")
-    columns = ([x for _, panel in several for x in getattr(panel, one)] for one in which)
     title = f"Private {first.measured}: {', '.join(name for name, _ in several)}"
-    return Panel(title, first.measured, names, *columns)
+    values, low, high, informative = (
+        [x for _, panel in several for x in getattr(panel, which)] for which in ("values", "low", "high", "informative")
+    )
+    are_counts = all(panel.is_counts for _, panel in several)
+    return Panel(title, first.measured, names, values, low, high, informative, is_counts=are_counts)
 
 
 def _say_whose(kind: str, name: str, who: str, example: str) -> str:
     """Explain why many releases lack an attribute that each of them has."""
-    if name == "to_csv":
-        return f"{kind} has no to_csv; write to_pandas().to_csv(path, index=False)"
     if name.startswith("_") or not hasattr(Release, name):
         return f"{kind!r} object has no attribute {name!r}"
     return f"{kind} has no {name}, as {who}: {example}.{name}; to_arrow() and to_pandas() have all values"

@@ -1,4 +1,4 @@
-"""Conversions of every result: data frames, JSON and plots, all from its table and its plain data."""
+"""Conversions of every result: data frames, files and plots, all from its table, its words and its plain data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from soundsum.numbers import text_tables
 from soundsum.releases import plots
 
 
@@ -21,6 +24,10 @@ class Framed(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, exact numbers as strings; `soundsum check` reads it."""
+
+    @abstractmethod
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        """Headings and rows of a table to read, and how many of its last columns are numbers."""
 
     @abstractmethod
     def panels(self, confidence: float = 0.95) -> list[plots.Panel]:
@@ -38,6 +45,25 @@ class Framed(ABC):
     def to_json(self) -> str:
         """The plain data as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_csv(self, path: str | PathLike[str] | None = None, confidence: float = 0.95) -> str:
+        """The table as CSV, also written to a file if you give its path.
+
+        Names that a spreadsheet would run as a formula begin with an apostrophe.
+        """
+        columns = self.to_arrow(confidence).to_pydict()
+        text = text_tables.comma_separated([*columns], zip(*columns.values(), strict=True))
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8", newline="")
+        return text
+
+    def to_markdown(self) -> str:
+        """Values and 95% intervals as a table in Markdown."""
+        return text_tables.markdown(*self.words())
+
+    def to_latex(self) -> str:
+        """Values and 95% intervals as a tabular in LaTeX, which needs no packages."""
+        return text_tables.latex(*self.words())
 
     def plot(self, confidence: float = 0.95, ax: Any = None) -> Any:
         """A matplotlib picture of values with their intervals; returns the axes. Draws into `ax` if it is given.

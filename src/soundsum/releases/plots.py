@@ -50,6 +50,7 @@ class Panel:
     cells: Sequence[tuple[float, float]] | None = None
     moments: Sequence[date] | None = None
     series: Sequence[str] | None = None  # whose value it is, beside the moment
+    is_counts: bool = False  # of a histogram, so that a list of them has bars from 0
 
     @property
     def is_bars(self) -> bool:
@@ -165,7 +166,11 @@ def _draw_list(axes: Any, panel: Panel, measured: str) -> None:
     places = range(len(panel.values))
     said = [place for place in places if panel.informative[place]]
     values, low, high = ([column[i] for i in said] for column in (panel.values, panel.low, panel.high))
-    axes.errorbar(values, said, xerr=_reach(values, low, high), fmt="o", markersize=4, capsize=2)
+    reach = _reach(values, low, high)
+    if panel.is_counts:
+        axes.barh(said, values, 0.8, xerr=reach, capsize=2, alpha=0.7, edgecolor="white", error_kw={"linewidth": 1})
+    else:
+        axes.errorbar(values, said, xerr=reach, fmt="o", markersize=4, capsize=2)
     unsaid, values, reach = _take_unsaid(places, panel)
     axes.errorbar(values, unsaid, xerr=reach, capsize=2, **UNSAID)
     room = max(1, int(axes.get_position().height * axes.figure.get_figheight() / (ROW * 0.65)))

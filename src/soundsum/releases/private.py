@@ -30,7 +30,19 @@ from soundsum.releases.released import Release
 from soundsum.releases.request import Request, ask_bounds, name_statistics, not_statistics, read_bounds
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import CALLS, explain, with_hints
-from soundsum.statistics import Bounded, Clipped, Count, Histogram, MaxRows, Mean, Quantile, Statistic, Sum, Variance
+from soundsum.statistics import (
+    Bounded,
+    Clipped,
+    Count,
+    Histogram,
+    MaxRows,
+    Mean,
+    Quantile,
+    Statistic,
+    Std,
+    Sum,
+    Variance,
+)
 from soundsum.statistics.quantile import MEDIAN, list_quantiles
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
@@ -265,6 +277,20 @@ class Private:
         return self._one(Variance(column, *read_bounds(lower, upper, bounds)), epsilon, options)
 
     @_query
+    def std(
+        self,
+        column: str,
+        lower: Any = None,
+        upper: Any = None,
+        epsilon: Any = None,
+        *,
+        bounds: Any = None,
+        **options: Unpack[QueryOptions],
+    ) -> Release | Releases:
+        """Release a private standard deviation. Bounds default to the schema's; the options are those of `release`."""
+        return self._one(Std(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+
+    @_query
     def count(
         self, epsilon: Any = None, *, column: str | None = None, **options: Unpack[QueryOptions]
     ) -> Release | Releases:
@@ -282,9 +308,11 @@ class Private:
         bins: int | None = None,
         lower: Any = None,
         upper: Any = None,
+        bounds: Any = None,
         **options: Unpack[QueryOptions],
     ) -> Releases:
         """Release private counts by edges, bins or categories. Bounds and categories default to the schema's."""
+        lower, upper = read_bounds(lower, upper, bounds)
         asked = Histogram(column, edges, categories, bins=bins, lower=lower, upper=upper)
         made = self._one(asked, epsilon, options)
         assert isinstance(made, Releases)
@@ -408,6 +436,7 @@ class Private:
         lower: Any = None,
         upper: Any = None,
         *,
+        bounds: Any = None,
         method: str | Method = "auto",
         by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
@@ -420,7 +449,7 @@ class Private:
 
         If the number of rows is public and the method needs it, the ledger records it, at no cost.
         """
-        asked = self._complete(Sum(column, lower, upper, method=method))
+        asked = self._complete(Sum(column, *read_bounds(lower, upper, bounds), method=method))
         request = replace(self._ask(by, groups, max_rows, max_groups, missing, where), statistics=(asked,))
         try:
             _, prepared = self._prepare(self._data, request)

@@ -19,14 +19,18 @@ from soundsum.numbers.formatting import number
 from soundsum.numbers.quoting import printed, quote
 from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.privacy.cost import Cost
+from soundsum.privacy.distributions import each_of
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
+from soundsum.privacy.units import FOUND
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.certificates import certify
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
+from soundsum.releases.ratios import Ratio
 from soundsum.statistics import Claim
+from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import Bounded, Estimator, is_informative
 from soundsum.tables.keys import is_missing
 from soundsum.tables.records import Missing
@@ -229,8 +233,11 @@ class Release(Framed):
     def epsilon(self) -> Fraction | None:
         return self.guarantee.epsilon
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: float = 0.95, *, all_groups: bool = False) -> tuple[float, float]:
         """An interval for the method's own sum, with this confidence, by the exact distribution of the noise.
+
+        With all_groups=True it is wider, so that the intervals of all groups (or cells) hold at once with this
+        confidence. Use it to compare groups, or for the largest of them.
 
         It covers only the noise; `plan.accuracy` bounds the method's own error. For a variance, and for a mean with a
         private number of rows, it is wider than the confidence needs, because several noises share the chance of
@@ -238,7 +245,7 @@ class Release(Framed):
         is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
         would contain every number, it is the type's range.
         """
-        low, high = self.exact_interval(confidence)
+        low, high = self.exact_interval(confidence, all_groups=all_groups)
         return nearest_float(low), nearest_float(high)
 
     def rank_error(self, confidence: float = 0.95) -> int:
@@ -266,6 +273,28 @@ class Release(Framed):
         It follows from the released numbers alone.
         """
         return self.facts.is_informative(*self.interval(0.95))
+
+    def ratio(self, other: Release) -> Ratio:
+        """The ratio of this number to another released one, with an interval from the noise of both; costs nothing.
+
+        >>> import soundsum as ss
+        >>> cost, visits = ss.release({"cost": [20.0] * 90}, [ss.Sum("cost", 0, 100), ss.Count()], epsilon=10)
+        >>> low, high = cost.ratio(visits).interval(0.95)
+        """
+        return Ratio(self, other)
+
+    @property
+    def known_range(self) -> tuple[Fraction | None, Fraction | None]:
+        """The range of the statistic without noise, from public facts alone: of a sum, its sign."""
+        claim, limits, zero = self.claim, self.estimator.limits, Fraction(0)
+        if limits is not None:
+            return limits
+        if issubclass(claim.kind, Counted):
+            return zero, None
+        if not claim.kind.is_the_sum or claim.record_steps is None:  # a method that adds in a way of its own
+            return None, None
+        lower, upper = claim.bounds
+        return zero if lower >= 0 else None, zero if upper <= 0 else None
 
     @property
     def sensitivity(self) -> str:
@@ -342,6 +371,9 @@ class Release(Framed):
         row |= {"informative": self.facts.is_informative(low, high)}
         return pa.table({name: as_column([cell]) for name, cell in row.items()})
 
+    def words(self) -> tuple[list[str], list[list[str]], int]:
+        return ["", "value", "95% interval"], [[self.facts.title, *self.shown()]], 2
+
     def panels(self, confidence: float = 0.95) -> list[Panel]:
         facts, (low, high) = self.facts, self.interval(confidence)
         values, informative = [nearest_float(self.exact)], [facts.is_informative(low, high)]
@@ -407,10 +439,18 @@ class Release(Framed):
     def _is_noisy(self) -> bool:
         return any(part["noise"] != "none" for part in self.certificate["released"])
 
-    def exact_interval(self, confidence: float = 0.95) -> tuple[Fraction, Fraction]:
+    def exact_interval(self, confidence: float = 0.95, *, all_groups: bool = False) -> tuple[Fraction, Fraction]:
         """Compute the interval in exact numbers; `interval` returns the nearest floats."""
         require_confidence(confidence)
-        return self.estimator.interval(self.noisy, confidence)
+        if all_groups and self.plan.unit.groups == FOUND:
+            raise RefusedValue(
+                "all_groups",
+                Reason.NEEDS,
+                "`all_groups=True` on one of the groups that were found does not know how many there are",
+                "ask for the intervals of all: `releases.interval(0.95, all_groups=True)`",
+            )
+        each = each_of(confidence, self.plan.unit.entries) if all_groups else confidence
+        return self.estimator.interval(self.noisy, each)
 
 
 def require_confidence(confidence: Any) -> None:

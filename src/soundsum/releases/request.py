@@ -192,6 +192,7 @@ def ask_bounds(
             "`max_rows` is about persons",
             "give `privacy_unit`, the column of their ids",
         )
+    Unit(max_rows=max_rows)  # refuses what is no number of rows
     return Bounds(column, coverage=coverage, dtype=dtype), 1 if max_rows is None else max_rows
 
 

@@ -124,6 +124,13 @@ CALLS: Mapping[str, Call] = {
         OR_BOUNDS,
         NUMBERS,
     ),
+    "std": Call(
+        ("data", "lower", "upper", "epsilon"),
+        ("bounds", "column", *ROWS, "size", "dtype", *COST, "missing", *WHERE_IT_IS),
+        {"result": "standard deviation", "verb": "take the standard deviation of", "person": AVERAGE},
+        OR_BOUNDS,
+        NUMBERS,
+    ),
     "count": Call(
         ("data", "epsilon"),
         ("column", *ROWS, *COST, "missing", *WHERE_IT_IS),
@@ -141,7 +148,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "histogram": Call(
         ("data", "edges", "epsilon"),
-        ("categories", "bins", "lower", "upper", "column", *ROWS, "dtype", *COST, "missing", *WHERE_IT_IS),
+        ("categories", "bins", "lower", "upper", "bounds", "column", *ROWS, "dtype", *COST, "missing", *WHERE_IT_IS),
         {"result": "histogram", "verb": "count", "person": "the most rows a person contributes to a cell"},
         {
             "lower": {

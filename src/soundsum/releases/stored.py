@@ -6,6 +6,7 @@ release of every statistic is checked, and the others are made as it was.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from itertools import groupby
@@ -32,15 +33,16 @@ def read_releases(given: Any, periods: Sequence[Period] = ()) -> Several:
     >>> again["total"].interval(0.9) == several["total"].interval(0.9), again.to_json() == several.to_json()
     (True, True)
     """
-    listed = list_releases(given)
+    listed, coverages = list_releases(given), _read_coverages(given)
     made: list[Outcome] = []
     names: list[str] = []
     for place, own in groupby(listed, _find_place):
         of_one = list(own)
         if place != len(made) or (problems := compare_release(of_one[0])):
             raise _refuse(problems[0] if place == len(made) else "its statistics are not in their order")
-        names.append(of_one[0].get("name") or of_one[0]["statistic"])
-        made.append(_make(of_one, {str(period): period for period in periods}))
+        name = of_one[0].get("name")
+        names.append(name or of_one[0]["statistic"])
+        made.append(_make(of_one, {str(period): period for period in periods}, coverages.get(name)))
     return Several(made, names)
 
 
@@ -48,7 +50,19 @@ def _find_place(release: Mapping[str, Any]) -> int:
     return read_query(dict(release))[1]
 
 
-def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcome:
+def _read_coverages(given: Any) -> dict[Any, str]:
+    """The coverage of each advice, by the name of its statistic; of a single one that has no name, by None."""
+    plain = given.to_dict() if hasattr(given, "to_dict") else json.loads(given) if isinstance(given, str) else given
+    if not isinstance(plain, Mapping):
+        return {}
+    single, several = plain.get("advice"), plain.get("coverage", {})
+    found = {None: single.get("coverage")} if isinstance(single, Mapping) else several
+    if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
+        raise _refuse("its coverage is not text")
+    return dict(found)
+
+
+def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period], coverage: str | None) -> Outcome:
     first = listed[0]
     query, place, cost = read_query(first)
     certificate, entry = first["certificate"], first["ledger"]["entry"]
@@ -75,7 +89,7 @@ def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period]) -> Outcom
     if asked.cells is not None:
         cells = [_read_group(group[-1], False) for group in groups]
         columns["cell" if isinstance(cells[0], tuple) else "category"] = cells
-    return conclude(claim.kind, Releases(columns, sums, facts, own))
+    return conclude(claim.kind, Releases(columns, sums, facts, own), 0.99 if coverage is None else coverage)
 
 
 def _split(release: Mapping[str, Any], width: int) -> list[Any]:

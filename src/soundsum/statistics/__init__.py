@@ -10,7 +10,7 @@ from soundsum.statistics.quantile import Quantile
 from soundsum.statistics.statistic import STATISTICS, Bounded, Statistic
 from soundsum.statistics.sum import Sum
 from soundsum.statistics.task import Claim, Task, make_query
-from soundsum.statistics.variance import Variance
+from soundsum.statistics.variance import Std, Variance
 
 import_all(__name__, __path__)  # whatever else lies in this folder
 
@@ -26,6 +26,7 @@ __all__ = [
     "Mean",
     "Quantile",
     "Statistic",
+    "Std",
     "Sum",
     "Task",
     "TotalBounds",

@@ -35,10 +35,10 @@ class Additive:
             return None
         return self.wraps.min * self.step + self.offset, self.wraps.max * self.step + self.offset
 
-    def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
+    def interval(self, noisy: tuple[int, ...], confidence: float | Fraction) -> tuple[Fraction, Fraction]:
         return self.around(self.exact(noisy), confidence)
 
-    def around(self, exact: int | Fraction, confidence: float) -> tuple[Fraction, Fraction]:
+    def around(self, exact: int | Fraction, confidence: float | Fraction) -> tuple[Fraction, Fraction]:
         """The interval of a released number; of a modular sum, whose ends may lie outside its type, modulo its modulus.
 
         Where it would hold every number modulo that, it is all of the type.
@@ -49,7 +49,7 @@ class Additive:
         return exact - width * self.step, exact + width * self.step
 
     def columns(
-        self, noisy: Sequence[Sequence[int]], confidence: float
+        self, noisy: Sequence[Sequence[int]], confidence: float | Fraction
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         (totals,), width = noisy, self.noise.half_width(confidence)
         if not self.offset and self.wraps is None and _is_power_of_two(self.step):

@@ -62,7 +62,7 @@ class MeanOfSums(Moments):
         return low, high
 
     def columns(
-        self, noisy: Sequence[Sequence[int]], confidence: float
+        self, noisy: Sequence[Sequence[int]], confidence: float | Fraction
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         """Compute `exact` and `interval` for all entries, as the nearest floats, in integer arithmetic.
 

@@ -65,18 +65,18 @@ class Moments(ABC):
     def exact(self, noisy: tuple[int, ...]) -> Fraction:
         return self._range([(m, m) for m in noisy])[0]
 
-    def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
+    def interval(self, noisy: tuple[int, ...], confidence: float | Fraction) -> tuple[Fraction, Fraction]:
         return self._range([(m - w, m + w) for m, w in zip(noisy, self._widths(confidence), strict=True)])
 
     def columns(
-        self, noisy: Sequence[Sequence[int]], confidence: float
+        self, noisy: Sequence[Sequence[int]], confidence: float | Fraction
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         entries = list(zip(*noisy, strict=True))
         ends = [self.interval(entry, confidence) for entry in entries]
         low, high = ([nearest_float(end[side]) for end in ends] for side in (0, 1))
         return [self.exact(entry) for entry in entries], low, high
 
-    def _widths(self, confidence: float) -> list[int]:
+    def _widths(self, confidence: float | Fraction) -> list[int]:
         each = 1 - (1 - confidence) / len(self.noises)  # all within their widths at once, by the union bound
         return [noise.half_width(each) for noise in self.noises]
 

@@ -77,11 +77,11 @@ class Estimator(Protocol):
     def exact(self, noisy: tuple[int, ...]) -> int | Fraction:
         """The statistic, from every part's noisy sum."""
 
-    def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
+    def interval(self, noisy: tuple[int, ...], confidence: float | Fraction) -> tuple[Fraction, Fraction]:
         """An interval for the value without noise, with this confidence."""
 
     def columns(
-        self, noisy: Sequence[Sequence[int]], confidence: float
+        self, noisy: Sequence[Sequence[int]], confidence: float | Fraction
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         """Values of all entries and the ends of their intervals, from every part's vector of noisy sums."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from soundsum.budget.query import Asked, Listed, Query, as_plain
 from soundsum.budget.scope import Binding
+from soundsum.kernels.persons import BEYOND
 from soundsum.methods import Ranks, parameters
 from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.quoting import quote
@@ -145,9 +146,14 @@ class Task:
 
     @property
     def thresholds(self) -> list[int]:
-        """Of a count of persons: the integers that tell its cells apart, each cell above its own and up to the next."""
+        """The integers between the cells of a count of persons: each cell is above its own, up to the next.
+
+        No total reaches BEYOND, so a threshold that lies further out stays above or below the same totals there, and
+        every engine can count in it.
+        """
         kind, cells = self.claim.kind, self.statistic.cells
-        return kind.thresholds(self.claim.plan, self.claim.unit_value, cells)  # type: ignore[attr-defined, no-any-return]
+        exact = kind.thresholds(self.claim.plan, self.claim.unit_value, cells)  # type: ignore[attr-defined]
+        return [max(-BEYOND, min(threshold, BEYOND - 1)) for threshold in exact]
 
     @property
     def needs_noise(self) -> bool:

@@ -1,7 +1,8 @@
-"""The population variance of a column: the mean of the squares of c, less the square of its mean."""
+"""The population variance of a column: the mean of the squares of c, less the square of its mean; and its root."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -80,3 +81,46 @@ class VarianceOfSums(Moments):
         most = max(min(most_squares * x, Fraction(w**2)) - smallest**2 * x**2 for x in (*ends, *inside))
         unit = (self.records.step * self.unit_value) ** 2 / 4
         return max(Fraction(0), least) * unit, max(Fraction(0), most) * unit
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class Std(Variance):
+    """The population standard deviation of a column: the root of its private variance, which is all that is let out."""
+
+    name = "std"
+
+    @classmethod
+    def estimator(
+        cls, plan: Plan, steps: RecordSteps | None, noises: tuple[Noise, ...], n: int | None, unit_value: Fraction
+    ) -> Moments:
+        assert steps is not None
+        return StdOfSums(steps, noises, n if plan.unit.is_plain else None, unit_value)
+
+
+@dataclass(frozen=True)
+class StdOfSums(VarianceOfSums):
+    """The root of a variance, rounded down to 64 bits, between 0 and half the bounds' distance."""
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return Fraction(0), self.records.width * self.records.step * self.unit_value / 2
+
+    def range(self, sums: Sequence[tuple[int, int]], counts: tuple[int, int]) -> tuple[Fraction, Fraction]:
+        """The roots of the variance's extremes, as the root grows with it; rounded outward."""
+        low, high = super().range(sums, counts)
+        return root(low), min(self.limits[1], root(high, is_up=True))
+
+
+def root(x: Fraction, is_up: bool = False) -> Fraction:
+    """The square root of a number that is 0 or more, rounded to 64 bits or more; exact where those hold it.
+
+    >>> root(Fraction(9, 4)), root(Fraction(2)) < root(Fraction(2), is_up=True)
+    (Fraction(3, 2), True)
+    """
+    if x == 0:
+        return x
+    places = max(0, 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2)
+    scaled = Fraction(x.numerator << (2 * places), x.denominator)
+    below = math.isqrt(math.floor(scaled))
+    return Fraction(below + (is_up and below**2 != scaled), 1 << places)

@@ -113,3 +113,17 @@ def test_bytes_draw_the_lots_that_they_draw_in_memory(postgres):
     asked = {"by": "part", "groups": [0, 1, 2, 3], "privacy_unit": "id"}
     statistics = [ss.Count()]
     assert answers(postgres.address(), statistics, table="bytes", **asked) == answers(table, statistics, **asked)
+
+
+def test_a_release_opens_one_connection_and_closes_it(postgres, find, monkeypatch):
+    find("awkward")
+    opened = []
+
+    def count_connections(address, connect=psycopg.connect, **options):
+        opened.append(connect(address, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(psycopg, "connect", count_connections)
+    ss.sum(postgres.address(), 0, 10, 1, column="x", table="awkward", by="word", groups=["a"], privacy_unit="who")
+    assert len(opened) == 1
+    assert opened[0].closed

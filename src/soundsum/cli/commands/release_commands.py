@@ -101,6 +101,15 @@ def private_variance(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @_release
+def private_std(given: dict[str, Any]) -> dict[str, Any]:
+    """Release a private standard deviation of a column.
+
+    Example: soundsum std people.csv --column age --bounds 0 120 --epsilon 1
+    """
+    return given
+
+
+@_release
 def private_count(given: dict[str, Any]) -> dict[str, Any]:
     """Release a private number of rows; with --missing drop, only of rows with a value in the column.
 
@@ -281,7 +290,7 @@ def _number(text: str) -> float:
 
 
 def register(app: typer.Typer) -> None:
-    for command in (private_sum, private_mean, private_variance, private_count, private_histogram):
+    for command in (private_sum, private_mean, private_variance, private_std, private_count, private_histogram):
         app.command()(command)
     for rank in (private_quantile, private_median):
         app.command()(rank)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from enum import Enum, auto
-from typing import Any
 
 import typer
 from rich.console import Console
@@ -44,10 +42,7 @@ def show(outcome: Outcome | Several, form: OutputFormat) -> None:
         plain = [one.to_dict() for one in outcome.values()] if isinstance(outcome, Releases) else outcome.to_dict()
         typer.echo(json.dumps(plain, indent=2, allow_nan=False))
     elif form is OutputFormat.CSV:
-        columns = outcome.to_arrow().to_pydict()
-        written = csv.writer(_Lines(), lineterminator="\r\n")
-        written.writerow(columns)
-        written.writerows([*map(_cell, row)] for row in zip(*columns.values(), strict=True))
+        sys.stdout.write(outcome.to_csv())
     elif isinstance(outcome, Several):
         for name, one in zip(outcome.names, outcome, strict=True):
             _show_read(one, name) if isinstance(one, Conclusion) else _show_one(one, name)
@@ -57,22 +52,8 @@ def show(outcome: Outcome | Several, form: OutputFormat) -> None:
         _show_one(outcome)
 
 
-class _Lines:
-    """Standard output, for lines that csv ended with both characters that it is to quote elsewhere."""
-
-    def write(self, line: str) -> int:
-        return sys.stdout.write(line.removesuffix("\r\n") + "\n")
-
-
-def _cell(value: Any) -> Any:
-    """Whole numbers without a decimal point: a count is one, also beside means; and true or false."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
-
-
 def _show_read(outcome: Conclusion, name: str | None = None) -> None:
-    """What is read from counts: its title, and a line for each fact."""
+    """Print advice: its title, and a line for each fact."""
     (_, title), *rows = outcome.rows()
     console, table = Console(), Table(box=None, pad_edge=False, show_header=False)
     console.print(f"[bold]{escape(title if name is None else f'{printed(name)}: {title}')}[/bold]", highlight=False)

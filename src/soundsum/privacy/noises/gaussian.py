@@ -60,7 +60,7 @@ class Gaussian(Noise):
     def draw(self, count: int) -> list[int]:
         return list(map(int, samplers.discrete_gaussian_many(self.parameter, count)))
 
-    def half_width(self, confidence: float) -> int:
+    def half_width(self, confidence: float | Fraction) -> int:
         return _half_width(self.parameter, confidence)
 
 

@@ -39,7 +39,7 @@ class Laplace(Noise):
     def draw(self, count: int) -> list[int]:
         return list(map(int, samplers.discrete_laplace_many(self.parameter, count)))
 
-    def half_width(self, confidence: float) -> int:
+    def half_width(self, confidence: float | Fraction) -> int:
         return _half_width(self.parameter, confidence)
 
 
