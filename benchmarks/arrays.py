@@ -203,4 +203,21 @@ KEYED = Group(
     share=2,
 )
 
-GROUPS = (FLOAT64, FLOAT32, BFLOAT16, INT64, ORDERED, GROUPED, KEYED)
+QUANTILES = Group(
+    "median, float64",
+    _between(LOWER, UPPER, "float64"),
+    _itself,
+    (
+        Row(
+            "whole release, one CPU",
+            _on_one_cpu(lambda a: ss.median(a, LOWER, UPPER, epsilon=10**6).value),
+            "np.quantile",
+            lambda a: float(np.quantile(a, 0.5)),
+            1.0,
+            tolerance=1e-3,
+        ),
+    ),
+    share=10,
+)
+
+GROUPS = (FLOAT64, FLOAT32, BFLOAT16, INT64, ORDERED, GROUPED, KEYED, QUANTILES)

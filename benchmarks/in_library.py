@@ -33,6 +33,24 @@ def measure(asked: dict[str, Any], release: Any, data: Any) -> dict[str, Any]:
     return {"error": float(np.mean(errors)), "runs": len(errors), "seconds": min(seconds)}
 
 
+def measure_ranks(asked: dict[str, Any], release: Any) -> dict[str, Any]:
+    """Measure by how many ranks quantiles miss, on average, until the time is up."""
+    data = np.sort(np.random.default_rng(1).gamma(2, 150, asked["ranked"]))
+    found = {}
+    for q in asked["quantiles"]:
+        started, errors, seconds = time.perf_counter(), [], []
+        release(data, q)
+        while len(errors) < asked["runs"] and (time.perf_counter() - started < asked["seconds"] or len(errors) < 3):
+            begin = time.perf_counter()
+            value = float(release(data, q))
+            seconds.append(time.perf_counter() - begin)
+            below, at_most = (np.searchsorted(data, value, side=side) for side in ("left", "right"))
+            errors.append(max(0.0, below - q * len(data), q * len(data) - at_most))
+        mean, spread = np.mean(errors), np.std(errors) / len(errors) ** 0.5
+        found[str(q)] = {"error": float(mean), "spread": float(spread), "runs": len(errors), "seconds": min(seconds)}
+    return found
+
+
 def main() -> None:
     asked = json.load(sys.stdin)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -59,6 +77,13 @@ def main() -> None:
             except Exception as reason:
                 seen["sizes"][n] = {"fault": f"{type(reason).__name__}: {reason}"[:200]}
         answer["sums"].append(seen)
+    if "quantile" in asked:
+        within = {**space, "np": np, "lower": 0.0, "upper": 2000.0, "epsilon": 1.0}
+        exec(asked["quantile"], within)
+        try:
+            answer["ranks"] = measure_ranks(asked, within["release"])
+        except Exception as reason:
+            answer["ranks"] = {"fault": f"{type(reason).__name__}: {reason}"[:200]}
     json.dump(answer, sys.__stdout__)
 
 

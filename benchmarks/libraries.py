@@ -2,7 +2,8 @@
 
 All get the same records, bounds [0, 1000] and epsilon 1. The noise is the mean distance of a release from the exact
 sum, the scale of Laplace noise; the time is that of the fastest whole call, on a table in the library's own form.
-Writes the tables of docs/comparison.md.
+Quantiles are measured by their rank: how many records lie between a release and the true quantile. Writes the tables of
+docs/comparison.md.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "comparison.md"
 ADAPTERS = HERE.parent / "src" / "soundsum" / "auditor" / "adapters"
 UPPER, SIZES = 1000, [10_000, 1_000_000]
+QUANTILES, RANKED = [0.5, 0.99], 1_000
 MARKS = "<!-- {} begin: written by make compare -->", "<!-- {} end -->"
 
 
@@ -37,7 +39,7 @@ def main() -> None:
     for name in given.libraries or wanted:
         print(f"{name} ...", file=sys.stderr, flush=True)
         seen[name] = measure(name, wanted[name], given.runs, given.seconds)
-    tables = {"features": features(seen), "noise": noise(seen), "time": times(seen)}
+    tables = {"features": features(seen), "noise": noise(seen), "time": times(seen), "ranks": ranks(seen)}
     if not given.libraries:
         from benchmarks.advice import measure as advise  # which takes the helpers of this module
 
@@ -60,6 +62,8 @@ def measure(name: str, wanted: dict[str, Any], runs: int, seconds: float) -> dic
         "adapter": adapter and str(adapter),
         "sizes": SIZES,
         "upper": UPPER,
+        "quantiles": QUANTILES,
+        "ranked": RANKED,
         "runs": runs,
         "seconds": seconds,
     }
@@ -87,6 +91,20 @@ def noise(seen: dict[str, Any]) -> str:
             rows.append([f"{name} {library['version']}", one["kind"], *cells])
     heads = ["library", "records", *(f"noise, {n:,} records" for n in SIZES)]
     return table(heads, rows)
+
+
+def ranks(seen: dict[str, Any]) -> str:
+    """The mean rank error of quantiles, with its standard error, and the fastest call."""
+    rows = []
+    for name, library in seen.items():
+        found = library.get("ranks")
+        if found is not None:
+            cells = [found.get("fault", "")] * 3
+            if "fault" not in found:
+                each = [found[str(q)] for q in QUANTILES]
+                cells = [f"{one['error']:,.1f} ± {one['spread']:,.1f}" for one in each] + [duration(each[0])]
+            rows.append([f"{name} {library['version']}", *cells])
+    return table(["library", *(f"quantile {q}" for q in QUANTILES), "time of one"], rows)
 
 
 def times(seen: dict[str, Any]) -> str:

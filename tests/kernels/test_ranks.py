@@ -60,7 +60,7 @@ def test_arguments_that_would_write_elsewhere_are_refused():
         find_cells(np.array([1.0]), [2.0, 1.0])
     ids = native.PersonIds.integers()
     for codes, cells, rows in (([3], 3, 1), ([-1], 3, 1), ([0], 0, 1), ([0], 3, 0)):
-        with pytest.raises(ValueError, match="within|limits"):
+        with pytest.raises(ValueError, match=r"within|limits"):
             native.count_ranks(
                 np.zeros(1, np.uint64), np.array(codes, np.int32), cells, 1, rows, 1, ids, np.zeros(3, np.int64)
             )

@@ -235,6 +235,8 @@ def test_options_that_others_have_keep_signatures_and_errors_of_their_own():
 def test_what_others_have_is_told_the_way_to_it():
     with pytest.raises(AttributeError, match=r"soundsum has no var; use soundsum\.variance\(\.\.\.\)"):
         ss.var  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no mode, which is not made from sums; docs/when-not\.md says"):
+        ss.mode  # noqa: B018
 
 
 def test_a_missing_package_is_named_and_not_a_part_of_it():

@@ -2,9 +2,9 @@
 
 Among n values the error of a candidate c, for the quantile p/q, is how far p n lies outside [q b, q t], where b values
 are below c and t are not above it: an integer, in q-ths of a rank. Permute-and-flip flips a coin for every candidate,
-heads with probability exp(-rate (error - least error)), and releases one of the heads, uniformly. If one unit changes the
-errors of a group by numbers that lie within a range R, the loss is at most rate R. The exponential mechanism keeps rho with
-(rate R)^2 / 8. Proofs: docs/theorems/quantiles.md.
+heads with probability exp(-rate (error - least error)), and releases one of the heads, uniformly. If one unit changes
+the errors of a group by numbers that lie within a range R, the loss is at most rate R. The exponential mechanism keeps
+rho with (rate R)^2 / 8. Proofs: docs/theorems/quantiles.md.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ Errors: TypeAlias = NDArray[Any]
 class RankNorms(Norms[int]):
     """How far one unit can move the errors of all candidates, in q-ths of a rank: `l1` is the largest change of any.
 
-    `span` adds up, over the groups that one unit is in, the ranges of the changes of the errors; `squares` adds up their
-    squares. `points` are the cells that candidates are, among those that are counted.
+    `span` adds up, over the groups that one unit is in, the ranges of the changes of the errors; `squares` adds up the
+    squares of these. `points` are the cells that candidates are, among those that are counted.
     """
 
     span: int = 0
@@ -203,12 +203,28 @@ def find_errors(counts: Sequence[int], points: NDArray[np.int64], quantile: Frac
 def read_quantile(quantile: Any) -> Fraction:
     """A quantile, from 0 to 1: a float means the decimal that it prints as."""
     given = decimal(quantile, "quantile")
-    if is_special(given) or not 0 <= given <= 1:
+    if is_special(given):
         raise RefusedValue(
             "quantile",
-            Reason.NOT_A_NUMBER if is_special(given) else Reason.TOO_SMALL if given < 0 else Reason.TOO_LARGE,
+            Reason.NOT_A_NUMBER,
             "`quantile={given}` is not between 0 and 1",
             "give one such as 0.5, the median",
+            given=quote(quantile),
+        )
+    if given < 0:
+        raise RefusedValue(
+            "quantile",
+            Reason.TOO_SMALL,
+            "`quantile={given}` is below 0",
+            "give one from 0 to 1, such as 0.5, the median",
+            given=quote(quantile),
+        )
+    if given > 1:
+        raise RefusedValue(
+            "quantile",
+            Reason.TOO_LARGE,
+            "`quantile={given}` is above 1",
+            "give one from 0 to 1, such as 0.5, the median",
             given=quote(quantile),
         )
     if Fraction(given).denominator > FINEST:

@@ -531,7 +531,7 @@ def quantile(
     >>> pay = [float(x) for x in range(1000)]
     >>> r = quantile(pay, 0.5, lower=0, upper=1000, epsilon=1)
     >>> r.rank_error(0.95)
-    22
+    11
     """
     low, high = read_bounds(lower, upper, bounds)
     listed, labels = list_quantiles(quantile)

@@ -138,7 +138,7 @@ def plan_quantile(
     max_rows, max_groups: with persons, as for `quantile`; leave max_rows out where records are protected.
 
     >>> plan_quantile(0.5, 0, 200_000, epsilon=1).rank_error(0.95)
-    22
+    11
     """
     promised, given = guarantee(epsilon, delta, rho, noise), Relation.read(relation)
     asked = Quantile(None, quantile, lower, upper, candidates=candidates)

@@ -352,7 +352,7 @@ class Private:
         candidates: Any = None,
         **options: Unpack[QueryOptions],
     ) -> Release | Releases | Several:
-        """Release a private quantile, or with a list several. Bounds default to the schema's; see `soundsum.quantile`."""
+        """Release a private quantile, or several of a list. Bounds default to the schema's; see `soundsum.quantile`."""
         low, high = read_bounds(lower, upper, bounds)
         listed, labels = list_quantiles(quantile)
         asked = [Quantile(column, one, low, high, candidates=candidates) for one in listed]

@@ -271,7 +271,8 @@ class Release(Framed):
 
         It covers only the noise; `plan.accuracy` bounds the method's own error. For a variance, and for a mean with a
         private number of rows, it is wider than the confidence needs, because several noises share the chance of
-        failure. Of a quantile it is the whole range, as only its rank is known: see `rank_error`. For a modular sum it is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
+        failure. Of a quantile it is the whole range, as only its rank is known: see `rank_error`. For a modular sum it
+        is an interval modulo `plan.modulus`, whose ends may lie outside the type; if it
         would contain every number, it is the type's range.
         """
         low, high = self.exact_interval(confidence, all_groups=all_groups)
