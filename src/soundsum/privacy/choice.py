@@ -141,7 +141,7 @@ class Choice(Noise):
     def exceed(self, h: Decimal, candidates: int, context: Context) -> Decimal:
         """The most that the chance of a worse candidate can be, where each of those has the weight h or less."""
 
-    def half_width(self, confidence: float) -> int:
+    def half_width(self, confidence: float | Fraction) -> int:
         """The rank error: how many ranks beyond the best candidate the chosen one is at most, with this confidence."""
         return _rank_error(self, confidence)
 

@@ -163,7 +163,7 @@ class ReleaseContext:
         """The most of all that were sorted together; the chances of failure add up."""
         choices = [*self.noises, *self.sorted_with]
         each = 1 - (1 - Fraction(str(confidence))) / len(choices)
-        return max(choice.half_width(each) for choice in choices)  # type: ignore[arg-type]
+        return max(choice.half_width(each) for choice in choices)
 
     @property
     def says_how_far(self) -> str:

@@ -150,11 +150,11 @@ class Chosen:
         value = self.values[noisy[0]]
         return int(value) if self.is_whole and value.denominator == 1 else value
 
-    def interval(self, noisy: tuple[int, ...], confidence: float) -> tuple[Fraction, Fraction]:
+    def interval(self, noisy: tuple[int, ...], confidence: float | Fraction) -> tuple[Fraction, Fraction]:
         return self.bounds
 
     def columns(
-        self, noisy: Sequence[Sequence[int]], confidence: float
+        self, noisy: Sequence[Sequence[int]], confidence: float | Fraction
     ) -> tuple[list[int | Fraction | float], list[float], list[float]]:
         low, high = map(nearest_float, self.bounds)
         values: list[int | Fraction | float] = [self.exact((place,)) for place in noisy[0]]
