@@ -120,7 +120,7 @@ def ideal_norms(query: Query, asked: Ask, outcome: Outcome) -> list[Norms] | Non
     )
     names = [part.name for part in outcome.parts]
     low = high = 0
-    if asked.statistic in ("Sum", "Mean", "Variance"):
+    if asked.statistic in ("Sum", "Mean", "Variance", "Std"):
         step = outcome.parts[0].step * (1 if names[0] == "sum" else 2)
         lower, upper = Fraction(asked.get("lower")), Fraction(asked.get("upper"))
         ends, plain = type_ends(outcome), query.sized and unit.entries == 1 and not unit.left_out

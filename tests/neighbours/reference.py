@@ -216,10 +216,12 @@ def totals(
     entries = count_groups(query) * (ask.cells or 1) if query.by else ask.cells or 1
     steps = dict(parts)
     plain = query.sized and not query.by and not query.where and query.missing != "drop" and query.person is None
-    drops = query.missing == "drop" or (query.missing is None and ask.statistic in ("Mean", "Variance") and not plain)
+    drops = query.missing == "drop" or (
+        query.missing is None and ask.statistic in ("Mean", "Variance", "Std") and not plain
+    )
     integer: Callable[[Any], int] = lambda x: 0  # noqa: E731
     low = high = 0
-    if ask.statistic in ("Sum", "Mean", "Variance"):
+    if ask.statistic in ("Sum", "Mean", "Variance", "Std"):
         step = steps["sum"] if "sum" in steps else 2 * steps["sum of c"]
         lower, upper = Fraction(ask.get("lower")), Fraction(ask.get("upper"))
         is_float = ends is None
