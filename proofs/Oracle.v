@@ -6,8 +6,11 @@ From Flocq Require Import IEEE754.Bits.
 From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds Conditions.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
 From Soundsum Require Import FiniteAttacks Randomised GradientRows Programs Samplers Private Zcdp Shares Released Releases.
-From Soundsum Require Ledger Persons.
+From Soundsum Require Ledger Persons Logarithms.
 Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
+(* Which reduces fractions of ten thousand bits; Coq's own goes bit by bit. *)
+Extract Constant Z.ggcd => "(fun a b -> let g = Big_int_Z.gcd_big_int a b in
+  if Big_int_Z.sign_big_int g = 0 then (g, (a, b)) else (g, (Big_int_Z.div_big_int a g, Big_int_Z.div_big_int b g)))".
 
 (** A bound, an accuracy and a condition by the method's name are put together in oracle.ml; here are their parts. *)
 Extraction "definitions.ml"
@@ -18,6 +21,7 @@ Extraction "definitions.ml"
   randomised64 randomised_up64 clip_row clip_blocks sample gaussian_sample
   statistic_norms steps_of noises laplace_for gaussian_for run noisy_vector read_sum read_mean read_variance
   Ledger.empty Ledger.apply Persons.person_sums Persons.weights
+  Logarithms.log_bounds Logarithms.code_rho
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal
   iterated_error pairwise_error numpy_error kahan_error from_accuracy split_from_accuracy split_accuracy
   toward_zero_sensitivity toward_zero_accuracy shifted_upper shifted_accuracy our_grid grid_sensitivity grid_accuracy

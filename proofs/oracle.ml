@@ -311,6 +311,8 @@ let answer = function
          | None -> "refused" :: go l rest
          | Some l -> show_ledger l :: go l rest) in
     String.concat " " (go (empty lim) operations)
+  | ["log"; x] -> let low, high = log_bounds (rational x) in show_rational low ^ " " ^ show_rational high
+  | ["rho"; alpha; epsilon; delta] -> show_rational (code_rho (rational alpha) (rational epsilon) (rational delta))
   | ["weights"; kind; low; high] ->
     let one ((a, b), c) = String.concat "," (List.map show [a; b; c]) in
     String.concat " " (List.map one (weights (statistic kind) (z low) (z high)))

@@ -209,7 +209,8 @@ def identify(kind: str, cell: Any) -> Any:
     if isinstance(cell, np.generic):
         cell = float(cell) if isinstance(cell, np.longdouble) else cell.item()
     if isinstance(cell, bool | numbers.Real | Decimal):
-        return ("infinity", cell > 0) if isinstance(cell, float | Decimal) and math.isinf(cell) else Fraction(cell)
+        infinite = cell.is_infinite() if isinstance(cell, Decimal) else isinstance(cell, float) and math.isinf(cell)
+        return ("infinity", cell > 0) if infinite else Fraction(cell)
     if isinstance(cell, tuple):
         return tuple(("nothing",) if part is None else identify(kind, part) for part in cell)
     return None if isinstance(cell, list | dict | np.ndarray) else cell

@@ -39,7 +39,7 @@ SIGNS = ("==", "!=", "<", "<=", ">", ">=")
 ZONES = (None, None, None, "America/New_York", "Pacific/Apia")
 RELATIONS = ("symmetric", "insert_delete", "change_one", "hamming")
 SHIFTS = (0, 1, -1, 2**40 + 7, -(2**70), 10**25)
-STORED_OTHERWISE = ("time32", "date64", "duration")
+STORED_OTHERWISE = ("time32", "time64", "date64", "duration")
 """Ids that files and databases keep in another unit, in which their lots are drawn."""
 
 NAMED = ("a", "b", "A", "1", "ä", "")

@@ -92,6 +92,7 @@ DEFINITIONS = [
         "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons keeps_its_rho rho_session",
         "Methods": "one_number promise noise_for is_kept epsilon_of delta_of noisy_release nearly_private_on_average "
         "in_steps steps_for",
+        "Logarithms": "terms grain power series atanh_below atanh_above log_bounds code_log_term code_rho",
         "GaussianReleases": "proper nearly_private log_term",
         "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
         "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "

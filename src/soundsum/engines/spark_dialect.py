@@ -110,7 +110,7 @@ class SparkDialect(Dialect):
         return f"({halve(0, len(points))})"
 
     def _search(self, text: str, points: Sequence[Any]) -> str:
-        """Search an array by steps of powers of two: written out, thousands of points are too much to plan."""
+        """Search an array of points by steps of powers of two: written out, thousands are too much to plan."""
         kind = "double" if isinstance(points[0], float) else self.whole
         listed = self._spell(",".join(map(repr, points)), None)
         array = f"CAST(split({listed}, ',') AS array<{kind}>)"

@@ -81,7 +81,7 @@ class Ranks(Method):
         return "median" if self.quantile == Fraction(1, 2) else f"{amount(self.quantile)} quantile"
 
     def choice(self, problem: Problem) -> tuple[Fraction, tuple[int, ...], int]:
-        """The facts that a choice depends on: the quantile, the cells that are candidates, and how many cells there are."""
+        """List the facts of a choice: the quantile, the cells that are candidates, and how many cells there are."""
         ladder = self.ladder(problem)
         return self.quantile, ladder.points, len(ladder.edges) - 1
 
