@@ -17,7 +17,7 @@ NAMES = [
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
     "Mean", "Plan", "Private", "Problem", "Ratio", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
     "Several", "Std", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check",
-    "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "std",
+    "connect", "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "std",
     "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
@@ -51,6 +51,16 @@ COMMANDS = {
     "budget refund": {"ledger", "number"},
     "budget reopen": {"ledger"},
     "budget share": {"ledger", "analyst", "source", "--epsilon", "--delta", "--rho", "--max-failures"},
+    "serve start": {
+        "owner", "--port", "--host", "--certificate", "--key", "--behind-proxy", "--no-pad", "--slots", "--waiting", "--each",
+    },
+    "serve init": {
+        "owner", "--data", "--name", "--privacy-unit", "--epsilon", "--max-rows", "--max-groups", "--pad", "--table",
+    },
+    "serve token": {
+        "owner", "action", "who", "--epsilon", "--delta", "--rho", "--table", "--max-failures", "--days", "--owner",
+        "--json",
+    },
     "attack list": {"--json"},
     "attack show": {
         "name", "--dtype", "--relation", "--bounds", "--ratio", "--max-records", "-j", "--j", "-m", "--m", "-a", "--a",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from soundsum.releases.ratios import Ratio
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
+    from soundsum.server.client import connect
     from soundsum.statistics import Bounds, Clipped, Count, Histogram, MaxRows, Mean, Std, Sum, TotalBounds, Variance
     from soundsum.tables.periods import day, hour, month, week, year
     from soundsum.tables.read_guard import ReadFailed
@@ -74,6 +75,7 @@ _HOMES = {
     "soundsum.releases.planning": ("plan", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
+    "soundsum.server.client": ("connect",),
     "soundsum.statistics": (
         *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Std", "Sum", "TotalBounds"),
         "Variance",
@@ -124,6 +126,7 @@ __all__ = [
     "attack",
     "audit",
     "check",
+    "connect",
     "count",
     "day",
     "histogram",

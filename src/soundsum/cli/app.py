@@ -21,6 +21,7 @@ from soundsum.cli.commands import (
     release_commands,
     reproduce_command,
     request_command,
+    serve_commands,
     verify_command,
 )
 from soundsum.cli.refusal_text import find_options, spell
@@ -59,6 +60,7 @@ for _group in (
     release_commands,
     request_command,
     budget_commands,
+    serve_commands,
     attack_command,
     audit_command,
     reproduce_command,
