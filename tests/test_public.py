@@ -52,7 +52,8 @@ COMMANDS = {
     "budget reopen": {"ledger"},
     "budget share": {"ledger", "analyst", "source", "--epsilon", "--delta", "--rho", "--max-failures"},
     "serve start": {
-        "owner", "--port", "--host", "--certificate", "--key", "--behind-proxy", "--no-pad", "--slots", "--waiting", "--each",
+        "owner", "--port", "--host", "--certificate", "--key", "--behind-proxy", "--no-pad", "--slots", "--waiting",
+        "--each",
     },
     "serve init": {
         "owner", "--data", "--name", "--privacy-unit", "--epsilon", "--max-rows", "--max-groups", "--pad", "--table",
