@@ -147,10 +147,14 @@ async def answer_safely(make: Callable[[], Awaitable[Response]], who: list[str],
     except Exception:
         OPERATOR.exception("a request could not be answered")
         response = JSONResponse(unanswered().to_json(), 503)
-    LOG.info(
-        json.dumps({"who": who[0], "call": f"{request.method} {request.url.path}", "status": response.status_code})
-    )
+    write_log(who[0], request, response)
     return response
+
+
+def write_log(who: str, request: Request, response: Response) -> None:
+    """Write down who asked what, and with which status."""
+    call = f"{request.method} {request.url.path}"
+    LOG.info(json.dumps({"who": who, "call": call, "status": response.status_code}))
 
 
 def make_api(desk: Desk) -> APIRouter:

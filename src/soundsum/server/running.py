@@ -20,6 +20,7 @@ import uvicorn
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.server.endpoints import LOG, Capacity, Desk, make_app
 from soundsum.server.owner_file import open_tables, read_owner_file
+from soundsum.server.people_page import make_pages
 from soundsum.server.served import ServedTable
 from soundsum.server.tokens import Tokens
 from soundsum.tables.read_guard import OPERATOR
@@ -157,9 +158,11 @@ def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = Tru
     """Serve until SIGTERM or Ctrl-C, and then finish what is in progress."""
     desk = open_desk(owner_file, limits, needs_pad)
     write_logs(owner_file)
-    app = Guard(make_app(desk), place.names)
+    app = make_app(desk)
+    app.include_router(make_pages(desk, place.is_encrypted))
+    guarded = Guard(app, place.names)
     uvicorn.run(
-        app,
+        guarded,
         host=place.host,
         port=place.port,
         ssl_certfile=place.certificate,
