@@ -147,9 +147,9 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
                     stored = await desk.release(table, token.who, given.get("key") or None, asked)
                     return RedirectResponse(f"/releases/{stored.id}", 303)
                 if given.get("action") == "dummy":
-                    told |= _show_dummy(await run_in_threadpool(table.dummy, asked))
+                    told |= _show_dummy(await desk.ask_freely(token, table.dummy, asked))
                 else:
-                    plan = (await run_in_threadpool(table.plan, asked))["statistics"]
+                    plan = (await desk.ask_freely(token, table.plan, asked))["statistics"]
                     told["plan"] = [
                         one | {"error": None if one["error"] is None else f"{one['error']:,.6g}"} for one in plan
                     ]
