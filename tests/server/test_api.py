@@ -171,6 +171,7 @@ TEXTS = {
     "no object": b"[]",
     "a number": b"17",
     "a name twice": b'{"epsilon": 1, "epsilon": 2}',
+    "null": b'{"epsilon": 1, "missing": null}',
     "NaN": b'{"epsilon": NaN}',
     "Infinity": b'{"epsilon": -Infinity}',
     "1e400": b'{"epsilon": 1e400}',

@@ -13,6 +13,7 @@ from soundsum.server.endpoints import Capacity
 from soundsum.server.owner_file import read_owner_file
 from soundsum.server.running import open_desk
 from soundsum.server.tokens import Tokens
+from soundsum.server.wire import Reply
 from tests.processes import COMMAND, run
 from tests.refusing import refused
 
@@ -137,3 +138,25 @@ def test_made_up_rows_have_the_schema_and_nothing_of_the_table(write):
     counted = {row["dummy_ward"]: row["dummy_value"] for row in told["releases"]}
     assert counted["a"] > 10
     assert abs(counted["z"]) < 5  # the table has a hundred of them, and its schema none
+
+
+def test_refusals_about_a_csv_file_name_no_file(write, tmp_path):
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(VISITS, tmp_path / "visits.csv")
+    desk = open_desk(write(GOOD.replace("parquet", "csv").replace("ward = [", "# ward = [")), Capacity())
+    (table,) = desk.tables.values()
+    table.budget.set_share(Asker("alice", "visits"), 1)
+    bad = [
+        {"statistics": {"a": {"statistic": "sum", "column": "secret", "bounds": [0, 1]}}},
+        {"statistics": {"n": {"statistic": "count"}}, "by": "secret", "groups": ["a"]},
+        {"statistics": {"n": {"statistic": "count"}}, "where": ["secret == 1"]},
+        {"statistics": {"n": {"statistic": "count"}}, "where": ["age >= old"]},
+        {"statistics": {"n": {"statistic": "count"}, "m": {"statistic": "sum", "column": "age"}}, "by": "age"},
+    ]
+    for number, request in enumerate(bad):
+        with pytest.raises(Reply) as caught:
+            table.release("alice", f"k{number}", "body", table.read({"epsilon": "1/10", **request}))
+        assert caught.value.status == 422, caught.value.message
+        assert not any(word in caught.value.message for word in (str(tmp_path), ".csv", "soundsum-", "/"))
+    assert table.budget.share(Asker("alice", "visits")).spent.epsilon == 0

@@ -111,7 +111,9 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         raise _Unreadable("a name is there twice")
     for name in read:
         _require_text(name)
-    for one in read.values():
+    for name, one in read.items():
+        if one is None:
+            raise _Unreadable(f"{quote(name)} is null; leave it out")
         if isinstance(one, str):
             _require_text(one)
     return read
