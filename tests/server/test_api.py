@@ -188,6 +188,13 @@ def test_a_body_that_is_no_request_is_refused(what, alice, server):
     assert (answer.status_code, answer.json()["error"]["option"]) == (422, "request")
 
 
+def test_a_body_has_a_greatest_depth(alice):
+    answer = alice.post("/v1/tables/visits/release", content=b'{"where": ' + b"[" * 9 + b"]" * 9 + b"}")
+    assert (answer.status_code, "more than 8 deep" in answer.text) == (422, True)
+    in_a_text = alice.post("/v1/tables/visits/release", content=b'{"where": "[[[[[[[[[[[["}')
+    assert "deep" not in in_a_text.text
+
+
 def test_a_body_has_a_largest_size(alice):
     answer = alice.post("/v1/tables/visits/release", content=b" " * (2 << 20))
     assert answer.status_code == 413
