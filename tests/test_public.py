@@ -62,6 +62,7 @@ COMMANDS = {
         "owner", "action", "who", "--epsilon", "--delta", "--rho", "--table", "--max-failures", "--days", "--owner",
         "--json",
     },
+    "registry": {"file", "--budget", "--owner", "--table"},
     "attack list": {"--json"},
     "attack show": {
         "name", "--dtype", "--relation", "--bounds", "--ratio", "--max-records", "-j", "--j", "-m", "--m", "-a", "--a",
