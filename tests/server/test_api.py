@@ -53,6 +53,21 @@ def test_asked_again_with_its_key_a_release_is_given_as_it_was(alice):
     assert spent(alice) == before
 
 
+def test_the_same_is_answered_from_storage_on_wish_and_only_to_the_same_analyst(alice, bob):
+    asked = {**SUM, "epsilon": "1/50"}
+    first, prefer = ask(alice, asked).json(), {"prefer": "stored"}
+    before, others = spent(alice), spent(bob)
+    same = dict(reversed(asked.items()))
+    assert alice.post("/v1/tables/visits/release", json=same, headers=prefer).json() == first
+    assert spent(alice) == before
+    assert ask(alice, asked).json()["id"] != first["id"]
+    theirs = bob.post("/v1/tables/visits/release", json=asked, headers=prefer).json()
+    assert theirs["id"] != first["id"]
+    assert spent(bob) == others + Fraction(1, 50)
+    other = alice.post("/v1/tables/visits/release", json={**asked, "epsilon": "1/49"}, headers=prefer).json()
+    assert other["id"] not in (first["id"], theirs["id"])
+
+
 def test_one_key_is_for_one_request_of_one_analyst(alice, bob):
     ask(alice, SUM, "key-2")
     before = spent(alice)

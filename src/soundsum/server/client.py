@@ -113,10 +113,13 @@ class Connection:
     def __repr__(self) -> str:
         return f"<connection to {self._client.base_url}>"
 
-    def _ask(self, method: str, path: str, asked: Any = None, key: str | None = None) -> Any:
+    def _ask(
+        self, method: str, path: str, asked: Any = None, key: str | None = None, stored_will_do: bool = False
+    ) -> Any:
         import httpx
 
         headers = {} if key is None else {"idempotency-key": key}
+        headers |= {"prefer": "stored"} if stored_will_do else {}
         answer: httpx.Response | None = None
         for attempt in range(TIMES):
             try:
@@ -212,11 +215,17 @@ class RemoteTable:
         epsilon: Any = None,
         *,
         key: str | None = None,
+        stored_will_do: bool = False,
         **options: Any,
     ) -> Several:
-        """Release several statistics for one charge. Asked again with the same `key`, it is given as it was."""
+        """Release several statistics for one charge. Asked again with the same `key`, it is given as it was.
+
+        With `stored_will_do`, your last release for the same request is given again, without a charge.
+        """
         asked = write_request(statistics, {"epsilon": epsilon, **options})
-        told = self._connection._ask("POST", f"{self._path}/release", asked, key or random_bytes(16).hex())
+        told = self._connection._ask(
+            "POST", f"{self._path}/release", asked, key or random_bytes(16).hex(), stored_will_do
+        )
         by = options.get("by")
         listed = [by] if isinstance(by, Period) else by if isinstance(by, list) else []
         return read_releases(told["releases"], [one for one in listed if isinstance(one, Period)])

@@ -73,10 +73,22 @@ class Desk:
         async with self._free.take_turn(token.who):
             return await run_in_threadpool(ask, written)
 
-    async def release(self, table: ServedTable, analyst: str, key: str | None, written: Mapping[str, Any]) -> Stored:
-        """Answer a charged question, once for each key; goes on if whoever asked does not wait."""
+    async def release(
+        self,
+        table: ServedTable,
+        analyst: str,
+        key: str | None,
+        written: Mapping[str, Any],
+        stored_will_do: bool = False,
+    ) -> Stored:
+        """Answer a charged question, once for each key; goes on if whoever asked does not wait.
+
+        With `stored_will_do`, an earlier release of this analyst's for the same request is given again.
+        """
         body = digest(table.name, written)
         found = None if key is None else await run_in_threadpool(table.find, analyst, key, body)
+        if found is None and stored_will_do:
+            found = await run_in_threadpool(table.find_same, analyst, body)
         if found is not None:
             return found
         asked = await run_in_threadpool(table.read, written)
@@ -234,7 +246,7 @@ def make_api(desk: Desk) -> APIRouter:
 
     @api.post(
         "/tables/{name}/release",
-        **_describe("Release, and charge.", OBJECT, *ASKING, 429, body=REQUEST, parameters=[KEY]),
+        **_describe("Release, and charge.", OBJECT, *ASKING, 429, body=REQUEST, parameters=[KEY, PREFER]),
     )
     async def release(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
@@ -246,7 +258,8 @@ def make_api(desk: Desk) -> APIRouter:
                 refusal = error
             if refusal is not None:
                 raise refuse(refusal)
-            return _give(await desk.release(table, token.who, key, written))
+            stored_will_do = request.headers.get("prefer", "").strip().lower() == "stored"
+            return _give(await desk.release(table, token.who, key, written, stored_will_do))
 
         return await call(request, handle)
 
@@ -324,6 +337,15 @@ KEY: dict[str, Any] = {
     "required": False,
     "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
     "description": "Asked again with its key, a request gets the release that was stored for it.",
+}
+
+
+PREFER: dict[str, Any] = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "enum": ["stored"]},
+    "description": "With `stored`, your last release for the same request is given again, without a charge.",
 }
 
 
