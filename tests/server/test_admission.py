@@ -131,3 +131,4 @@ def test_who_asked_what_is_logged_without_tokens_and_results(server):
     assert '{"who": "frank", "call": "POST /v1/tables/visits/release", "status": 200}' in log
     assert token.split("_", 2)[2] not in log
     assert value not in log
+    assert (server.folder / "owner.log").stat().st_mode & 0o077 == 0

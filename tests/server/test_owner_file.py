@@ -1,5 +1,6 @@
 """The owner's file: the words of Private and Budget, anything else refused with its line; and its commands."""
 
+import contextlib
 import json
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 from soundsum.budget import ledger
 from soundsum.budget.history import Asker
 from soundsum.refusals import Reason, Refusal
-from soundsum.server.endpoints import Capacity
+from soundsum.server.endpoints import MOST_CALLS, Capacity
 from soundsum.server.owner_file import read_owner_file
 from soundsum.server.running import open_desk
 from soundsum.server.tokens import Tokens
@@ -160,3 +161,17 @@ def test_refusals_about_a_csv_file_name_no_file(write, tmp_path):
         assert caught.value.status == 422, caught.value.message
         assert not any(word in caught.value.message for word in (str(tmp_path), ".csv", "soundsum-", "/"))
     assert table.budget.share(Asker("alice", "visits")).spent.epsilon == 0
+
+
+def test_an_analyst_has_so_many_calls_at_once_and_others_have_theirs(write):
+    desk = open_desk(write(GOOD), Capacity())
+    with contextlib.ExitStack() as held:
+        for _ in range(MOST_CALLS):
+            held.enter_context(desk.admit("greedy"))
+        with pytest.raises(Reply) as caught, desk.admit("greedy"):
+            pass
+        assert caught.value.status == 429
+        with desk.admit("other"):
+            pass
+    with desk.admit("greedy"):
+        pass

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ LOG = logging.getLogger("soundsum.server")
 """Who asked what and when, without results."""
 
 FREE_AT_ONCE = 2
+MOST_CALLS = 32  # of each analyst, charged and free
 PATIENCE = 10.0  # seconds for the body of a request
 OWN = {"relation", "privacy_unit", "table", "engine"}
 
@@ -55,6 +57,20 @@ class Desk:
         self._free = FairQueue(FREE_AT_ONCE, limits.waiting, limits.each)
         self._threads = ThreadPoolExecutor(limits.slots * len(tables), "release")
         self._tasks: set[asyncio.Task[Stored]] = set()
+        self._calls: Counter[str] = Counter()
+
+    @contextmanager
+    def admit(self, who: str) -> Iterator[None]:
+        """One call of somebody's, of whatever kind; a Reply if they have very many at once."""
+        if self._calls[who] >= MOST_CALLS:
+            raise Reply(429, f"you have {MOST_CALLS} calls in progress; nothing was charged: wait for one")
+        self._calls[who] += 1
+        try:
+            yield
+        finally:
+            self._calls[who] -= 1
+            if not self._calls[who]:
+                del self._calls[who]
 
     def visible(self, analyst: str) -> list[ServedTable]:
         """List the tables that an analyst has a share of."""
@@ -188,7 +204,8 @@ def make_api(desk: Desk) -> APIRouter:
         async def make() -> Response:
             token = await find_caller(desk, request)
             who[0] = token.who
-            return await handle(token)
+            with desk.admit(token.who):
+                return await handle(token)
 
         return await answer_safely(make, who, request)
 
@@ -224,7 +241,7 @@ def make_api(desk: Desk) -> APIRouter:
 
     @api.post(
         "/tables/{name}/plan",
-        **_describe("Say what the noise would do, at no charge.", OBJECT, *ASKING, 429, body=_with_error()),
+        **_describe("Say what the noise would do, at no charge.", OBJECT, *ASKING, body=_with_error()),
     )
     async def plan(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
@@ -235,7 +252,7 @@ def make_api(desk: Desk) -> APIRouter:
 
     @api.post(
         "/tables/{name}/dummy",
-        **_describe("Answer from made-up rows, at no charge.", OBJECT, *ASKING, 429, body=REQUEST),
+        **_describe("Answer from made-up rows, at no charge.", OBJECT, *ASKING, body=REQUEST),
     )
     async def dummy(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
@@ -246,7 +263,7 @@ def make_api(desk: Desk) -> APIRouter:
 
     @api.post(
         "/tables/{name}/release",
-        **_describe("Release, and charge.", OBJECT, *ASKING, 429, body=REQUEST, parameters=[KEY, PREFER]),
+        **_describe("Release, and charge.", OBJECT, *ASKING, body=REQUEST, parameters=[KEY, PREFER]),
     )
     async def release(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
@@ -373,7 +390,7 @@ def _describe(
     """The options of a route: what it takes and answers."""
     errors = {
         status: {"description": WHY[status], "content": {"application/json": {"schema": ERROR}}}
-        for status in sorted({400, 401, 421, 503, *statuses})
+        for status in sorted({400, 401, 421, 429, 503, *statuses})
     }
     given = {200: {"description": "The answer.", "content": {"application/json": {"schema": answer}}}}
     extra: dict[str, Any] = {"security": [{"token": []}]}

@@ -63,7 +63,8 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
                 given = await _read_form(request)
                 if not session.has_form(given.get("csrf", "")):
                     raise Reply(403, "this form is not from this page; load it again")
-            response = await act(token, session, given)
+            with desk.admit(token.who):
+                response = await act(token, session, given)
         except Reply as reply:
             response = show("message", reply.status, title="That did not work", message=reply.message)
         except Exception:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
+import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -156,6 +157,7 @@ def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True) -> Desk
 
 def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = True) -> None:
     """Serve until SIGTERM or Ctrl-C, and then finish what is in progress."""
+    os.umask(0o077)  # logs and ledgers are for the owner alone
     desk = open_desk(owner_file, limits, needs_pad)
     write_logs(owner_file)
     app = make_app(desk)
