@@ -17,8 +17,8 @@ NAMES = [
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Histogram", "IntType", "MaxRows", "MaxRowsAdvice",
     "Mean", "Plan", "Private", "Problem", "Ratio", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs",
     "Several", "Std", "Sum", "Target", "TotalBounds", "Unit", "Variance", "__version__", "attack", "audit", "check",
-    "connect", "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release", "std",
-    "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",
+    "connect", "count", "day", "histogram", "hour", "mean", "month", "plan", "plans", "private_max_size", "release",
+    "std", "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
 COMMON = {

@@ -24,7 +24,7 @@ def visits(server):
 
 
 def test_it_has_the_calls_of_private(visits):
-    own = ("sum", "mean", "variance", "count", "histogram", "release", "plan")
+    own = ("sum", "mean", "variance", "std", "count", "histogram", "release", "plan")
     for name in own:
         mirrored = inspect.signature(getattr(RemoteTable, name)).parameters
         original = inspect.signature(getattr(ss.Private, name)).parameters
@@ -38,6 +38,7 @@ def test_every_statistic_with_little_noise(visits):
     assert visits.sum("cost", epsilon=100).value == pytest.approx(total, abs=200)
     assert visits.mean("cost", epsilon=100).value == pytest.approx(total / 300, abs=2)
     assert visits.variance("cost", epsilon=100).value > 0
+    assert visits.std("cost", epsilon=100).value > 0
     assert visits.count(100).value == pytest.approx(300, abs=5)
     counted = visits.histogram("age", bins=3, lower=0, upper=90, epsilon=100)
     assert [one.value for one in counted.values()] == pytest.approx([120, 90, 90], abs=20)

@@ -33,7 +33,7 @@ from soundsum.releases.released import Release
 from soundsum.releases.request import name_statistics, read_bounds
 from soundsum.releases.schema import ColumnSchema
 from soundsum.releases.stored import read_releases
-from soundsum.statistics import Count, Histogram, Mean, Statistic, Sum, Variance
+from soundsum.statistics import Count, Histogram, Mean, Statistic, Std, Sum, Variance
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed
 
@@ -195,6 +195,13 @@ class RemoteTable:
     ) -> Release | Releases:  # fmt: skip
         """Release a private variance; bounds default to the schema's."""
         return self._one(Variance(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+
+    def std(
+        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, *, bounds: Any = None,
+        **options: Any,
+    ) -> Release | Releases:  # fmt: skip
+        """Release a private standard deviation; bounds default to the schema's."""
+        return self._one(Std(column, *read_bounds(lower, upper, bounds)), epsilon, options)
 
     def count(self, epsilon: Any = None, *, column: str | None = None, **options: Any) -> Release | Releases:
         """Release a private number of rows."""

@@ -31,7 +31,7 @@ from soundsum.server.wire import LARGEST, Reply, digest, read_body, read_key, re
 from soundsum.tables.read_guard import OPERATOR
 
 LOG = logging.getLogger("soundsum.server")
-"""Who asked what and when, without results."""
+"""The log of who asked what and when, without results."""
 
 FREE_AT_ONCE = 2
 MOST_CALLS = 32  # of each analyst, charged and free
@@ -361,8 +361,8 @@ PREFER: dict[str, Any] = {
     "name": "Prefer",
     "in": "header",
     "required": False,
-    "schema": {"type": "string", "enum": ["stored"]},
-    "description": "With `stored`, your last release for the same request is given again, without a charge.",
+    "schema": {"type": "string"},
+    "description": "With `stored` alone, your last release for the same request is given again, without a charge.",
 }
 
 

@@ -17,7 +17,7 @@ MOST = 10_000
 
 @dataclass(frozen=True)
 class Session:
-    """Whose token somebody logged in with, until when, and what their forms must carry."""
+    """A login: with which token, until when, and the secret that its forms must carry."""
 
     number: int
     csrf: str
