@@ -9,7 +9,7 @@ KERNELS := $(wildcard src/kernels/*)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: build arm64 audit-all audit-power bench browser check clean compare coq databases demo dist docs docs-tools engines explore format fuzz gradients \
-  lint mutants mutants-kernels neighbours portable prove test test-slow torch wheels
+  lint mutants mutants-kernels neighbours portable prove server test test-slow torch wheels
 .DEFAULT_GOAL := build
 
 build: $(READY)
@@ -47,7 +47,7 @@ test-slow: build
 
 # Everything that has to pass before a change lands; `.ci/run` runs this. About 40 minutes on two cores. What fails most
 # often comes first, what waits for other programs last.
-PARTS := lint test portable gradients docs neighbours prove engines test-slow
+PARTS := lint test server portable gradients docs neighbours prove engines test-slow
 check:
 	@start=$$(date +%s); number=0; took=""; for part in $(PARTS); do began=$$(date +%s); number=$$((number + 1)); \
 	  echo "make $$part: part $$number of $(words $(PARTS))$$took"; \
@@ -100,6 +100,12 @@ mutants-kernels: build torch
 # machine; new ones, for as long as you like: make neighbours ARGS="--minutes 60".
 neighbours: build
 	@$(BIN)/python -m tests.neighbours $(if $(ARGS),$(ARGS),--seed ci --draws 16000)
+
+# The server's API under Schemathesis, which makes requests from its OpenAPI description: about a minute on two cores.
+server: build
+	@$(BIN)/python -c 'import schemathesis' 2>/dev/null || { echo "Installing Schemathesis..."; \
+	  $(PIP) install --constraint constraints.txt schemathesis; }
+	@$(BIN)/python -m tests.server.fuzz_api
 
 # Sums in PostgreSQL and Spark, which are installed for it; both are started by the tests and stopped.
 engines: build databases

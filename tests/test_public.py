@@ -17,8 +17,8 @@ NAMES = [
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Found", "GroupPlan", "Histogram", "IntType", "MaxRows",
     "MaxRowsAdvice", "Mean", "Plan", "Private", "Problem", "Quantile", "QuantilePlan", "Ratio", "ReadFailed",
     "Relation", "Release", "Releases", "Rounding", "Runs", "Several", "Std", "Sum", "Target", "TotalBounds", "Unit",
-    "Variance", "__version__", "attack", "audit", "check", "count", "day", "groups", "histogram", "hour", "mean",
-    "median", "month", "plan", "plan_groups", "plan_quantile", "plans", "private_max_size", "quantile", "release",
+    "Variance", "__version__", "attack", "audit", "check", "connect", "count", "day", "groups", "histogram", "hour",
+    "mean", "median", "month", "plan", "plan_groups", "plan_quantile", "plans", "private_max_size", "quantile", "release",
     "std", "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
@@ -55,6 +55,18 @@ COMMANDS = {
     "budget refund": {"ledger", "number"},
     "budget reopen": {"ledger"},
     "budget share": {"ledger", "analyst", "source", "--epsilon", "--delta", "--rho", "--max-failures"},
+    "serve start": {
+        "owner", "--port", "--host", "--certificate", "--key", "--behind-proxy", "--no-pad", "--slots", "--waiting",
+        "--each",
+    },
+    "serve init": {
+        "owner", "--data", "--name", "--privacy-unit", "--epsilon", "--max-rows", "--max-groups", "--pad", "--table",
+    },
+    "serve token": {
+        "owner", "action", "who", "--epsilon", "--delta", "--rho", "--table", "--max-failures", "--days", "--owner",
+        "--json",
+    },
+    "registry": {"file", "--budget", "--owner", "--table"},
     "attack list": {"--json"},
     "attack show": {
         "name", "--dtype", "--relation", "--bounds", "--ratio", "--max-records", "-j", "--j", "-m", "--m", "-a", "--a",

@@ -132,7 +132,12 @@ CONTENTS = {
         "engines/README.md",
         "engines/",
     ],
-    "Owners": ["Owning the data <owners.md>", "The budget <budget.md>", "Threat model <threat-model.md>"],
+    "Owners": [
+        "Owning the data <owners.md>",
+        "A server for analysts <server.md>",
+        "The budget <budget.md>",
+        "Threat model <threat-model.md>",
+    ],
     "Maintainers": [
         "Checking your own sums <maintainers.md>",
         "The auditor <auditor.md>",

@@ -31,7 +31,7 @@ GROUPS = {
     "owners": (
         "Owners and budgets",
         "The owner binds these to the data, once.",
-        ("Private", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Unit"),
+        ("Private", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Unit", "connect"),
     ),
     "plans": (
         "Plans",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from soundsum.releases.ratios import Ratio
     from soundsum.releases.release_check import check
     from soundsum.releases.released import Release
+    from soundsum.server.client import connect
     from soundsum.statistics import (
         Bounds,
         Clipped,
@@ -91,6 +92,7 @@ _HOMES = {
     "soundsum.releases.planning": ("QuantilePlan", "plan", "plan_quantile", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
+    "soundsum.server.client": ("connect",),
     "soundsum.statistics": (
         *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Std", "Sum", "TotalBounds"),
         "Variance",
@@ -148,6 +150,7 @@ __all__ = [
     "attack",
     "audit",
     "check",
+    "connect",
     "count",
     "day",
     "groups",

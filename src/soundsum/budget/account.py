@@ -228,6 +228,10 @@ class Budget:
         """Find the charge that an analyst's key belongs to; None if the key is new."""
         return self._require_ledger().find_key(question)
 
+    def find_same(self, question: Question) -> int | None:
+        """Find an analyst's last charge for the same that was answered; None if there is none."""
+        return self._require_ledger().find_same(question)
+
     def asked(self, number: int) -> Answered | None:
         """An analyst's charge, with the answer to it if one is stored; None if there is no such charge."""
         return self._require_ledger().asked(number)

@@ -44,6 +44,7 @@ from soundsum.budget.shares import (
     find_asker,
     find_body,
     find_key,
+    find_same,
     find_share,
     list_charges,
     list_shares,
@@ -188,6 +189,10 @@ class Ledger:
     def find_key(self, question: Question) -> int | None:
         """Return the charge that was written with this question's key."""
         return self._transact(lambda db, _: find_key(db, question), "DEFERRED")
+
+    def find_same(self, question: Question) -> int | None:
+        """Return the last charge with an answer that asked what this question asks."""
+        return self._transact(lambda db, _: find_same(db, question), "DEFERRED")
 
     def asked_by(self, analyst: str) -> list[Entry]:
         """Return every charge of an analyst as it stands."""

@@ -204,6 +204,17 @@ def find_key(db: sqlite3.Connection, question: Question) -> int | None:
     return None if row is None else row[0]
 
 
+def find_same(db: sqlite3.Connection, question: Question) -> int | None:
+    """The last charge of this analyst's that asked the same and has an answer; None if there is none."""
+    query = (
+        "SELECT MAX(asked.line) FROM questions AS asked "
+        "WHERE asked.analyst = ? AND asked.source = ? AND asked.body = ? "
+        f"AND EXISTS ({ANSWER.replace('= ?', '= asked.line', 1)} AND answer IS NOT NULL)"
+    )
+    row = db.execute(query, (question.asker.analyst, question.asker.source, question.body)).fetchone()
+    return None if row is None else row[0]
+
+
 def list_charges(db: sqlite3.Connection, analyst: str) -> list[tuple[int, Asker]]:
     """Every charge of an analyst."""
     query = (

@@ -18,9 +18,11 @@ from soundsum.cli.commands import (
     audit_command,
     budget_commands,
     plan_command,
+    registry_command,
     release_commands,
     reproduce_command,
     request_command,
+    serve_commands,
     verify_command,
 )
 from soundsum.cli.refusal_text import find_options, spell
@@ -59,6 +61,8 @@ for _group in (
     release_commands,
     request_command,
     budget_commands,
+    serve_commands,
+    registry_command,
     attack_command,
     audit_command,
     reproduce_command,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from soundsum.engines import open_engine
 from soundsum.numbers.quoting import quote
@@ -15,7 +16,6 @@ from soundsum.tables.schemas import require_columns
 from soundsum.tables.stream import StreamTable
 from soundsum.tables.type_names import say_kind
 
-# Every pattern takes linear time, whatever it is given: a request file may come from somebody else.
 # Every pattern takes linear time, whatever it is given: a request file may come from somebody else.
 PERIOD = re.compile(r"(year|month|week|day|hour)\(([^\n]+)\)")
 CALL = re.compile(r"(\w+)\(.*\)")
@@ -28,7 +28,33 @@ RANGES = {
 }
 
 
-def read_by(text: str, file: str, within: str | None) -> str | Period:
+@dataclass(frozen=True)
+class Snapshot:
+    """The names and types of a table's columns as they were once, to read requests with instead of the table."""
+
+    names: list[str]
+    has_no_types: bool
+    types: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, file: str, within: str | None = None) -> Snapshot:
+        table = open_schema(file, within)
+        names, has_no_types = list(table.names), bool(getattr(table, "has_no_types", False))
+        return cls(names, has_no_types, {name: table.arrow_type(name) for name in names})
+
+    def arrow_type(self, column: str) -> Any:
+        return self.types[column]
+
+    def say_names(self, wanted: object) -> str:
+        """Say the same of every name: the header of a CSV file may be a record."""
+        return "its names are the cells of the first line, which commas separate"
+
+
+Source: TypeAlias = str | Snapshot
+"""Whatever has a table's columns: a file or an address, or a snapshot."""
+
+
+def read_by(text: str, file: Source, within: str | None) -> str | Period:
     """A column, or a period of one, such as month(admitted) or month(admitted, Europe/Vienna)."""
     found = _find_period(text)
     if found is None and CALL.fullmatch(text) is None:
@@ -71,12 +97,14 @@ def _find_period(text: str) -> Period | None:
     return Period(found[2].strip(), found[1])
 
 
-def open_schema(file: str, within: str | None) -> Any:
+def open_schema(file: Source, within: str | None) -> Any:
     """The table's schema; of a database, that of the table within it."""
+    if isinstance(file, Snapshot):
+        return file
     return open_engine(file, table=within).schema if is_address(file) else StreamTable(file)
 
 
-def open_column(file: str, column: str, within: str | None) -> Any:
+def open_column(file: Source, column: str, within: str | None) -> Any:
     table = open_schema(file, within)
     require_columns(table.names, table, column)
     return table

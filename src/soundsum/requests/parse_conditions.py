@@ -11,7 +11,7 @@ from typing import Any
 
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.requests.parse_columns import describe_type, open_column, open_schema, read_typed
+from soundsum.requests.parse_columns import Source, describe_type, open_column, open_schema, read_typed
 from soundsum.tables.filters import MOST_LISTED
 from soundsum.tables.keys import is_missing
 
@@ -25,7 +25,7 @@ NO_VALUE = re.compile(r"|[=<>!].*|.*([=<>,]|!=|\s(and|or)\s).*", re.IGNORECASE |
 SIGNS = "== != < <= > >= and in"
 
 
-def read_where(texts: Sequence[str], file: str, within: str | None = None) -> list[Any] | None:
+def read_where(texts: Sequence[str], file: Source, within: str | None = None) -> list[Any] | None:
     """Conditions, each perhaps one or another with `or` between them, as `where=` takes them; None for no texts.
 
     A row meets one of each text's conditions, so there is a list for every choice of one from each.
@@ -55,7 +55,7 @@ def _split_at_or(text: str) -> list[str]:
     return [text[begin:end] for begin, end in zip([0, *(cut + 3 for cut in cuts)], [*cuts, None], strict=True)]
 
 
-def read_condition(text: str, file: str, within: str | None = None) -> tuple[str, str, Any]:
+def read_condition(text: str, file: Source, within: str | None = None) -> tuple[str, str, Any]:
     """A column, a sign and a value. In CSV, which has no types, a value is a number where it is spelled like one.
 
     In quotes it is text.

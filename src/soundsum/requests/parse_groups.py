@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.selection import Found, read_delta
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.requests.parse_columns import RANGES, describe_type, open_column, read_by, read_typed
+from soundsum.requests.parse_columns import RANGES, Source, describe_type, open_column, read_by, read_typed
 from soundsum.tables.paths import is_table, read_file
 from soundsum.tables.periods import Period
 
@@ -21,7 +21,7 @@ IN_QUOTES = re.compile(r'"((?:[^"]|"")*)"')
 
 
 def list_groups(
-    text: str | None, file: str, column: str | Period | None, option: str = "groups", within: str | None = None
+    text: str | None, file: Source, column: str | Period | None, option: str = "groups", within: str | None = None
 ) -> list[Any] | None:
     """Groups with commas, or one to a line of a file; numbers, dates or text, as the column has them.
 
@@ -152,7 +152,7 @@ def _list_periods(text: str, period: Period) -> list[Any]:
     return [every.name(start) for start in every.every()]
 
 
-def read_groups(by: list[str], groups: list[str], file: str, within: str | None = None) -> tuple[Any, Any]:
+def read_groups(by: list[str], groups: list[str], file: Source, within: str | None = None) -> tuple[Any, Any]:
     """The column or columns of --by, and their groups; those of several columns are combined. FOUND stays as it is."""
     if len(by) > 1 and len(by) != len(groups) and groups != [FOUND]:
         raise RefusedValue(
@@ -193,7 +193,7 @@ def read_found(settings: dict[str, Any]) -> dict[str, Any]:
     return settings | {"groups": Found(delta), "delta": None}
 
 
-def read_periods(by: Any, groups: Any, file: str, within: str | None = None) -> tuple[Any, Any]:
+def read_periods(by: Any, groups: Any, file: Source, within: str | None = None) -> tuple[Any, Any]:
     """The column or columns of a request file, with periods spelled as in --by, and their groups as in --groups."""
     if not isinstance(by, str | list) or not by:
         return by, groups

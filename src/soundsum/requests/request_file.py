@@ -17,6 +17,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.releases.options import SETTINGS, list_fields, name_in_request
 from soundsum.releases.request import MOST_STATISTICS
+from soundsum.requests.parse_columns import Source
 from soundsum.requests.parse_conditions import read_where
 from soundsum.requests.parse_groups import read_found, read_periods
 from soundsum.statistics import STATISTICS, Statistic
@@ -43,18 +44,21 @@ def read_request(path: str) -> tuple[dict[str, Any], dict[str, Statistic]]:
     raise refusal.within(path)
 
 
-def take_request(written: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Statistic]]:
-    """Divide a request, as TOML or JSON has it, into its settings and its statistics by name."""
+def take_request(written: dict[str, Any], has_schema: bool = False) -> tuple[dict[str, Any], dict[str, Statistic]]:
+    """Divide a request, as TOML or JSON has it, into its settings and its statistics by name.
+
+    With `has_schema` it is about an owner's table, whose schema may have the bounds and categories it leaves out.
+    """
     settings = dict(written)
     asked = _require_statistics(settings)
     made: dict[str, Statistic] = {}
     for name, one in asked.items():
-        made[name] = _read_statistic(name, one)
+        made[name] = _read_statistic(name, one, has_schema)
         require_few(settings, made)  # at once, as the edges of many bins take time
     return settings, made
 
 
-def read_settings(settings: dict[str, Any], file: str) -> dict[str, Any]:
+def read_settings(settings: dict[str, Any], file: Source) -> dict[str, Any]:
     """The settings, with conditions, and periods and their groups, read as on the command line."""
     within = settings.get("table")
     by, groups = read_periods(settings.get("by"), settings.get("groups"), file, within)
@@ -67,7 +71,7 @@ def require_few(settings: dict[str, Any], statistics: dict[str, Statistic]) -> N
     groups: Any = settings.get("groups")
     listed = groups if isinstance(settings.get("by"), list) and _are_lists(groups) else [groups]
     rows = math.prod([len(one) if isinstance(one, list) else 1 for one in listed])
-    count = rows * sum([1 if one.cells is None else len(one.cells.names) for one in statistics.values()])
+    count = rows * sum([_count_cells(one) for one in statistics.values()])
     if count > MOST_NUMBERS:
         raise RefusedValue(
             "statistics",
@@ -77,6 +81,13 @@ def require_few(settings: dict[str, Any], statistics: dict[str, Statistic]) -> N
             count=count,
             most=MOST_NUMBERS,
         )
+
+
+def _count_cells(statistic: Statistic) -> int:
+    if getattr(statistic, "is_incomplete", False):  # categories and bounds are in an owner's schema
+        bins = getattr(statistic, "bins", None)
+        return bins if isinstance(bins, int) else 1
+    return 1 if statistic.cells is None else len(statistic.cells.names)
 
 
 def _are_lists(groups: Any) -> bool:
@@ -194,15 +205,15 @@ def _refuse_unknown(name: str, value: Any) -> NoReturn:
     )
 
 
-def _read_statistic(name: str, given: dict[str, Any]) -> Statistic:
+def _read_statistic(name: str, given: dict[str, Any], has_schema: bool) -> Statistic:
     try:
-        return _make_statistic(dict(given))
+        return _make_statistic(dict(given), has_schema)
     except Refusal as error:
         refusal = error
     raise refusal.within(f"[statistics.{name}]")
 
 
-def _make_statistic(wanted: dict[str, Any]) -> Statistic:
+def _make_statistic(wanted: dict[str, Any], has_schema: bool) -> Statistic:
     if "statistic" not in wanted:
         raise RefusedValue(
             "statistic",
@@ -246,7 +257,7 @@ def _make_statistic(wanted: dict[str, Any]) -> Statistic:
             )
     if kind.needs_column and "column" not in wanted:
         raise RefusedValue("column", Reason.MISSING, "`column` is missing", "name the column to read")
-    if "lower" in allowed and "bins" not in allowed and "lower" not in wanted:
+    if "lower" in allowed and "bins" not in allowed and "lower" not in wanted and not has_schema:
         raise RefusedValue(
             "bounds",
             Reason.MISSING,
@@ -254,7 +265,8 @@ def _make_statistic(wanted: dict[str, Any]) -> Statistic:
             "give them from public knowledge, such as `bounds=[0, 100]`",
         )
     made = kind(**wanted)
-    _ = made.cells  # refuses a histogram without any
+    if not has_schema:
+        _ = made.cells  # refuses a histogram without any
     return made
 
 

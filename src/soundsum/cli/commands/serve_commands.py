@@ -1,0 +1,179 @@
+"""The commands of an owner's server: its file, its tokens, and the server itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperGroup
+
+from soundsum.budget.history import Asker
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
+from soundsum.tables.paths import expand
+
+
+class ServeGroup(TyperGroup):
+    """`soundsum serve FILE` starts the server; other words are commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["start", *args]
+        return super().parse_args(ctx, args)
+
+
+serve_app = typer.Typer(
+    cls=ServeGroup, no_args_is_help=True, help="Serve tables to analysts, who can ask and cannot read."
+)
+
+OwnerFile = Annotated[str, typer.Argument(metavar="OWNER", help="The owner's file, such as owner.toml.")]
+Action = StrEnum("Action", ["add", "list", "revoke"])
+
+
+@serve_app.command("start")
+def start_server(
+    owner: OwnerFile,
+    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    certificate: Annotated[str | None, typer.Option(help="A certificate for HTTPS, a PEM file.")] = None,
+    key: Annotated[str | None, typer.Option(help="The certificate's private key.")] = None,
+    behind_proxy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name of a proxy in front that does HTTPS.")
+    ] = None,
+    no_pad: Annotated[bool, typer.Option("--no-pad", help="Serve tables without a pad: times may tell.")] = False,
+    slots: Annotated[int, typer.Option(help="How many questions to each table are answered at once.")] = 4,
+    waiting: Annotated[int, typer.Option(help="How many questions wait for a slot; others get status 429.")] = 256,
+    each: Annotated[int, typer.Option(help="How many questions an analyst may have in progress.")] = 8,
+) -> None:
+    """Serve the tables of an owner's file, until SIGTERM or Ctrl-C.
+
+    Example: soundsum serve owner.toml --port 8000
+    """
+    _require_installed()
+    from soundsum.server.endpoints import Capacity
+    from soundsum.server.running import Place, serve
+
+    for name, count in (("slots", slots), ("waiting", waiting), ("each", each)):
+        if count < (name != "waiting"):
+            raise RefusedValue(name, Reason.TOO_SMALL, "`{option}={given}` is too small", "give 1 or more", given=count)
+    place = Place(host, port, certificate, key, behind_proxy)
+    path = expand(owner)
+    Console(stderr=True).print(f"opening the tables of {path}", highlight=False)
+    serve(path, place, Capacity(slots, waiting, each), not no_pad)
+
+
+@serve_app.command("init")
+def write_owner_file(
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="The file to write, such as owner.toml.")],
+    data: Annotated[
+        str, typer.Option(prompt="The table: a file, or a database's address", help="A file or an address.")
+    ],
+    name: Annotated[str, typer.Option(prompt="Its name for analysts", help="The table's name for analysts.")],
+    privacy_unit: Annotated[str, typer.Option(prompt="The column of persons' ids", help="The column of persons' ids.")],
+    epsilon: Annotated[str, typer.Option(prompt="The whole budget, an epsilon", help="The whole budget.")] = "1",
+    max_rows: Annotated[int, typer.Option(prompt="Rows that count of a person", help="Rows of a person.")] = 1,
+    max_groups: Annotated[int, typer.Option(prompt="Groups that a person is in", help="Groups of a person.")] = 1,
+    pad: Annotated[str, typer.Option(prompt="The time of every answer", help="The time of every answer.")] = "0.5s",
+    table: Annotated[str | None, typer.Option(help="The table's name in its database.")] = None,
+) -> None:
+    """Write an owner's file, to which you add what is public about the columns. It asks for what you leave out.
+
+    Example: soundsum serve init owner.toml --data visits.parquet --name visits --privacy-unit patient --max-rows 12
+    """
+    from soundsum.server.owner_file import read_owner_file, require_plain_name
+    from soundsum.server.starting_file import write_start
+
+    require_plain_name("name", name)
+    path = Path(expand(owner))
+    if os.path.lexists(path):
+        raise RefusedValue("owner", Reason.EXISTS, "{path} is there already", "name another file", path=str(path))
+    path.write_text(write_start(name, data, table, privacy_unit, max_rows, max_groups, pad, epsilon, path.parent))
+    read_owner_file(str(path))
+    typer.echo(f"written: {path}. Add the bounds and categories that are public, and give out tokens:")
+    typer.echo(f"soundsum serve token {path} add alice --epsilon {epsilon}")
+
+
+@serve_app.command("token")
+def change_tokens(
+    owner: OwnerFile,
+    action: Annotated[Action, typer.Argument(help="What to do.")],
+    who: Annotated[str | None, typer.Argument(help="The analyst; to revoke one token, its number.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Their share: the most they may spend, such as 1 or 1/3.")] = None,
+    delta: Annotated[str, typer.Option(help="With --epsilon.")] = "0",
+    rho: Annotated[str | None, typer.Option(help="Instead of --epsilon, where the budget counts rho.")] = None,
+    table: Annotated[list[str] | None, typer.Option(help="The table of the share; by default, every one.")] = None,
+    max_failures: Annotated[int, typer.Option(help="Failed reads of theirs that close their share.")] = 1,
+    days: Annotated[int, typer.Option(help="The days until the token ends.", min=1)] = 365,
+    is_owner: Annotated[
+        bool, typer.Option("--owner", help="A token that sees who spent what, and cannot ask.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Give out, list or revoke tokens. A new one is printed once; only its hash is stored.
+
+    Shares may add up to more than the budget, which bounds what all analysts get together.
+
+    Example: soundsum serve token owner.toml add alice --epsilon 1 --table visits
+    """
+    from soundsum.server.owner_file import read_owner_file
+    from soundsum.server.tokens import Tokens
+
+    owned = read_owner_file(expand(owner))
+    tokens = Tokens(expand(owner))
+    if action == "list":
+        rows = tokens.list()
+        if as_json:
+            plain = [{"number": one.number, "who": one.who, "owner": one.is_owner, "made": one.made.isoformat(),
+                      "ends": one.ends.isoformat(), "valid": one.is_valid} for one in rows]  # fmt: skip
+            typer.echo(json.dumps(plain, indent=2))
+        else:
+            Console().print(_list_tokens(rows))
+        return
+    if who is None:
+        raise RefusedValue("who", Reason.MISSING, "whose token it is is missing", "give the analyst's name")
+    if action == "revoke":
+        count = tokens.revoke(who)
+        typer.echo(f"{count} token{'s' * (count != 1)} revoked")
+        return
+    for name in table or ():
+        if name not in owned:
+            raise RefusedValue("table", Reason.UNKNOWN, "there is no table {given} in {path}", "it has {known}",
+                               given=quote(name), path=owner, known=", ".join(owned))  # fmt: skip
+    given = tokens.add(who, is_owner=is_owner, days=days)
+    if epsilon is not None or rho is not None:
+        for name in table or owned:
+            budget = owned[name].open_budget()
+            budget.set_share(Asker(who, name), epsilon, delta, rho, max_failures=max_failures)
+    typer.echo(given)
+
+
+def _list_tokens(rows: Sequence[Any]) -> Table:
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("number", "who", "", "until", ""):
+        table.add_column(heading)
+    for one in rows:
+        state = "revoked" if one.revoked else "" if one.is_valid else "ended"
+        table.add_row(str(one.number), one.who, "owner" if one.is_owner else "", f"{one.ends:%Y-%m-%d}", state)
+    return table
+
+
+def _require_installed() -> None:
+    for package in ("fastapi", "uvicorn", "jinja2"):
+        if find_spec(package) is None:
+            raise RefusedValue(
+                None, Reason.MISSING, "the server needs {package}, which is not installed",
+                "`pip install 'soundsum[server]'`", package=package,
+            )  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(serve_app, name="serve")

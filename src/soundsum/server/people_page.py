@@ -1,0 +1,340 @@
+"""The server's page for people: forms in plain HTML, so that it works without scripts and from the keyboard.
+
+It calls what the API calls. Whoever is logged in has a cookie; every form that changes something carries the session's
+second secret.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from soundsum.budget import Cost
+from soundsum.budget.ledger import read as read_ledger
+from soundsum.numbers.quoting import printed
+from soundsum.pages import TEMPLATES, template
+from soundsum.randomness import random_bytes
+from soundsum.releases.stored import read_releases
+from soundsum.server.endpoints import Desk, find_release, read_limited, write_log
+from soundsum.server.made_up import MADE_UP
+from soundsum.server.served import ServedTable, Stored, join_answer
+from soundsum.server.server_pictures import draw_panel, draw_spending
+from soundsum.server.sessions import Session, Sessions
+from soundsum.server.tokens import Token
+from soundsum.server.wire import Reply, read_body, unanswered
+from soundsum.tables.read_guard import OPERATOR
+
+COOKIE = "soundsum"
+FIELDS = ("statistic", "column", "lower", "upper", "bins", "by", "groups", "where", "epsilon")
+LATEST = 100
+NOTHING_YET = dict.fromkeys(("plan", "dummy", "after", "python"))
+
+Handle = Callable[[Token, Session, Mapping[str, str]], Awaitable[Response]]
+
+
+def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
+    """Make the pages' routes."""
+    pages, sessions = APIRouter(include_in_schema=False), Sessions()
+    page = template("server.html")
+    style = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "server.css"))
+
+    def show(name: str, status: int = 200, **facts: Any) -> Response:
+        told = {"who": "", "csrf": "", "message": "", "title": "soundsum", **facts}
+        return HTMLResponse(page.render(page=name, **told), status)
+
+    async def handle(request: Request, act: Handle) -> Response:
+        """Act for whoever is logged in; show the form to log in to anybody else."""
+        who = ""
+        try:
+            session = sessions.find(request.cookies.get(COOKIE, ""))
+            token = None if session is None else await run_in_threadpool(desk.tokens.find_number, session.number)
+            if session is None or token is None:
+                return show("login", 401 if request.method == "POST" else 200, title="Log in")
+            who, given = token.who, {}
+            if request.method == "POST":
+                given = await _read_form(request)
+                if not session.has_form(given.get("csrf", "")):
+                    raise Reply(403, "this form is not from this page; load it again")
+            with desk.admit(token.who):
+                response = await act(token, session, given)
+        except Reply as reply:
+            response = show("message", reply.status, title="That did not work", message=reply.message)
+        except Exception:
+            OPERATOR.exception("a page could not be made")
+            response = show("message", 503, title="That did not work", message=unanswered().message)
+        write_log(who, request, response)
+        return response
+
+    def facts(token: Token, session: Session) -> dict[str, Any]:
+        return {"who": token.who, "csrf": session.csrf}
+
+    @pages.get("/page.css")
+    async def show_style() -> Response:
+        return Response(style, media_type="text/css")
+
+    @pages.get("/")
+    async def show_home(request: Request) -> Response:
+        async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
+            if token.is_owner:
+                return show(
+                    "owner", title="What was spent", **facts(token, session), **await run_in_threadpool(_owner, desk)
+                )
+            return show("home", title="Tables", **facts(token, session), **await run_in_threadpool(_home, desk, token))
+
+        return await handle(request, act)
+
+    @pages.post("/login")
+    async def log_in(request: Request) -> Response:
+        try:
+            if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+                raise Reply(403, "this form is not from this page")
+            given = await _read_form(request)
+            token = await run_in_threadpool(desk.tokens.find, given.get("token", "").strip())
+            if token is None:
+                return show("login", 401, title="Log in", message="This token is not valid, or has ended.")
+        except Reply as reply:
+            return show("login", reply.status, title="Log in", message=reply.message)
+        except Exception:
+            OPERATOR.exception("nobody could log in")
+            return show("login", 503, title="Log in", message=unanswered().message)
+        response = RedirectResponse("/", 303)
+        cookie = sessions.begin(token.number)
+        response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=is_encrypted, path="/")
+        return response
+
+    @pages.post("/logout")
+    async def log_out(request: Request) -> Response:
+        async def act(*_: Any) -> Response:
+            sessions.end(request.cookies.get(COOKIE, ""))
+            response = RedirectResponse("/", 303)
+            response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=is_encrypted, path="/")
+            return response
+
+        return await handle(request, act)
+
+    @pages.get("/tables/{name}")
+    async def show_table(name: str, request: Request) -> Response:
+        async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
+            table = await run_in_threadpool(desk.table, token, name)
+            left = await run_in_threadpool(_say_left, table, token.who)
+            told: dict[str, Any] = {
+                "form": dict.fromkeys(FIELDS, "") | {"epsilon": "1/10"},
+                "key": random_bytes(16).hex(),
+            }
+            told |= {"table": table.describe(), "left": left, **NOTHING_YET}
+            return show("table", title=table.name, **facts(token, session), **told)
+
+        return await handle(request, act)
+
+    @pages.post("/tables/{name}")
+    async def ask_table(name: str, request: Request) -> Response:
+        async def act(token: Token, session: Session, given: Mapping[str, str]) -> Response:
+            table = await run_in_threadpool(desk.table, token, name)
+            form = {field: given.get(field, "").strip() for field in FIELDS}
+            told: dict[str, Any] = {**NOTHING_YET, "message": ""}
+            status = 200
+            try:
+                asked = read_body(json.dumps(write_asked(form)).encode())
+                told["python"] = write_python(str(request.base_url), table.name, asked)
+                if given.get("action") == "release":
+                    stored = await desk.release(table, token.who, given.get("key") or None, asked)
+                    return RedirectResponse(f"/releases/{stored.id}", 303)
+                if given.get("action") == "dummy":
+                    told |= _show_dummy(await desk.ask_freely(token, table.dummy, asked))
+                else:
+                    plan = (await desk.ask_freely(token, table.plan, asked))["statistics"]
+                    told["plan"] = [
+                        one | {"error": None if one["error"] is None else f"{one['error']:,.6g}"} for one in plan
+                    ]
+                    told["after"] = await run_in_threadpool(_say_after, table, token.who, asked)
+            except Reply as reply:
+                status, told["message"] = reply.status, reply.message
+            left = await run_in_threadpool(_say_left, table, token.who)
+            return show("table", status, title=table.name, **facts(token, session), table=table.describe(), left=left,
+                        form=form, key=random_bytes(16).hex(), dummy_rows=MADE_UP, **told)  # fmt: skip
+
+        return await handle(request, act)
+
+    async def find(request: Request, id: str, write: Callable[[Stored, Token, Session], Response]) -> Response:
+        async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
+            stored = await run_in_threadpool(find_release, desk, token, id)
+            return await run_in_threadpool(write, stored, token, session)
+
+        return await handle(request, act)
+
+    @pages.get("/releases/{id}")
+    async def show_release(id: str, request: Request) -> Response:
+        def write(stored: Stored, token: Token, session: Session) -> Response:
+            made = read_releases(json.loads(stored.answer)["releases"])
+            rows = [{name: _say(cell) for name, cell in row.items()} for row in made.to_arrow().to_pylist()]
+            pictures = [draw_panel(panel, f"panel-{place}") for place, panel in enumerate(made.panels())]
+            python = f"ss.connect({str(request.base_url)!r}, token=...).release({stored.id!r})"
+            entry = stored.entry
+            assert entry.asker is not None
+            told: dict[str, Any] = {"id": stored.id, "rows": rows, "pictures": pictures, "python": python}
+            told |= {"heading": printed(entry.brief().partition(": ")[2] or entry.brief()), "table": entry.asker.source}
+            told |= {"at": f"{entry.at:%Y-%m-%d %H:%M}", "cost_paid": str(entry.cost)}
+            return show("release", title=stored.id, **facts(token, session), **told)
+
+        return await find(request, id, write)
+
+    @pages.get("/releases/{id}/json")
+    async def give_json(id: str, request: Request) -> Response:
+        return await find(request, id, lambda stored, *_: Response(join_answer(stored), media_type="application/json"))
+
+    @pages.get("/releases/{id}/csv")
+    async def give_csv(id: str, request: Request) -> Response:
+        def write(stored: Stored, *_: Any) -> Response:
+            rows = read_releases(json.loads(stored.answer)["releases"]).to_arrow().to_pylist()
+            text = io.StringIO()
+            writer = csv.DictWriter(text, rows[0])
+            writer.writeheader()
+            writer.writerows([{name: _disarm(cell) for name, cell in row.items()} for row in rows])
+            return Response(text.getvalue(), media_type="text/csv; charset=utf-8")
+
+        return await find(request, id, write)
+
+    return pages
+
+
+def write_asked(form: Mapping[str, str]) -> dict[str, Any]:
+    """Write what a form asks as a request."""
+    statistic: dict[str, Any] = {"statistic": form["statistic"] or "sum"}
+    if form["column"]:
+        statistic["column"] = form["column"]
+    if form["lower"] or form["upper"]:
+        statistic["bounds"] = [form["lower"] or None, form["upper"] or None]
+    if form["bins"]:
+        statistic["bins"] = int(form["bins"]) if form["bins"].isdecimal() and len(form["bins"]) < 10 else form["bins"]
+    asked: dict[str, Any] = {"epsilon": form["epsilon"], "statistics": {statistic["statistic"]: statistic}}
+    if form["by"]:
+        asked["by"] = form["by"]
+    if form["groups"]:
+        asked["groups"] = [one.strip() for one in form["groups"].split(",")]
+    if form["where"]:
+        asked["where"] = [line.strip() for line in form["where"].splitlines() if line.strip()]
+    return asked
+
+
+def write_python(url: str, table: str, asked: Mapping[str, Any]) -> str:
+    """Write the call of the client that asks the same."""
+    ((name, statistic),) = asked["statistics"].items()
+    given = dict(statistic)
+    given.pop("statistic")
+    bounds = given.pop("bounds", None)
+    arguments = [repr(given.pop("column"))] if "column" in given and name != "count" else []
+    named = {
+        **given,
+        "epsilon": asked["epsilon"],
+        **{key: asked[key] for key in ("by", "groups", "where") if key in asked},
+    }
+    if bounds is not None:
+        named = {"lower": bounds[0], "upper": bounds[1], **named}
+    arguments += [f"{key}={value!r}" for key, value in named.items()]
+    return f"ss.connect({url!r}, token=...).table({table!r}).{name}({', '.join(arguments)})"
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    body = await read_limited(request)
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=50))
+    except ValueError:
+        pass
+    raise Reply(400, "this form cannot be read")
+
+
+def _home(desk: Desk, token: Token) -> dict[str, Any]:
+    tables, releases = [], []
+    for table in desk.visible(token.who):
+        told = table.describe()
+        tables.append({"name": table.name, "columns": len(told["schema"]), **_say_left(table, token.who)})
+        releases += table.releases(token.who)
+    releases.sort(key=lambda one: one["at"], reverse=True)
+    shown = [
+        one | {"at": one["at"][:16].replace("T", " "), "cost": str(Cost(**one["cost"])), "what": printed(one["what"])}
+        for one in releases[:LATEST]
+    ]
+    return {"tables": tables, "releases": shown}
+
+
+def _say_left(table: ServedTable, analyst: str) -> dict[str, str]:
+    share, budget = table.share(analyst), table.budget
+    assert share is not None
+    return {
+        "share_left": str(share.left),
+        "share_total": str(share.limit),
+        "table_left": str(budget.left),
+        "table_total": str(Cost(budget.epsilon, budget.delta, budget.rho)),
+    }
+
+
+def _say_after(table: ServedTable, analyst: str, asked: Mapping[str, Any]) -> str | None:
+    """Say what a share would have left; None if it does not allow this."""
+    share = table.share(analyst)
+    assert share is not None
+    cost = Cost(epsilon=asked["epsilon"])
+    if share.limit.epsilon is None or share.left.epsilon is None:
+        return str(share.left)
+    return str(Cost(share.left.epsilon - (cost.epsilon or 0))) if (cost.epsilon or 0) <= share.left.epsilon else None
+
+
+def _show_dummy(told: Mapping[str, Any]) -> dict[str, Any]:
+    rows = [{name.removeprefix("dummy_"): _say(cell) for name, cell in row.items()} for row in told["releases"]]
+    return {"dummy": rows}
+
+
+def _say(cell: Any) -> str:
+    if cell is None:
+        return "–"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:,.6g}" if isinstance(cell, float) else printed(str(cell))
+
+
+def _disarm(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def _owner(desk: Desk) -> dict[str, Any]:
+    """Everything that the owner's page shows, ledger by ledger."""
+    tables: dict[str, list[str]] = {}
+    for name, table in desk.tables.items():
+        tables.setdefault(str(table.budget.path), []).append(name)
+    ledgers = []
+    for place, (path, names) in enumerate(tables.items()):
+        found = read_ledger(path)
+        limit, shares = found.terms.limit, sorted(found.shares.items(), key=lambda one: (one[0].analyst, one[0].source))
+        ledgers.append(
+            {
+                "tables": ", ".join(names),
+                "left": str(limit.left(found.spent)),
+                "total": str(limit),
+                "count": f"{len(found.entries):,}",
+                "failures": found.failures,
+                "most": found.terms.max_failures,
+                "picture": draw_spending(found.entries, limit.rho is not None, f"spent-{place}"),
+                "shares": [
+                    {"who": asker.analyst, "table": asker.source, "spent": str(share.spent), "total": str(share.limit),
+                     "state": "closed" if share.is_closed else ""}
+                    for asker, share in shares
+                ],
+                "charges": [
+                    {"number": one.number, "at": f"{one.at:%Y-%m-%d %H:%M}", "what": printed(one.brief()),
+                     "who": "the owner" if one.asker is None else one.asker.analyst, "cost": str(one.cost),
+                     "state": "" if one.state == "released" else one.state}
+                    for one in reversed(found.entries[-LATEST:])
+                ],
+            }
+        )  # fmt: skip
+    return {"ledgers": ledgers}

@@ -1,0 +1,179 @@
+"""The server's process: what it listens on, the guard in front of the application, its log, and its end.
+
+It binds to this machine alone unless a certificate is given, or the name under which a proxy in front of it is known.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from soundsum.refusals import Reason, RefusedValue
+from soundsum.server.endpoints import LOG, Capacity, Desk, make_app
+from soundsum.server.owner_file import open_tables, read_owner_file
+from soundsum.server.people_page import make_pages
+from soundsum.server.served import ServedTable
+from soundsum.server.tokens import Tokens
+from soundsum.tables.read_guard import OPERATOR
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[Scope], Awaitable[None]]
+Receive = Callable[[], Awaitable[Scope]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the server listens, and under which names it is known."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    certificate: str | None = None
+    key: str | None = None
+    behind_proxy: str | None = None  # the name that browsers know the proxy by
+
+    def __post_init__(self) -> None:
+        is_safe = self.certificate is not None or self.behind_proxy is not None
+        if not is_safe and not _is_local(self.host):
+            raise RefusedValue(
+                "host",
+                Reason.UNSOUND,
+                "`host={given}`: without encryption the server listens on this machine alone",
+                "give `certificate` and `key`, or `behind_proxy` with the name of a proxy that encrypts",
+                given=self.host,
+            )
+        if (self.certificate is None) != (self.key is None):
+            raise RefusedValue("key", Reason.NEEDS, "`certificate` and `key` go together", "give both")
+
+    @property
+    def names(self) -> set[str]:
+        named = {*LOCAL, self.host, *([] if self.behind_proxy is None else [self.behind_proxy])}
+        return {name.lower() for name in named}
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.certificate is not None or self.behind_proxy is not None
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Guard:
+    """Refuses other names than the server's own, which pages of strangers would come by, and adds headers."""
+
+    def __init__(self, app: App, names: set[str]) -> None:
+        self._app, self._names = app, names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Scope) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *own]
+            await send(message)
+
+        given = [value for name, value in scope["headers"] if name == b"host"]
+        name = _host_name(given[0].decode("latin-1")) if len(given) == 1 else ""
+        if name in self._names:
+            await self._app(scope, receive, send_with_headers)
+            return
+        error = {"message": "this server has another name", "option": None, "reason": None}
+        body = json.dumps({"error": error}).encode()
+        head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send_with_headers({"type": "http.response.start", "status": 421, "headers": head})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _host_name(given: str) -> str:
+    """The name in a Host header, without its port."""
+    if given.startswith("["):
+        return given[1:].partition("]")[0].lower()
+    return given.partition(":")[0].lower()
+
+
+class _Plain(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
+        return f"{at} {record.getMessage()}"
+
+
+def write_logs(owner_file: str) -> None:
+    """Write who asked what to a file that rotates, and what went wrong to the operator's own."""
+    for logger, ending, level in ((LOG, ".log", logging.INFO), (OPERATOR, ".operator.log", logging.INFO)):
+        path = Path(owner_file).with_suffix(ending)
+        handler = RotatingFileHandler(path, maxBytes=10 << 20, backupCount=10, delay=True)
+        handler.setFormatter(_Plain() if logger is LOG else logging.Formatter("%(asctime)s %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = False
+
+
+def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True) -> Desk:
+    """Open every table of an owner's file; refuse one without a pad unless that is wanted."""
+    owned = read_owner_file(owner_file)
+    for name, table in owned.items():
+        if needs_pad and table.pad is None:
+            raise RefusedValue(
+                "pad",
+                Reason.MISSING,
+                "[tables.{name}] has no pad, so the time of an answer may depend on a record",
+                'give one well above the time of a query, such as pad = "0.5s"; or start with `no_pad`',
+                name=name,
+            )
+    opened = open_tables(owner_file, owned)
+    served = {name: ServedTable(owned[name], private) for name, private in opened.items()}
+    return Desk(served, Tokens(owner_file), limits)
+
+
+def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = True) -> None:
+    """Serve until SIGTERM or Ctrl-C, and then finish what is in progress."""
+    os.umask(0o077)  # logs and ledgers are for the owner alone
+    desk = open_desk(owner_file, limits, needs_pad)
+    write_logs(owner_file)
+    app = make_app(desk)
+    app.include_router(make_pages(desk, place.is_encrypted))
+    guarded = Guard(app, place.names)
+    uvicorn.run(
+        guarded,
+        host=place.host,
+        port=place.port,
+        ssl_certfile=place.certificate,
+        ssl_keyfile=place.key,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_keep_alive=10,
+        lifespan="on",
+    )

@@ -1,0 +1,376 @@
+"""A table as it is served: the owner's `Private`, a snapshot of its schema, and the questions in progress.
+
+A question is read, and refused, by the snapshot alone. If the table refuses a question, it is asked of made-up rows of
+the same schema, and only if they are refused for the same reason, which must then be public, is it told.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from soundsum.budget import Budget, BudgetExceeded
+from soundsum.budget.history import Asker, Entry
+from soundsum.budget.shares import AlreadyAsked, Question, Share
+from soundsum.numbers.rationals import finite, nearest_float
+from soundsum.privacy.guarantee import guarantee
+from soundsum.refusals import Reason, Refusal, RefusedValue
+from soundsum.releases.collections import Outcome, Releases, Several
+from soundsum.releases.private import TERMS, Private
+from soundsum.releases.released import Release
+from soundsum.releases.schema import ColumnSchema, find_groups
+from soundsum.requests.parse_columns import Snapshot
+from soundsum.requests.request_file import read_settings, require_few, take_request
+from soundsum.server.made_up import MADE_UP, make_up
+from soundsum.server.owner_file import OwnedTable
+from soundsum.server.wire import Reply, digest, refuse, unanswered
+from soundsum.statistics import Histogram, Statistic
+from soundsum.tables.periods import Period
+from soundsum.tables.read_guard import OPERATOR
+
+MOST_NUMBERS = 2_000
+"""In one answer, where each takes kilobytes."""
+
+ADDITIVE = ("sum", "count", "histogram")
+"""Statistics whose error is known before anything is read."""
+
+Asked = tuple[dict[str, Any], dict[str, Statistic]]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A release as it was given, and its place in the ledger."""
+
+    entry: Entry
+    answer: str
+
+    @property
+    def id(self) -> str:
+        assert self.entry.asker is not None
+        return f"{self.entry.asker.source}-{self.entry.number}"
+
+
+class ServedTable:
+    """One table of the owner's, for every analyst who has a share of it."""
+
+    def __init__(self, owned: OwnedTable, private: Private) -> None:
+        self.owned, self.name, self._private = owned, owned.name, private
+        self._snapshot = Snapshot.of(owned.data, owned.terms.get("table"))
+        self._made_up = make_up(owned, self._snapshot, private.schema)
+        self._running: dict[tuple[str, str], threading.Thread | None] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def budget(self) -> Budget:
+        return self._private.budget
+
+    # Free of charge, and without the table
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the table by what its owner declared."""
+        terms = self.owned.terms
+        return {
+            "name": self.name,
+            "privacy_unit": terms.get("privacy_unit"),
+            "relation": terms.get("relation", "symmetric"),
+            "max_rows": terms.get("max_rows", 1),
+            "max_groups": terms.get("max_groups", 1),
+            "pad": self.owned.pad,
+            "schema": {name: _describe_column(column) for name, column in self._private.schema.items()},
+        }
+
+    def share(self, analyst: str) -> Share | None:
+        return self.budget.share(Asker(analyst, self.name))
+
+    def describe_budget(self, analyst: str) -> dict[str, Any]:
+        """Describe the whole budget, an analyst's share and their charges."""
+        share, budget = self.share(analyst), self.budget
+        whole = {"epsilon": budget.epsilon, "delta": budget.delta, "rho": budget.rho}
+        own = [entry for entry in budget.asked_by(analyst) if entry.asker == Asker(analyst, self.name)]
+        return {
+            "table": {
+                "total": {name: None if x is None else str(x) for name, x in whole.items()},
+                "spent": budget.spent.to_json(),
+                "left": budget.left.to_json(),
+            },
+            "share": None
+            if share is None
+            else {"total": share.limit.to_json(), "spent": share.spent.to_json(), "left": share.left.to_json()},
+            "charges": [
+                {"id": f"{self.name}-{one.number}", "at": one.at.isoformat(), "what": one.brief(),
+                 "cost": one.cost.to_json()}
+                for one in own
+            ],
+        }  # fmt: skip
+
+    def read(self, written: Mapping[str, Any]) -> Asked:
+        """Read a request by the snapshot; raise what is refused."""
+        refusal: Refusal | None = None
+        try:
+            own = {name: value for name, value in written.items() if name in TERMS and name != "statistics"}
+            if own:
+                raise _refuse_terms(next(iter(own)))
+            settings, statistics = take_request(dict(written), has_schema=True)
+            if settings.get("by") is not None and settings.get("groups") is None and _is_plain(settings["by"]):
+                settings["by"], settings["groups"] = find_groups(settings["by"], self._private.schema)
+            settings = read_settings(settings, self._snapshot)
+            self._require_few(settings, statistics)
+            return settings, statistics
+        except Refusal as error:
+            refusal = error
+        except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError):  # of what is written alone
+            OPERATOR.exception("a request could not be read")
+        raise refuse(refusal or _refuse_unread())
+
+    def plan(self, written: Mapping[str, Any]) -> dict[str, Any]:
+        """Say what the noise would do to each statistic, and the epsilon that an error takes."""
+        asked = dict(written)
+        wanted = asked.pop("error", None)
+        if wanted is not None and "epsilon" not in asked:
+            asked["epsilon"] = 1
+        settings, statistics = self.read(asked)
+        made = self._ask_made_up(settings, statistics)
+        told = [_describe_noise(name, outcome) for name, outcome in zip(made.names, made, strict=True)]
+        if wanted is not None:
+            for one, outcome in zip(told, made, strict=True):
+                one["epsilon_for_error"] = _find_epsilon(outcome, wanted, settings)
+        return {"statistics": told}
+
+    def dummy(self, written: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a request from the made-up rows; every field says so."""
+        settings, statistics = self.read(written)
+        made = self._ask_made_up(settings, statistics)
+        rows = made.to_arrow().to_pylist()
+        return {"dummy": True, "rows": MADE_UP, "releases": [{f"dummy_{k}": _plain(v) for k, v in row.items()}
+                                                             for row in rows]}  # fmt: skip
+
+    def _ask_made_up(self, settings: Mapping[str, Any], statistics: Mapping[str, Statistic]) -> Several:
+        refusal: Refusal | None = None
+        try:
+            return self._made_up().release(statistics, **settings)
+        except BudgetExceeded as error:
+            raise refuse(error, 409) from None
+        except Refusal as error:
+            refusal = error
+        raise refuse(refusal)
+
+    def _require_few(self, settings: Mapping[str, Any], statistics: Mapping[str, Statistic]) -> None:
+        """Refuse what asks for too many numbers: groups times cells, by the owner's schema where none are listed."""
+        by, groups = settings.get("by"), settings.get("groups")
+        columns = by if isinstance(by, list) else [by]
+        lists = groups if isinstance(by, list) and isinstance(groups, list) else [groups]
+        rows = 1
+        for place, column in enumerate(columns):
+            own = lists[place] if place < len(lists) else None
+            if isinstance(own, list):
+                rows *= len(own)
+            elif isinstance(column, Period) and column.has_range:
+                rows *= len(list(column.every()))
+        count = rows * sum(self._count_cells(one) for one in statistics.values())
+        require_few(dict(settings), dict(statistics))
+        if count > MOST_NUMBERS:
+            raise RefusedValue(
+                "statistics",
+                Reason.TOO_MANY,
+                "it asks for {count:,} numbers, and a request for at most {most:,}",
+                "ask in parts",
+                count=count,
+                most=MOST_NUMBERS,
+            )
+
+    def _count_cells(self, one: Statistic) -> int:
+        if isinstance(one, Histogram) and one.is_incomplete:
+            said = self._private.schema.get(str(one.column), ColumnSchema())
+            return one.bins if isinstance(one.bins, int) else len(said.categories or ())
+        return 1 if one.cells is None else len(one.cells.names)
+
+    # Charged
+
+    def find(self, analyst: str, key: str, body: str) -> Stored | None:
+        """Find what became of a key: its stored release, or None if it is new; otherwise raise why it has none."""
+        question = Question(Asker(analyst, self.name), key, body)
+        with self._lock:
+            if (analyst, key) in self._running:
+                raise _in_progress()
+        number = self.budget.find_key(question)
+        asked = None if number is None else self.budget.asked(number)
+        if asked is None:
+            return None
+        if asked.body != body:
+            raise Reply(422, "this idempotency key was given before, with another request", "key", "conflict")
+        if asked.answer is None:
+            raise unanswered()
+        return Stored(asked.charge, asked.answer)
+
+    def find_same(self, analyst: str, body: str) -> Stored | None:
+        """Find the analyst's own last release for the same request."""
+        number = self.budget.find_same(Question(Asker(analyst, self.name), None, body))
+        return None if number is None else self.stored(analyst, number)
+
+    def begin(self, analyst: str, key: str) -> None:
+        """Keep what becomes of a question unseen until `end`."""
+        with self._lock:
+            if (analyst, key) in self._running:
+                raise _in_progress()
+            self._running[analyst, key] = None
+
+    def end(self, analyst: str, key: str) -> None:
+        with self._lock:
+            self._running.pop((analyst, key), None)
+
+    def release(self, analyst: str, key: str, body: str, asked: Asked) -> Stored:
+        """Charge, read and release, when the pad says; raise a Reply otherwise."""
+        settings, statistics = asked
+        question = Question(Asker(analyst, self.name), key, body)
+        refusal: Refusal | None = None
+        try:
+            self._private.on_behalf_of(question).release(statistics, **settings)
+            number = self.budget.find_key(question)
+            stored = None if number is None else self.budget.asked(number)
+            assert stored is not None
+            assert stored.answer is not None
+            return Stored(stored.charge, stored.answer)
+        except BudgetExceeded as error:
+            reply: Reply | None = refuse(error, 409, left=error.left.to_json())
+        except AlreadyAsked:
+            reply = _in_progress()
+        except Refusal as error:
+            refusal, reply = error, None
+        except Exception:
+            OPERATOR.exception("a release could not be made")
+            reply = unanswered()
+        if reply is not None:
+            raise reply
+        assert refusal is not None
+        raise self._tell(refusal, settings, statistics)
+
+    def _tell(self, refusal: Refusal, settings: Mapping[str, Any], statistics: Mapping[str, Statistic]) -> Reply:
+        """Tell a refusal if it is public: if made-up rows are refused for the same reason."""
+        public: Refusal | None = None
+        try:
+            self._made_up().release(statistics, **settings)
+        except Refusal as error:
+            public = error
+        except Exception:
+            OPERATOR.exception("made-up rows could not be asked")
+        if public is not None and (public.option, public.reason) == (refusal.option, refusal.reason):
+            return refuse(public)
+        if refusal.option == "rho" and refusal.reason == Reason.MISMATCH:  # a share counts as the budget does
+            return refuse(refusal)
+        OPERATOR.error("a release was refused: %s", refusal)
+        return unanswered()
+
+    # What was released before
+
+    def releases(self, analyst: str) -> list[dict[str, Any]]:
+        """List an analyst's charges; of those in progress nothing is said but the charge."""
+        hidden, listed = self._find_running(analyst), []
+        for entry in self.budget.asked_by(analyst):
+            if entry.asker == Asker(analyst, self.name):
+                is_there = entry.state == "released" and entry.number not in hidden
+                listed.append(
+                    {"id": f"{self.name}-{entry.number}", "table": self.name, "at": entry.at.isoformat(),
+                     "what": entry.brief(), "cost": entry.cost.to_json(), "released": is_there}
+                )  # fmt: skip
+        return listed
+
+    def stored(self, analyst: str, number: int) -> Stored | None:
+        """Return an analyst's own release, as it was given."""
+        found = self.budget.asked(number)
+        if found is None or found.charge.asker != Asker(analyst, self.name) or found.answer is None:
+            return None
+        return None if number in self._find_running(analyst) else Stored(found.charge, found.answer)
+
+    def _find_running(self, analyst: str) -> set[int | None]:
+        with self._lock:
+            keys = [key for who, key in self._running if who == analyst]
+        asker = Asker(analyst, self.name)
+        return {self.budget.find_key(Question(asker, key)) for key in keys}
+
+
+def body_of(table: str, written: Mapping[str, Any]) -> str:
+    return digest(table, written)
+
+
+def _in_progress() -> Reply:
+    return Reply(409, "the request with this idempotency key is still being answered", "key", "repeated")
+
+
+def _refuse_terms(name: str) -> RefusedValue:
+    return RefusedValue(
+        name,
+        Reason.MISMATCH,
+        "`{option}` is one of the owner's terms, which a query cannot change",
+        "leave {name} out",
+        name=name,
+    )
+
+
+def _refuse_unread() -> RefusedValue:
+    return RefusedValue(
+        "request",
+        Reason.MALFORMED,
+        "something in the request is of another type than it should be",
+        "see docs/requests.md",
+    )
+
+
+def _is_plain(by: Any) -> bool:
+    """Whether columns are spelled as names and none as a period."""
+    several = by if isinstance(by, list) else [by]
+    return all(isinstance(one, str) and not one.endswith(")") for one in several)
+
+
+def _describe_column(column: ColumnSchema) -> dict[str, Any]:
+    listed = None if column.categories is None else [_plain(one) for one in column.categories]
+    ends = [None if end is None else _plain(end) for end in (column.lower, column.upper)]
+    kind = None if column.type is None else str(column.type)
+    return {"type": kind, "categories": listed, "lower": ends[0], "upper": ends[1]}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, float):
+        return finite(value)
+    return value if isinstance(value, int | str | list | None) else str(value)
+
+
+def _first(outcome: Outcome) -> Release | None:
+    if isinstance(outcome, Releases):
+        return next(iter(outcome.values()), None)
+    return outcome if isinstance(outcome, Release) else None
+
+
+def _describe_noise(name: str, outcome: Outcome) -> dict[str, Any]:
+    one = _first(outcome)
+    told: dict[str, Any] = {"name": name, "statistic": None if one is None else one.claim.kind.name, "error": None}
+    if one is not None and one.claim.kind.name in ADDITIVE:
+        low, high = one.exact_interval(0.95)
+        told["error"] = finite(nearest_float((high - low) / 2))
+    if one is not None and one.claim.kind.name == "sum":
+        told["plan"] = one.certificate
+    return told
+
+
+def _find_epsilon(outcome: Outcome, error: Any, settings: Mapping[str, Any]) -> str | None:
+    """The epsilon of the whole request at which a sum has this error."""
+    one = _first(outcome)
+    if one is None or one.claim.kind.name != "sum" or one.guarantee.epsilon in (None, 0):
+        return None
+    refusal: Refusal | None = None
+    try:
+        share = one.guarantee.epsilon / guarantee(settings.get("epsilon")).epsilon  # type: ignore[operator]
+        return str(Fraction(one.plan.epsilon_for(error)) / share)
+    except Refusal as refused:
+        refusal = refused
+    raise refuse(refusal)
+
+
+def join_answer(stored: Stored) -> str:
+    """Put a stored release into an answer without changing a character of it."""
+    head = json.dumps({"id": stored.id, "at": stored.entry.at.isoformat()})
+    return f"{head[:-1]}, {stored.answer[1:]}"  # both are objects

@@ -1,0 +1,134 @@
+"""Nobody gets in without a token, or by another name, or over the network without encryption."""
+
+import re
+import sqlite3
+import subprocess
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from soundsum.refusals import Reason
+from soundsum.server.running import Place
+from soundsum.server.tokens import Tokens
+from tests.refusing import refused
+
+from .running import SUM
+
+PATHS = [("GET", "/v1/tables"), ("GET", "/v1/tables/visits"), ("GET", "/v1/tables/visits/budget"),
+         ("POST", "/v1/tables/visits/plan"), ("POST", "/v1/tables/visits/dummy"),
+         ("POST", "/v1/tables/visits/release"), ("GET", "/v1/releases"), ("GET", "/v1/releases/visits-1")]  # fmt: skip
+
+
+@pytest.mark.parametrize("method, path", PATHS)
+def test_every_call_needs_a_token(server, method, path):
+    good = server.add("carol")
+    head, number, secret = good.split("_", 2)
+    other = secret[:-2] + ("AA" if secret[-2:] != "AA" else "BB")
+    bad = [
+        "?",
+        "ss_1_",
+        f"{head}_{number}_{other}",
+        f"{head}_{int(number) - 1}_{secret}",
+        f"{head}_9999_{secret}",
+        "x" * 9999,
+    ]
+    with server.client("?") as client:
+        answers = [client.request(method, path, headers={"authorization": f"Bearer {token}"}) for token in bad]
+        answers += [client.request(method, path, headers={"authorization": good})]
+        answers += [client.request(method, f"{path}?token={good}", headers={"authorization": ""})]
+    assert {answer.status_code for answer in answers} == {401}
+    assert len({answer.content for answer in answers}) == 1
+    with server.client(good) as client:
+        assert client.request(method, path).status_code != 401
+
+
+def test_tokens_end_and_are_revoked_at_once(server):
+    with server.client(server.add("dora")) as client:
+        assert client.get("/v1/tables").status_code == 200
+        assert server.tokens.revoke("dora") == 1
+        assert client.get("/v1/tables").status_code == 401
+    token = server.add("dora")
+    with sqlite3.connect(server.tokens.path) as db:
+        yesterday = (datetime.now(UTC) - timedelta(days=1)).isoformat()
+        db.execute("UPDATE tokens SET ends = ? WHERE number = ?", (yesterday, int(token.split("_")[1])))
+    with server.client(token) as client:
+        assert client.get("/v1/tables").status_code == 401
+
+
+def test_a_share_belongs_to_an_analyst_and_not_to_a_token(server):
+    with server.client(server.add("eve", epsilon="3/20")) as client:
+        assert client.post("/v1/tables/visits/release", json=SUM).status_code == 200
+    with server.client(server.tokens.add("eve")) as client:
+        assert client.post("/v1/tables/visits/release", json=SUM).status_code == 409
+
+
+def test_only_a_hash_of_256_random_bits_is_stored(tmp_path):
+    tokens = Tokens(tmp_path / "owner.toml")
+    given = [tokens.add("alice") for _ in range(50)]
+    assert len({token.split("_", 2)[2] for token in given}) == 50
+    stored = tokens.path.read_bytes()
+    assert not any(token.split("_", 2)[2].encode() in stored for token in given)
+    assert tokens.path.stat().st_mode & 0o077 == 0
+    assert [tokens.find(token).who for token in given] == ["alice"] * 50
+
+
+def test_without_a_share_a_table_is_not_there(server):
+    with server.client(server.tokens.add("nobody")) as client:
+        assert client.get("/v1/tables").json() == []
+        answers = [client.get("/v1/tables/visits"), client.post("/v1/tables/visits/release", json=SUM)]
+        assert {answer.status_code for answer in answers} == {404}
+        assert {answer.content for answer in answers} == {client.get("/v1/tables/secrets").content}
+
+
+@pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil", "evil@127.0.0.1"])
+def test_other_names_are_refused(server, alice, name):
+    """A page of a stranger, whose name leads to this machine, would give its own."""
+    answer = alice.get("/v1/tables", headers={"host": name})
+    assert answer.status_code in (400, 421)
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1:1", "LOCALHOST:8000", "[::1]:8000"])
+def test_its_own_names_are_taken(server, alice, name):
+    assert alice.get("/v1/tables", headers={"host": name}).status_code == 200
+
+
+def test_without_encryption_it_listens_on_this_machine_alone():
+    for host in ("0.0.0.0", "::", "10.0.0.1", "data.example.org"):
+        with refused("host", Reason.UNSOUND):
+            Place(host)
+    assert Place("0.0.0.0", behind_proxy="data.example.org").names >= {"data.example.org", "localhost"}
+    assert Place("0.0.0.0", certificate="c.pem", key="k.pem").is_encrypted
+    with refused("key", Reason.NEEDS):
+        Place(certificate="c.pem")
+
+
+def test_it_listens_on_this_machine_alone(server):
+    listening = subprocess.run(["ss", "-ltnH"], capture_output=True, text=True).stdout
+    if not listening:  # where there is no ss
+        with open("/proc/net/tcp") as table:
+            local = [line.split()[1] for line in table if f":{server.port:04X}" in line.split()[1]]
+        assert local == [f"0100007F:{server.port:04X}"]
+        return
+    assert re.findall(rf"(\S+):{server.port}\b", listening) == ["127.0.0.1"]
+
+
+def test_every_answer_forbids_what_a_page_of_ours_does_not_need(server, alice):
+    for answer in (alice.get("/v1/tables"), alice.get("/nowhere"), httpx.get(server.url, trust_env=False)):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "server" not in answer.headers
+
+
+def test_who_asked_what_is_logged_without_tokens_and_results(server):
+    token = server.add("frank")
+    with server.client(token) as client:
+        value = client.post("/v1/tables/visits/release", json=SUM).json()["releases"][0]["exact"]
+        client.get(f"/v1/tables?token={token}")
+    log = (server.folder / "owner.log").read_text()
+    assert '{"who": "frank", "call": "POST /v1/tables/visits/release", "status": 200}' in log
+    assert token.split("_", 2)[2] not in log
+    assert value not in log
+    assert (server.folder / "owner.log").stat().st_mode & 0o077 == 0

@@ -1,0 +1,227 @@
+"""The page for people, in a real browser at a desk's and a phone's width: plain forms, no script, from the keyboard."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import httpx
+import pytest
+
+from soundsum.budget.history import Asker
+from tests.pages.browser import chromium
+
+from .running import Server, say_nothing_private
+
+WIDTHS = {"desk": 1280, "phone": 390}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("page"), "--no-pad") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as tab:
+        yield tab
+
+
+def visit(tab, url):
+    tab.events.clear()
+    tab.call("Page.navigate", url=url)
+    tab.wait("Page.loadEventFired")
+
+
+def press(tab, key, code):
+    for kind in ("keyDown", "keyUp"):
+        more = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+        tab.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more)
+
+
+def log_in(tab, shop, token):
+    tab.call("Network.clearBrowserCookies")
+    visit(tab, shop.url)
+    tab.events.clear()
+    tab.evaluate("document.getElementById('token').focus()")
+    tab.call("Input.insertText", text=token)
+    press(tab, "Enter", 13)
+    tab.wait("Page.loadEventFired")
+
+
+def submit(tab, **fields):
+    """Fill the form in and press one of its buttons."""
+    action = fields.pop("action")
+    for name, value in fields.items():
+        tab.evaluate(f"document.getElementById({name!r}).value = {value!r}")
+    tab.events.clear()
+    tab.evaluate(f"document.querySelector('button[value={action}]').click()")
+    tab.wait("Page.loadEventFired")
+
+
+def text(tab):
+    return tab.evaluate("document.body.innerText")
+
+
+def fits(tab):
+    return tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("where", WIDTHS)
+def test_an_analyst_asks_from_a_plan_to_a_release(tab, shop, where):
+    folder = Path(tempfile.gettempdir(), "soundsum-pages")
+    folder.mkdir(exist_ok=True)
+    tab.look(WIDTHS[where])
+    log_in(tab, shop, shop.add(f"alice-{where}", epsilon="1"))
+    assert "visits" in text(tab)
+    assert fits(tab)
+    tab.screenshot(folder / f"{where}-home.png")
+    visit(tab, f"{shop.url}/tables/visits")
+    assert fits(tab)
+    submit(tab, statistic="sum", column="cost", by="ward", epsilon="1/4", action="plan")
+    assert "epsilon = 0.75 of your share. Nothing was charged" in text(tab)
+    assert float(re.search(r"at most ± ([\d,.]+)", text(tab))[1].replace(",", "")) > 0
+    assert fits(tab)
+    tab.screenshot(folder / f"{where}-plan.png")
+    submit(tab, action="dummy")
+    assert "made up from the table’s schema" in text(tab)
+    assert fits(tab)
+    tab.screenshot(folder / f"{where}-dummy.png")
+    assert "epsilon = 1 is left of your epsilon = 1" in text(tab)
+    submit(tab, action="release")
+    assert "for epsilon = 0.25" in text(tab)
+    assert fits(tab)
+    assert tab.evaluate("document.querySelectorAll('svg .value-dot').length") == 3
+    assert tab.evaluate("document.querySelectorAll('tbody tr').length") == 3
+    tab.screenshot(folder / f"{where}-release.png")
+    assert "script" not in tab.evaluate("document.documentElement.outerHTML").lower().replace("description", "")
+    assert tab.complaints() == []
+    assert all(url.startswith((shop.url, "data:")) for url in tab.requests())
+    visit(tab, shop.url)
+    assert "epsilon = 0.75" in text(tab)
+
+
+def test_a_refusal_keeps_the_form(tab, shop):
+    log_in(tab, shop, shop.add("bob", epsilon="1"))
+    visit(tab, f"{shop.url}/tables/visits")
+    submit(tab, statistic="mean", column="salary", epsilon="1/4", action="release")
+    assert "'salary' is not in the table" in text(tab)
+    assert tab.evaluate("document.getElementById('column').value") == "salary"
+    submit(tab, statistic="sum", column="cost", epsilon="7", action="release")
+    assert "the budget is exceeded" in text(tab)
+    assert shop.budget.share(Asker("bob", "visits")).spent.epsilon == 0
+
+
+def test_every_field_has_a_label_and_the_keyboard_reaches_each(tab, shop):
+    log_in(tab, shop, shop.add("keys"))
+    visit(tab, f"{shop.url}/tables/visits")
+    unlabelled = (
+        "[...document.querySelectorAll('input:not([type=hidden]),select,textarea')].filter(e => !e.labels.length)"
+    )
+    assert tab.evaluate(f"{unlabelled}.length") == 0
+    reached = set()
+    for _ in range(40):
+        press(tab, "Tab", 9)
+        reached.add(tab.evaluate("document.activeElement.id || document.activeElement.value || ''"))
+    assert {"statistic", "column", "by", "where", "epsilon", "plan", "dummy", "release"} <= reached
+
+
+def test_the_owner_sees_who_spent_what_and_only_looks(tab, shop):
+    spender = shop.add("spender", epsilon="10")
+    with shop.client(spender) as client:
+        for _ in range(3):
+            request = {"epsilon": 1, "statistics": {"n": {"statistic": "count"}}}
+            assert client.post("/v1/tables/visits/release", json=request).status_code == 200
+    log_in(tab, shop, shop.tokens.add("boss", is_owner=True))
+    shown = text(tab)
+    assert "What was spent" in shown
+    assert "spender" in shown
+    assert tab.evaluate("document.querySelectorAll('form').length") == 1  # to log out
+    for where, width in WIDTHS.items():
+        tab.look(width)
+        assert fits(tab)
+        tab.screenshot(Path(tempfile.gettempdir(), "soundsum-pages", f"{where}-owner.png"))
+    with httpx.Client(base_url=shop.url, trust_env=False) as client:
+        assert "What was spent" not in client.get("/").text
+
+
+def web(shop, who, **more):
+    client = httpx.Client(base_url=shop.url, trust_env=False, timeout=60)
+    answer = client.post("/login", data={"token": shop.add(who, **more)})
+    assert answer.status_code == 303
+    return client, answer
+
+
+def csrf_of(client, path="/tables/visits"):
+    return re.search(r'name="csrf" value="(\w+)"', client.get(path).text)[1]
+
+
+def form(csrf, **more):
+    return {"csrf": csrf, "statistic": "count", "epsilon": "1/10", "action": "release", **more}
+
+
+def test_a_session_is_a_cookie_that_scripts_and_strangers_do_not_get(shop):
+    client, answer = web(shop, "cookie")
+    cookie = answer.headers["set-cookie"].lower()
+    assert all(word in cookie for word in ("httponly", "samesite=strict", "path=/"))
+    assert client.get("/").status_code == 200
+    assert "Log out" in client.get("/").text
+    client.post("/logout", data={"csrf": csrf_of(client)})
+    assert "Your token" in client.get("/").text
+    client.close()
+
+
+def test_a_form_of_a_stranger_changes_nothing(shop):
+    client, _ = web(shop, "victim")
+    other, _ = web(shop, "attacker")
+    before = len(shop.budget.entries())
+    for csrf in ("", "x" * 64, csrf_of(other)):
+        assert client.post("/tables/visits", data=form(csrf)).status_code == 403
+        assert client.post("/logout", data={"csrf": csrf}).status_code == 403
+    assert len(shop.budget.entries()) == before
+    assert client.post("/tables/visits", data=form(csrf_of(client))).status_code == 303
+    assert client.post("/login", data={"token": "x"}, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    client.close()
+    other.close()
+
+
+def test_a_form_sent_twice_is_charged_once(shop):
+    client, _ = web(shop, "twice")
+    before, csrf = len(shop.budget.entries()), csrf_of(client)
+    places = [client.post("/tables/visits", data=form(csrf, key="k")).headers["location"] for _ in range(2)]
+    assert len(set(places)) == 1
+    assert len(shop.budget.entries()) == before + 1
+    client.close()
+
+
+def test_a_session_ends_with_its_token(shop):
+    client, _ = web(shop, "fired")
+    shop.tokens.revoke("fired")
+    assert "Your token" in client.get("/").text
+    assert client.post("/tables/visits", data=form("x")).status_code == 401
+    client.close()
+
+
+def test_downloads_are_the_release_and_no_formulas(shop):
+    client, _ = web(shop, "down")
+    data = form(csrf_of(client), by="ward", groups="a, =1+1")
+    place = client.post("/tables/visits", data=data).headers["location"]
+    got = client.get(f"{place}/json").json()
+    assert [one["group"] for one in got["releases"]] == ["a", "=1+1"]
+    lines = client.get(f"{place}/csv").text.splitlines()
+    assert lines[0].startswith("name,ward,value,low,high")
+    assert ",'=1+1," in lines[2]
+    stranger, _ = web(shop, "stranger")
+    for path in (place, f"{place}/json", f"{place}/csv", "/tables/secrets"):
+        answer = say_nothing_private(stranger.get(path), shop)
+        assert answer.status_code == 404
+    client.close()
+    stranger.close()
+
+
+def test_what_analysts_write_is_shown_as_text(shop):
+    client, _ = web(shop, "html")
+    answer = client.post("/tables/visits", data=form(csrf_of(client), by="<script>alert(1)</script>", groups="a"))
+    assert "<script>" not in answer.text
+    assert "&lt;script&gt;" in answer.text
+    client.close()

@@ -1,0 +1,113 @@
+"""A padded answer comes when the pad says, whatever becomes of it, and until then nothing but its charge is seen."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from os import kill
+from signal import SIGKILL
+
+import pytest
+
+from .running import SUM, Server, say_nothing_private, wait_until
+
+PAD = 2.0
+RELEASE = "/v1/tables/visits/release"
+
+
+@pytest.fixture(scope="module")
+def padded(tmp_path_factory):
+    with Server(
+        tmp_path_factory.mktemp("padded"), "--slots", "2", "--each", "3", "--waiting", "4", pad="2s"
+    ) as running:
+        token = running.add("warm")
+        with running.client(token) as client, ThreadPoolExecutor(2) as pool:  # the processes that read are started
+            list(pool.map(lambda _: client.post(RELEASE, json=SUM), range(2)))
+        yield running
+
+
+def timed(client, request=SUM, **more):
+    begun = time.monotonic()
+    answer = client.post(RELEASE, json=request, **more)
+    return answer, time.monotonic() - begun
+
+
+def test_until_the_deadline_nothing_but_the_charge_is_seen(padded):
+    with (
+        padded.client(padded.add("alice")) as client,
+        padded.client(padded.add("bob")) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        before = other.get("/v1/tables/visits/budget").json()["table"]["spent"]["epsilon"]
+        begun = time.monotonic()
+        answer = pool.submit(client.post, RELEASE, json=SUM, headers={"idempotency-key": "k"})
+        seen = []
+        while time.monotonic() < begun + PAD - 0.06:
+            state = (
+                client.get("/v1/releases").json(),
+                client.get("/v1/tables/visits/budget").json(),
+                other.get("/v1/tables/visits/budget").json(),
+            )
+            ids = [client.get(f"/v1/releases/{one['id']}").status_code for one in state[0]]
+            again = client.post(RELEASE, json=SUM, headers={"idempotency-key": "k"}).status_code
+            if time.monotonic() < begun + PAD - 0.06:
+                seen.append((state, ids, again))
+        assert answer.result().status_code == 200
+        assert time.monotonic() - begun >= PAD - 0.01
+    charged = [one for one in seen if one[0][0]]
+    assert len(charged) > 3
+    states = {str(one) for one in charged}
+    assert len(states) == 1  # the same from the charge to the deadline
+    ((listed,), mine, others), ids, again = charged[-1]
+    assert (listed["released"], ids, again) == (False, [404], 409)
+    assert Fraction(mine["share"]["spent"]["epsilon"]) == Fraction(1, 10)
+    assert Fraction(others["table"]["spent"]["epsilon"]) == Fraction(before) + Fraction(1, 10)
+
+
+def test_a_release_and_a_refusal_take_as_long(padded):
+    with padded.client(padded.add("carol", epsilon="1/4")) as client:
+        answers = [timed(client), timed(client, {**SUM, "statistics": {"a": {"statistic": "sum", "column": "x",
+                                                                            "bounds": [0, 1]}}}),
+                   timed(client, {**SUM, "epsilon": 9})]  # fmt: skip
+    assert [answer.status_code for answer, _ in answers] == [200, 422, 409]
+    assert all(PAD - 0.01 <= took < 2 * PAD for _, took in answers)
+
+
+def test_a_worker_that_dies_is_a_failed_read_and_the_server_goes_on(padded):
+    with (
+        padded.client(padded.add("dora")) as client,
+        padded.client(padded.add("eve")) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        budget = padded.budget
+        charges = len(budget.entries())
+        answer = pool.submit(timed, client, SUM, headers={"idempotency-key": "dies"})
+        wait_until(lambda: len(budget.entries()) > charges)
+        for child in padded.children():
+            kill(child, SIGKILL)
+        died, took = answer.result()
+        say_nothing_private(died, padded)
+        entry = budget.entries()[-1]
+        assert entry.state in ("failed", "released")  # the noise may have been drawn before
+        assert died.status_code == (503 if entry.state == "failed" else 200)
+        assert took >= PAD - 0.01
+        assert timed(other)[0].status_code == 200  # whose share and table are open
+        again = client.post(RELEASE, json=SUM, headers={"idempotency-key": "dies"})
+        assert (again.status_code, again.content) == (died.status_code, died.content)
+        if entry.state == "failed":
+            closed = client.post(RELEASE, json=SUM)
+            assert (closed.status_code, closed.json()["error"]["reason"]) == (409, "closed")
+            assert budget.share(entry.asker or budget.asked(entry.number).charge.asker).is_closed
+
+
+def test_who_asks_too_much_at_once_is_told_and_not_charged(padded):
+    tokens = [padded.add(f"many{i}") for i in range(4)]
+    clients = [padded.client(token) for token in tokens]
+    before = len(padded.budget.entries())
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda i: clients[i % 4].post(RELEASE, json=SUM), range(20)))
+    for client in clients:
+        client.close()
+    statuses = [answer.status_code for answer in answers]
+    assert set(statuses) == {200, 429}
+    assert len(padded.budget.entries()) == before + statuses.count(200)
+    assert statuses.count(200) >= 6  # two slots, and four that wait

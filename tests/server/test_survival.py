@@ -1,0 +1,188 @@
+"""Crashes, locks, lost files: nothing is overspent, nothing that was stored is lost, and service comes back."""
+
+import os
+import random
+import shutil
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from signal import SIGTERM
+
+import httpx
+import pytest
+
+from soundsum.budget import ledger
+from soundsum.budget.history import Asker
+
+from .running import SUM, Server, say_nothing_private, wait_until
+
+RELEASE = "/v1/tables/visits/release"
+
+
+def post(client, key=None, request=SUM):
+    return client.post(RELEASE, json=request, headers={} if key is None else {"idempotency-key": key})
+
+
+def test_nobody_overspends_together(tmp_path):
+    """Shares that add up to more than there is: the table's budget holds for all of them at once."""
+    with Server(tmp_path, "--no-pad", "--each", "100", epsilon="2") as server:
+        clients = [server.client(server.add(f"analyst{i}", epsilon="1")) for i in range(4)]
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda i: post(clients[i % 4]), range(80)))
+        statuses = [answer.status_code for answer in answers]
+        assert (statuses.count(200), statuses.count(409)) == (20, 60)
+        found = ledger.read(server.ledger)
+        assert found.spent.epsilon == 2
+        assert all(share.spent.epsilon <= 1 for share in found.shares.values())
+        assert sum(share.spent.epsilon for share in found.shares.values()) == 2
+
+
+def test_a_locked_ledger_is_one_sentence_and_goes_by(tmp_path):
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
+        assert post(client).status_code == 200
+        with sqlite3.connect(server.ledger, isolation_level=None) as db:
+            db.execute("BEGIN EXCLUSIVE")
+            locked = say_nothing_private(post(client), server)
+            db.execute("ROLLBACK")
+        assert locked.status_code == 503
+        assert post(client).status_code == 200
+        assert ledger.read(server.ledger).spent.epsilon == Fraction(2, 10)
+
+
+@pytest.mark.parametrize("what", ["gone", "replaced", "older"])
+def test_another_ledger_is_not_charged(tmp_path, what):
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
+        older, own = tmp_path / "older", tmp_path / "own"
+        shutil.copy(server.ledger, older)
+        assert post(client).status_code == 200
+        server.ledger.rename(own)
+        if what == "older":
+            shutil.copy(older, server.ledger)
+        elif what == "replaced":
+            server.add()
+        answer = say_nothing_private(post(client), server)
+        assert answer.status_code in (503, 404)  # in another ledger nobody has a share
+        own.rename(server.ledger)
+        assert post(client).status_code == 200
+        assert len(ledger.read(server.ledger).entries) == 2
+
+
+@pytest.mark.parametrize("what", ["gone", "broken", "other columns"])
+def test_a_lost_table_is_one_sentence_and_comes_back(tmp_path, what):
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add(max_failures=5)) as client:
+        table, own = tmp_path / "visits.parquet", tmp_path / "own"
+        plan = client.post("/v1/tables/visits/plan", json=SUM).content
+        table.rename(own)
+        if what == "broken":
+            table.write_bytes(b"PAR1" + os.urandom(1000) + b"PAR1")
+        elif what == "other columns":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            pq.write_table(pa.table({"salary_of_the_boss": [1.0]}), table)
+        answer = say_nothing_private(post(client), server)
+        assert answer.status_code == 503
+        assert "salary" not in answer.text
+        assert client.post("/v1/tables/visits/plan", json=SUM).content == plan  # which never looks at the table
+        own.rename(table)
+        assert post(client).status_code == 200
+
+
+def test_sigterm_finishes_what_is_charged(tmp_path):
+    with Server(tmp_path, pad="2s") as server, server.client(server.add()) as client, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(post, client, "k")
+        wait_until(lambda: server.budget.entries())
+        assert server.stop() in (0, -SIGTERM)  # uvicorn ends by the signal once it is done
+        assert answer.result().status_code == 200
+        assert [entry.state for entry in server.budget.entries()] == ["released"]
+        children = server.children()
+    assert children == []
+
+
+def test_a_charge_whose_server_died_is_never_run_again(tmp_path):
+    server = Server(tmp_path, pad="2s")
+    with server, server.client(server.add()) as client:
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(post, client, "k")
+            wait_until(lambda: server.budget.entries())
+            server.kill()
+            with pytest.raises(httpx.TransportError):
+                answer.result()
+        server.start()
+        for _ in range(2):
+            again = say_nothing_private(post(client, "k"), server)
+            assert again.status_code == 503
+        (entry,) = server.budget.entries()
+        assert entry.state == "charged"
+        assert ledger.read(server.ledger).failures == 0  # nothing says that it was the table's fault
+        server.budget.refund(entry.number)
+        assert server.budget.share(Asker("alice", "visits")).spent.epsilon == 0
+        assert post(client, "k").status_code == 503
+        assert post(client, "another").status_code == 200
+
+
+KILLS = 8
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets that the server left
+def test_killed_at_random_moments_the_ledger_and_the_answers_agree(tmp_path):
+    """Under load, with keys: whatever a client got is stored, and no key is charged twice."""
+    server = Server(tmp_path, "--no-pad", epsilon="10000")
+    got: dict[str, bytes] = {}
+    asked: list[str] = []
+    with server:
+        token = server.add(epsilon="10000", max_failures=1000)
+        end = threading.Event()
+
+        def load(worker):
+            number = 0
+            with server.client(token) as client:
+                while not end.is_set():
+                    key = f"{worker}-{number}"
+                    asked.append(key)
+                    for _ in range(3):
+                        try:
+                            answer = post(client, key)
+                        except httpx.TransportError:
+                            time.sleep(0.2)
+                            continue
+                        if answer.status_code == 200:
+                            assert got.setdefault(key, answer.content) == answer.content
+                        break
+                    number += 1
+
+        threads = [threading.Thread(target=load, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        moments = random.Random(26)
+        for _ in range(KILLS):
+            time.sleep(moments.uniform(0.1, 0.6))
+            server.kill()
+            server.start()
+        time.sleep(0.5)
+        end.set()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        found = ledger.read(server.ledger)  # every line follows from those before
+        assert found.spent.epsilon == Fraction(len(found.entries), 10)
+        assert len(got) > KILLS
+        with server.client(token) as client:
+            for key, content in got.items():
+                assert post(client, key).content == content
+        assert len(ledger.read(server.ledger).entries) == len(found.entries) <= len(set(asked))
+
+
+def test_half_open_connections_do_not_keep_others_out(tmp_path):
+    import socket
+
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
+        opened = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+        for one in opened[::2]:
+            one.sendall(b"POST /v1/tables/visits/release HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{")
+        assert post(client).status_code == 200
+        for one in opened:
+            one.close()
+        assert post(client).status_code == 200
