@@ -18,8 +18,8 @@ NAMES = [
     "MaxRowsAdvice", "Mean", "Plan", "Private", "Problem", "Quantile", "QuantilePlan", "Ratio", "ReadFailed",
     "Relation", "Release", "Releases", "Rounding", "Runs", "Several", "Std", "Sum", "Target", "TotalBounds", "Unit",
     "Variance", "__version__", "attack", "audit", "check", "connect", "count", "day", "groups", "histogram", "hour",
-    "mean", "median", "month", "plan", "plan_groups", "plan_quantile", "plans", "private_max_size", "quantile", "release",
-    "std", "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",
+    "mean", "median", "month", "plan", "plan_groups", "plan_quantile", "plans", "private_max_size", "quantile",
+    "release", "std", "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",
 ]  # fmt: skip
 
 COMMON = {
