@@ -25,7 +25,7 @@ from soundsum.statistics.histogram import Histogram
 from soundsum.statistics.mean import Mean
 from soundsum.statistics.sum import Sum
 from soundsum.statistics.task import Claim
-from soundsum.statistics.variance import Variance
+from soundsum.statistics.variance import Std, Variance
 from soundsum.tables.relations import Relation
 
 from .oracle import ask, words
@@ -82,6 +82,11 @@ def test_one_unit_moves_each_part_as_far_as_is_proved(kind):
     assert len(claims) > CASES / 2
     assert {c.plan.problem.relation for c in claims} == set(Relation)
     assert {c.plan.unit.max_rows is None for c in claims} == {True, False}
+
+
+def test_a_standard_deviation_releases_the_parts_of_a_variance():
+    for claim in some_claims("variance"):
+        assert Claim(Std, claim.plan).parts == claim.parts
 
 
 @pytest.mark.parametrize("kind", ["sum", "mean", "variance"])
