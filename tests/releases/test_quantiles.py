@@ -121,10 +121,9 @@ def test_an_owner_and_their_budget():
 def test_the_query_says_which_quantile_and_which_candidates(tmp_path):
     budget = ss.Budget(epsilon=2, path=tmp_path / "ledger.db")
     ss.quantile(TABLE, 0.99, *BOUNDS, epsilon=1, column="pay", candidates=500, budget=budget)
-    (asked,) = budget.history[0].query.statistics if hasattr(budget, "history") else (None,)
-    if asked is not None:
-        assert asked.parameters["quantile"] == "99/100"
-        assert asked.parameters["candidates"] == 500
+    (entry,) = budget.entries()
+    (asked,) = entry.query.statistics
+    assert (asked.parameters["quantile"], asked.parameters["candidates"]) == ("99/100", 500)
 
 
 def test_a_forged_release_is_caught():

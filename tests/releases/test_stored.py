@@ -26,6 +26,9 @@ ASKED = {
     "staff": ss.Count(),
     "cells": ss.Histogram("pay", [0, 3, 10]),
     "kinds": ss.Histogram("dept", categories=["a", "b"]),
+    "lower quarter": ss.Quantile("pay", "1/4", 0, 10, weight=5),
+    "upper quarter": ss.Quantile("pay", "3/4", 0, 10),
+    "deviation": ss.Std("pay", 0, 10),
 }
 MONTH, HOUR = ss.month("day", "2024-01", "2024-03"), ss.hour("at", "2024-01-03T05", "2024-01-03T07")
 WAYS = {

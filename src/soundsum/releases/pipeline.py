@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from soundsum.budget import Binding, Budget, Cost, Query
 from soundsum.engines import FoundGroups, Totals
-from soundsum.methods import Ranks
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
@@ -28,6 +27,7 @@ from soundsum.releases.collections import Outcome, Releases, Several, name_group
 from soundsum.releases.padding import require_time
 from soundsum.releases.released import Origin, Release, ReleaseContext
 from soundsum.statistics import Claim, Task
+from soundsum.statistics.quantile import find_crossing, list_others
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
 
@@ -78,8 +78,8 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
         (found, counts), noisy, n = read_within(find, charge.fail)
         noisy = [*noisy, [counts]]
     _require_size(tasks, n, charge)
-    crossing = find_crossing(tasks)
-    uncross(tasks, noisy, crossing)
+    crossing = find_crossing((task.statistic.column, task.claim) for task in tasks)
+    uncross(noisy, crossing)
 
     def make() -> tuple[list[Outcome], str | None]:
         origins = [
@@ -91,7 +91,9 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
                 task,
                 rows,
                 sums,
-                ReleaseContext(_of_size(task, n), share, noises, n, origin, search, _others(place, crossing, drawn)),
+                ReleaseContext(
+                    _of_size(task, n), share, noises, n, origin, search, list_others(place, crossing, drawn)
+                ),
                 found,
             )
             for place, (task, sums, (share, noises), origin) in enumerate(
@@ -197,28 +199,12 @@ def _release(
     return conclude(facts.claim.kind, made, getattr(task.statistic, "coverage", 1))
 
 
-def find_crossing(tasks: Sequence[Task]) -> list[list[int]]:
-    """The tasks that are quantiles of the same numbers, with the same candidates, in the order of their quantiles."""
-    alike: dict[Any, list[tuple[Fraction, int]]] = {}
-    for place, task in enumerate(tasks):
-        adder = task.claim.plan.adder
-        if isinstance(adder, Ranks):
-            what = (task.statistic.column, task.claim.plan.problem, adder.candidates, adder.unit_value)
-            alike.setdefault(what, []).append((adder.quantile, place))
-    return [[place for _, place in sorted(own)] for own in alike.values()]
-
-
-def uncross(tasks: Sequence[Task], noisy: list[Totals], crossing: Sequence[Sequence[int]]) -> None:
+def uncross(noisy: list[Totals], crossing: Sequence[Sequence[int]]) -> None:
     """Sort what was chosen for several quantiles, so that they do not cross; this is post-processing."""
     for places in crossing if noisy[0][0] else ():  # no group may have been found
         in_order = zip(*(map(sorted, zip(*(noisy[place][0] for place in places), strict=True))), strict=True)
         for place, chosen in zip(places, in_order, strict=True):
             noisy[place][0] = list(chosen)
-
-
-def _others(place: int, crossing: Sequence[Sequence[int]], drawn: Sequence[tuple[Noise, ...]]) -> tuple[Noise, ...]:
-    """The choices that a quantile was sorted with."""
-    return tuple(drawn[other][0] for own in crossing if place in own for other in own if other != place)
 
 
 def _name_entries(task: Task, rows: Rows, found: Sequence[Any] | None) -> dict[str, list[Any]] | None:

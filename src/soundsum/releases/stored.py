@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from itertools import groupby
 from typing import Any
@@ -19,6 +20,7 @@ from soundsum.releases.collections import Outcome, Releases, Several, name_group
 from soundsum.releases.query_check import read_query
 from soundsum.releases.release_check import compare_release, list_empty, list_releases, read_noisy
 from soundsum.releases.released import Origin, Release, ReleaseContext
+from soundsum.statistics.quantile import find_crossing, list_others
 from soundsum.tables.periods import Period
 
 
@@ -45,14 +47,24 @@ def read_releases(given: Any, periods: Sequence[Period] = ()) -> Several:
     if made:
         return Several(made, names)
     listed, coverages = list_releases(plain), _read_coverages(plain)
+    every: list[list[dict[str, Any]]] = []
     for place, own in groupby(listed, _find_place):
-        of_one = list(own)
-        if place != len(made) or (problems := compare_release(of_one[0])):
-            raise _refuse(problems[0] if place == len(made) else "its statistics are not in their order")
+        every.append(list(own))
+        if place != len(every) - 1 or (problems := compare_release(every[-1][0])):
+            raise _refuse(problems[0] if place == len(every) - 1 else "its statistics are not in their order")
+    for of_one, facts in zip(every, _read_contexts([of_one[0] for of_one in every]), strict=True):
         name = of_one[0].get("name")
         names.append(name or of_one[0]["statistic"])
-        made.append(_make(of_one, called, coverages.get(name)))
+        made.append(_make(of_one, facts, called, coverages.get(name)))
     return Several(made, names)
+
+
+def _read_contexts(releases: Sequence[dict[str, Any]]) -> list[ReleaseContext]:
+    """The facts of every statistic, by a release of it; quantiles that were sorted together know of each other."""
+    alone = [_read_context(release) for release in releases]
+    crossing = find_crossing((facts.origin.column, facts.claim) for facts in alone)
+    noises = [facts.noises for facts in alone]
+    return [replace(facts, sorted_with=list_others(place, crossing, noises)) for place, facts in enumerate(alone)]
 
 
 def _find_place(release: Mapping[str, Any]) -> int:
@@ -71,8 +83,10 @@ def _read_coverages(given: Any) -> dict[Any, str]:
     return dict(found)
 
 
-def _make(listed: list[dict[str, Any]], periods: Mapping[str, Period], coverage: str | None) -> Outcome:
-    first, facts = listed[0], _read_context(listed[0])
+def _make(
+    listed: list[dict[str, Any]], facts: ReleaseContext, periods: Mapping[str, Period], coverage: str | None
+) -> Outcome:
+    first = listed[0]
     claim, query, place = facts.claim, facts.origin.query, facts.origin.place
     noisy = [read_noisy(one.get("noisy")) for one in listed]
     if not all(sums is not None and len(sums) == len(claim.parts) for sums in noisy):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from soundsum.tables.keys import Codes, require_few
 from soundsum.tables.records import Column, Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.schemas import Batch, Schema
+
+if TYPE_CHECKING:
+    from soundsum.statistics.task import Claim
 
 MEDIAN = Fraction(1, 2)
 
@@ -303,3 +306,19 @@ def _require_within(candidates: int | tuple[Fraction, ...], lower: Fraction, upp
                 "leave it out, or widen the bounds",
                 given=quote(outside),
             )
+
+
+def find_crossing(asked: Iterable[tuple[str | None, Claim]]) -> list[list[int]]:
+    """The places of quantiles of one column with the same candidates, in the order of the quantiles."""
+    alike: dict[Any, list[tuple[Fraction, int]]] = {}
+    for place, (column, claim) in enumerate(asked):
+        adder = claim.plan.adder
+        if isinstance(adder, Ranks):
+            what = (column, claim.plan.problem, adder.candidates, adder.unit_value)
+            alike.setdefault(what, []).append((adder.quantile, place))
+    return [[place for _, place in sorted(own)] for own in alike.values()]
+
+
+def list_others(place: int, crossing: Sequence[Sequence[int]], drawn: Sequence[tuple[Noise, ...]]) -> tuple[Noise, ...]:
+    """The choices that a quantile was sorted with."""
+    return tuple(drawn[other][0] for own in crossing if place in own for other in own if other != place)
