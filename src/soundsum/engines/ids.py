@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from soundsum import native
 from soundsum.kernels.persons import TextWords
+from soundsum.tables.arrow_arrays import as_int64, bits_of, stored_numbers
 from soundsum.tables.cells import LONGEST
 from soundsum.tables.identities import identify, spell
-from soundsum.tables.keys import as_int64, bits_of, stored_numbers
 
 MICROSECONDS = {"s": 10**6, "ms": 1000}
 """In a unit of timestamps: what databases read from files that have them in it."""

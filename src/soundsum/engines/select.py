@@ -19,7 +19,8 @@ from soundsum.kernels.ranked_rows import MOST_RANKED
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
 from soundsum.tables.cells import LONGEST
-from soundsum.tables.filters import Condition, Filter, as_value
+from soundsum.tables.filter_values import as_value
+from soundsum.tables.filters import Condition, Filter
 from soundsum.tables.period_groups import Periods
 
 SIGNS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}

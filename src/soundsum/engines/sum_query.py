@@ -21,10 +21,11 @@ from soundsum.numbers.types import NumberType, double, float64, number_type
 from soundsum.refusals import Reason, RefusedType
 from soundsum.statistics import Task
 from soundsum.statistics.statistic import Cells
+from soundsum.tables.arrow_arrays import plain_keys
 from soundsum.tables.columns import arrow_type
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Condition
-from soundsum.tables.keys import Groups, plain_keys, require_ids
+from soundsum.tables.keys import Groups, require_ids
 from soundsum.tables.rows import Rows
 
 LIMB = 17

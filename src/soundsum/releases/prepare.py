@@ -28,11 +28,12 @@ from soundsum.statistics import Quantile, Statistic, Task, make_query
 from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.histogram import Edges
 from soundsum.statistics.quantile import require_few_cells
+from soundsum.tables.arrow_arrays import is_arrow
 from soundsum.tables.columns import say_column
 from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
 from soundsum.tables.found_keys import SearchedGroups
-from soundsum.tables.keys import Groups, is_arrow, require_few
+from soundsum.tables.keys import Groups, require_few
 from soundsum.tables.memory_table import is_column
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import SPELLED, Period

@@ -16,8 +16,9 @@ import numpy as np
 
 from soundsum.numbers.types import NumberType, find_number_type, float64, int64, number_type
 from soundsum.refusals import Reason, RefusedType
+from soundsum.tables.arrow_arrays import bits_of, is_arrow, masked, plain_keys, stored_bits, stored_numbers
 from soundsum.tables.cells import is_endless, read_number
-from soundsum.tables.keys import bits_of, is_arrow, is_missing, masked, plain_keys, stored_bits, stored_numbers
+from soundsum.tables.keys import is_missing
 from soundsum.tables.records import Column, Records, records, unmasked
 from soundsum.tables.runs import Runs
 from soundsum.tables.type_names import say_column as say_column

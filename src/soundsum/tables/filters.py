@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,8 +20,10 @@ from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import quote, say_alternatives
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.tables.cells import is_endless, read_number, read_truth
-from soundsum.tables.keys import bits_of, is_missing, stored_bits, without_validity
+from soundsum.tables.arrow_arrays import bits_of, stored_bits, without_validity
+from soundsum.tables.cells import is_endless, read_number
+from soundsum.tables.filter_values import as_scalar, name_kind, read_as, read_moment
+from soundsum.tables.keys import is_missing
 from soundsum.tables.type_names import say_kind
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -37,9 +38,6 @@ SIGNS = (*COMPARE, "in")
 MOST_LISTED = 1000
 """The most values that a filter compares with, of all its conditions together; for more, use groups."""
 
-DATE = re.compile(r"\d{4}-\d\d-\d\d")
-MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
-"""Dates and times as text; a date alone is its midnight."""
 
 ARROW = {"==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
@@ -129,11 +127,11 @@ class Condition:
         try:
             if is_missing(key) or is_endless(key):
                 return False
-            value = read_moment(self.value, _kind(key)) or self.value
-            key = _read_as(_kind(value), key)
-            if _kind(key) == "moment" and _kind(value) == "day":
+            value = read_moment(self.value, name_kind(key)) or self.value
+            key = read_as(name_kind(value), key)
+            if name_kind(key) == "moment" and name_kind(value) == "day":
                 value = datetime.datetime(value.year, value.month, value.day)
-            if _kind(key) != _kind(value) or _kind(key) is None or is_missing(key):
+            if name_kind(key) != name_kind(value) or name_kind(key) is None or is_missing(key):
                 return False
             return bool(COMPARE[self.sign](key, value))
         except Exception:  # of a class of somebody's own
@@ -178,7 +176,7 @@ class Filter:
                 most=MOST_LISTED,
             )
         for value in [one.value for condition in found.conditions for one in condition.each]:
-            if _kind(value) is None or is_missing(value) or _is_endless(value):
+            if name_kind(value) is None or is_missing(value) or _is_endless(value):
                 raise RefusedValue(
                     "where",
                     Reason.WRONG_TYPE,
@@ -245,7 +243,7 @@ def _list_values(given: Any) -> tuple[Any, ...]:
             most=f"{MOST_LISTED:,}",
             count=f"{len(given):,}",
         )
-    if len({_kind(value) for value in given}) > 1:
+    if len({name_kind(value) for value in given}) > 1:
         raise RefusedValue(
             "where",
             Reason.WRONG_TYPE,
@@ -273,133 +271,3 @@ def _as_tuple(given: Any) -> str | None:
 def _is_endless(value: Any) -> bool:
     """Returns whether it is an integer of more digits than a ledger writes down, and far beyond every column's type."""
     return isinstance(value, int) and value.bit_length() > 4096
-
-
-def _kind(value: Any) -> str | None:
-    """The kind of a value; values are compared with others of the same kind."""
-    if isinstance(value, bool | np.bool_):
-        return "truth"
-    if isinstance(value, int | float | Decimal | np.integer | np.floating):
-        return "number"
-    if isinstance(value, datetime.datetime):
-        return "moment" if value.tzinfo is None else "moment in a zone"
-    kinds = {
-        str: "text",
-        bytes: "bytes",
-        datetime.date: "day",
-        datetime.time: "time of day",
-        datetime.timedelta: "time",
-    }
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), None)
-
-
-def read_moment(value: Any, kind: str | None) -> Any:
-    """A text as the day, or the moment without or in a zone, that it spells; None if it spells none of this kind.
-
-    >>> read_moment("2024-01-31", "day"), read_moment("2024-01-31", "moment")
-    (datetime.date(2024, 1, 31), datetime.datetime(2024, 1, 31, 0, 0))
-    >>> read_moment("2024-01-31", "moment in a zone"), read_moment("2024-02-31", "day")
-    (None, None)
-    """
-    found = MOMENT.fullmatch(value) if isinstance(value, str) else None
-    if found is None or kind not in ("day", "moment", "moment in a zone"):
-        return None
-    try:
-        if kind == "day":
-            return datetime.date.fromisoformat(value) if DATE.fullmatch(value) else None
-        return datetime.datetime.fromisoformat(value) if (found[1] is not None) == (kind != "moment") else None
-    except ValueError:  # such as the 31st of February
-        return None
-
-
-def as_value(value: Any, kind: Any) -> Any:
-    """A value to compare with a column of an Arrow type: of dates and times, what a text spells."""
-    import pyarrow as pa
-
-    if pa.types.is_date(kind):
-        return read_moment(value, "day") or value
-    if pa.types.is_timestamp(kind):
-        return read_moment(value, "moment" if kind.tz is None else "moment in a zone") or value
-    return value
-
-
-def _read_as(kind: str | None, key: Any) -> Any:
-    """An object without a type as a cell of CSV that spells it, where the condition has another kind of value."""
-    if kind == "number" and isinstance(key, str):
-        return read_number(key)
-    if kind == "truth" and isinstance(key, str):
-        return read_truth(key)
-    if kind == "moment" and _kind(key) == "day":
-        return datetime.datetime(key.year, key.month, key.day)
-    return str(key) if kind == "text" and _kind(key) in ("number", "day", "moment") else key
-
-
-def read_from_text(value: Any) -> Any:
-    """The type in which a column of text is read to be compared with a value."""
-    import pyarrow as pa
-
-    kinds = {"truth": pa.bool_(), "number": pa.float64(), "text": pa.string()}
-    kind = kinds.get(_kind(value) or "")
-    if kind is None:
-        raise RefusedValue(
-            "where",
-            Reason.UNSUPPORTED,
-            "where: a CSV file has numbers, text, true and false, and cannot be compared with {given}",
-            "give text, such as '2024-01-31'",
-            given=quote(value),
-        )
-    return kind
-
-
-def _example(kind: Any) -> str:
-    """An example in Python of a date or time of an Arrow type, as these are easily confused."""
-    import pyarrow as pa
-
-    if pa.types.is_date(kind):
-        return ", such as '2024-01-31' or datetime.date(2024, 1, 31)"
-    if pa.types.is_timestamp(kind):
-        zone = "" if kind.tz is None else ", tzinfo=datetime.UTC"
-        return f", such as '2024-01-31T00:00{'Z' if zone else ''}' or datetime.datetime(2024, 1, 31{zone})"
-    return ""
-
-
-def as_scalar(value: Any, kind: Any, column: str) -> Any:
-    """The value as an Arrow scalar of a column's type, exactly; floats are compared as doubles."""
-    import pyarrow as pa
-
-    given, value = value, as_value(value, kind)
-    types, own = pa.types, _kind(value)
-    fits = {
-        "truth": types.is_boolean(kind),
-        "number": types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind),
-        "text": types.is_string(kind) or types.is_large_string(kind),
-        "bytes": types.is_binary(kind) or types.is_large_binary(kind),
-        "day": types.is_date(kind),
-        "moment": types.is_timestamp(kind) and kind.tz is None,
-        "moment in a zone": types.is_timestamp(kind) and kind.tz is not None,
-        "time of day": types.is_time(kind),
-        "time": types.is_duration(kind),
-    }
-    wanted = pa.float64() if types.is_floating(kind) else kind
-    scalar = None
-    try:
-        if own is not None and fits[own] and not (types.is_floating(kind) and isinstance(value, Decimal)):
-            plain = value.item() if isinstance(value, np.generic) else value
-            plain = float(plain) if types.is_floating(kind) and not isinstance(plain, bool) else plain
-            scalar = pa.scalar(plain, wanted)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        scalar = None
-    if scalar is None or not scalar.as_py() == value:
-        raise RefusedValue(
-            "where",
-            Reason.MISMATCH,
-            "where: {given} is not a value of column {column}, which holds {kind}",
-            "give one of that type{example}",
-            given=quote(given),
-            column=quote(column),
-            kind=say_kind(kind),
-            example=_example(kind),
-        )
-    return scalar

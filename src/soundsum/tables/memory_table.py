@@ -15,9 +15,10 @@ from typing import Any
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import NumberType
 from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.tables.arrow_arrays import is_arrow
 from soundsum.tables.columns import Numbers, as_keys, as_numbers, empty_like, presence, say_column
 from soundsum.tables.filters import Condition
-from soundsum.tables.keys import Groups, is_arrow, require_ids
+from soundsum.tables.keys import Groups, require_ids
 from soundsum.tables.paths import Watched, is_path
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.records import Column, Records

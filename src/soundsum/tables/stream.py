@@ -12,10 +12,12 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import NumberType, number_type
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables import files
+from soundsum.tables.arrow_arrays import plain_keys
 from soundsum.tables.columns import arrow_type, in_storage, presence, say_column
 from soundsum.tables.csv_files import CsvFiles
-from soundsum.tables.filters import Condition, read_from_text
-from soundsum.tables.keys import Groups, plain_keys, require_ids
+from soundsum.tables.filter_values import read_from_text
+from soundsum.tables.filters import Condition
+from soundsum.tables.keys import Groups, require_ids
 from soundsum.tables.paths import is_path, name_source
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.read_guard import read_within
