@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-MODULES = ("engines/dialect", "engines/duckdb", "engines/postgres", "engines/select", "engines/spark_dialect")
+MODULES = (
+    *("engines/dialect", "engines/duckdb", "engines/postgres", "engines/postgres_dialect", "engines/select"),
+    "engines/spark_dialect",
+)
 """Where strings are SQL."""
 
 SPACED = {
