@@ -18,7 +18,8 @@ from soundsum.numbers.rationals import nearest_float
 from soundsum.privacy.distributions import each_of
 from soundsum.releases.frames import Framed, as_column
 from soundsum.releases.plots import Panel
-from soundsum.releases.released import SAYS_NOTHING, UNNAMED, Release, ReleaseContext, require_confidence, show
+from soundsum.releases.release_context import UNNAMED, ReleaseContext
+from soundsum.releases.released import SAYS_NOTHING, Release, require_confidence, show
 from soundsum.tables.periods import Period
 
 CELLS, PLURALS = ("cell", "category"), {"category": "categories"}

@@ -25,7 +25,8 @@ from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.advice import conclude
 from soundsum.releases.collections import Outcome, Releases, Several, name_groups
 from soundsum.releases.padding import require_time
-from soundsum.releases.released import Origin, Release, ReleaseContext
+from soundsum.releases.release_context import Origin, ReleaseContext
+from soundsum.releases.released import Release
 from soundsum.statistics import Claim, Task
 from soundsum.statistics.quantile import find_crossing, list_others
 from soundsum.tables.read_guard import read_within

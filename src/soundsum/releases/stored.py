@@ -19,7 +19,8 @@ from soundsum.releases.certificates import Unreadable, compare, read_certificate
 from soundsum.releases.collections import Outcome, Releases, Several, name_groups
 from soundsum.releases.query_check import read_query
 from soundsum.releases.release_check import compare_release, list_empty, list_releases, read_noisy
-from soundsum.releases.released import Origin, Release, ReleaseContext
+from soundsum.releases.release_context import Origin, ReleaseContext
+from soundsum.releases.released import Release
 from soundsum.statistics.quantile import find_crossing, list_others
 from soundsum.tables.periods import Period
 
