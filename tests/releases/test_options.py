@@ -13,8 +13,9 @@ import soundsum as ss
 from soundsum.cli import app
 from soundsum.privacy.planner import Plan
 from soundsum.releases import api, private
-from soundsum.releases.options import OPTIONS, REQUIRED, SETTINGS, list_fields, schema
+from soundsum.releases.options import OPTIONS, REQUIRED, SETTINGS, list_fields
 from soundsum.releases.signatures import CALLS
+from soundsum.requests.request_schema import describe_requests
 from soundsum.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]
@@ -147,7 +148,7 @@ def test_the_page_about_requests_names_every_setting_and_its_request_fits_the_sc
     settings = page.partition("| setting | where | meaning |")[2].partition("\n\n")[0]
     assert all(f"`{name}`" in settings for name in SETTINGS)
     request = page.partition("```toml\n")[2].partition("```")[0]
-    jsonschema.validate(tomllib.loads(request), schema())
+    jsonschema.validate(tomllib.loads(request), describe_requests())
 
 
 COUNTED = '[statistics.n]\nstatistic = "count"\n'
@@ -174,7 +175,7 @@ SUMMED = '[statistics.t]\nstatistic = "sum"\ncolumn = "x"\nbounds = [0, 1]\n'
 )
 def test_a_request_that_does_not_fit_the_schema_is_refused(request_text, tmp_path, monkeypatch):
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(tomllib.loads(request_text), schema())
+        jsonschema.validate(tomllib.loads(request_text), describe_requests())
     assert accepted(request_text, tmp_path, monkeypatch).exception is not None
 
 
@@ -184,7 +185,7 @@ def test_every_field_that_the_schema_gives_a_statistic_is_known_to_the_command(k
 
     (own,) = [
         one
-        for one in schema()["properties"]["statistics"]["additionalProperties"]["oneOf"]
+        for one in describe_requests()["properties"]["statistics"]["additionalProperties"]["oneOf"]
         if one["properties"]["statistic"]["const"] == kind
     ]
     assert set(own["properties"]) - {"statistic"} == set(allowed_fields(STATISTICS[kind]))

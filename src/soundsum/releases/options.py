@@ -1,17 +1,18 @@
 """Every option of a release, declared once: its name, type, default and words, and how commands and requests spell it.
 
 Public functions write their signatures out, so that editors complete them, and a test holds each to these declarations.
-Commands take their flags from here, docstrings their words (signatures.py), and `schema` describes a request.
+Commands take their flags from here, docstrings their words (signatures.py), and requests their JSON Schema
+(requests/request_schema.py).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from soundsum.statistics import STATISTICS, Statistic
+from soundsum.statistics import Statistic
 from soundsum.tables.relations import Relation
 
 REQUIRED = inspect.Parameter.empty
@@ -380,44 +381,3 @@ def name_in_request(name: str) -> str | None:
 def list_fields(kind: type[Statistic]) -> tuple[str, ...]:
     """The options of one statistic, where several are asked for at once."""
     return tuple(one.name for one in fields(kind) if one.init)  # type: ignore[arg-type]
-
-
-def schema() -> dict[str, Any]:
-    """Requests as JSON Schema: the settings, and the statistics by name, each with the options of its kind.
-
-    >>> sorted(schema()["properties"]["statistics"]["additionalProperties"]["oneOf"][1]["properties"])
-    ['column', 'statistic', 'weight']
-    """
-    kinds = [
-        {
-            "type": "object",
-            "properties": {"statistic": {"const": name}, **dict(_properties(list_fields(STATISTICS[name])))},
-            "required": ["statistic"],
-            "additionalProperties": False,
-        }
-        for name in STATISTICS
-    ]
-    named = {"type": "object", "minProperties": 1, "additionalProperties": {"oneOf": kinds}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
-        "properties": {**dict(_properties(SETTINGS)), "statistics": named},
-        "required": ["statistics"],
-        "additionalProperties": False,
-    }
-
-
-def _properties(names: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in names:
-        called, option = name_in_request(name), OPTIONS.get(name)
-        if called is None:
-            continue
-        if option is None or option.json is None:  # of a statistic from elsewhere
-            yield called, {}
-            continue
-        said = dict(option.json)
-        if called == "bounds":
-            said = {"type": "array", "items": said, "minItems": 2, "maxItems": 2}
-        if option.default is not REQUIRED and option.default is not None:
-            said["default"] = str(option.default) if isinstance(option.default, Relation) else option.default
-        yield called, said | ({} if option.flag is None else {"description": option.flag.help})

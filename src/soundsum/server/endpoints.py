@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 from soundsum._version import __version__
 from soundsum.randomness import random_bytes
 from soundsum.refusals import Refusal
-from soundsum.releases.options import schema
+from soundsum.requests.request_schema import describe_requests
 from soundsum.server.fair_queue import FairQueue
 from soundsum.server.served import ServedTable, Stored, join_answer
 from soundsum.server.tokens import Token, Tokens
@@ -368,7 +368,7 @@ PREFER: dict[str, Any] = {
 
 def _make_request() -> dict[str, Any]:
     """The JSON Schema of a request, without the owner's terms."""
-    whole = {name: value for name, value in schema().items() if name != "$schema"}
+    whole = {name: value for name, value in describe_requests().items() if name != "$schema"}
     return whole | {"properties": {n: said for n, said in whole["properties"].items() if n not in OWN}}
 
 
