@@ -16,7 +16,6 @@ from soundsum.tables.type_names import say_kind
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
-
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 """Dates and times as text; a date alone is its midnight."""
 
