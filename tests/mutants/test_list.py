@@ -79,7 +79,7 @@ def test_the_named_ones_are_among_them(names):
     assert "methods/numpy_pairwise height: 2 to 1" in names
     assert "methods/numpy_pairwise safe_height: 25 to 24" in names
     noise = "any((part.l1 for parts in norms for part in parts))"
-    assert f"releases/pipeline carry_out: {noise}: any to all" in names
+    assert f"releases/pipeline _divide: {noise}: any to all" in names
     again = "same and all(map(_same, again, expected))"
     assert f"auditor/rerun confirm: {again}: without same" in names
     assert "paper/verify/check RunningResult.certify: bound > claimed: 2 * claimed" in names
