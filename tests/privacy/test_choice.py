@@ -15,7 +15,7 @@ from soundsum.paper.verify import verify
 from soundsum.paper.verify.choices import ChoiceTurn, check, exponential, list_errors, permute_and_flip
 from soundsum.privacy.choice import ExponentialChoice, PermuteAndFlip, RankNorms, find_errors, read_quantile
 from soundsum.privacy.guarantee import guarantee
-from soundsum.privacy.units import Unit
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason
 from soundsum.tables.relations import Relation
 from tests.refusing import refused
@@ -116,6 +116,11 @@ def test_every_coin_is_flipped_whatever_the_errors_are(monkeypatch):
         ("1/4", Unit(1), CHANGED, 4, "1/8"),
         ("1/4", Unit(2), CHANGED, 6, "1/12"),
         ("0", Unit(2), CHANGED, 2, "1/2"),
+        ("1/4", Unit(FOUND), CHANGED, 6, "1/12"),
+        ("99/100", Unit(FOUND), CHANGED, 198, "1/396"),
+        ("0", Unit(FOUND), CHANGED, 2, "1/2"),
+        ("1/4", Unit(FOUND), ADDED, 3, "1/6"),
+        ("1/4", Unit(FOUND, 7, 3), ADDED, 63, "1/126"),
         ("1/4", Unit(max_rows=7), ADDED, 21, "1/42"),
         ("1/4", Unit(5, 7, 3), ADDED, 63, "1/126"),
         ("1", Unit(2, 7, 3), ADDED, 14, "1/14"),
@@ -134,6 +139,7 @@ def test_rates(quantile, unit, relation, most, rate):
         (Unit(), ADDED, lambda M, q, rho: math.sqrt(2 * rho) / M),
         (Unit(), CHANGED, lambda M, q, rho: math.sqrt(2 * rho) / q),
         (Unit(4), CHANGED, lambda M, q, rho: min(math.sqrt(2 * rho) / q, math.sqrt(rho) / M)),
+        (Unit(FOUND), CHANGED, lambda M, q, rho: min(math.sqrt(2 * rho) / q, math.sqrt(rho) / M)),
         (Unit(4, 3, 2), ADDED, lambda M, q, rho: math.sqrt(2 * rho / 2) / (3 * M)),
     ],
 )

@@ -76,7 +76,7 @@ class RankNorms(Norms[int]):
         elif not relation.sized:
             moves = [(most, 1)]
         else:  # a row changes its value, or moves between two groups
-            moves = [(q, 1), *([(most, 2)] if unit.entries > 1 else [])]
+            moves = [(q, 1), *([(most, 2)] if unit.has_more_groups else [])]
         return cls(
             max(most * groups for most, groups in moves),
             max(most**2 * groups for most, groups in moves),

@@ -96,6 +96,11 @@ class Unit:
         return self.groups if isinstance(self.groups, int) else 1
 
     @property
+    def has_more_groups(self) -> bool:
+        """Whether a record can go from one group to another: among those listed, or among any number found."""
+        return self.groups not in (None, 1)
+
+    @property
     def most_groups(self) -> int:
         """In how many groups a person counts at most."""
         return self.max_groups if self.groups == FOUND else min(self.max_groups, self.entries)
@@ -109,7 +114,7 @@ class Unit:
 
     def say(self, rows: str) -> str:
         """Says which limits apply to each person, beside that on rows, with {} for the place."""
-        if self.groups in (None, 1):
+        if not self.has_more_groups:
             return rows.format("")
         most = self.most_groups
         which = "" if most == self.groups else f": {'those' if most > 1 else 'the one'} with most of their rows"
@@ -124,7 +129,7 @@ class Unit:
         many = not isinstance(self.groups, int)
         groups = "those found" if many else f"{self.groups:,} group{'s' * (self.groups != 1)}"
         if self.max_rows is None:
-            return f"one record (in one of {groups})" if self.groups not in (None, 1) else "one record"
+            return f"one record (in one of {groups})" if self.has_more_groups else "one record"
         rows = f"at most {self.max_rows:,} row{'s' * (self.max_rows > 1)}"
         if self.groups is None:
             return f"one person (with {rows})"

@@ -20,7 +20,7 @@ from soundsum.methods.problem import Problem
 from soundsum.numbers.types import IntType
 from soundsum.paper.verify.verification import Case, Counterexample, Result
 from soundsum.privacy.choice import RankNorms
-from soundsum.privacy.units import Unit
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.tables.relations import Relation
 
 LABEL = "ranks"
@@ -110,7 +110,7 @@ def neighbours(counts: Counts, turn: ChoiceTurn) -> Iterator[tuple[Counts, Count
     one_more = [tuple(n + (i == cell) for i, n in enumerate(counts)) for cell in range(cells)]
     if turn.relation.sized:
         yield from ((left, right, 1) for left in one_more for right in one_more)
-        yield from ((counts, more, 2 if unit.entries > 1 else 1) for more in one_more)
+        yield from ((counts, more, 1 if unit.groups in (None, 1) else 2) for more in one_more)
     else:
         yield from ((counts, more, 1) for more in one_more)
 
@@ -160,6 +160,8 @@ def turns(quick: bool) -> list[ChoiceTurn]:
         (Unit(3), Relation.CHANGE_ONE),
         (Unit(max_rows=2), Relation.SYMMETRIC),
         (Unit(3, 2, 2), Relation.SYMMETRIC),
+        (Unit(FOUND), Relation.CHANGE_ONE),
+        (Unit(FOUND, 2, 2), Relation.SYMMETRIC),
     ]
     sizes = ((2, 3), (3, 1)) if quick else ((2, 5), (3, 2))
     return [
