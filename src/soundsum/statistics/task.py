@@ -18,12 +18,15 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
 from soundsum.privacy.selection import Found
-from soundsum.privacy.units import FOUND, Unit
+from soundsum.privacy.units import FOUND
 from soundsum.refusals import Reason, RefusedValue, join_clauses
 from soundsum.statistics.quantile import rank_cells
 from soundsum.statistics.statistic import Cells, Estimator, Part, Statistic
 from soundsum.tables.records import Missing
 from soundsum.tables.rows import Rows
+
+MOST_COUNTS = 1 << 27
+"""Sums, or counts of cells, of all groups that were found: a gigabyte of them, far below 2^31, where codes end."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +134,23 @@ class Task:
             )
 
     def of_found(self, groups: int) -> Task:
-        """Restate the task for the number of groups found. Noise planned for any number suffices: norms only shrink."""
-        plan = self.claim.plan
-        unit = self.statistic.unit(Unit(groups, plan.unit.max_rows, plan.unit.max_groups))
+        """Restate the task for the number of groups found. Noise planned for any number suffices: norms only shrink.
+
+        Too many groups for the memory of an ordinary machine end the read: their number follows from a release.
+        """
+        plan, cells = self.claim.plan, self.statistic.cells
+        counts = groups * (1 if self.counted is None else len(self.counted.names))
+        if counts > MOST_COUNTS:
+            raise RefusedValue(
+                "groups",
+                Reason.TOO_MANY,
+                "{groups:,} groups were found, which takes {counts:,} counts, and at most {most:,} are kept",
+                "ask for fewer cells, candidates or groups",
+                groups=groups,
+                counts=counts,
+                most=MOST_COUNTS,
+            )
+        unit = replace(plan.unit, groups=groups * (1 if cells is None else len(cells.names)))
         return replace(self, claim=Claim(self.claim.kind, Plan(plan.problem, plan.adder, unit), self.claim.unit_value))
 
     @property

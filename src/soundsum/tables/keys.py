@@ -79,7 +79,8 @@ class Groups:
         self.names = plain_list(groups)
         if not self.names:
             raise RefusedValue(option, Reason.EMPTY, "`{option}` is empty", "list at least one")
-        require_few(len(self.names), option=option)
+        if not isinstance(groups, FoundNames):  # which are no more than the table has
+            require_few(len(self.names), option=option)
         places = None
         with suppress(TypeError):
             places = {key: place for place, key in enumerate(map(_as_key, self.names))}
