@@ -11,8 +11,10 @@ import pytest
 
 import soundsum as ss
 from soundsum.budget import BudgetExceeded
+from soundsum.budget.history import Asker
 from soundsum.refusals import Reason
-from soundsum.server.client import Connection, RemoteTable, write_request
+from soundsum.requests.write_request import write_request
+from soundsum.server.client import Connection, RemoteTable
 from tests.refusing import refused
 
 from .running import COUNT, Server
@@ -24,7 +26,9 @@ def visits(server):
 
 
 def test_it_has_the_calls_of_private(visits):
-    own = ("sum", "mean", "variance", "std", "count", "histogram", "release", "plan")
+    own = [name for name, one in vars(ss.Private).items() if inspect.isfunction(one) and not name.startswith("_")]
+    own = [name for name in own if name not in ("on_behalf_of", "limit_memory")]  # for the server
+    assert {"groups", "quantile", "median", "suggest_bounds", "release", "plan"} <= set(own)
     for name in own:
         mirrored = inspect.signature(getattr(RemoteTable, name)).parameters
         original = inspect.signature(getattr(ss.Private, name)).parameters
@@ -46,6 +50,55 @@ def test_every_statistic_with_little_noise(visits):
     assert isinstance(by_ward, ss.Releases)
     assert list(by_ward) == ["a", "b", "z"]
     assert ss.check(by_ward) == []
+
+
+def test_quantiles_and_advice_with_little_noise(visits):
+    table = {"patient": [i // 3 for i in range(300)], "cost": [float(i) for i in range(300)]}
+    terms = {"privacy_unit": "patient", "max_rows": 3}
+    here = ss.quantile(table, [0.1, 0.2], 0, 100, 2000, column="cost", **terms)
+    quantiles = visits.quantile("cost", [0.1, 0.2], epsilon=2000)
+    assert [one.value for one in quantiles] == pytest.approx([one.value for one in here], abs=2)
+    assert list(quantiles.names) == ["0.1", "0.2"]
+    assert visits.median("cost", bounds=(0, 300), epsilon=2000).value == pytest.approx(150, abs=3)
+    assert visits.suggest_bounds("cost", epsilon=1000).upper == 1000  # of persons' totals
+    assert visits.suggest_bounds("cost", epsilon=1000, max_rows=3).upper == 500
+    assert visits.suggest_max_rows(epsilon=1000).max_rows >= 3
+    (cut,) = visits.release([ss.Clipped("cost")], epsilon=1000)
+    assert float(cut) == pytest.approx(2 / 3, abs=0.02)
+
+
+FOUND = """
+[tables.visits]
+data = "visits.parquet"
+privacy_unit = "patient"
+max_rows = 3
+max_groups = 3
+budget = {epsilon = "1000000", delta = "1/2", path = "visits.db"}
+[tables.visits.schema]
+cost = {type = "float64", lower = 0, upper = 100}
+"""
+
+
+def test_groups_are_found_and_asked_about(tmp_path):
+    with Server(tmp_path, "--no-pad", owner=FOUND) as server:
+        server.budget.set_share(Asker("ann", "visits"), "10000", "1/4")
+        table = ss.connect(server.url, token=server.tokens.add("ann")).table("visits")
+        found = table.groups("ward", epsilon=100, delta="1e-9")
+        assert (list(found), ss.check(found)) == (["a", "b", "z"], [])
+        assert table.groups("ward", epsilon=10, delta="1e-9", noise="gaussian").threshold > found.threshold
+        assert list(table.count(100, by="ward", groups=found)) == ["a", "b", "z"]
+        once = ss.Found("1e-9")
+        assert list(table.sum("cost", epsilon=100, by="ward", groups=once)) == ["a", "b", "z"]
+        both = table.sum("cost", epsilon=100, by="ward", groups=once, noise="gaussian", delta="1e-9")
+        assert (list(both), both["a"].guarantee.delta) == (["a", "b", "z"], Fraction(1, 10**9))
+        for unclear in (ss.Found("1e-9", weight=3), ss.Found("1e-9", noise="gaussian")):
+            with refused("groups", Reason.UNSUPPORTED):
+                table.sum("cost", epsilon=1, by="ward", groups=unclear)
+        asked = {"epsilon": 1, "delta": "1e-9", "by": "ward", "groups": "found"}
+        two = {"who": {"statistic": "groups"}, "total": {"statistic": "sum", "column": "cost"}}
+        with server.client(server.tokens.add("ann")) as client:
+            answer = client.post("/v1/tables/visits/release", json={**asked, "statistics": two})
+            assert (answer.status_code, answer.json()["error"]["option"]) == (422, "groups")
 
 
 def test_several_at_once_and_a_key(visits):

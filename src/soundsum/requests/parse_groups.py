@@ -183,11 +183,17 @@ def read_groups(by: list[str], groups: list[str], file: Source, within: str | No
     return columns[0] if by else None, listed[0] if listed else None
 
 
-def read_found(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with groups that are to be found: delta is for the search, and half of it where noise needs one."""
+def read_found(settings: dict[str, Any], finds_alone: bool = False) -> dict[str, Any]:
+    """The settings with groups that are to be found: delta is for the search, and half of it where noise needs one.
+
+    Where the groups alone are asked for, the noise is that of the search, and all of delta is for it.
+    """
     if settings.get("groups") != FOUND:
         return settings
     delta = read_delta(settings.get("delta"))
+    if finds_alone:
+        found = Found(delta, noise=settings.get("noise", "laplace"))
+        return {name: one for name, one in settings.items() if name != "noise"} | {"groups": found, "delta": None}
     if settings.get("noise") == "gaussian":
         return settings | {"groups": Found(delta / 2), "delta": delta / 2}
     return settings | {"groups": Found(delta), "delta": None}

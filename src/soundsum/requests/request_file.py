@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -19,8 +20,9 @@ from soundsum.releases.options import SETTINGS, list_fields, name_in_request
 from soundsum.releases.request import MOST_STATISTICS
 from soundsum.requests.parse_columns import Source
 from soundsum.requests.parse_conditions import read_where
-from soundsum.requests.parse_groups import read_found, read_periods
+from soundsum.requests.parse_groups import FOUND, read_found, read_periods
 from soundsum.statistics import STATISTICS, Statistic
+from soundsum.statistics.group_counts import GroupCounts
 from soundsum.tables.filters import MOST_LISTED
 from soundsum.tables.paths import read_file
 
@@ -55,15 +57,25 @@ def take_request(written: dict[str, Any], has_schema: bool = False) -> tuple[dic
     for name, one in asked.items():
         made[name] = _read_statistic(name, one, has_schema)
         require_few(settings, made)  # at once, as the edges of many bins take time
+    if any(isinstance(one, GroupCounts) for one in made.values()) and (
+        len(made) > 1 or settings.get("groups") != FOUND
+    ):
+        raise RefusedValue(
+            "groups",
+            Reason.NEEDS,
+            "the statistic groups finds groups, and counts the persons in them",
+            "ask for it alone, with `groups='found'`",
+        )
     return settings, made
 
 
-def read_settings(settings: dict[str, Any], file: Source) -> dict[str, Any]:
+def read_settings(settings: dict[str, Any], statistics: Mapping[str, Statistic], file: Source) -> dict[str, Any]:
     """The settings, with conditions, and periods and their groups, read as on the command line."""
     within = settings.get("table")
     by, groups = read_periods(settings.get("by"), settings.get("groups"), file, within)
     where = read_where(settings.get("where", []), file, within)
-    return read_found(settings | {"by": by, "groups": groups, "where": where})
+    finds_alone = any(isinstance(one, GroupCounts) for one in statistics.values())
+    return read_found(settings | {"by": by, "groups": groups, "where": where}, finds_alone)
 
 
 def require_few(settings: dict[str, Any], statistics: dict[str, Statistic]) -> None:
@@ -222,7 +234,8 @@ def _make_statistic(wanted: dict[str, Any], has_schema: bool) -> Statistic:
             "give one of {known}",
             known=", ".join(STATISTICS),
         )
-    kind = STATISTICS.find(wanted.pop("statistic"))
+    called = wanted.pop("statistic")
+    kind = GroupCounts if called == GroupCounts.name else STATISTICS.find(called)
     allowed = list_fields(kind)
     if "bounds" in wanted and "lower" in allowed:
         if "lower" in wanted or "upper" in wanted:
@@ -264,7 +277,7 @@ def _make_statistic(wanted: dict[str, Any], has_schema: bool) -> Statistic:
             "`bounds` are missing",
             "give them from public knowledge, such as `bounds=[0, 100]`",
         )
-    made = kind(**wanted)
+    made: Statistic = kind(**wanted)
     if not has_schema:
         _ = made.cells  # refuses a histogram without any
     return made

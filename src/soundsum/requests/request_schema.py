@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from soundsum.budget.query import SEARCH
 from soundsum.releases.options import OPTIONS, REQUIRED, SETTINGS, list_fields, name_in_request
 from soundsum.statistics import STATISTICS
 from soundsum.tables.relations import Relation
@@ -25,6 +26,7 @@ def describe_requests() -> dict[str, Any]:
         }
         for name in STATISTICS
     ]
+    kinds.append({**kinds[-1], "properties": {"statistic": {"const": SEARCH}}})  # the groups themselves
     named = {"type": "object", "minProperties": 1, "additionalProperties": {"oneOf": kinds}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

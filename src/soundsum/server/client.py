@@ -9,31 +9,29 @@ from __future__ import annotations
 import ipaddress
 import time
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import date, datetime
-from decimal import Decimal
-from fractions import Fraction
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote as quote_path
 from urllib.parse import urlsplit
 
-import numpy as np
-
 from soundsum.budget import BudgetExceeded, Cost
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.planner import Plan
+from soundsum.privacy.selection import Found
 from soundsum.randomness import random_bytes
-from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.refusals import Reason, RefusedValue
+from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.certificates import read_claim
 from soundsum.releases.collections import Releases, Several
-from soundsum.releases.options import list_fields
 from soundsum.releases.released import Release
-from soundsum.releases.request import name_statistics, read_bounds
+from soundsum.releases.request import ask_bounds, read_bounds
 from soundsum.releases.schema import ColumnSchema
 from soundsum.releases.stored import read_releases
-from soundsum.statistics import Count, Histogram, Mean, Statistic, Std, Sum, Variance
+from soundsum.requests.write_request import write_request
+from soundsum.statistics import Count, Histogram, MaxRows, Mean, Quantile, Statistic, Std, Sum, Variance
+from soundsum.statistics.group_counts import GroupCounts
+from soundsum.statistics.quantile import MEDIAN, list_quantiles
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed
 
@@ -210,11 +208,53 @@ class RemoteTable:
     def histogram(
         self, column: str, edges: Sequence[Any] | None = None, epsilon: Any = None, *,
         categories: Sequence[Any] | None = None, bins: int | None = None, lower: Any = None, upper: Any = None,
-        **options: Any,
+        bounds: Any = None, **options: Any,
     ) -> Releases:  # fmt: skip
-        """Release private counts by edges, bins or categories."""
+        """Release private counts by edges, bins or categories; bounds and categories default to the schema's."""
+        lower, upper = read_bounds(lower, upper, bounds)
         asked = Histogram(column, edges, categories, bins=bins, lower=lower, upper=upper)
         return cast(Releases, self._one(asked, epsilon, options))
+
+    def groups(
+        self, by: str | Period | list[str | Period], epsilon: Any = None, delta: Any = None, *, where: Any = None,
+        max_groups: int | None = None, noise: str = "laplace", **options: Any,
+    ) -> Releases:  # fmt: skip
+        """Find groups that nobody listed, with the noisy number of persons in each."""
+        asked = {"by": by, "groups": Found(delta, noise=noise), "where": where, "max_rows": 1, "max_groups": max_groups}
+        return cast(Releases, self._one(GroupCounts(), epsilon, asked | options))
+
+    def quantile(
+        self, column: str, quantile: Any, lower: Any = None, upper: Any = None, epsilon: Any = None, *,
+        bounds: Any = None, candidates: Any = None, **options: Any,
+    ) -> Release | Releases | Several:  # fmt: skip
+        """Release a private quantile, or several of a list; bounds default to the schema's."""
+        low, high = read_bounds(lower, upper, bounds)
+        listed, labels = list_quantiles(quantile)
+        asked = [Quantile(column, one, low, high, candidates=candidates) for one in listed]
+        if labels is None:
+            return self._one(asked[0], epsilon, options)
+        return Several(self.release(asked, epsilon, **options), labels)
+
+    def median(
+        self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, *, bounds: Any = None,
+        candidates: Any = None, **options: Any,
+    ) -> Release | Releases:  # fmt: skip
+        """Release a private median; bounds default to the schema's."""
+        low, high = read_bounds(lower, upper, bounds)
+        return self._one(Quantile(column, MEDIAN, low, high, candidates=candidates), epsilon, options)
+
+    def suggest_bounds(
+        self, column: str, epsilon: Any = None, *, coverage: Any = 0.99, max_rows: int | None = None, **options: Any
+    ) -> BoundsAdvice:
+        """Suggest bounds for a column: of persons' totals, with max_rows= of their rows."""
+        asked, most = ask_bounds(column, coverage, None, max_rows, self._told["privacy_unit"] is not None)
+        (advice,) = self.release([asked], epsilon, max_rows=1, max_groups=most, **options)
+        return cast(BoundsAdvice, advice)
+
+    def suggest_max_rows(self, epsilon: Any = None, *, coverage: Any = 0.99, **options: Any) -> MaxRowsAdvice:
+        """Suggest how many rows of a person to count."""
+        (advice,) = self.release([MaxRows(coverage=coverage)], epsilon, max_groups=1, **options)
+        return cast(MaxRowsAdvice, advice)
 
     def release(
         self,
@@ -237,10 +277,13 @@ class RemoteTable:
         listed = [by] if isinstance(by, Period) else by if isinstance(by, list) else []
         return read_releases(told["releases"], [one for one in listed if isinstance(one, Period)])
 
-    def plan(self, column: str, lower: Any = None, upper: Any = None, **options: Any) -> Plan:
+    def plan(
+        self, column: str, lower: Any = None, upper: Any = None, *, bounds: Any = None, method: str = "auto",
+        **options: Any,
+    ) -> Plan:  # fmt: skip
         """Plan a sum, whose error and epsilon are then computed here; nothing is charged."""
         asked = write_request(
-            [Sum(column, lower, upper, method=options.pop("method", "auto"))], options | {"epsilon": 1}
+            [Sum(column, *read_bounds(lower, upper, bounds), method=method)], options | {"epsilon": 1}
         )
         (told,) = self._connection._ask("POST", f"{self._path}/plan", asked)["statistics"]
         plan = read_claim(told["plan"]).plan
@@ -263,100 +306,6 @@ class RemoteTable:
         (made,) = self.release([statistic], epsilon, **options)
         assert isinstance(made, Release | Releases)
         return made
-
-
-def write_request(statistics: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a request as JSON has it (docs/requests.md)."""
-    names, asked = name_statistics(statistics)
-    settings = {name: _plain(value) for name, value in options.items() if value is not None}
-    if "where" in settings:
-        settings["where"] = _write_where(options["where"])
-    by = options.get("by")
-    if isinstance(by, Period) or (isinstance(by, list) and any(isinstance(one, Period) for one in by)):
-        _write_periods(settings, by, options.get("groups"))
-    return {**settings, "statistics": {name: _write_statistic(one) for name, one in zip(names, asked, strict=True)}}
-
-
-def _write_statistic(statistic: Statistic) -> dict[str, Any]:
-    written: dict[str, Any] = {"statistic": statistic.name}
-    defaults = {field.name: field.default for field in fields(statistic)}  # type: ignore[arg-type]
-    for name in list_fields(type(statistic)):
-        value = statistic.__dict__.get(name)
-        if value is not None and (name in ("column",) or value is not defaults[name]):
-            written[name] = _plain(value)
-    if "lower" in written or "upper" in written:
-        written["bounds"] = [written.pop("lower", None), written.pop("upper", None)]
-    return written
-
-
-def _write_where(where: Any) -> list[str]:
-    """Conditions as texts that all hold: each a choice of one condition from every alternative."""
-    if isinstance(where, str):
-        return [where]
-    several = [where] if isinstance(where, tuple) else list(where)
-    if all(isinstance(one, str) for one in several):
-        return [str(one) for one in several]
-    alternatives = several if all(isinstance(one, list) for one in several) else [several]
-    return [" or ".join(_write_condition(one) for one in choice) for choice in product(*alternatives)]
-
-
-def _write_condition(condition: Any) -> str:
-    column, sign, value = condition
-    if sign == "in":
-        return f"{column} in {', '.join(map(_write_value, value))}"
-    return f"{column} {sign} {_write_value(value)}"
-
-
-def _write_value(value: Any) -> str:
-    if isinstance(value, str):
-        if "'" in value and '"' in value:
-            raise RefusedValue(
-                "where", Reason.UNSUPPORTED, "{given} has both kinds of quotes", "leave it out", given=quote(value)
-            )
-        return f'"{value}"' if "'" in value else f"'{value}'"
-    return str(_plain(value))
-
-
-def _write_periods(settings: dict[str, Any], by: Any, groups: Any) -> None:
-    columns = by if isinstance(by, list) else [by]
-    lists = list(groups) if isinstance(by, list) and groups is not None else [groups] * len(columns)
-    written: list[Any] = []
-    for column, own in zip(columns, lists, strict=True):
-        if isinstance(column, Period) and column.has_range:
-            first, *_, last = [column.spell(column.name(start)) for start in (column.every() * 2)]
-            written.append([f"{first}..{last}"])
-        else:
-            written.append(None if own is None else _plain(own))
-    spelled = [_spell_period(one) if isinstance(one, Period) else one for one in columns]
-    settings["by"], settings["groups"] = (spelled, written) if isinstance(by, list) else (spelled[0], written[0])
-    if settings["groups"] is None:
-        del settings["groups"]
-
-
-def _spell_period(period: Period) -> str:
-    zone = "" if period.zone is None else f", {period.zone}"
-    return f"{period.kind}({period.column}{zone})"
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it, exact numbers as text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Fraction | Decimal):
-        return str(value)
-    if isinstance(value, date | datetime):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, str | int | float | None):
-        return value
-    if isinstance(value, Iterable):
-        return [_plain(one) for one in value]
-    if isinstance(value, Period):
-        return _spell_period(value)
-    raise RefusedType(
-        None, Reason.UNSUPPORTED, "{given} cannot be sent to a server", "give plain values", given=quote(value)
-    )
 
 
 def _is_in_progress(answer: httpx.Response, key: str | None) -> bool:

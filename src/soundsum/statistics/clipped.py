@@ -52,6 +52,11 @@ class Clipped(CountsPersons):
     drops_missing = True
 
     @property
+    def is_incomplete(self) -> bool:
+        """Whether bounds are missing, which an owner's schema may have."""
+        return self.lower is None or self.upper is None
+
+    @property
     def cells(self) -> Sides:  # type: ignore[override]
         if self.lower is None or self.upper is None:
             raise RefusedValue(

@@ -88,7 +88,7 @@ def release_several(
     with on_disk(file) as path:
         try:
             with watch(path) as opened:
-                settings = read_settings(settings | options, path)
+                settings = read_settings(settings | options, statistics, path)
                 require_few(settings, statistics)  # again, as a range of periods is many groups
                 outcome = ss.release(opened, statistics, name=data, budget=ledger, **settings)
         except Refusal as error:
