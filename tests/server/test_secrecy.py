@@ -72,6 +72,50 @@ def test_a_release_and_a_refusal_take_as_long(padded):
     assert all(PAD - 0.01 <= took < 2 * PAD for _, took in answers)
 
 
+SUM_OF = {"statistic": "sum", "column": "cost"}
+REFUSED = {
+    "epsilon 0": {**SUM, "epsilon": 0},
+    "an unknown option": {**SUM, "epsilonn": 1},
+    "the owner's terms": {**SUM, "privacy_unit": "ward"},
+    "a million groups": {**SUM, "by": "ward", "groups": [str(i) for i in range(100_000)]},
+    "bounds swapped": {"epsilon": 1, "statistics": {"a": {**SUM_OF, "bounds": [5, 1]}}},
+    "text alone": "total",
+}
+
+
+def test_whatever_is_wrong_with_a_request_its_refusal_takes_the_pad(padded):
+    with padded.client(padded.add("faye")) as client, ThreadPoolExecutor(len(REFUSED) + 1) as pool:
+        others = pool.submit(timed, client, SUM, headers={"idempotency-key": "a b"})
+        answers = list(pool.map(lambda one: timed(client, one), REFUSED.values()))
+        answers.append(others.result())
+        assert {answer.status_code for answer, _ in answers} == {422}
+        assert all(PAD - 0.01 <= took < 2 * PAD for _, took in answers), [took for _, took in answers]
+        assert client.get("/v1/releases").json() == []
+
+
+def test_a_stored_answer_is_not_taken_before_it_is_due(padded):
+    """What is stored at the decision, a little before the deadline, is not what `Prefer: stored` finds until then."""
+    with padded.client(padded.add("gina")) as client, ThreadPoolExecutor(1) as pool:
+        first, _ = timed(client)
+        begun = time.monotonic()
+        second = pool.submit(timed, client)
+        found = []
+        while time.monotonic() < begun + PAD - 0.1:
+            found.append(timed(client, headers={"prefer": "stored"})[0].content)
+        assert set(found) == {first.content}
+        last, _ = second.result()
+        assert timed(client, headers={"prefer": "stored"})[0].content == last.content != first.content
+
+
+def test_a_reader_that_holds_too_much_memory_is_a_failed_read(tmp_path):
+    with Server(tmp_path, "--memory", "1M", pad="1s") as server, server.client(server.add()) as client:
+        answer, took = timed(client)
+        say_nothing_private(answer, server)
+        assert (answer.status_code, took >= 1) == (503, True)
+        assert [entry.state for entry in server.budget.entries()] == ["failed"]
+        assert client.get("/v1/tables").status_code == 200
+
+
 def test_a_worker_that_dies_is_a_failed_read_and_the_server_goes_on(padded):
     with (
         padded.client(padded.add("dora")) as client,

@@ -31,6 +31,8 @@ def test_nobody_overspends_together(tmp_path):
         clients = [server.client(server.add(f"analyst{i}", epsilon="1")) for i in range(4)]
         with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(lambda i: post(clients[i % 4]), range(80)))
+        for client in clients:
+            client.close()
         statuses = [answer.status_code for answer in answers]
         assert (statuses.count(200), statuses.count(409)) == (20, 60)
         found = ledger.read(server.ledger)

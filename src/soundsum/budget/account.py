@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from copy import copy
 from fractions import Fraction
@@ -228,9 +229,9 @@ class Budget:
         """Find the charge that an analyst's key belongs to; None if the key is new."""
         return self._require_ledger().find_key(question)
 
-    def find_same(self, question: Question) -> int | None:
-        """Find an analyst's last charge for the same that was answered; None if there is none."""
-        return self._require_ledger().find_same(question)
+    def find_same(self, question: Question, hidden: Collection[int] = ()) -> int | None:
+        """Find an analyst's last charge for the same that was answered, but none of these; None if there is none."""
+        return self._require_ledger().find_same(question, hidden)
 
     def asked(self, number: int) -> Answered | None:
         """An analyst's charge, with the answer to it if one is stored; None if there is no such charge."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -190,9 +190,9 @@ class Ledger:
         """Return the charge that was written with this question's key."""
         return self._transact(lambda db, _: find_key(db, question), "DEFERRED")
 
-    def find_same(self, question: Question) -> int | None:
-        """Return the last charge with an answer that asked what this question asks."""
-        return self._transact(lambda db, _: find_same(db, question), "DEFERRED")
+    def find_same(self, question: Question, hidden: Collection[int] = ()) -> int | None:
+        """Return the last charge with an answer that asked what this question asks, but none of these."""
+        return self._transact(lambda db, _: find_same(db, question, hidden), "DEFERRED")
 
     def asked_by(self, analyst: str) -> list[Entry]:
         """Return every charge of an analyst as it stands."""

@@ -8,6 +8,7 @@ in the same transaction; it says what that analyst has spent on that table, and 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -204,14 +205,15 @@ def find_key(db: sqlite3.Connection, question: Question) -> int | None:
     return None if row is None else row[0]
 
 
-def find_same(db: sqlite3.Connection, question: Question) -> int | None:
-    """The last charge of this analyst's that asked the same and has an answer; None if there is none."""
+def find_same(db: sqlite3.Connection, question: Question, hidden: Collection[int]) -> int | None:
+    """The last charge of this analyst's that asked the same and has an answer, but none of these; None otherwise."""
     query = (
         "SELECT MAX(asked.line) FROM questions AS asked "
         "WHERE asked.analyst = ? AND asked.source = ? AND asked.body = ? "
+        f"AND asked.line NOT IN ({', '.join('?' * len(hidden))}) "
         f"AND EXISTS ({ANSWER.replace('= ?', '= asked.line', 1)} AND answer IS NOT NULL)"
     )
-    row = db.execute(query, (question.asker.analyst, question.asker.source, question.body)).fetchone()
+    row = db.execute(query, (question.asker.analyst, question.asker.source, question.body, *hidden)).fetchone()
     return None if row is None else row[0]
 
 

@@ -54,6 +54,7 @@ class Child:
         for pipe in (self._send, self._receive):
             os.set_blocking(pipe, False)
         self._is_idle = True
+        self.memory: float = math.inf  # bytes that it may hold
         refusal = RefusedType(
             "data",
             Reason.UNSUPPORTED,
@@ -100,14 +101,14 @@ class Child:
 
         `refusal` is raised where it cannot be sent. With `waits` this returns or raises at `until`, never earlier.
         """
-        request = _pickle((name, arguments, until - time.monotonic()), refusal)
+        request = _pickle((name, arguments, until - time.monotonic(), self.memory), refusal)
         self._is_idle = False
         answer = self._exchange(request, until)
         if waits:
             sleep_until(until)
         if answer is None:
             self.kill()
-            OPERATOR.error("the process that reads the table ended, or did not answer within the pad")
+            OPERATOR.error("the process that reads the table ended, held too much memory, or was later than the pad")
             raise ReadFailed(SENTENCE)
         self._is_idle = True
         outcome, said = pickle.loads(answer)

@@ -13,9 +13,11 @@ import math
 import os
 import pickle
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -33,6 +35,9 @@ from soundsum.tables.read_guard import OPERATOR, ReadFailed, read_within
 LONGEST = 10_000
 """Characters at the end of what went wrong, for the operator; a reader may quote a record of any length."""
 
+OFTEN = 0.02
+"""Seconds between two looks at how much memory is held."""
+
 GRACE = 1.0
 """Seconds after which a child that its parent did not kill ends itself."""
 
@@ -44,6 +49,7 @@ class Reader:
         self._data: Any = None
         self._opened: tuple[Engine, Prepared] | None = None
         self.seconds = math.inf  # that are left for the request in hand
+        self.memory = math.inf  # bytes that may be held
 
     def start(self, modules: Sequence[str], data: Any) -> None:
         """Take the data, and import beforehand what queries will need."""
@@ -77,9 +83,10 @@ class Reader:
 def serve(receiving: int, sending: int) -> None:
     """Answer requests from one pipe through the other, until the first closes."""
     requests: SimpleQueue[bytes] = SimpleQueue()
+    reader, words = Reader(), io.StringIO()
     threading.Thread(target=_listen, args=(receiving, requests), daemon=True).start()
+    threading.Thread(target=_watch_memory, args=(reader,), daemon=True).start()
     with open(os.devnull, "w") as nowhere, open(sending, "wb") as pipe:
-        reader, words = Reader(), io.StringIO()
         OPERATOR.addHandler(logging.StreamHandler(words))
         while True:
             request = requests.get()
@@ -97,12 +104,26 @@ def _listen(receiving: int, requests: SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
+def _watch_memory(reader: Reader) -> None:
+    """End the process when it holds more than it may; the kernel, where memory runs out, ends it before its parent."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    with suppress(OSError):  # systems without /proc
+        page = os.sysconf("SC_PAGE_SIZE")
+        with open("/proc/self/statm", "rb", buffering=0) as held:
+            while True:
+                held.seek(0)
+                if page * int(held.read().split()[1]) > reader.memory:
+                    os._exit(1)
+                time.sleep(OFTEN)
+
+
 def _answer(reader: Reader, request: bytes, words: io.StringIO, nowhere: Any) -> bytes:
     """The outcome of a request and its answer, pickled."""
     words.seek(0)
     words.truncate()
     try:
-        name, arguments, reader.seconds = pickle.loads(request)
+        name, arguments, reader.seconds, reader.memory = pickle.loads(request)
     except Exception:
         return _pickle("refused", _unknown())
     if reader.seconds < math.inf:  # even if the parent is gone and a reader lets no other thread run

@@ -127,6 +127,7 @@ class Children:
                 kind=kind.name,
             )
         self._data, self._pad = data, pad
+        self.memory = math.inf  # bytes that each of them may hold
         self._modules = [*LOADED, kind.__module__, *([kind.package] if kind.package else [])]
         self._folder = os.getcwd()
         self._idle: list[Child] = []
@@ -143,6 +144,7 @@ class Children:
         child, is_new = self._take()
         if is_new and is_timed:
             sleep_until(asked + math.ceil((time.monotonic() - asked) / self._pad) * self._pad)
+        child.memory = self.memory
         now = time.monotonic()
         due = now + self._pad if is_timed else math.inf
         token = TURN.set(turn := Turn(self, child, due - min(MARGIN * self._pad, MOST_MARGIN), due))

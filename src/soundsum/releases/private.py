@@ -204,6 +204,11 @@ class Private:
         """The columns as the owner declared them."""
         return dict(self._schema)
 
+    def limit_memory(self, most: int) -> None:
+        """Let each process that reads a padded table hold this many bytes; one that holds more ends, a failed read."""
+        if self._children is not None:
+            self._children.memory = most
+
     def on_behalf_of(self, question: Question) -> Private:
         """This table, with every charge for an analyst's question: for a server that holds it for them."""
         own = object.__new__(Private)

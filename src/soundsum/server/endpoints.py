@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -149,6 +150,18 @@ def make_app(desk: Desk) -> FastAPI:
     return app
 
 
+@asynccontextmanager
+async def refusing_in_time(table: ServedTable) -> AsyncIterator[None]:
+    """Let a refusal of a charged question take as long as its answer would."""
+    due = time.monotonic() + table.pad_seconds
+    try:
+        yield
+    except Reply as reply:
+        if reply.status == 422:
+            await asyncio.sleep(due - time.monotonic())
+        raise
+
+
 async def read_limited(request: Request) -> bytes:
     """Read a body of limited size in limited time."""
 
@@ -217,6 +230,14 @@ def make_api(desk: Desk) -> APIRouter:
             refusal = error
         raise refuse(refusal)
 
+    def take_key(request: Request) -> str | None:
+        refusal: Refusal | None = None
+        try:
+            return read_key(request.headers.get("idempotency-key"))
+        except Refusal as error:
+            refusal = error
+        raise refuse(refusal)
+
     @api.get("/tables", **_describe("List the tables that you have a share of.", LISTED))
     async def list_tables(request: Request) -> Response:
         async def handle(token: Token) -> Response:
@@ -267,16 +288,11 @@ def make_api(desk: Desk) -> APIRouter:
     )
     async def release(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            table, written = await run_in_threadpool(desk.table, token, name), await take(request)
-            key, refusal = None, None
-            try:
-                key = read_key(request.headers.get("idempotency-key"))
-            except Refusal as error:
-                refusal = error
-            if refusal is not None:
-                raise refuse(refusal)
+            table = await run_in_threadpool(desk.table, token, name)
             stored_will_do = request.headers.get("prefer", "").strip().lower() == "stored"
-            return _give(await desk.release(table, token.who, key, written, stored_will_do))
+            async with refusing_in_time(table):
+                written, key = await take(request), take_key(request)
+                return _give(await desk.release(table, token.who, key, written, stored_will_do))
 
         return await call(request, handle)
 

@@ -23,7 +23,7 @@ from soundsum.numbers.quoting import printed
 from soundsum.pages import TEMPLATES, template
 from soundsum.randomness import random_bytes
 from soundsum.releases.stored import read_releases
-from soundsum.server.endpoints import Desk, find_release, read_limited, write_log
+from soundsum.server.endpoints import Desk, find_release, read_limited, refusing_in_time, write_log
 from soundsum.server.made_up import MADE_UP
 from soundsum.server.served import ServedTable, Stored, join_answer
 from soundsum.server.server_pictures import draw_panel, draw_spending
@@ -145,7 +145,8 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
                 asked = read_body(json.dumps(write_asked(form)).encode())
                 told["python"] = write_python(str(request.base_url), table.name, asked)
                 if given.get("action") == "release":
-                    stored = await desk.release(table, token.who, given.get("key") or None, asked)
+                    async with refusing_in_time(table):
+                        stored = await desk.release(table, token.who, given.get("key") or None, asked)
                     return RedirectResponse(f"/releases/{stored.id}", 303)
                 if given.get("action") == "dummy":
                     told |= _show_dummy(await desk.ask_freely(token, table.dummy, asked))

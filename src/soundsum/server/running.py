@@ -9,15 +9,18 @@ import ipaddress
 import json
 import logging
 import os
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
+from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.server.endpoints import LOG, Capacity, Desk, make_app
 from soundsum.server.owner_file import open_tables, read_owner_file
@@ -138,8 +141,34 @@ def write_logs(owner_file: str) -> None:
         logger.propagate = False
 
 
-def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True) -> Desk:
-    """Open every table of an owner's file; refuse one without a pad unless that is wanted."""
+def find_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def read_memory(given: str) -> int:
+    """Bytes, written as a number of megabytes or gigabytes.
+
+    >>> read_memory("512M"), read_memory("1.5 G")
+    (536870912, 1610612736)
+    """
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([MG])", given.strip())
+    if found is None or not Fraction(found[1]):
+        raise RefusedValue(
+            "memory",
+            Reason.MALFORMED,
+            "`memory={given}` is no amount of memory",
+            "give one such as 512M or 2G",
+            given=quote(given),
+        )
+    return int(Fraction(found[1]) * (1 << (20 if found[2] == "M" else 30)))
+
+
+def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True, memory: int | None = None) -> Desk:
+    """Open every table of an owner's file; refuse one without a pad unless that is wanted.
+
+    memory: bytes that each process which reads a table may hold; by default, all of them together three quarters.
+    """
     owned = read_owner_file(owner_file)
     for name, table in owned.items():
         if needs_pad and table.pad is None:
@@ -151,14 +180,16 @@ def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True) -> Desk
                 name=name,
             )
     opened = open_tables(owner_file, owned)
+    for private in opened.values():
+        private.limit_memory(memory or find_memory() * 3 // 4 // (limits.slots * len(opened)))
     served = {name: ServedTable(owned[name], private) for name, private in opened.items()}
     return Desk(served, Tokens(owner_file), limits)
 
 
-def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = True) -> None:
+def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = True, memory: int | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C, and then finish what is in progress."""
     os.umask(0o077)  # logs and ledgers are for the owner alone
-    desk = open_desk(owner_file, limits, needs_pad)
+    desk = open_desk(owner_file, limits, needs_pad, memory)
     write_logs(owner_file)
     app = make_app(desk)
     app.include_router(make_pages(desk, place.is_encrypted))

@@ -20,6 +20,7 @@ from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.privacy.guarantee import guarantee
 from soundsum.refusals import Reason, Refusal, RefusedValue
 from soundsum.releases.collections import Outcome, Releases, Several
+from soundsum.releases.padding import read_pad
 from soundsum.releases.private import TERMS, Private
 from soundsum.releases.released import Release
 from soundsum.releases.schema import ColumnSchema, find_groups
@@ -28,7 +29,7 @@ from soundsum.requests.request_file import read_settings, require_few, take_requ
 from soundsum.server.made_up import MADE_UP, make_up
 from soundsum.server.owner_file import OwnedTable
 from soundsum.server.wire import Reply, digest, refuse, unanswered
-from soundsum.statistics import Histogram, Statistic
+from soundsum.statistics import Clipped, Histogram, Statistic
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import OPERATOR
 
@@ -61,12 +62,17 @@ class ServedTable:
         self.owned, self.name, self._private = owned, owned.name, private
         self._snapshot = Snapshot.of(owned.data, owned.terms.get("table"))
         self._made_up = make_up(owned, self._snapshot, private.schema)
-        self._running: dict[tuple[str, str], threading.Thread | None] = {}
+        self._running: set[tuple[str, str]] = set()  # analysts and keys
         self._lock = threading.Lock()
 
     @property
     def budget(self) -> Budget:
         return self._private.budget
+
+    @property
+    def pad_seconds(self) -> float:
+        """The time that every answer takes; 0 where there is no pad."""
+        return 0.0 if self.owned.pad is None else read_pad(self.owned.pad)
 
     # Free of charge, and without the table
 
@@ -117,7 +123,7 @@ class ServedTable:
             settings, statistics = take_request(dict(written), has_schema=True)
             if settings.get("by") is not None and settings.get("groups") is None and _is_plain(settings["by"]):
                 settings["by"], settings["groups"] = find_groups(settings["by"], self._private.schema)
-            settings = read_settings(settings, self._snapshot)
+            settings = read_settings(settings, statistics, self._snapshot)
             self._require_few(settings, statistics)
             return settings, statistics
         except Refusal as error:
@@ -183,6 +189,8 @@ class ServedTable:
             )
 
     def _count_cells(self, one: Statistic) -> int:
+        if isinstance(one, Clipped) and one.is_incomplete:
+            return 3
         if isinstance(one, Histogram) and one.is_incomplete:
             said = self._private.schema.get(str(one.column), ColumnSchema())
             return one.bins if isinstance(one.bins, int) else len(said.categories or ())
@@ -207,8 +215,9 @@ class ServedTable:
         return Stored(asked.charge, asked.answer)
 
     def find_same(self, analyst: str, body: str) -> Stored | None:
-        """Find the analyst's own last release for the same request."""
-        number = self.budget.find_same(Question(Asker(analyst, self.name), None, body))
+        """Find the analyst's own last release for the same request, of those that are due."""
+        hidden = self._find_running(analyst)
+        number = self.budget.find_same(Question(Asker(analyst, self.name), None, body), hidden)
         return None if number is None else self.stored(analyst, number)
 
     def begin(self, analyst: str, key: str) -> None:
@@ -216,11 +225,11 @@ class ServedTable:
         with self._lock:
             if (analyst, key) in self._running:
                 raise _in_progress()
-            self._running[analyst, key] = None
+            self._running.add((analyst, key))
 
     def end(self, analyst: str, key: str) -> None:
         with self._lock:
-            self._running.pop((analyst, key), None)
+            self._running.discard((analyst, key))
 
     def release(self, analyst: str, key: str, body: str, asked: Asked) -> Stored:
         """Charge, read and release, when the pad says; raise a Reply otherwise."""
@@ -285,11 +294,12 @@ class ServedTable:
             return None
         return None if number in self._find_running(analyst) else Stored(found.charge, found.answer)
 
-    def _find_running(self, analyst: str) -> set[int | None]:
+    def _find_running(self, analyst: str) -> set[int]:
         with self._lock:
             keys = [key for who, key in self._running if who == analyst]
         asker = Asker(analyst, self.name)
-        return {self.budget.find_key(Question(asker, key)) for key in keys}
+        found = {self.budget.find_key(Question(asker, key)) for key in keys}
+        return {number for number in found if number is not None}
 
 
 def body_of(table: str, written: Mapping[str, Any]) -> str:

@@ -52,6 +52,9 @@ def start_server(
     no_pad: Annotated[bool, typer.Option("--no-pad", help="Serve tables without a pad: times may tell.")] = False,
     slots: Annotated[int, typer.Option(help="How many questions to each table are answered at once.")] = 4,
     waiting: Annotated[int, typer.Option(help="How many questions wait for a slot; others get status 429.")] = 256,
+    memory: Annotated[
+        str | None, typer.Option(help="What each process that reads a table may hold, such as 2G.")
+    ] = None,
     each: Annotated[int, typer.Option(help="How many questions an analyst may have in progress.")] = 8,
 ) -> None:
     """Serve the tables of an owner's file, until SIGTERM or Ctrl-C.
@@ -60,7 +63,7 @@ def start_server(
     """
     _require_installed()
     from soundsum.server.endpoints import Capacity
-    from soundsum.server.running import Place, serve
+    from soundsum.server.running import Place, read_memory, serve
 
     for name, count in (("slots", slots), ("waiting", waiting), ("each", each)):
         if count < (name != "waiting"):
@@ -68,7 +71,7 @@ def start_server(
     place = Place(host, port, certificate, key, behind_proxy)
     path = expand(owner)
     Console(stderr=True).print(f"opening the tables of {path}", highlight=False)
-    serve(path, place, Capacity(slots, waiting, each), not no_pad)
+    serve(path, place, Capacity(slots, waiting, each), not no_pad, None if memory is None else read_memory(memory))
 
 
 @serve_app.command("init")
