@@ -1,7 +1,8 @@
 """The rooms that one call goes through: `python -m benchmarks.walk`, with `--trace` the whole path.
 
 Counts how often calls enter another module, and another package, during one `ss.sum` by group and person with a budget.
-Returns do not count, nor do helpers that only compute a number. A call that wanders is hard to read and to extend.
+Returns and comprehensions do not count, nor do helpers that only compute a number or an array. A call that wanders is
+hard to read and to extend.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import soundsum as ss
 
 HELPERS = {
     *("numbers/rationals", "numbers/types", "numbers/formatting", "numbers/quoting"),
-    *("tables/identities", "tables/paths", "tables/relations", "randomness", "registry"),
+    *("tables/arrow_arrays", "tables/identities", "tables/paths", "tables/relations", "randomness", "registry"),
 }
 ROOT = f"{Path(ss.__file__).parent}/"
 
@@ -36,7 +37,7 @@ def walk(call: Callable[[], Any]) -> list[str]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         file = frame.f_code.co_filename
-        if event == "call" and file.startswith(ROOT):
+        if event == "call" and file.startswith(ROOT) and not frame.f_code.co_name.startswith("<"):
             module = file.removeprefix(ROOT).removesuffix(".py")
             if module not in HELPERS and entered[-1:] != [module]:
                 entered.append(module)
