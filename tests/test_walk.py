@@ -6,8 +6,8 @@ import soundsum as ss
 from soundsum.methods import grid
 from soundsum.numbers import grids
 from soundsum.privacy.units import Unit
-from soundsum.releases.planning import make_claim
 from soundsum.statistics import Sum
+from soundsum.statistics.task import make_claim
 
 
 def test_the_grid_the_parts_and_the_sensitivities_are_computed_once(monkeypatch):

@@ -232,7 +232,7 @@ def test_a_count_counts_every_record_as_one(budget, check):
     (paid,) = releases_of(ss.count(TABLE, 1, budget=budget))
     from soundsum.privacy.guarantee import guarantee
     from soundsum.releases.certificates import certify
-    from soundsum.releases.planning import make_claim
+    from soundsum.statistics.task import make_claim
 
     claim = make_claim(ss.Count, ss.Problem("uint8", 0, 0), ss.plan(ss.Problem("uint8", 0, 0)).adder, ss.Unit(), 1)
     forged = certify(claim, guarantee(1), claim.noises(guarantee(1)), "memory")

@@ -37,6 +37,7 @@ class Memory(Engine):
         columns = [task.statistic.column for task in tasks]
         persons = None if rows.person is None else PersonWords(self.schema.key_type(rows.person))
         sums = [accumulate(task, persons) for task in tasks]
+        counted = [None if task.bins_persons else task.counted for task in tasks]
         n = 0
         for batch in self.schema.batches(*columns, *rows.columns):
             codes, by = None, rows.by
@@ -48,9 +49,9 @@ class Memory(Engine):
                 passes, unlisted = rows.where.passes(batch), np.int32(rows.group_count or 1)
                 codes = np.where(passes, np.int32(0) if codes is None else codes, unlisted)
             ids = None if persons is None else persons.find(batch.keys(rows.person))
-            for task, own in zip(tasks, sums, strict=True):
-                places, cells = codes, task.counted
-                if cells is not None and not task.bins_persons:
+            for task, cells, own in zip(tasks, counted, sums, strict=True):
+                places = codes
+                if cells is not None:
                     cell = cells.codes(batch, task.statistic.column, task.claim.unit_value)
                     places = cross_codes(codes, cell, len(cells.names), rows.group_count or 0)
                 column, takes = task.statistic.column, task.statistic.takes

@@ -29,6 +29,7 @@ from soundsum.releases.release_context import Origin, ReleaseContext
 from soundsum.releases.released import Release
 from soundsum.statistics import Claim, Task
 from soundsum.statistics.quantile import find_crossing, list_others
+from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
 
@@ -79,7 +80,7 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
         (found, counts), noisy, n = read_within(find, charge.fail)
         noisy = [*noisy, [counts]]
     _require_size(tasks, n, charge)
-    crossing = find_crossing((task.statistic.column, task.claim) for task in tasks)
+    crossing = find_crossing([(task.statistic.column, task.claim) for task in tasks])
     uncross(noisy, crossing)
 
     def make() -> tuple[list[Outcome], str | None]:
@@ -93,7 +94,13 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
                 rows,
                 sums,
                 ReleaseContext(
-                    _of_size(task, n), share, noises, n, origin, search, list_others(place, crossing, drawn)
+                    _of_size(task, n),
+                    share,
+                    noises,
+                    n,
+                    origin,
+                    search,
+                    list_others(place, crossing, drawn) if crossing else (),
                 ),
                 found,
             )
@@ -168,13 +175,14 @@ class _Division(NamedTuple):
 
 def _divide(tasks: Sequence[Task], query: Query, promised: Guarantee) -> _Division:
     """Divide the guarantee by weight. Epsilon is divided with a search for groups, whose delta comes on top."""
-    found, own = query.groups, query.search
-    if not isinstance(found, Found) or own is None:
+    found = query.groups
+    if not isinstance(found, Found):
         norms = [[part.norms for part in task.claim.parts] for task in tasks]
         needs_noise = any(part.l1 for parts in norms for part in parts)
         shares = promised.divide(norms, [task.weight for task in tasks])
         return _Division(shares, promised.cost if needs_noise else None, None)
     *others, search = tasks
+    own = query.statistics[-1]
     epsilon = None if promised.epsilon is None else promised.epsilon * own.share
     plan = plan_search(epsilon, found.delta, search.claim.plan.step_norms, found.noise, promised.rho)
     rest = promised if own.share == 1 else replace(promised, epsilon=promised.epsilon - plan.epsilon)  # type: ignore[operator]
@@ -191,11 +199,11 @@ def _of_size(task: Task, n: int | None) -> Claim:
 def _release(
     task: Task, rows: Rows, noisy: list[list[int]], facts: ReleaseContext, found: Sequence[Any] | None
 ) -> Outcome:
-    columns = _name_entries(task, rows, found)
+    grouped = rows.periods_by_column
+    columns = _name_entries(task, rows, grouped, found)
     if columns is None:
         return Release(tuple([sums[0] for sums in noisy]), facts)
-    own = [period for _, period in rows.periods_by_column]
-    periods = {name: period for name, period in zip(columns, own, strict=False) if period is not None}
+    periods = {name: period for name, (_, period) in zip(columns, grouped, strict=False) if period is not None}
     made = Releases(columns, noisy, facts, periods)
     return conclude(facts.claim.kind, made, getattr(task.statistic, "coverage", 1))
 
@@ -208,7 +216,9 @@ def uncross(noisy: list[Totals], crossing: Sequence[Sequence[int]]) -> None:
             noisy[place][0] = list(chosen)
 
 
-def _name_entries(task: Task, rows: Rows, found: Sequence[Any] | None) -> dict[str, list[Any]] | None:
+def _name_entries(
+    task: Task, rows: Rows, grouped: Sequence[tuple[str, Period | None]], found: Sequence[Any] | None
+) -> dict[str, list[Any]] | None:
     """The names of the vector's entries, in one or more columns; None for a single number."""
     names = found if rows.groups is None else rows.groups.names
     cells = task.statistic.cells
@@ -218,7 +228,7 @@ def _name_entries(task: Task, rows: Rows, found: Sequence[Any] | None) -> dict[s
     each: Iterable[Any] = [names]
     if isinstance(rows.by, list):
         each = zip(*names, strict=True) if names else [()] * len(rows.by)
-    for (column, period), entries in zip(rows.periods_by_column, each, strict=True):
+    for (column, period), entries in zip(grouped, each, strict=True):
         name = name_groups(column if period is None else period.heading, columns)
         columns[name] = list(entries)
     if cells is None:

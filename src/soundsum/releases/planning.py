@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from soundsum.budget import Binding, Budget
@@ -22,7 +21,8 @@ from soundsum.releases.frames import require_module
 from soundsum.releases.pipeline import Prepared, carry_out
 from soundsum.releases.plots import draw_ratios
 from soundsum.releases.released import Release, require_confidence
-from soundsum.statistics import Claim, Quantile, Statistic, Sum, Task, make_query
+from soundsum.statistics import Claim, Quantile, Sum, Task, make_query
+from soundsum.statistics.task import make_claim
 from soundsum.tables.paths import name_source
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
@@ -198,12 +198,6 @@ def plan(problem: Problem, method: str | Method = "auto", unit: Unit = RECORD) -
     if chosen.unmet:
         chosen.require_applicable()
     return chosen
-
-
-@lru_cache(maxsize=256)
-def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Unit, unit_value: Fraction) -> Claim:
-    """All that is claimed of a statistic: it follows from what is public alone, so it is kept for the next one."""
-    return Claim(kind, plan(problem, adder, unit), unit_value)
 
 
 def plans(problem: Problem) -> Plans:

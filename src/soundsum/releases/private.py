@@ -46,11 +46,11 @@ from soundsum.statistics import (
 )
 from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.quantile import MEDIAN, list_quantiles
+from soundsum.tables.key_columns import require_name
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
-from soundsum.tables.schemas import require_name
 from soundsum.tables.type_names import say_column
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is

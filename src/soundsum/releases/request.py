@@ -12,12 +12,12 @@ from soundsum.numbers.rationals import exact
 from soundsum.privacy.units import Found, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Bounds, Statistic, TotalBounds
+from soundsum.tables.key_columns import require_name
 from soundsum.tables.keys import FoundNames
 from soundsum.tables.paths import name_source
 from soundsum.tables.periods import SPELLED, Period
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
-from soundsum.tables.schemas import require_name
 
 MOST_STATISTICS = 1000
 """In one release; each has at least a thousandth of its cost."""
@@ -63,7 +63,6 @@ class Request:
                 "give what the data is called, or leave `name` out",
                 given=quote(self.name),
             )
-        object.__setattr__(self, "binding", _bind(self.privacy_unit, self.relation, self.name))
         if not (self.missing is None or (isinstance(self.missing, str) and self.missing in ("zero", "drop"))):
             raise RefusedValue(
                 "missing",
@@ -98,6 +97,7 @@ class Request:
                 "`max_rows` and `max_groups` are about persons",
                 "give `privacy_unit`, the column of their ids",
             )
+        object.__setattr__(self, "binding", _bind(self.privacy_unit, self.relation, self.name))
 
     def unit(self, groups: int | Found | None) -> Unit:
         return Unit(groups) if self.privacy_unit is None else Unit(groups, self.max_rows, self.max_groups)

@@ -1,4 +1,4 @@
-"""A statistic that has been planned: what is claimed of it, and what is to be added up for it."""
+"""Statistics, planned: what is claimed of each, what is to be added up for it, and the query that says so."""
 
 from __future__ import annotations
 
@@ -6,24 +6,31 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 from soundsum.budget.query import Asked, Listed, Query, as_plain
 from soundsum.budget.scope import Binding
 from soundsum.kernels.persons import BEYOND
-from soundsum.methods import Ranks, parameters
+from soundsum.methods import Method, Ranks, parameters
+from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.quoting import quote
+from soundsum.numbers.rationals import decimal, is_special
+from soundsum.privacy.cost import is_long
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
-from soundsum.privacy.planner import Plan
+from soundsum.privacy.planner import Plan, choose
 from soundsum.privacy.selection import Found
-from soundsum.privacy.units import FOUND
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, RefusedValue, join_clauses
-from soundsum.statistics.quantile import rank_cells
+from soundsum.statistics.histogram import Edges
+from soundsum.statistics.quantile import Quantile, rank_cells, require_few_cells
 from soundsum.statistics.statistic import Cells, Estimator, Part, Statistic
 from soundsum.tables.records import Missing
+from soundsum.tables.relations import Relation
 from soundsum.tables.rows import Rows
+from soundsum.tables.schemas import Schema
 
 MOST_COUNTS = 1 << 27
 """Sums, or counts of cells, of all groups that were found: a gigabyte of them, far below 2^31, where codes end."""
@@ -153,7 +160,7 @@ class Task:
         unit = replace(plan.unit, groups=groups * (1 if cells is None else len(cells.names)))
         return replace(self, claim=Claim(self.claim.kind, Plan(plan.problem, plan.adder, unit), self.claim.unit_value))
 
-    @property
+    @cached_property
     def counted(self) -> Cells | None:
         """The cells whose rows an engine counts: those that are released, or those that candidates are chosen by."""
         plan = self.claim.plan
@@ -185,6 +192,59 @@ class Task:
         return any(part.norms.l1 for part in self.claim.parts)
 
 
+def plan_task(
+    statistic: Statistic, schema: Schema, dtype: object, relation: Relation, missing: Missing, unit: Unit
+) -> Task:
+    """Plan a statistic on the public facts about a table, for rows of this unit."""
+    weight = _weight(statistic)
+    problem, unit_value = statistic.problem(schema, dtype, relation, missing)
+    method, own = statistic.pick_method(unit_value), statistic.unit(unit)
+    claim = make_claim(type(statistic), problem, choose(problem, method), own, unit_value)
+    is_ranked = isinstance(statistic, Quantile)
+    if is_ranked:
+        require_few_cells(claim.plan)
+    takes_numbers = statistic.takes == "numbers" or isinstance(statistic.cells, Edges) or is_ranked
+    is_untyped = takes_numbers and getattr(schema, "has_no_types", False) and dtype is None
+    return Task(statistic, claim, missing, weight, not is_untyped)
+
+
+@lru_cache(maxsize=256)
+def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Unit, unit_value: Fraction) -> Claim:
+    """All that is claimed of a statistic: it follows from what is public alone, so it is kept for the next one."""
+    return Claim(kind, Plan(problem, adder, unit), unit_value)
+
+
+def _weight(statistic: Statistic) -> Fraction:
+    if type(statistic.weight) is int and statistic.weight == 1:  # as most are
+        return Fraction(1)
+    weight = decimal(statistic.weight, "weight")
+    if is_special(weight):
+        raise RefusedValue(
+            "weight",
+            Reason.NOT_A_NUMBER,
+            "`weight={given}`: a share of the cost is a number above 0",
+            "give one such as 2",
+            given=quote(statistic.weight),
+        )
+    if weight <= 0:
+        raise RefusedValue(
+            "weight",
+            Reason.TOO_SMALL,
+            "`weight={given}`: a share of the cost is a number above 0",
+            "give one such as 2",
+            given=quote(statistic.weight),
+        )
+    if is_long(Fraction(weight)):
+        raise RefusedValue(
+            "weight",
+            Reason.TOO_MANY,
+            "`weight={given}` has too many digits: a share of the cost is a number above 0",
+            "give one such as 2",
+            given=quote(statistic.weight),
+        )
+    return Fraction(weight)
+
+
 def make_query(
     tasks: Sequence[Task],
     rows: Rows,
@@ -202,18 +262,19 @@ def make_query(
     whole = sum([task.weight for task in tasks if task.needs_noise])
     shares = [task.weight / whole if task.needs_noise else Fraction(0) for task in tasks]
     called: Sequence[str | None] = [*(names or ()), *[None] * (len(tasks) - len(names or ()))]
-    listed = None if rows.groups is None else Listed.of(rows.groups.names)
-    unit, by = tasks[0].claim.plan.unit, rows.described_by
+    unit, by, binding = tasks[0].claim.plan.unit, rows.described_by, binding.without_ids()
     of_persons = unit.max_rows is not None
+    asked = tuple([_ask(task, share, name) for task, share, name in zip(tasks, shares, called, strict=True)])
+    listed = None if rows.groups is None else Listed.of(rows.groups.names)
     return Query(
         source,
-        binding.without_ids(),
+        binding,
         unit.max_rows,
         unit.max_groups if of_persons else None,
         () if by is None else tuple(map(as_plain, by if isinstance(by, list) else [by])),
         listed if found is None else replace(found, weight=1),
         () if rows.where is None else rows.where.to_plain(),
-        tuple([_ask(task, share, name) for task, share, name in zip(tasks, shares, called, strict=True)]),
+        asked,
     )
 
 

@@ -12,6 +12,7 @@ from soundsum.tables.found_keys import KeyColumn, SearchedGroups
 from soundsum.tables.keys import FoundNames, Groups
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import Period
+from soundsum.tables.schemas import Schema
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,13 @@ class Rows:
         parts = self.groups.parts if isinstance(self.groups, CrossedGroups) else [self.groups]
         each = [] if self.groups is None else list(zip(by, parts, strict=True))
         object.__setattr__(self, "groups_by_column", each)
+
+    def expect_in(self, schema: Schema) -> None:
+        """Say which columns will be looked up; refuses types in which they cannot be, before the first row comes."""
+        for column, part in [*self.groups_by_column, *self.searched_columns]:
+            schema.expect_groups(column, part)  # type: ignore[arg-type]
+        if self.person is not None:
+            schema.expect_ids(self.person)
 
     def of_found(self, names: Sequence[Any]) -> Rows:
         """The rows of the groups that were found, which are public from then on."""

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
-from soundsum.numbers.quoting import is_hashable, quote
 from soundsum.numbers.types import NumberType
-from soundsum.refusals import Reason, RefusedType, RefusedValue
+from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.columns import say_column
 from soundsum.tables.filters import Condition
 from soundsum.tables.keys import Groups
@@ -89,23 +86,6 @@ def require_columns(names: list[Any], where: Schema, *columns: str | None) -> No
             )
         if names.count(name) > 1:
             require_unique([name] * names.count(name))
-
-
-def is_name(given: Any) -> bool:
-    """Returns whether this can be looked up among names; NA, which is not equal to itself, cannot."""
-    return is_hashable(given) and isinstance(given == given, bool | np.bool_)
-
-
-def require_name(option: str, given: Any) -> None:
-    """Refuses a column's values where its name is asked for."""
-    if not is_name(given) or (hasattr(given, "__len__") and not isinstance(given, str | bytes | tuple)):
-        raise RefusedType(
-            option,
-            Reason.WRONG_TYPE,
-            "`{option}={given}` is not the name of a column",
-            "give the name of a column of the table, such as `{option}='pay'`",
-            given=quote(given),
-        )
 
 
 def list_names(where: Schema, names: list[Any], wanted: Any = None, option: str = "column") -> str:
