@@ -1,8 +1,9 @@
 """A ledger: a budget in an SQLite file, which any number of processes share and which outlives them.
 
-Lines are only ever added, each in one BEGIN IMMEDIATE transaction that reads the last line, decides and writes. Every
-line has what is spent and how many reads failed after it, so nothing takes longer in a long ledger, and nothing has to
-be taken back when a process dies. `read` goes through all lines and checks that they add up.
+Lines are only ever added, in a BEGIN IMMEDIATE transaction that reads the last line, decides and writes; threads that
+write at the same time share one. Every line has what is spent and how many reads failed after it, so nothing takes
+longer in a long ledger, and nothing has to be taken back when a process dies. `read` goes through all lines and checks
+that they add up.
 
 Every operation opens the file afresh: a connection must not survive a fork, and a ledger that was moved away or
 replaced must not be written to.
@@ -15,7 +16,7 @@ import sqlite3
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from soundsum.budget.history import Asker, Entry, Kind, Tally, change_state, refuse_closed
 from soundsum.budget.ledger_file import create_ledger, refuse_damaged, refuse_replaced, refuse_unwritable, transact
@@ -35,6 +36,7 @@ from soundsum.budget.ledger_tables import (
 from soundsum.budget.limit import Limit
 from soundsum.budget.query import Query
 from soundsum.budget.scope import VALUES, Binding, BudgetMismatch
+from soundsum.budget.shared_transaction import Act, SharedTransactions
 from soundsum.budget.shares import (
     Answered,
     Question,
@@ -83,6 +85,7 @@ class Ledger:
             own = identify(db, self.path)
             return own, read_tip(db, self.path, own.terms).number
 
+        self._shared = SharedTransactions(self._carry_out)
         self._own, self._lines = transact(self.path, look)  # lines that were seen, at least
         self.limit, self.max_failures = self._own.terms.limit, self._own.terms.max_failures
         self.binding: Binding | None = self._own.terms.binding
@@ -122,14 +125,14 @@ class Ledger:
             )
 
     def spent(self) -> Cost:
-        return self._transact(lambda _, tally: tally.spent, "DEFERRED")
+        return self._transact(lambda _, tally: tally.spent, writes=False)
 
     def entries(self) -> list[Entry]:
-        rows = self._transact(lambda db, _: fetch_rows(db), "DEFERRED")
+        rows = self._transact(lambda db, _: fetch_rows(db), writes=False)
         return list(read_history(rows, self.path, self.limit).entries.values())
 
     def failures(self) -> int:
-        return self._transact(lambda _, tally: tally.failures, "DEFERRED")
+        return self._transact(lambda _, tally: tally.failures, writes=False)
 
     def charge(self, cost: Cost, what: Query | str, binding: Binding, question: Question | None = None) -> int:
         """Write the charge down for good, or raise and write nothing. Once this returns, data may be read."""
@@ -153,27 +156,24 @@ class Ledger:
                 write_question(db, number, question, share)
             return number
 
-        number = self._transact(write)
-        self._lines = max(self._lines, number)
-        return number
+        return self._transact(write)
 
     def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None:
         """Write down what became of a charge, with an analyst's answer, or that the ledger is open again."""
 
-        def write(db: sqlite3.Connection, tally: Tally) -> int:
+        def write(db: sqlite3.Connection, tally: Tally) -> None:
             charge = None if kind == "reopen" else change_state(find_charge(db, about), kind, about)
             number = write_line(db, kind, about, what, None, tally.after(self.limit, kind, charge))
             note_outcome(db, number, kind, charge, self.limit, answer)
-            return number
 
-        self._lines = max(self._lines, self._transact(write))
+        self._transact(write)
 
     def set_share(self, asker: Asker, limit: Limit, max_failures: int) -> None:
         """Give an analyst a share, in place of the one they had."""
         self._transact(lambda db, _: set_share(db, asker, self.limit, limit, max_failures))
 
     def share(self, asker: Asker) -> Share | None:
-        return self._transact(lambda db, _: find_share(db, asker, self.limit), "DEFERRED")
+        return self._transact(lambda db, _: find_share(db, asker, self.limit), writes=False)
 
     def asked(self, charge: int) -> Answered | None:
         """Return an analyst's charge as it stands, with its answer; None if it is the owner's own or there is none."""
@@ -184,15 +184,15 @@ class Ledger:
                 return None
             return Answered(replace(entry, asker=asker), find_body(db, charge), find_answer(db, charge))
 
-        return self._transact(find, "DEFERRED")
+        return self._transact(find, writes=False)
 
     def find_key(self, question: Question) -> int | None:
         """Return the charge that was written with this question's key."""
-        return self._transact(lambda db, _: find_key(db, question), "DEFERRED")
+        return self._transact(lambda db, _: find_key(db, question), writes=False)
 
     def find_same(self, question: Question, hidden: Collection[int] = ()) -> int | None:
         """Return the last charge with an answer that asked what this question asks, but none of these."""
-        return self._transact(lambda db, _: find_same(db, question, hidden), "DEFERRED")
+        return self._transact(lambda db, _: find_same(db, question, hidden), writes=False)
 
     def asked_by(self, analyst: str) -> list[Entry]:
         """Return every charge of an analyst as it stands."""
@@ -201,20 +201,28 @@ class Ledger:
             own = [(find_charge(db, line), asker) for line, asker in list_charges(db, analyst)]
             return [replace(entry, asker=asker) for entry, asker in own if entry is not None]
 
-        return self._transact(find, "DEFERRED")
+        return self._transact(find, writes=False)
 
-    def _transact(self, act: Callable[[sqlite3.Connection, Tally], T], kind: str = "IMMEDIATE") -> T:
+    def _transact(self, act: Callable[[sqlite3.Connection, Tally], T], writes: bool = True) -> T:
         """Act in a transaction on the very ledger that was opened, knowing what its lines amount to."""
+        return self._shared.run(act, writes)
 
-        def require_own(db: sqlite3.Connection) -> T:
+    def _carry_out(self, acts: list[Act[Any]]) -> None:
+        """Carry out what several threads want, in one transaction."""
+
+        def carry_out(db: sqlite3.Connection) -> int:
             if identify(db, self.path) != self._own:
                 raise refuse_replaced(self.path, "another file is in its place; nothing was charged")
             tip = read_tip(db, self.path, self._own.terms)
             if tip.number < self._lines:
                 raise refuse_replaced(self.path, "an older copy is in its place; nothing was charged")
-            return act(db, tip.tally)
+            for act in acts:
+                act.carry_out(db, tip.tally)
+                if act.writes:
+                    tip = read_tip(db, self.path, self._own.terms)
+            return tip.number
 
-        return transact(self.path, require_own, kind)
+        self._lines = transact(self.path, carry_out, "IMMEDIATE" if any(act.writes for act in acts) else "DEFERRED")
 
 
 @dataclass(frozen=True)

@@ -155,6 +155,7 @@ class LedgerLine:
         return Entry(self.number, self.at, self.asked, self.cost, by_rho=self.tally.spent.rho is not None)
 
 
+@lru_cache(maxsize=256)  # the last ones are read in every transaction
 def _read_line(row: tuple[Any, ...]) -> LedgerLine:
     number, at, kind, about, what, query, *amounts, failures = row
     if (what is None) == (query is None) or (kind == "charge") != (amounts[1] is not None):
