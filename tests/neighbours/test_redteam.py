@@ -1,4 +1,4 @@
-"""The red team notices what it is there for: the package is broken on purpose, and it says so within a few draws."""
+"""The red team notices what it is there for: the package is broken on purpose, and it says so within some draws."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -22,6 +22,9 @@ from tests.neighbours.judging import judge, shrink
 from tests.neighbours.queries import Ask, Query
 from tests.neighbours.relations import Pair
 from tests.neighbours.running import as_code
+
+DRAWS = 6000
+"""Of one reader; the rarest fault shows in one of a thousand, so that other cells or statistics do not hide it."""
 
 APART = "neighbours are further apart than claimed"
 OTHER = "the same table gives other numbers"
@@ -119,7 +122,7 @@ BROKEN = {
 def test_it_finds(name, monkeypatch, tmp_path):
     break_it, rule, reader = BROKEN[name]
     break_it(monkeypatch)
-    for number in range(1500):
+    for number in range(DRAWS):
         pair = draw_pair(Random(f"broken/{number}"), [reader])
         found = None if pair is None else judge(pair, tmp_path / "data").finding
         if found is not None and found.rule == rule:
