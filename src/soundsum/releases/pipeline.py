@@ -28,7 +28,7 @@ from soundsum.releases.padding import require_time
 from soundsum.releases.release_context import Origin, ReleaseContext
 from soundsum.releases.released import Release
 from soundsum.statistics import Claim, Task
-from soundsum.statistics.quantile import find_crossing, list_others
+from soundsum.statistics.quantile import find_crossing, list_others, uncross
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
@@ -125,11 +125,7 @@ class Charge:
 
     budget: Budget | None
     number: int | None
-
-    @property
-    def keeps_answer(self) -> bool:
-        """Whether the releases are stored as the charge is settled."""
-        return self.budget is not None and self.budget.keeps_answers
+    keeps_answer: bool = False  # whether the releases are stored as the charge is settled
 
     def settle(self, answer: str | None = None) -> None:
         if self.budget is not None and self.number is not None:
@@ -148,7 +144,8 @@ def make_charge(budget: Budget | None, cost: Cost | None, what: Query | str, bin
     """Charged before anything is read; what needs no noise is written down at no cost."""
     if budget is None:
         return Charge(None, None)
-    return Charge(budget, budget.charge(budget.no_cost if cost is None else cost, what, binding))
+    number = budget.charge(budget.no_cost if cost is None else cost, what, binding)
+    return Charge(budget, number, budget.keeps_answers)
 
 
 def _write_answer(made: Sequence[Outcome], query: Query) -> str:
@@ -206,14 +203,6 @@ def _release(
     periods = {name: period for name, (_, period) in zip(columns, grouped, strict=False) if period is not None}
     made = Releases(columns, noisy, facts, periods)
     return conclude(facts.claim.kind, made, getattr(task.statistic, "coverage", 1))
-
-
-def uncross(noisy: list[Totals], crossing: Sequence[Sequence[int]]) -> None:
-    """Sort what was chosen for several quantiles, so that they do not cross; this is post-processing."""
-    for places in crossing if noisy[0][0] else ():  # no group may have been found
-        in_order = zip(*(map(sorted, zip(*(noisy[place][0] for place in places), strict=True))), strict=True)
-        for place, chosen in zip(places, in_order, strict=True):
-            noisy[place][0] = list(chosen)
 
 
 def _name_entries(

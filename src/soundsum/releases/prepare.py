@@ -46,7 +46,7 @@ def look(data: Any, request: Request, schema: Mapping[str, ColumnSchema], column
 def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     """Open the table, plan every statistic, find which rows belong together, and write the query down."""
     request.require_statistics()
-    statistics = request.statistics
+    source, statistics = request.name_source(data), request.statistics
     keys = KeyColumns.of(data, request.by, request.privacy_unit)
     where = None if request.where is None else Filter.of(request.where)
     conditions = () if where is None else where.conditions
@@ -55,7 +55,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     if request.types and isinstance(schema, Keyed):
         schema.type_keys(request.types)
     read = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
-    keys.require_in(schema, read, [one.column for one in conditions])
+    keys.require_in(schema.names, schema, read, [one.column for one in conditions])
     rows = _find_rows(data, request, keys, where)
     rows.expect_in(schema)
     found = request.groups if isinstance(request.groups, Found) else None
@@ -80,7 +80,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         schema.expect_value(condition)
     if not engine.adds_any_method:
         engine.refuse_unsupported(tasks, rows)
-    query = make_query(tasks, rows, request.name_source(data), request.binding, request.names, found)
+    query = make_query(tasks, rows, source, request.binding, request.names, found)
     return engine, Prepared(tasks, rows, query, request.binding)
 
 

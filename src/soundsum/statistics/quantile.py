@@ -322,3 +322,11 @@ def find_crossing(asked: Iterable[tuple[str | None, Claim]]) -> list[list[int]]:
 def list_others(place: int, crossing: Sequence[Sequence[int]], drawn: Sequence[tuple[Noise, ...]]) -> tuple[Noise, ...]:
     """The choices that a quantile was sorted with."""
     return tuple(drawn[other][0] for own in crossing if place in own for other in own if other != place)
+
+
+def uncross(noisy: list[list[list[int]]], crossing: Sequence[Sequence[int]]) -> None:
+    """Sort what was chosen for several quantiles, so that they do not cross; this is post-processing."""
+    for places in crossing if noisy[0][0] else ():  # no group may have been found
+        in_order = zip(*(map(sorted, zip(*(noisy[place][0] for place in places), strict=True))), strict=True)
+        for place, chosen in zip(places, in_order, strict=True):
+            noisy[place][0] = list(chosen)

@@ -288,19 +288,20 @@ def ask(
     claim: Claim, column: Any, missing: str, share: Fraction, name: str | None = None, cells: Listed | None = None
 ) -> Asked:
     """One statistic of a query; it follows from what a release says of itself, beside its share, name and cells."""
-    problem, plan = claim.plan.problem, claim.plan
+    problem, plan, (lower, upper) = claim.plan.problem, claim.plan, claim.given_bounds
     return Asked(
-        claim.kind.name,
-        name,
-        as_plain(column),
-        problem.dtype.name,
-        *claim.given_bounds,
-        claim.unit_value,
-        problem.size,
-        problem.max_size,
-        missing,
-        plan.method,
-        parameters(plan.method, plan.adder),
-        cells,
-        share,
+        statistic=claim.kind.name,
+        name=name,
+        dtype=problem.dtype.name,
+        lower=lower,
+        upper=upper,
+        unit_value=claim.unit_value,
+        size=problem.size,
+        max_size=problem.max_size,
+        missing=missing,
+        method=plan.method,
+        parameters=parameters(plan.method, plan.adder),
+        column=as_plain(column),
+        cells=cells,
+        share=share,
     )

@@ -74,9 +74,8 @@ class KeyColumns:
             )
         return cls(names["by"], names["privacy_unit"], beside)
 
-    def require_in(self, schema: Schema, columns: Sequence[Any], others: Sequence[Any]) -> None:
-        """Refuse columns that the table does not have: those of the statistics, these here, and all others."""
-        names = schema.names
+    def require_in(self, names: list[Any], schema: Schema, columns: Sequence[Any], others: Sequence[Any]) -> None:
+        """Refuse columns that a table of these names does not have: those of the statistics, these, and all others."""
         _refuse_spelled_periods(self.groups, names)
         _require_groups(self.by, self.groups, schema, names)
         for option, keys in {"by": self.groups, "privacy_unit": [self.person]}.items():
