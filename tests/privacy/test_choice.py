@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import soundsum as ss
 from soundsum.paper.verify import verify
-from soundsum.paper.verify.choices import ChoiceTurn, check, exponential, list_errors, permute_and_flip
+from soundsum.paper.verify.choices import ChoiceTurn, check, code_errors, exponential, permute_and_flip
 from soundsum.privacy.choice import ExponentialChoice, PermuteAndFlip, RankNorms, find_errors, read_quantile
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import FOUND, Unit
@@ -22,6 +22,47 @@ from tests.refusing import refused
 
 HALF = Fraction(1, 2)
 CHANGED, ADDED = Relation.CHANGE_ONE, Relation.SYMMETRIC
+
+
+def list_errors(counts, quantile):
+    """The error of every candidate, in q-ths of a rank, from its definition; every second cell is a candidate."""
+    p, q, n = quantile.numerator, quantile.denominator, sum(counts)
+    found = []
+    for cell in range(1, len(counts), 2):
+        below, at_most = sum(counts[:cell]), sum(counts[: cell + 1])
+        found.append(max(0, q * below - p * n, p * n - q * at_most))
+    return tuple(found)
+
+
+def permute_and_flip_by_definition(errors, a):
+    """In every order of the candidates: the first whose coin shows heads."""
+    law = [Fraction(0)] * len(errors)
+    orders = list(permutations(range(len(errors))))
+    for order in orders:
+        rest = Fraction(1, len(orders))
+        for place in order:
+            heads = a ** (errors[place] - min(errors))
+            law[place] += rest * heads
+            rest *= 1 - heads
+    return tuple(law)
+
+
+def exponential_by_definition(errors, a):
+    weights = [a ** (error - min(errors)) for error in errors]
+    return tuple(weight / sum(weights) for weight in weights)
+
+
+@pytest.mark.parametrize("a", [HALF, Fraction(9, 10), Fraction(1, 50)])
+@pytest.mark.parametrize(
+    "coded, defined",
+    [(permute_and_flip, permute_and_flip_by_definition), (exponential, exponential_by_definition)],
+    ids=["permute-and-flip", "exponential"],
+)
+def test_the_law_of_the_code_is_that_of_the_definition(coded, defined, a):
+    """Exactly: for all errors of up to four candidates, whichever is best."""
+    for size in (1, 2, 3, 4):
+        for errors in product(range(4 if size < 4 else 3), repeat=size):
+            assert coded(errors, a) == defined(errors, a)
 
 
 def test_every_small_table_keeps_the_promise_and_permute_and_flip_is_tight():
@@ -62,6 +103,12 @@ def test_errors_are_exact_integers_of_any_size(counts, quantile):
     counts = counts if len(counts) % 2 else counts[:-1]
     found = find_errors(counts, np.arange(1, len(counts), 2), quantile)
     assert tuple(map(int, found)) == list_errors(tuple(counts), quantile)
+
+
+def test_errors_of_every_small_table_are_those_of_the_definition():
+    for quantile in (HALF, Fraction(1, 4), Fraction(9, 10), Fraction(0), Fraction(1)):
+        for counts in product(range(3), repeat=7):
+            assert code_errors(counts, quantile) == list_errors(counts, quantile)
 
 
 def test_errors_do_not_wrap_where_64_bits_end():

@@ -1,21 +1,25 @@
 """Thresholds of groups that are found: the least that delta allows, the delta that is charged, and the noise."""
 
 from collections import Counter
+from contextlib import suppress
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
-from math import comb, exp
+from itertools import product
+from math import comb, exp, prod
 
 import pytest
 
 import soundsum as ss
 from soundsum.paper.verify import verify
-from soundsum.paper.verify.searches import SearchTurn, check, release, truncated
+from soundsum.paper.verify.searches import SearchTurn, check, join, release, truncated
+from soundsum.privacy import selection
 from soundsum.privacy.distributions import gaussian_tail, laplace_edge
 from soundsum.privacy.selection import TruncatedLaplace, combine, plan_groups
 from soundsum.refusals import Reason
 from tests.refusing import refused
 
+ONE = Fraction(1)
 TIGHT = Fraction(1, 10**15)
 
 
@@ -51,6 +55,27 @@ def test_a_record_that_moves_needs_twice_the_noise():
     assert check(moved).violations
 
 
+def test_the_law_of_the_code_is_that_of_the_definition():
+    """Exactly: a group of nobody is never named, and every other one has noise of its own and is named from T on."""
+    noise = truncated(Fraction(2, 3), 2)
+    for threshold in (1, 3, 4):
+        for counts in product(range(6), repeat=2):
+            alone = [
+                Counter({None: Fraction(1)})
+                if not n
+                else sum_up((n + z if n + z >= threshold else None, p) for z, p in noise.items())
+                for n in counts
+            ]
+            assert release(counts, noise, threshold) == join(alone)
+
+
+def sum_up(outcomes):
+    law = Counter()
+    for outcome, chance in outcomes:
+        law[outcome] += chance
+    return law
+
+
 @pytest.mark.parametrize("a", [Fraction(1, 2), Fraction(9, 10)])
 @pytest.mark.parametrize("reach", [1, 2, 5, 12])
 def test_for_one_group_it_is_the_optimal_selection(a, reach):
@@ -60,7 +85,7 @@ def test_for_one_group_it_is_the_optimal_selection(a, reach):
     while optimal < 1:
         n += 1
         optimal = min(optimal / a + noise[reach], 1 - a * (1 - optimal - noise[reach]), Fraction(1))
-        assert 1 - release(n, noise, reach + 1).get(None, 0) == optimal
+        assert 1 - release((n,), noise, reach + 1).get((None,), 0) == optimal
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -108,6 +133,31 @@ def test_the_edge_is_rounded_up_and_hardly():
             weights = reduce(exact.add, (exact.power(a, abs(z)) for z in range(-reach, reach + 1)))
             true = Fraction(exact.divide(exact.power(a, reach), weights))
             assert true <= laplace_edge(scale, reach) <= true * (1 + TIGHT) + Fraction(1, 10**1999)
+
+
+class Ended(Exception):
+    pass
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_truncated_noise_is_the_sampler_s_given_that_it_lies_within_reach(groups, monkeypatch):
+    """Exactly: every list of four draws is tried, and what is drawn by then has the law of independent noise."""
+    law, noise = Counter(), truncated(Fraction(1, 3), 2)
+    for script in product(noise, repeat=4):
+        left = list(script)
+
+        def draw(scale, count, left=left):
+            if len(left) < count:
+                raise Ended
+            given, left[:count] = left[:count], []
+            return given
+
+        monkeypatch.setattr(selection.samplers, "discrete_laplace_many", draw)
+        with suppress(Ended):
+            law[tuple(TruncatedLaplace(Fraction(7), 1).draw(groups))] += prod((noise[z] for z in script), start=ONE)
+    assert {found: chance / law.total() for found, chance in law.items()} == join(
+        [truncated(Fraction(1, 3), 1)] * groups
+    )
 
 
 @pytest.mark.parametrize("scale, reach", [(Fraction(3, 2), 2), (Fraction(10**20), 4)])

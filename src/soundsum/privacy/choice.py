@@ -153,7 +153,7 @@ class PermuteAndFlip(Choice):
     name = "permute_and_flip"
 
     def choose(self, errors: Errors) -> int:
-        heads = np.flatnonzero(_geometric(1 / self.parameter, len(errors)) >= errors - errors.min())
+        heads = find_heads(errors, _geometric(1 / self.parameter, len(errors)))
         return int(heads[Stream().below(len(heads))])
 
     def exceed(self, h: Decimal, candidates: int, context: Context) -> Decimal:
@@ -173,12 +173,11 @@ class ExponentialChoice(Choice):
     name = "exponential"
 
     def choose(self, errors: Errors) -> int:
-        behind, tries = errors - errors.min(), TRIES * len(errors)
+        tries = TRIES * len(errors)
         while True:
-            drawn = _uniform(len(errors), tries)
-            heads = np.flatnonzero(_geometric(1 / self.parameter, tries) >= behind[drawn])
-            if len(heads):
-                return int(drawn[heads[0]])
+            accepted = find_accepted(errors, _uniform(len(errors), tries), _geometric(1 / self.parameter, tries))
+            if len(accepted):
+                return int(accepted[0])
 
     def exceed(self, h: Decimal, candidates: int, context: Context) -> Decimal:
         others = context.multiply(h, Decimal(candidates - 1))
@@ -198,6 +197,16 @@ def find_errors(counts: Sequence[int], points: NDArray[np.int64], quantile: Frac
     below = at_most - np.array(counts, kind)[points]
     found: Errors = np.maximum(np.maximum(q * below - p * n, p * n - q * at_most), 0)
     return found
+
+
+def find_heads(errors: Errors, coins: Errors) -> NDArray[np.int64]:
+    """The candidates whose coins show heads: where geometric noise is at least how far they are behind the best."""
+    return np.flatnonzero(coins >= errors - errors.min())
+
+
+def find_accepted(errors: Errors, drawn: NDArray[np.int64], coins: Errors) -> NDArray[np.int64]:
+    """Of candidates that were drawn one after the other, with a coin for each, those whose coins show heads."""
+    return drawn[coins >= (errors - errors.min())[drawn]]
 
 
 def read_quantile(quantile: Any) -> Fraction:

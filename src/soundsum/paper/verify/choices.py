@@ -1,10 +1,11 @@
 """Choosing quantiles (docs/theorems/quantiles.md), exhaustively, in exact rationals.
 
-exp(-rate) is taken as a rational a, so every probability of a choice is one, and so is exp(epsilon). Tables are numbers
-of values at each candidate, between each two and beyond them; all neighbours of all small tables are compared. Groups
-are chosen for apart from each other, so their losses multiply. Of permute-and-flip the largest ratio of probabilities
-is compared with exp(epsilon); of the exponential mechanism the product of the largest ratios both ways, whose logarithm
-is the range that gives rho (range^2 / 8).
+exp(-rate) is taken as a rational a, so every probability of a choice is one, and so is exp(epsilon). Errors, heads and
+accepted draws are those that privacy/choice.py finds, for every outcome of the coins. Tables are numbers of values at
+each candidate, between each two and beyond them; all neighbours of all small tables are compared. Groups are chosen for
+apart from each other, so their losses multiply. Of permute-and-flip the largest ratio of probabilities is compared with
+exp(epsilon); of the exponential mechanism the product of the largest ratios both ways, whose logarithm is the range
+that gives rho (range^2 / 8).
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
+import numpy as np
+
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import IntType
 from soundsum.paper.verify.verification import Case, Counterexample, Result
-from soundsum.privacy.choice import RankNorms
+from soundsum.privacy.choice import RankNorms, find_accepted, find_errors, find_heads
 from soundsum.privacy.units import FOUND, Unit
 from soundsum.tables.relations import Relation
 
@@ -30,38 +33,51 @@ Counts: TypeAlias = tuple[int, ...]
 Law: TypeAlias = tuple[Fraction, ...]
 
 
-def list_errors(counts: Counts, quantile: Fraction) -> Counts:
-    """The error of every candidate, in q-ths of a rank, from its definition; every second cell is a candidate."""
-    p, q, n = quantile.numerator, quantile.denominator, sum(counts)
-    found = []
-    for cell in range(1, len(counts), 2):
-        below, at_most = sum(counts[:cell]), sum(counts[: cell + 1])
-        found.append(max(0, q * below - p * n, p * n - q * at_most))
-    return tuple(found)
+@lru_cache(maxsize=1 << 16)
+def code_errors(counts: Counts, quantile: Fraction) -> Counts:
+    """The errors that a release computes; every second cell is a candidate."""
+    return tuple(map(int, find_errors(counts, np.arange(1, len(counts), 2), quantile)))
 
 
 def permute_and_flip(errors: Counts, a: Fraction) -> Law:
-    """The probability of every candidate: a sum over all outcomes of the coins, whose heads are equally likely."""
+    """The probability of every candidate, from the code's heads for every outcome of the coins: equally likely ones.
+
+    A coin's noise reaches j with probability a^j, and only whether it reaches its candidate's error matters: so it is
+    taken as that, or as 1 less.
+    """
     return _flip(tuple(error - min(errors) for error in errors), a)
 
 
 @lru_cache(maxsize=1 << 16)
 def _flip(behind: Counts, a: Fraction) -> Law:
-    heads, law = [a**error for error in behind], [ZERO] * len(behind)
-    for shown in product((False, True), repeat=len(behind)):
+    law, errors = [ZERO] * len(behind), np.array(behind)
+    for tails in product((0, 1), repeat=len(behind)):
         chance = ONE
-        for head, is_shown in zip(heads, shown, strict=True):
-            chance *= head if is_shown else 1 - head
-        for place, is_shown in enumerate(shown):
-            if is_shown:
-                law[place] += chance / sum(shown)
+        for error, tail in zip(behind, tails, strict=True):
+            chance *= 1 - a**error if tail else a**error
+        heads = find_heads(errors, errors - tails).tolist() if chance else []
+        for place in heads:
+            law[place] += chance / len(heads)
     return tuple(law)
 
 
 def exponential(errors: Counts, a: Fraction) -> Law:
-    """The probability of every candidate: proportional to a^error."""
-    weights = [a ** (error - min(errors)) for error in errors]
-    return tuple(weight / sum(weights) for weight in weights)
+    """The probability of every candidate, from what the code accepts of two tries, given that it accepts one."""
+    return _accept(tuple(error - min(errors) for error in errors), a)
+
+
+@lru_cache(maxsize=1 << 16)
+def _accept(behind: Counts, a: Fraction) -> Law:
+    law, errors = [ZERO] * len(behind), np.array(behind)
+    for drawn in product(range(len(behind)), repeat=2):
+        for tails in product((0, 1), repeat=2):
+            chance = Fraction(1, len(behind) ** 2)
+            for place, tail in zip(drawn, tails, strict=True):
+                chance *= 1 - a ** behind[place] if tail else a ** behind[place]
+            accepted = find_accepted(errors, np.array(drawn), errors[list(drawn)] - tails).tolist() if chance else []
+            if accepted:
+                law[accepted[0]] += chance
+    return tuple(one / sum(law) for one in law)
 
 
 @dataclass(frozen=True)
@@ -125,7 +141,7 @@ def check(turn: ChoiceTurn) -> Result:
     for candidates, most in turn.sizes:
         for counts in tables(2 * candidates + 1, most):
             for left, right, times in neighbours(counts, turn):
-                one, other = (turn.law(list_errors(side, turn.quantile), turn.a) for side in (left, right))
+                one, other = (turn.law(code_errors(side, turn.quantile), turn.a) for side in (left, right))
                 up = max(p / q for p, q in zip(one, other, strict=True))
                 down = max(q / p for p, q in zip(one, other, strict=True))
                 loss = (max(up, down) if turn.law is permute_and_flip else up * down) ** times

@@ -1,8 +1,9 @@
 """Finding groups (docs/theorems/groups.md), exhaustively, in exact rationals.
 
 exp(-epsilon / g) is taken as a rational a, so exp(epsilon) = a^-g is one too, and every probability, hockey-stick
-divergence and delta is a Fraction. A person joins m <= g groups with every small number of others in them, or a record
-moves between two. For noise of another shape the same is checked with weights a^(z^2) in a window.
+divergence and delta is a Fraction. Which groups are released, and with which numbers, is what privacy/selection.py
+selects for every outcome of the noise. A person joins m <= g groups with every small number of others in them, or a
+record moves between two. For noise of another shape the same is checked with weights a^(z^2) in a window.
 """
 
 from __future__ import annotations
@@ -10,17 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations_with_replacement, product
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import IntType
 from soundsum.paper.verify.verification import Case, Counterexample, Result
+from soundsum.privacy.selection import GroupPlan, TruncatedLaplace
+from soundsum.privacy.units import Norms
 from soundsum.tables.relations import Relation
 
 LABEL = "groups"
 
 PROBLEM = Problem(IntType(8, False), 1, 1, Relation.SYMMETRIC)
+NORMS = Norms(1, 1)
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
@@ -36,14 +44,33 @@ def in_window(a: Fraction, reach: int) -> dict[int, Fraction]:
     return {z: weight / sum(weights.values()) for z, weight in weights.items()}
 
 
-def release(count: int, noise: dict[int, Fraction], threshold: int) -> dict[Any, Fraction]:
-    """How a group of so many persons is released: its noisy count, or None; nobody's group is never named."""
-    if not count:
-        return {None: ONE}
-    law: dict[Any, Fraction] = {}
-    for z, chance in noise.items():
-        seen = count + z if count + z >= threshold else None
-        law[seen] = law.get(seen, ZERO) + chance
+@dataclass(frozen=True)
+class Given(TruncatedLaplace):
+    """Noise that is given; its parameter and its reach are not looked at."""
+
+    values: tuple[int, ...] = ()
+
+    def draw(self, count: int) -> list[int]:
+        return list(self.values[:count])
+
+
+def release(counts: tuple[int, ...], noise: dict[int, Fraction], threshold: int) -> dict[tuple[Any, ...], Fraction]:
+    """How groups of so many persons are released by the code: each one's noisy count, or None."""
+    return _release(counts, tuple(noise.items()), threshold)
+
+
+@lru_cache(maxsize=1 << 14)
+def _release(
+    counts: tuple[int, ...], noise: tuple[tuple[int, Fraction], ...], threshold: int
+) -> dict[tuple[Any, ...], Fraction]:
+    law: dict[tuple[Any, ...], Fraction] = {}
+    persons = np.array(counts, np.int64)
+    for drawn in product(noise, repeat=np.count_nonzero(persons)):
+        given = Given(ONE, 1, tuple(z for z, _ in drawn))
+        places, noisy = GroupPlan(given, threshold, ONE, ONE, ONE, NORMS).select(persons)
+        seen = dict(zip(places, noisy, strict=True))
+        outcome = tuple(seen.get(place) for place in range(len(counts)))
+        law[outcome] = law.get(outcome, ZERO) + prod((chance for _, chance in drawn), start=ONE)
     return law
 
 
@@ -127,7 +154,7 @@ def check(turn: SearchTurn) -> Result:
     worst, seen, violations, found = ZERO, 0, 0, None
     for pair in pairs_of_counts(turn):
         for left, right in (pair, pair[::-1]):
-            one, other = (join([release(n, noise, threshold) for n in counts]) for counts in (left, right))
+            one, other = (release(counts, noise, threshold) for counts in (left, right))
             seen += 1
             delta = excess(one, other, grown)
             worst = max(worst, delta)
