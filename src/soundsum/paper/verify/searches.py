@@ -65,7 +65,7 @@ def _release(
 ) -> dict[tuple[Any, ...], Fraction]:
     law: dict[tuple[Any, ...], Fraction] = {}
     persons = np.array(counts, np.int64)
-    for drawn in product(noise, repeat=np.count_nonzero(persons)):
+    for drawn in product(noise, repeat=sum(n > 0 for n in counts)):
         given = Given(ONE, 1, tuple(z for z, _ in drawn))
         places, noisy = GroupPlan(given, threshold, ONE, ONE, ONE, NORMS).select(persons)
         seen = dict(zip(places, noisy, strict=True))
