@@ -5,6 +5,8 @@ as in PostgreSQL, and in limbs, as in Spark. The expressions that each of them k
 beside, by `make engines`.
 """
 
+import bisect
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -38,7 +40,7 @@ class DuckDialect(Dialect):
     double, whole = "double", "hugeint"
 
     def __init__(self):
-        self.values = {}
+        self.values, self.searches = {}, {}
 
     def quote(self, name):
         return '"' + name.replace('"', '""') + '"'
@@ -66,6 +68,10 @@ class DuckDialect(Dialect):
                 return self._bind(point, self._spell(own.kind))
             return self.literal(point) if isinstance(point, float) else f"CAST('{point}' AS hugeint)"
 
+        if own is None and len(points) > 64:  # too many to write out
+            name = f"search{len(self.searches)}"
+            self.searches[name] = points
+            return f"coalesce({name}({text}), 0)"
         return f"({' + '.join(f'CASE WHEN {text} >= {spell(point)} THEN 1 ELSE 0 END' for point in points)})"
 
     def literal(self, x):
@@ -100,6 +106,9 @@ class DuckDialect(Dialect):
     def digest(self, text, entry, is_bytes):
         after = f"'/' || CAST({entry} AS varchar)"
         return f"sha256({text} || encode({after}))" if is_bytes else f"sha256(CAST({text} AS varchar) || {after})"
+
+    def first_word(self, digest):
+        return f"CAST('0x' || substr({digest}, 1, 8) AS bigint)"
 
     def floor_quotient(self, top, bottom):
         return f"(({top} - ({top} % {bottom} + {bottom}) % {bottom}) // {bottom})"
@@ -150,7 +159,15 @@ def fetch(table, asked, dialect):
         connection.register("arrow", table)
         connection.execute("CREATE TABLE records AS SELECT * FROM arrow")
         connection.execute("CREATE MACRO octet_length(x) AS strlen(x)")  # DuckDB's own is of bytes alone
-        return connection.execute(asked.text("records"), dialect.values).fetchall()
+        text = asked.text("records")
+        for name, points in dialect.searches.items():
+            kind = "DOUBLE" if isinstance(points[0], float) else "HUGEINT"
+            connection.create_function(name, counter_below(points), [kind], "BIGINT")
+        return connection.execute(text, dialect.values).fetchall()
+
+
+def counter_below(points):
+    return lambda x: bisect.bisect_right(points, x)
 
 
 @pytest.mark.parametrize(
