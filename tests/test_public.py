@@ -57,7 +57,7 @@ COMMANDS = {
     "budget share": {"ledger", "analyst", "source", "--epsilon", "--delta", "--rho", "--max-failures"},
     "serve start": {
         "owner", "--port", "--host", "--certificate", "--key", "--behind-proxy", "--no-pad", "--slots", "--waiting",
-        "--each",
+        "--each", "--memory",
     },
     "serve init": {
         "owner", "--data", "--name", "--privacy-unit", "--epsilon", "--max-rows", "--max-groups", "--pad", "--table",

@@ -373,7 +373,7 @@ def test_every_option_that_a_refusal_names_is_said_in_the_words_of_every_command
         if "bounds" in own:
             assert {"--bounds"} >= {options[name] for name in ("lower", "upper") if name not in own}
         if "data" in own:
-            assert options["name"] == "--data"
+            assert options["name"] == ("--name" if "name" in own else "--data")
 
 
 def test_python_m_soundsum_is_the_command(folder):
