@@ -143,7 +143,7 @@ REFUSED = [
             "--groups",
             "2024-01",
         ],
-        "month of x: the column is float64, not dates or times; name another column, or cast it",
+        "month(x): the column is float64, not dates or times; name another column, or cast it",
     ),
     (
         [*SUM, "--by", "dept", "--groups", "2024-01..2024-12"],

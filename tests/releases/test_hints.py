@@ -29,7 +29,7 @@ HINTS = {
     ),
     "months of numbers": (
         lambda: ss.count(FRAME, 1, by=ss.month("age", "2024-01", "2024-02")),
-        "month of age: the column is int64, not dates or times; name another column, or cast it",
+        "month(age): the column is int64, not dates or times; name another column, or cast it",
     ),
     "a condition as commands spell it": (lambda: ss.count(D, 1, where=["age >= 21"]), "such as [('age', '>=', 21)]"),
     "one that is text": (lambda: ss.count(D, 1, where="ward = 'a'"), "such as [('ward', '==', 'a')]"),

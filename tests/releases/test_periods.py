@@ -149,7 +149,7 @@ def test_crossed_with_others_and_with_each_other(silent):
     renamed = TABLE.rename_columns(["x", "seen_month", "id", "seen", "sent", "day"])
     named = ss.count(renamed, 1, by=["seen_month", ss.month("seen", FIRST, LAST)], groups=[["a"], None])
     assert named.to_arrow().column_names[:2] == ["seen_month", "seen_month_group"]
-    with refused("by", Reason.REPEATED, ValueError, name="'month of seen'"):
+    with refused("by", Reason.REPEATED, ValueError, name="'month(seen)'"):
         ss.count(TABLE, 1, by=[ss.month("seen"), ss.month("seen")], groups=[["2024-01"], ["2024-01"]])
 
 
@@ -190,14 +190,14 @@ def test_the_ledger_and_the_release_say_by_what(tmp_path):
     two = ss.count(TABLE, 1, by=by, groups=[["a"], None], budget=budget)
     three = ss.count(TABLE, 1, by=ss.month("sent", FIRST, LAST), budget=budget)
     first, second, third = [entry.what for entry in budget.entries()]
-    assert ", by week of seen, " in first
-    assert ", by ward, month of sent in Europe/Vienna, " in second
-    assert ", by month of sent in UTC, " in third  # which is where times with a zone are cut
+    assert ", by week(seen), " in first
+    assert ", by ward, month(sent, Europe/Vienna), " in second
+    assert ", by month(sent, UTC), " in third  # which is where times with a zone are cut
     for releases in (three, one, two):
         written = json.loads(next(iter(releases.values())).to_json())
         assert compare_release(written) == []
         assert compare_with_ledger([written], read(tmp_path / "l.db")) == [[]]
-    assert written["by"] == ["ward", "month of sent in Europe/Vienna"]
+    assert written["by"] == ["ward", "month(sent, Europe/Vienna)"]
     assert written["group"] == ["a", "2023-12-01"]
 
 
@@ -257,8 +257,8 @@ def test_an_owner_says_between_which_dates(silent):
     hours = list(owner.count(1, by=ss.hour("seen")))
     assert (hours[0], hours[-1]) == (dt.datetime(2023, 12, 24), dt.datetime(2024, 4, 30, 23))
     first, second = [entry.what for entry in budget.entries()][:2]
-    assert ", by month of seen, " in first
-    assert ", by ward, month of seen, " in second
+    assert ", by month(seen), " in first
+    assert ", by ward, month(seen), " in second
     for by in (ss.month("day"), ["ward", ss.month("day")], ss.month("x")):
         with refused("groups", Reason.MISSING, ValueError):
             owner.count(1, by=by)

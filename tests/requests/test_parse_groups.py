@@ -1,6 +1,7 @@
 """Groups on the command line: how each is read, and the ones that are refused."""
 
 import json
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
+import soundsum as ss
 from soundsum.cli import app
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.selection import Found
@@ -29,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 def test_groups_that_are_found_have_a_word_and_need_a_delta():
     assert read_groups(["k"], ["found"], "t.csv") == ("k", "found")
     by, groups = read_groups(["k", "month(day)"], ["found"], "t.csv")
-    assert (by[0], str(by[1]), groups) == ("k", "month of day", "found")
+    assert (by[0], str(by[1]), groups) == ("k", "month(day)", "found")
     assert read_groups(["k"], ['"found"'], "t.csv") == ("k", ["found"])
     laplace = read_found({"groups": "found", "delta": "1e-9"})
     assert (laplace["groups"], laplace["delta"]) == (Found("1e-9"), None)
@@ -42,6 +44,18 @@ def test_groups_that_are_found_have_a_word_and_need_a_delta():
             read_found({"groups": "found", "delta": delta})
     assert read_periods(["k", "month(day)"], "found", "t.csv")[1] == "found"
     assert read_periods("month(day)", "found", "t.csv")[1] == "found"
+
+
+def test_a_query_spells_periods_as_requests_do():
+    """The ledger's words for the columns are read as the same columns."""
+    table = {"day": [date(2024, 1, 1), date(2024, 2, 1)], "k": ["a", "b"]}
+    budget = ss.Budget(epsilon=9)
+    asked = {ss.month("day"): "2024-01", ss.year("day", zone="Europe/Vienna"): "2024", "k": "a"}
+    for by, group in asked.items():
+        ss.count(table, 1, by=by, groups=[group], budget=budget)
+    queries = [entry.query.by for entry in budget.entries()]
+    assert queries == [("month(day)",), ("year(day, Europe/Vienna)",), ("k",)]
+    assert [read_by(text, "t.csv", None) for (text,) in queries] == list(asked)
 
 
 @pytest.mark.parametrize(

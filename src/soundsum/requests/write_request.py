@@ -119,12 +119,7 @@ def _write_found(found: Found, options: Mapping[str, Any], finds_alone: bool) ->
 def _spell_columns(by: Any) -> Any:
     if isinstance(by, list):
         return [_spell_columns(one) for one in by]
-    return _spell_period(by) if isinstance(by, Period) else by
-
-
-def _spell_period(period: Period) -> str:
-    zone = "" if period.zone is None else f", {period.zone}"
-    return f"{period.kind}({period.column}{zone})"
+    return str(by) if isinstance(by, Period) else by
 
 
 def _plain(value: Any) -> Any:
@@ -142,7 +137,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [_plain(one) for one in value]
     if isinstance(value, Period):
-        return _spell_period(value)
+        return str(value)
     raise RefusedType(
         None, Reason.UNSUPPORTED, "{given} cannot be sent to a server", "give plain values", given=quote(value)
     )

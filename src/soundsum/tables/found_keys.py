@@ -92,7 +92,7 @@ class SearchedGroups:
     """The groups that there are in one or several columns; stands where a list of groups does.
 
     >>> [str(part) for part in SearchedGroups(["ward", Period("seen", "month")]).parts]
-    ['', 'month of seen']
+    ['', 'month(seen)']
     """
 
     def __init__(self, by: Any) -> None:

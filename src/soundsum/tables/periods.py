@@ -98,7 +98,8 @@ class Period:
             object.__setattr__(self, "last", self.name(last))
 
     def __str__(self) -> str:
-        return f"{self.kind} of {self.column}" + ("" if self.zone is None else f" in {self.zone}")
+        """The period as requests and queries spell it: `month(seen)`, or `month(sent, Europe/Vienna)`."""
+        return f"{self.kind}({self.column}{'' if self.zone is None else f', {self.zone}'})"
 
     @property
     def heading(self) -> str:
