@@ -133,6 +133,24 @@ def test_the_decision_is_one():
     assert states(owner) == got
 
 
+def test_a_charge_comes_when_the_pad_says_however_long_the_table_takes_to_open(flag, monkeypatch):
+    moments = []
+    charge = ss.Budget.charge
+
+    def note(budget, *arguments):
+        moments.append(time.monotonic() - TURN.get().charge)
+        return charge(budget, *arguments)
+
+    monkeypatch.setattr(ss.Budget, "charge", note)
+    owner = own(Odd(flag, while_opening=odd_tables.sleep), pad="2s", max_failures=MANY)
+    insist(lambda: owner.count(1))
+    flag.touch()
+    with pytest.raises(ss.ReadFailed):
+        owner.count(1)
+    assert states(owner)[-1] == "failed"
+    assert min(moments) >= 0
+
+
 def test_a_child_that_was_killed_is_replaced(flag):
     owner = own(Odd(flag, while_reading=odd_tables.hold_everything), max_failures=MANY)
     (first,) = children(owner)

@@ -3,7 +3,8 @@
 A padded table is opened, read and added up in a child process, which also draws the noise, so exact totals never leave
 it. Whatever a record makes a reader do there, the parent keeps time. Shortly before the answer is due it decides
 whether the child's answer is there; if not, it kills the child, and the read has failed. The decision comes at the same
-moment of every query, so how long everything after it takes depends on public things alone.
+moment of every query, so how long everything after it takes depends on public things alone. So does the charge: how
+long a table took to open is not to be read off the moment of the charge.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 MARGIN, MOST_MARGIN = 1 / 4, 0.25
 """The share of the pad, and the most seconds, between the decision and the answer: the outcome is written down then."""
 
+OPENING, MOST_OPENING = 1 / 4, 5.0
+"""The share of the pad, and the most seconds, in which the table is opened; the charge comes at their end."""
+
 LOADED = ("pyarrow.acero", "pyarrow.compute", "pyarrow.dataset")
 """Modules that a child process imports beforehand, so that no query waits for them."""
 
@@ -65,6 +69,7 @@ class Turn:
 
     children: Children
     child: Child
+    charge: float  # when it is charged, unless it is refused
     decision: float  # until when the child may work on it
     due: float  # when it is answered
 
@@ -74,7 +79,7 @@ class Turn:
 
     def prepare(self, request: Any) -> tuple[Elsewhere, Any]:
         """See `prepare.prepare`."""
-        name, prepared = self.child.ask("prepare", (request,), self.decision)
+        name, prepared = self.child.ask("prepare", (request,), self.charge, waits=self.charge < math.inf)
         return Elsewhere(name, self), prepared
 
 
@@ -147,7 +152,8 @@ class Children:
         child.memory = self.memory
         now = time.monotonic()
         due = now + self._pad if is_timed else math.inf
-        token = TURN.set(turn := Turn(self, child, due - min(MARGIN * self._pad, MOST_MARGIN), due))
+        opened = now + min(OPENING * self._pad, MOST_OPENING) if is_timed else math.inf
+        token = TURN.set(turn := Turn(self, child, opened, due - min(MARGIN * self._pad, MOST_MARGIN), due))
         try:
             yield turn
         except (KeyboardInterrupt, SystemExit):
