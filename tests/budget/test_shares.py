@@ -115,8 +115,8 @@ def test_an_answer_is_stored_as_the_charge_is_settled(budget):
     budget.settle(number, "the answer")
     asked = Budget(path=budget.path).asked(number)
     assert (asked.charge.state, asked.answer) == ("released", "the answer")
-    assert [entry.number for entry in budget.asked_by("alice")] == [number]
-    assert budget.asked_by("bob") == []
+    assert [entry.number for entry in budget.asked_by(Asker("alice", "visits"), 9)] == [number]
+    assert budget.asked_by(Asker("bob", "visits"), 9) == []
 
 
 def test_an_answer_that_cannot_be_stored_settles_nothing(budget):

@@ -15,6 +15,7 @@ from soundsum.budget import BudgetMismatch, ledger
 from soundsum.budget.history import Asker
 from soundsum.budget.shares import Question
 from soundsum.refusals import Reason
+from soundsum.releases import pipeline
 from tests.refusing import refused
 
 VISITS = pa.table(
@@ -300,7 +301,7 @@ class TestOnBehalfOfAnAnalyst:
     def test_the_answer_is_stored_as_it_was_given(self, asked):
         owner, budget = asked
         released = owner.release({"total": ss.Sum("cost", 0, 10), "rows": ss.Count()}, epsilon="1/4")
-        (entry,) = budget.asked_by("alice")
+        (entry,) = budget.asked_by(Asker("alice", "visits"), 9)
         stored = budget.asked(entry.number)
         assert (entry.state, json.loads(stored.answer)) == ("released", released.to_dict())
         assert [one.epsilon for one in (budget.spent, budget.share(entry.asker).spent)] == [Fraction(1, 4)] * 2
@@ -318,6 +319,21 @@ class TestOnBehalfOfAnAnalyst:
         assert (budget.is_closed, budget.share(Asker("alice", "visits")).spent.epsilon) == (False, Fraction(1, 4))
         with refused("key", Reason.REPEATED):
             owner.sum("cost", 0, 10, epsilon="1/4")
+
+    def test_no_more_groups_are_found_than_an_answer_can_have(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(pipeline, "MOST_STORED", 3)
+        budget = ss.Budget(epsilon=10**6, delta="1/2", path=tmp_path / "ledger.db", max_failures=9, privacy_unit="id")
+        budget.set_share(Asker("alice", "visits"), epsilon=10**6, delta="1/2", max_failures=9)
+        ids = list(range(100))
+        for place, groups in enumerate((3, 4)):
+            table = {"id": ids, "g": [one % groups for one in ids]}
+            question = Question(Asker("alice", "visits"), str(place), "digest")
+            owner = ss.Private(table, privacy_unit="id", budget=budget).on_behalf_of(question)
+            if groups == 3:
+                assert list(owner.groups("g", epsilon=1000, delta="1e-9")) == [0, 1, 2]
+            else:
+                with pytest.raises(ss.ReadFailed):
+                    owner.groups("g", epsilon=1000, delta="1e-9")
 
     def test_more_than_the_share_is_refused(self, asked):
         owner, budget = asked

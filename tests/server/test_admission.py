@@ -1,5 +1,6 @@
 """Nobody gets in without a token, or by another name, or over the network without encryption."""
 
+import json
 import re
 import sqlite3
 import subprocess
@@ -125,10 +126,15 @@ def test_every_answer_forbids_what_a_page_of_ours_does_not_need(server, alice):
 def test_who_asked_what_is_logged_without_tokens_and_results(server):
     token = server.add("frank")
     with server.client(token) as client:
-        value = client.post("/v1/tables/visits/release", json=SUM).json()["releases"][0]["exact"]
+        answer = client.post("/v1/tables/visits/release", json=SUM).json()
+        value = answer["releases"][0]["exact"]
         client.get(f"/v1/tables?token={token}")
     log = (server.folder / "owner.log").read_text()
-    assert '{"who": "frank", "call": "POST /v1/tables/visits/release", "status": 200}' in log
+    (line,) = [one for one in log.splitlines() if '"frank"' in one and "POST" in one]
+    assert json.loads(line.partition(" ")[2]) == {
+        "who": "frank", "call": "POST /v1/tables/visits/release", "status": 200, "release": answer["id"],
+        "what": "total: sum of cost",
+    }  # fmt: skip
     assert token.split("_", 2)[2] not in log
     assert value not in log
     assert (server.folder / "owner.log").stat().st_mode & 0o077 == 0

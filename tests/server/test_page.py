@@ -194,6 +194,22 @@ def test_a_form_sent_twice_is_charged_once(shop):
     client.close()
 
 
+def test_what_is_wrong_with_a_form_is_said(shop):
+    client, _ = web(shop, "wrong")
+    before, csrf = len(shop.budget.entries()), csrf_of(client)
+    for more in (
+        {"key": "a b"},
+        {"key": "k" * 300},
+        {"column": "co\x00st", "statistic": "sum"},
+        {"epsilon": "\u202e1"},
+    ):
+        for action in ("release", "plan") if "key" not in more else ("release",):
+            answer = client.post("/tables/visits", data=form(csrf, **more, action=action))
+            assert (answer.status_code, "cannot answer this" in answer.text) == (422, False), more
+    assert len(shop.budget.entries()) == before
+    client.close()
+
+
 def test_a_session_ends_with_its_token(shop):
     client, _ = web(shop, "fired")
     shop.tokens.revoke("fired")

@@ -77,7 +77,8 @@ REFUSED = {
     "epsilon 0": {**SUM, "epsilon": 0},
     "an unknown option": {**SUM, "epsilonn": 1},
     "the owner's terms": {**SUM, "privacy_unit": "ward"},
-    "a million groups": {**SUM, "by": "ward", "groups": [str(i) for i in range(100_000)]},
+    "many groups": {**SUM, "by": "ward", "groups": [str(i) for i in range(20_000)]},
+    "a million groups": {**SUM, "by": "ward", "groups": [str(i) for i in range(1_000_000)]},
     "bounds swapped": {"epsilon": 1, "statistics": {"a": {**SUM_OF, "bounds": [5, 1]}}},
     "text alone": "total",
 }
@@ -88,7 +89,7 @@ def test_whatever_is_wrong_with_a_request_its_refusal_takes_the_pad(padded):
         others = pool.submit(timed, client, SUM, headers={"idempotency-key": "a b"})
         answers = list(pool.map(lambda one: timed(client, one), REFUSED.values()))
         answers.append(others.result())
-        assert {answer.status_code for answer, _ in answers} == {422}
+        assert {answer.status_code for answer, _ in answers} == {413, 422}
         assert all(PAD - 0.01 <= took < 2 * PAD for _, took in answers), [took for _, took in answers]
         assert client.get("/v1/releases").json() == []
 

@@ -237,9 +237,9 @@ class Budget:
         """An analyst's charge, with the answer to it if one is stored; None if there is no such charge."""
         return self._require_ledger().asked(number)
 
-    def asked_by(self, analyst: str) -> list[Entry]:
-        """Every charge of an analyst, on any table that this budget is for."""
-        return self._require_ledger().asked_by(analyst)
+    def asked_by(self, asker: Asker, most: int) -> list[Entry]:
+        """The last charges of an analyst on a table, from the first to the last."""
+        return self._require_ledger().asked_by(asker, most)
 
     def _require_ledger(self) -> Ledger:
         if self._ledger is None:

@@ -194,12 +194,12 @@ class Ledger:
         """Return the last charge with an answer that asked what this question asks, but none of these."""
         return self._transact(lambda db, _: find_same(db, question, hidden), writes=False)
 
-    def asked_by(self, analyst: str) -> list[Entry]:
-        """Return every charge of an analyst as it stands."""
+    def asked_by(self, asker: Asker, most: int) -> list[Entry]:
+        """Return the last charges of an analyst on a table, each as it stands."""
 
         def find(db: sqlite3.Connection, _: Tally) -> list[Entry]:
-            own = [(find_charge(db, line), asker) for line, asker in list_charges(db, analyst)]
-            return [replace(entry, asker=asker) for entry, asker in own if entry is not None]
+            own = [find_charge(db, line) for line in list_charges(db, asker, most)]
+            return [replace(entry, asker=asker) for entry in own if entry is not None]
 
         return self._transact(find, writes=False)
 

@@ -217,13 +217,13 @@ def find_same(db: sqlite3.Connection, question: Question, hidden: Collection[int
     return None if row is None else row[0]
 
 
-def list_charges(db: sqlite3.Connection, analyst: str) -> list[tuple[int, Asker]]:
-    """Every charge of an analyst."""
+def list_charges(db: sqlite3.Connection, asker: Asker, most: int) -> list[int]:
+    """The last charges of an analyst on a table, from the first to the last."""
     query = (
-        "SELECT line, analyst, source FROM questions JOIN lines ON line = number WHERE analyst = ? AND kind = 'charge' "
-        "ORDER BY line"
+        "SELECT line FROM questions JOIN lines ON line = number WHERE analyst = ? AND source = ? AND kind = 'charge' "
+        "ORDER BY line DESC LIMIT ?"
     )
-    return [(line, Asker(*own)) for line, *own in db.execute(query, (analyst,))]
+    return [line for (line,) in db.execute(query, (asker.analyst, asker.source, most))][::-1]
 
 
 def list_shares(db: sqlite3.Connection, whole: Limit) -> dict[Asker, Share]:

@@ -35,6 +35,9 @@ from soundsum.tables.rows import Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MOST_STORED = 2_000
+"""Numbers about groups that were found, for which an analyst can be given an answer; how many are found is noisy."""
+
 
 class Adder(Protocol):
     """Whoever adds up: an engine, here or in a child process."""
@@ -84,6 +87,8 @@ def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Bu
     uncross(noisy, crossing)
 
     def make() -> tuple[list[Outcome], str | None]:
+        if charge.keeps_answer and found is not None and len(found) * len(tasks) > MOST_STORED:
+            raise ValueError(f"{len(found):,} groups were found, which are too many for a stored answer")
         origins = [
             Origin(query, place, at, cost, charge.number, engine.name, task.is_declared)
             for place, task in enumerate(tasks)

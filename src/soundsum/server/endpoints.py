@@ -23,18 +23,17 @@ from starlette.exceptions import HTTPException
 
 from soundsum._version import __version__
 from soundsum.randomness import random_bytes
-from soundsum.refusals import Refusal
 from soundsum.requests.request_schema import describe_requests
 from soundsum.server.fair_queue import FairQueue
 from soundsum.server.served import ServedTable, Stored, join_answer
 from soundsum.server.tokens import Token, Tokens
-from soundsum.server.wire import LARGEST, Reply, digest, read_body, read_key, refuse, unanswered
+from soundsum.server.wire import LARGEST, Reply, digest, read_body, read_key, refusing, unanswered
 from soundsum.tables.read_guard import OPERATOR
 
 LOG = logging.getLogger("soundsum.server")
 """The log of who asked what and when, without results."""
 
-FREE_AT_ONCE = 2
+FREE_AT_ONCE = READ_AT_ONCE = 2
 MOST_CALLS = 32  # of each analyst, charged and free
 PATIENCE = 10.0  # seconds for the body of a request
 OWN = {"relation", "privacy_unit", "table", "engine"}
@@ -56,6 +55,7 @@ class Desk:
         self.tables, self.tokens = tables, tokens
         self._queues = {name: FairQueue(limits.slots, limits.waiting, limits.each) for name in tables}
         self._free = FairQueue(FREE_AT_ONCE, limits.waiting, limits.each)
+        self._reading = FairQueue(READ_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
         self._threads = ThreadPoolExecutor(limits.slots * len(tables), "release")
         self._tasks: set[asyncio.Task[Stored]] = set()
         self._calls: Counter[str] = Counter()
@@ -108,7 +108,8 @@ class Desk:
             found = await run_in_threadpool(table.find_same, analyst, body)
         if found is not None:
             return found
-        asked = await run_in_threadpool(table.read, written)
+        async with self._reading.take_turn(analyst):
+            asked = await run_in_threadpool(table.read, written)
         own = key or f"made here: {random_bytes(16).hex()}"
         table.begin(analyst, own)
 
@@ -157,7 +158,7 @@ async def refusing_in_time(table: ServedTable) -> AsyncIterator[None]:
     try:
         yield
     except Reply as reply:
-        if reply.status == 422:
+        if reply.status in (413, 422):
             await asyncio.sleep(due - time.monotonic())
         raise
 
@@ -202,9 +203,11 @@ async def answer_safely(make: Callable[[], Awaitable[Response]], who: list[str],
 
 
 def write_log(who: str, request: Request, response: Response) -> None:
-    """Write down who asked what, and with which status."""
+    """Write down who asked what, and with which status; of a release, its number and its charge in words."""
     call = f"{request.method} {request.url.path}"
-    LOG.info(json.dumps({"who": who, "call": call, "status": response.status_code}))
+    given: Stored | None = getattr(request.state, "given", None)
+    release = {} if given is None else {"release": given.id, "what": given.entry.brief()}
+    LOG.info(json.dumps({"who": who, "call": call, "status": response.status_code, **release}))
 
 
 def make_api(desk: Desk) -> APIRouter:
@@ -223,20 +226,10 @@ def make_api(desk: Desk) -> APIRouter:
         return await answer_safely(make, who, request)
 
     async def take(request: Request) -> dict[str, Any]:
-        body, refusal = await read_limited(request), None
-        try:
-            return read_body(body)
-        except Refusal as error:
-            refusal = error
-        raise refuse(refusal)
+        return refusing(read_body, await read_limited(request))
 
     def take_key(request: Request) -> str | None:
-        refusal: Refusal | None = None
-        try:
-            return read_key(request.headers.get("idempotency-key"))
-        except Refusal as error:
-            refusal = error
-        raise refuse(refusal)
+        return refusing(read_key, request.headers.get("idempotency-key"))
 
     @api.get("/tables", **_describe("List the tables that you have a share of.", LISTED))
     async def list_tables(request: Request) -> Response:
@@ -292,7 +285,7 @@ def make_api(desk: Desk) -> APIRouter:
             stored_will_do = request.headers.get("prefer", "").strip().lower() == "stored"
             async with refusing_in_time(table):
                 written, key = await take(request), take_key(request)
-                return _give(await desk.release(table, token.who, key, written, stored_will_do))
+                return _give(request, await desk.release(table, token.who, key, written, stored_will_do))
 
         return await call(request, handle)
 
@@ -308,7 +301,7 @@ def make_api(desk: Desk) -> APIRouter:
     @api.get("/releases/{id}", **_describe("Give a release of yours again, as it was given.", OBJECT, 404))
     async def show_release(id: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            return _give(await run_in_threadpool(find_release, desk, token, id))
+            return _give(request, await run_in_threadpool(find_release, desk, token, id))
 
         return await call(request, handle)
 
@@ -326,7 +319,8 @@ def find_release(desk: Desk, token: Token, id: str) -> Stored:
     return found
 
 
-def _give(stored: Stored) -> Response:
+def _give(request: Request, stored: Stored) -> Response:
+    request.state.given = stored
     return Response(join_answer(stored), media_type="application/json")
 
 

@@ -29,7 +29,7 @@ from soundsum.server.served import ServedTable, Stored, join_answer
 from soundsum.server.server_pictures import draw_panel, draw_spending
 from soundsum.server.sessions import Session, Sessions
 from soundsum.server.tokens import Token
-from soundsum.server.wire import Reply, read_body, unanswered
+from soundsum.server.wire import Reply, read_body, read_key, refusing, unanswered
 from soundsum.tables.read_guard import OPERATOR
 
 COOKIE = "soundsum"
@@ -49,6 +49,10 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
     def show(name: str, status: int = 200, **facts: Any) -> Response:
         told = {"who": "", "csrf": "", "message": "", "title": "soundsum", **facts}
         return HTMLResponse(page.render(page=name, **told), status)
+
+    def find_url(request: Request) -> str:
+        """The address that this page was asked by."""
+        return f"{'https' if is_encrypted else 'http'}://{request.headers['host']}"
 
     async def handle(request: Request, act: Handle) -> Response:
         """Act for whoever is logged in; show the form to log in to anybody else."""
@@ -142,12 +146,13 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
             told: dict[str, Any] = {**NOTHING_YET, "message": ""}
             status = 200
             try:
-                asked = read_body(json.dumps(write_asked(form)).encode())
-                told["python"] = write_python(str(request.base_url), table.name, asked)
                 if given.get("action") == "release":
                     async with refusing_in_time(table):
-                        stored = await desk.release(table, token.who, given.get("key") or None, asked)
+                        asked, key = _read_asked(form), refusing(read_key, given.get("key") or None)
+                        request.state.given = stored = await desk.release(table, token.who, key, asked)
                     return RedirectResponse(f"/releases/{stored.id}", 303)
+                asked = _read_asked(form)
+                told["python"] = write_python(find_url(request), table.name, asked)
                 if given.get("action") == "dummy":
                     told |= _show_dummy(await desk.ask_freely(token, table.dummy, asked))
                 else:
@@ -166,7 +171,7 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
 
     async def find(request: Request, id: str, write: Callable[[Stored, Token, Session], Response]) -> Response:
         async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
-            stored = await run_in_threadpool(find_release, desk, token, id)
+            request.state.given = stored = await run_in_threadpool(find_release, desk, token, id)
             return await run_in_threadpool(write, stored, token, session)
 
         return await handle(request, act)
@@ -177,7 +182,7 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
             made = read_releases(json.loads(stored.answer)["releases"])
             rows = [{name: _say(cell) for name, cell in row.items()} for row in made.to_arrow().to_pylist()]
             pictures = [draw_panel(panel, f"panel-{place}") for place, panel in enumerate(made.panels())]
-            python = f"ss.connect({str(request.base_url)!r}, token=...).release({stored.id!r})"
+            python = f"ss.connect({find_url(request)!r}, token=...).release({stored.id!r})"
             entry = stored.entry
             assert entry.asker is not None
             told: dict[str, Any] = {"id": stored.id, "rows": rows, "pictures": pictures, "python": python}
@@ -204,6 +209,11 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
         return await find(request, id, write)
 
     return pages
+
+
+def _read_asked(form: Mapping[str, str]) -> dict[str, Any]:
+    """Read a form as a request is read."""
+    return refusing(read_body, json.dumps(write_asked(form)).encode())
 
 
 def write_asked(form: Mapping[str, str]) -> dict[str, Any]:

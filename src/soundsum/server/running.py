@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import re
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -189,6 +190,7 @@ def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True, memory:
 def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = True, memory: int | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C, and then finish what is in progress."""
     os.umask(0o077)  # logs and ledgers are for the owner alone
+    sys.setswitchinterval(0.001)  # a long request keeps others waiting for so much less
     desk = open_desk(owner_file, limits, needs_pad, memory)
     write_logs(owner_file)
     app = make_app(desk)

@@ -15,6 +15,7 @@ from typing import Any
 
 from soundsum.budget import Budget, BudgetExceeded
 from soundsum.budget.history import Asker, Entry
+from soundsum.budget.query import SHORT
 from soundsum.budget.shares import AlreadyAsked, Question, Share
 from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.privacy.guarantee import guarantee
@@ -28,13 +29,22 @@ from soundsum.requests.parse_columns import Snapshot
 from soundsum.requests.request_file import read_settings, require_few, take_request
 from soundsum.server.made_up import MADE_UP, make_up
 from soundsum.server.owner_file import OwnedTable
-from soundsum.server.wire import Reply, digest, refuse, unanswered
+from soundsum.server.wire import Reply, refuse, unanswered
 from soundsum.statistics import Clipped, Histogram, Statistic
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import OPERATOR
 
+LATEST = 1_000
+"""Charges that are listed, as nobody else is charged meanwhile."""
+
 MOST_NUMBERS = 2_000
 """In one answer, where each takes kilobytes."""
+
+LONGEST_ANSWER = 6_000_000
+"""Characters, as each number comes with its certificate, which repeats the request."""
+
+PER_STATISTIC = 250
+"""Characters that a certificate adds to what the request says of a statistic."""
 
 ADDITIVE = ("sum", "count", "histogram")
 """Statistics whose error is known before anything is read."""
@@ -96,7 +106,7 @@ class ServedTable:
         """Describe the whole budget, an analyst's share and their charges."""
         share, budget = self.share(analyst), self.budget
         whole = {"epsilon": budget.epsilon, "delta": budget.delta, "rho": budget.rho}
-        own = [entry for entry in budget.asked_by(analyst) if entry.asker == Asker(analyst, self.name)]
+        own = budget.asked_by(Asker(analyst, self.name), LATEST)
         return {
             "table": {
                 "total": {name: None if x is None else str(x) for name, x in whole.items()},
@@ -124,7 +134,7 @@ class ServedTable:
             if settings.get("by") is not None and settings.get("groups") is None and _is_plain(settings["by"]):
                 settings["by"], settings["groups"] = find_groups(settings["by"], self._private.schema)
             settings = read_settings(settings, statistics, self._snapshot)
-            self._require_few(settings, statistics)
+            self._require_few(settings, statistics, written)
             return settings, statistics
         except Refusal as error:
             refusal = error
@@ -164,8 +174,13 @@ class ServedTable:
             refusal = error
         raise refuse(refusal)
 
-    def _require_few(self, settings: Mapping[str, Any], statistics: Mapping[str, Statistic]) -> None:
-        """Refuse what asks for too many numbers: groups times cells, by the owner's schema where none are listed."""
+    def _require_few(
+        self, settings: Mapping[str, Any], statistics: Mapping[str, Statistic], written: Mapping[str, Any]
+    ) -> None:
+        """Refuse what asks for too many numbers: groups times cells, by the owner's schema where none are listed.
+
+        Refuse an answer that would be too long, too, as nobody else is answered while it is written.
+        """
         by, groups = settings.get("by"), settings.get("groups")
         columns = by if isinstance(by, list) else [by]
         lists = groups if isinstance(by, list) and isinstance(groups, list) else [groups]
@@ -186,6 +201,17 @@ class ServedTable:
                 "ask in parts",
                 count=count,
                 most=MOST_NUMBERS,
+            )
+        listed, others = written.get("groups"), {name: one for name, one in written.items() if name != "groups"}
+        repeated = len(json.dumps(others)) + min(len(json.dumps(listed)), SHORT) + PER_STATISTIC * len(statistics)
+        if count * (1_000 + repeated) > LONGEST_ANSWER:
+            raise RefusedValue(
+                "statistics",
+                Reason.TOO_MANY,
+                "it asks for {count:,} numbers, and each repeats the {repeated:,} characters of the request",
+                "ask in parts",
+                count=count,
+                repeated=repeated,
             )
 
     def _count_cells(self, one: Statistic) -> int:
@@ -216,9 +242,13 @@ class ServedTable:
 
     def find_same(self, analyst: str, body: str) -> Stored | None:
         """Find the analyst's own last release for the same request, of those that are due."""
-        hidden = self._find_running(analyst)
-        number = self.budget.find_same(Question(Asker(analyst, self.name), None, body), hidden)
-        return None if number is None else self.stored(analyst, number)
+        hidden: set[int] = set()
+        while True:  # one that was found, and is not running now, is due
+            number = self.budget.find_same(Question(Asker(analyst, self.name), None, body), hidden)
+            running = self._find_running(analyst)
+            if number not in running:
+                return None if number is None else self.stored(analyst, number)
+            hidden |= running
 
     def begin(self, analyst: str, key: str) -> None:
         """Keep what becomes of a question unseen until `end`."""
@@ -276,16 +306,14 @@ class ServedTable:
     # What was released before
 
     def releases(self, analyst: str) -> list[dict[str, Any]]:
-        """List an analyst's charges; of those in progress nothing is said but the charge."""
-        hidden, listed = self._find_running(analyst), []
-        for entry in self.budget.asked_by(analyst):
-            if entry.asker == Asker(analyst, self.name):
-                is_there = entry.state == "released" and entry.number not in hidden
-                listed.append(
-                    {"id": f"{self.name}-{entry.number}", "table": self.name, "at": entry.at.isoformat(),
-                     "what": entry.brief(), "cost": entry.cost.to_json(), "released": is_there}
-                )  # fmt: skip
-        return listed
+        """List an analyst's last charges; of those in progress nothing is said but the charge."""
+        entries = self.budget.asked_by(Asker(analyst, self.name), LATEST)
+        hidden = self._find_running(analyst)  # looked up last: what is not running any more is due
+        return [
+            {"id": f"{self.name}-{entry.number}", "table": self.name, "at": entry.at.isoformat(), "what": entry.brief(),
+             "cost": entry.cost.to_json(), "released": entry.state == "released" and entry.number not in hidden}
+            for entry in entries
+        ]  # fmt: skip
 
     def stored(self, analyst: str, number: int) -> Stored | None:
         """Return an analyst's own release, as it was given."""
@@ -300,10 +328,6 @@ class ServedTable:
         asker = Asker(analyst, self.name)
         found = {self.budget.find_key(Question(asker, key)) for key in keys}
         return {number for number in found if number is not None}
-
-
-def body_of(table: str, written: Mapping[str, Any]) -> str:
-    return digest(table, written)
 
 
 def _in_progress() -> Reply:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, Refusal, RefusedValue
 
-LARGEST = 1 << 20
+T = TypeVar("T")
+U = TypeVar("U")
+
+LARGEST = 1 << 18
 """Bytes of a request."""
 
 DEEPEST = 8
@@ -51,6 +54,16 @@ def refuse(refusal: Refusal, status: int = 422, **more: Any) -> Reply:
     """Put a refusal into the words of a request."""
     option = "bounds" if refusal.option in ("lower", "upper") else refusal.option
     return Reply(status, refusal.say(InRequest()), option, str(refusal.reason), more)
+
+
+def refusing(read: Callable[[T], U], given: T) -> U:
+    """Read what is given; what is refused is a Reply."""
+    refusal: Refusal | None = None
+    try:
+        return read(given)
+    except Refusal as error:
+        refusal = error
+    raise refuse(refusal)
 
 
 class InRequest:
