@@ -15,8 +15,9 @@ from soundsum.cli import app
 NAMES = [
     "Attack", "Audit", "Bounds", "BoundsAdvice", "Budget", "BudgetExceeded", "BudgetMismatch", "Clipped",
     "ClippedShare", "Cost", "Count", "Finding", "FloatType", "Found", "GroupPlan", "Histogram", "IntType", "MaxRows",
-    "MaxRowsAdvice", "Mean", "Plan", "Private", "Problem", "Quantile", "QuantilePlan", "Ratio", "ReadFailed",
-    "Relation", "Release", "Releases", "Rounding", "Runs", "Several", "Std", "Sum", "Target", "TotalBounds", "Unit",
+    "MaxRowsAdvice", "Mean", "Partial", "PartialPlan", "Plan", "Private", "Problem", "Quantile", "QuantilePlan",
+    "Ratio", "ReadFailed", "Relation", "Release", "Releases", "Rounding", "Runs", "Several", "Std", "Sum", "Target",
+    "TotalBounds", "Unit",
     "Variance", "__version__", "attack", "audit", "check", "connect", "count", "day", "groups", "histogram", "hour",
     "mean", "median", "month", "plan", "plan_groups", "plan_quantile", "plans", "private_max_size", "quantile",
     "release", "std", "suggest_bounds", "suggest_max_rows", "sum", "variance", "week", "year",

@@ -136,6 +136,7 @@ CONTENTS = {
         "Owning the data <owners.md>",
         "A server for analysts <server.md>",
         "The budget <budget.md>",
+        "Sums across days and machines <partials.md>",
         "Threat model <threat-model.md>",
     ],
     "Maintainers": [

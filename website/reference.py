@@ -32,6 +32,7 @@ GROUPS = {
         "Owners and budgets",
         "The owner binds these to the data, once.",
         ("Private", "Budget", "BudgetExceeded", "BudgetMismatch", "Cost", "Unit", "connect"),
+        ("Partial", "PartialPlan"),
     ),
     "plans": (
         "Plans",

@@ -125,4 +125,6 @@ std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names) 
     return lot;
 }
 
+std::uint64_t draw_shard(Spelled& id) { return start_of_sha256(id); }
+
 }  // namespace soundsum

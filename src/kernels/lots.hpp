@@ -49,4 +49,7 @@ struct KeyNames {
 // The first eight bytes of SHA-256; the spelled id is changed meanwhile. Of groups that have a name, by that and no number.
 std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names = nullptr);
 
+// The first eight bytes of SHA-256 of a spelled id, which divides persons into shards.
+std::uint64_t draw_shard(Spelled& id);
+
 }  // namespace soundsum

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "lots.hpp"
+#include "parallel.hpp"
 #include "persons.hpp"
 #include "ranks.hpp"
 #include "records.hpp"
@@ -57,6 +58,24 @@ struct PyPersonSums {
                               integers ? integers->data() : nullptr, is_unsigned};
         nb::gil_scoped_release release;
         sums->add(rows, std::max(1u, threads));
+    }
+
+    void add_pairs(Array<std::uint64_t> persons, Array<std::int32_t> codes, Array<std::uint64_t> rows, Array<std::uint64_t> words) {
+        const std::size_t size = persons.shape(0);
+        require(persons, size), require(codes, size), require(rows, size), require(words, 2 * static_cast<std::size_t>(powers) * size);
+        bool within = true;
+        for (std::size_t i = 0; i < size; ++i)
+            within &= static_cast<std::uint32_t>(codes.data()[i]) < groups && rows.data()[i] > 0;
+        if (!within) throw nb::value_error("pairs have a group and rows");
+        nb::gil_scoped_release release;
+        sums->add_pairs({size, persons.data(), codes.data(), rows.data(), words.data()});
+    }
+
+    void list(Written<std::uint64_t> persons, Written<std::int32_t> codes, Written<std::uint64_t> rows, Written<std::uint64_t> words) const {
+        const std::size_t size = sums->pairs();
+        require(persons, size), require(codes, size), require(rows, size), require(words, 2 * static_cast<std::size_t>(powers) * size);
+        nb::gil_scoped_release release;
+        sums->list({size, persons.data(), codes.data(), rows.data(), words.data()});
     }
 
     // A row for each part: its three weights, its least and its most, two words each.
@@ -123,6 +142,30 @@ void number_codes(Texts& texts, Array<std::int64_t> offsets, Array<std::uint8_t>
     texts.number(offsets.data(), data.data(), counts.data(), size, out.data(), codes ? codes->data() : nullptr, std::max(1u, threads));
 }
 
+// The texts of words one behind the other, and where each begins and ends.
+nb::bytes list_texts(const Texts& texts, Array<std::uint64_t> words, Written<std::int64_t> offsets) {
+    require(words, words.shape(0)), require(offsets, words.shape(0) + 1);
+    std::vector<std::uint8_t> data;
+    offsets.data()[0] = 0;
+    for (std::size_t i = 0; i < words.shape(0); ++i) {
+        const auto [text, size] = texts.find(words.data()[i]);
+        if (size > 0) data.insert(data.end(), text, text + size);
+        offsets.data()[i + 1] = static_cast<std::int64_t>(data.size());
+    }
+    return nb::bytes(reinterpret_cast<const char*>(data.data()), data.size());
+}
+
+// The shard of every word's id, of so many.
+void draw_shards(const PersonIds& ids, Array<std::uint64_t> words, std::uint64_t shards, Written<std::uint64_t> out, unsigned threads) {
+    require(words, words.shape(0)), require(out, words.shape(0));
+    if (shards == 0) throw nb::value_error("there is 1 shard or more");
+    nb::gil_scoped_release release;
+    in_parallel(words.shape(0), std::max(1u, threads), [&](unsigned, std::size_t begin, std::size_t end) {
+        Spelled id;
+        for (std::size_t i = begin; i < end; ++i) ids.spell(words.data()[i], id), out.data()[i] = draw_shard(id) % shards;
+    });
+}
+
 // Adds 1 for every row that counts, in the place of its code; rows beyond `out` do not count.
 void count_codes(Array<std::int32_t> codes, Array<std::uint8_t> counts, Written<std::int64_t> out) {
     const std::size_t size = codes.shape(0), places = out.shape(0);
@@ -187,6 +230,9 @@ void bind_persons(nb::module_& m) {
         .def(nb::init<std::size_t, int, const nb::bytes&>(), nb::arg("groups"), nb::arg("powers"), nb::arg("seed"))
         .def("add", &PyPersonSums::add, nb::arg("persons"), nb::arg("counts"), nb::arg("codes").none(), nb::arg("integers").none(),
              nb::arg("is_unsigned"), nb::arg("threads"))
+        .def("add_pairs", &PyPersonSums::add_pairs, nb::arg("persons"), nb::arg("codes"), nb::arg("rows"), nb::arg("words"))
+        .def("list", &PyPersonSums::list, nb::arg("persons").noconvert(), nb::arg("codes").noconvert(), nb::arg("rows").noconvert(),
+             nb::arg("words").noconvert())
         .def("total", &PyPersonSums::total, nb::arg("parts"), nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("in_proportion"),
              nb::arg("ids"), nb::arg("out").noconvert(), nb::arg("threads"))
         .def("count", [](const PyPersonSums& self, std::uint64_t max_groups, const PersonIds& ids, const PyKeyNames& names,
@@ -198,6 +244,7 @@ void bind_persons(nb::module_& m) {
         .def("__init__", [](Texts* self, const nb::bytes& seed) { new (self) Texts(seed_of(seed)); })
         .def("number", number_codes, nb::arg("offsets"), nb::arg("data"), nb::arg("counts"), nb::arg("out").noconvert(),
              nb::arg("codes").noconvert().none(), nb::arg("threads"))
+        .def("list", list_texts, nb::arg("words"), nb::arg("offsets").noconvert())
         .def("index", &Texts::index)
         .def("at", [](const Texts& texts, std::uint32_t code) {
             const auto [text, size] = texts.at(code);
@@ -210,6 +257,7 @@ void bind_persons(nb::module_& m) {
     m.def("count_rows", count_rows, nb::arg("codes"), nb::arg("out").noconvert());
     m.def("count_ranks", count_all_ranks, nb::arg("persons"), nb::arg("codes"), nb::arg("cells"), nb::arg("groups"),
           nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("ids"), nb::arg("out").noconvert());
+    m.def("draw_shards", draw_shards, nb::arg("ids"), nb::arg("words"), nb::arg("shards"), nb::arg("out").noconvert(), nb::arg("threads"));
     m.def("count_codes", count_codes, nb::arg("codes"), nb::arg("counts"), nb::arg("out").noconvert());
     nb::class_<PyKeyNames>(m, "KeyNames")
         .def("__init__", [](PyKeyNames* self, const nb::list& columns, const nb::object& tuples) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "hashing.hpp"
 #include "shards.hpp"
@@ -78,6 +79,31 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         });
     }
 
+    void add_pairs(const Pairs& pairs) override {
+        for (std::size_t i = 0; i < pairs.size; ++i) {
+            const std::uint64_t person = hashing_.person(pairs.persons[i]), group = Grouped ? static_cast<std::uint32_t>(pairs.codes[i]) : 0;
+            Shard<S>& shard = shards_[shard_of(person)];
+            if (too_few_slots(shard.slots.size(), shard.pairs + 1)) grow(shard, 1);
+            S& slot = find(shard, Grouped ? person ^ hashing_.group(group) : person, pairs.persons[i], group);
+            slot.words[1] += pairs.rows[i];
+            for (int power = 1; power <= Powers; ++power) {
+                const std::uint64_t* words = pairs.sums + 2 * (i * Powers + static_cast<std::size_t>(power) - 1);
+                slot.add(power, static_cast<i128>(u128{words[1]} << 64 | words[0]));
+            }
+        }
+    }
+
+    void list(const WrittenPairs& out) const override {
+        std::size_t i = 0;
+        for (const auto& shard : shards_)
+            for (const S& slot : shard.slots) {
+                if (!slot.rows()) continue;
+                out.persons[i] = slot.person(), out.codes[i] = static_cast<std::int32_t>(slot.group()), out.rows[i] = slot.rows();
+                if constexpr (Powers > 0) std::memcpy(out.sums + 2 * Powers * i, slot.words + 2, 16 * Powers);
+                ++i;
+            }
+    }
+
     void total(const std::vector<PersonPart>& parts, const Bounding& bounding, const PersonIds& ids, const std::vector<Sums>& out,
                unsigned threads) const override {
         if (groups_ > std::size_t{1} << 20) threads = 1;  // each has sums of its own
@@ -136,6 +162,16 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         return Grouped ? hashing_.person(slot.person()) ^ hashing_.group(slot.group()) : hashing_.person(slot.person());
     }
 
+    // The slot of a pair; a new one has no rows yet and gets some at once.
+    static S& find(Shard<S>& shard, std::uint64_t hash, std::uint64_t person, std::uint64_t group) {
+        Slots<S>& slots = shard.slots;
+        std::size_t at = slots.home(hash);
+        while (!slots[at].is_of(person, group) && slots[at].rows()) at = slots.after(at);
+        shard.pairs += slots[at].rows() == 0;
+        slots[at].begin(person, group);
+        return slots[at];
+    }
+
     void add_some(Shard<S>& shard, const Dealt* dealt, std::size_t count, bool is_unsigned) {
         if (too_few_slots(shard.slots.size(), shard.pairs + count)) grow(shard, count);
         Slots<S>& slots = shard.slots;
@@ -143,11 +179,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         for (std::size_t k = 0; k < count; ++k) {
             if (k + ahead < count) slots.fetch(dealt[k + ahead].hash);
             const Dealt& row = dealt[k];
-            std::size_t at = slots.home(row.hash);
-            while (!slots[at].is_of(row.person, row.group) && slots[at].rows()) at = slots.after(at);
-            S& slot = slots[at];
-            shard.pairs += slot.rows() == 0;
-            slot.begin(row.person, row.group);
+            S& slot = find(shard, row.hash, row.person, row.group);
             ++slot.words[1];
             if constexpr (Powers > 0) {
                 const i128 q = is_unsigned ? i128{static_cast<std::uint64_t>(row.integer)} : i128{row.integer};

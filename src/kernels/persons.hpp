@@ -22,6 +22,17 @@ struct PersonRows {
     bool is_unsigned;                 // whether the integers are 64-bit ones without a sign
 };
 
+// Pairs of person and group with what their rows add up to, as `list` gives them.
+template <class Word, class Code> struct PairColumns {
+    std::size_t size;
+    Word* persons;
+    Code* codes;  // 0 where there are no groups
+    Word* rows;   // 1 or more
+    Word* sums;   // of each pair its sum and, with 2 powers, its sum of squares, two words each
+};
+using Pairs = PairColumns<const std::uint64_t, const std::int32_t>;
+using WrittenPairs = PairColumns<std::uint64_t, std::int32_t>;
+
 // What is let out of a pair's rows r and power sums s1, s2: w0 r + w1 s1 + w2 s2, clamped to [least, most].
 struct PersonPart {
     i128 weights[3], least, most;
@@ -36,6 +47,8 @@ class PersonSums {
   public:
     virtual ~PersonSums() = default;
     virtual void add(const PersonRows&, unsigned threads) = 0;
+    virtual void add_pairs(const Pairs&) = 0;  // whose codes are groups
+    virtual void list(const WrittenPairs&) const = 0;  // has room for all
     // Adds everybody's bounded sums to `out`, one row of sums for each part, one sum for each group. Lots are drawn from ids.
     virtual void total(const std::vector<PersonPart>&, const Bounding&, const PersonIds&, const std::vector<Sums>& out,
                        unsigned threads) const = 0;

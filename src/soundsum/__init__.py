@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         variance,
     )
     from soundsum.releases.collections import Releases, Several
+    from soundsum.releases.partial import Partial, PartialPlan
     from soundsum.releases.planning import QuantilePlan, plan, plan_quantile, plans
     from soundsum.releases.private import Private
     from soundsum.releases.ratios import Ratio
@@ -89,6 +90,7 @@ _HOMES = {
     "soundsum.releases.released": ("Release",),
     "soundsum.privacy.planner": ("Plan",),
     "soundsum.privacy.selection": ("Found", "GroupPlan", "plan_groups"),
+    "soundsum.releases.partial": ("Partial", "PartialPlan"),
     "soundsum.releases.planning": ("QuantilePlan", "plan", "plan_quantile", "plans"),
     "soundsum.releases.private": ("Private",),
     "soundsum.releases.collections": ("Releases", "Several"),
@@ -127,6 +129,8 @@ __all__ = [
     "MaxRows",
     "MaxRowsAdvice",
     "Mean",
+    "Partial",
+    "PartialPlan",
     "Plan",
     "Private",
     "Problem",

@@ -34,8 +34,15 @@ class Memory(Engine):
         self.schema = open_table(data, beside)
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        columns = [task.statistic.column for task in tasks]
         persons = None if rows.person is None else PersonWords(self.schema.key_type(rows.person))
+        sums, n = self.accumulate(tasks, rows, persons)
+        return [own.totals() for own in sums], n
+
+    def accumulate(
+        self, tasks: Sequence[Task], rows: Rows, persons: PersonWords | None
+    ) -> tuple[list[Accumulator], int]:
+        """Every task's sums before caps on persons, and the number of rows; `persons` gives the words of ids."""
+        columns = [task.statistic.column for task in tasks]
         sums = [accumulate(task, persons) for task in tasks]
         counted = [None if task.bins_persons else task.counted for task in tasks]
         n = 0
@@ -59,7 +66,7 @@ class Memory(Engine):
                 taken = batch.numbers(column) if takes == "numbers" else batch.presence(column) if drops else None
                 own.add(taken, batch.rows, places, ids)
             n += batch.rows
-        return [own.totals() for own in sums], n
+        return sums, n
 
     def count_keys(self, rows: Rows, max_groups: int) -> KeyCounts:
         assert rows.searched is not None

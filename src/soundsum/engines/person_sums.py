@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum.engines.accumulators import Accumulator
 from soundsum.engines.ids import Ids, PersonWords
-from soundsum.kernels.persons import MOST_ROWS, BoundedPart, PairSums
+from soundsum.kernels.persons import MOST_ROWS, BoundedPart, Pairs, PairSums
 from soundsum.kernels.preparation import find_present
 from soundsum.kernels.ranked_rows import count_ranks
 from soundsum.methods.steps import RecordSteps
@@ -28,6 +30,17 @@ from soundsum.statistics import Task
 from soundsum.statistics.statistic import Part
 from soundsum.tables.keys import Codes
 from soundsum.tables.records import Column, Missing, Records, stretch
+
+
+@runtime_checkable
+class Paired(Accumulator, Protocol):
+    """Sums by person and group, which can be listed and added to other such sums before any cap applies."""
+
+    def pairs(self) -> Pairs:
+        """Every pair of person and group, with what its rows add up to."""
+
+    def add_pairs(self, pairs: Pairs) -> None: ...
+
 
 STRETCH = 1 << 18
 """Rows that are made integers and added at a time."""
@@ -43,7 +56,7 @@ class PersonSums:
         self._record_steps, self._parts, self._missing, self._unit = steps, parts, missing, unit
         self._persons = persons
         self._powers = max(power for part in parts for power in (0, 1, 2) if part.weights[power])
-        self.pairs = PairSums(unit.entries, self._powers)
+        self._pairs = PairSums(unit.entries, self._powers)
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
         assert ids is not None
@@ -58,7 +71,13 @@ class PersonSums:
             if self._powers:
                 assert own is not None
                 integers = self._record_steps.integers(own)
-            self.pairs.add(ids.words[some], there, None if codes is None else codes[some], integers)
+            self._pairs.add(ids.words[some], there, None if codes is None else codes[some], integers)
+
+    def pairs(self) -> Pairs:
+        return self._pairs.list_pairs()
+
+    def add_pairs(self, pairs: Pairs) -> None:
+        self._pairs.add_pairs(pairs)
 
     def totals(self) -> list[list[int]]:
         allowed = self._unit.max_rows
@@ -66,7 +85,12 @@ class PersonSums:
         bounded = [bound_part(part, allowed) for part in self._parts]
         together = len(self._parts) > 1  # a mean or variance
         spelled = self._persons.spelled()
-        return self.pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together, ids=spelled)
+        return self._pairs.totals(bounded, allowed, self._unit.max_groups, in_proportion=together, ids=spelled)
+
+    def bounded(self, parts: Sequence[BoundedPart], max_groups: int) -> list[list[int]]:
+        """Totals of other parts, of persons with any number of rows."""
+        ids = self._persons.spelled()
+        return self._pairs.totals(parts, MOST_ROWS, max_groups, in_proportion=False, ids=ids)
 
 
 class PersonCells:
@@ -91,10 +115,15 @@ class PersonCells:
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
         self._sums.add(batch, rows, codes, ids)
 
+    def pairs(self) -> Pairs:
+        return self._sums.pairs()
+
+    def add_pairs(self, pairs: Pairs) -> None:
+        self._sums.add_pairs(pairs)
+
     def totals(self) -> list[list[int]]:
         asked = [BoundedPart((1, 0, 0), 0, 1), *(BoundedPart(self._weights, t, t + 1) for t in self._thresholds)]
-        pairs, most = self._sums.pairs, self._most_groups
-        found = pairs.totals(asked, MOST_ROWS, most, in_proportion=False, ids=self._persons.spelled())
+        found = self._sums.bounded(asked, self._most_groups)
         persons, above = (
             found[0],
             [_beyond(sums, found[0], t) for sums, t in zip(found[1:], self._thresholds, strict=True)],
@@ -143,9 +172,27 @@ class PersonRanks:
         self._words.append(ids.words[there])
         self._codes.append(codes[there])
 
+    def pairs(self) -> Pairs:
+        """The pairs of person and cell, with the rows of each."""
+        words, codes = self._all()
+        order = np.lexsort((codes, words))
+        words, codes = words[order], codes[order]
+        is_first = np.ones(len(words), bool)
+        is_first[1:] = (words[1:] != words[:-1]) | (codes[1:] != codes[:-1])
+        first = np.flatnonzero(is_first)
+        rows = np.diff(np.append(first, len(words))).astype(np.uint64)
+        return Pairs(words[first], codes[first], rows, np.zeros((len(first), 0), np.uint64))
+
+    def add_pairs(self, pairs: Pairs) -> None:
+        self._words.append(np.repeat(pairs.words, pairs.rows.astype(np.int64)))
+        self._codes.append(np.repeat(pairs.codes, pairs.rows.astype(np.int64)))
+
+    def _all(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        return np.concatenate([NO_WORDS, *self._words]), np.concatenate([NO_CODES, *self._codes])
+
     def totals(self) -> list[list[int]]:
         unit, entries = self._unit, self._unit.entries
         assert unit.max_rows is not None
-        words, codes = np.concatenate([NO_WORDS, *self._words]), np.concatenate([NO_CODES, *self._codes])
+        words, codes = self._all()
         ids, groups = self._persons.spelled(), unit.most_groups
         return [count_ranks(words, codes, self._cells, entries, unit.max_rows, groups, ids).tolist()]

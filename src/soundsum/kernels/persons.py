@@ -40,11 +40,24 @@ class BoundedPart(NamedTuple):
     most: int
 
 
+class Pairs(NamedTuple):
+    """Pairs of person and group: the word of each person, the group, and what their rows add up to.
+
+    `sums` has a row of 64-bit words for each pair: two of the sum, the low one first, and two of the sum of squares,
+    as far as powers are added up.
+    """
+
+    words: NDArray[np.uint64]
+    codes: NDArray[np.int32]
+    rows: NDArray[np.uint64]
+    sums: NDArray[np.uint64]
+
+
 class PairSums:
     """The rows of every pair of person and group, the sum of their integers and, with 2 powers, of their squares."""
 
     def __init__(self, groups: int, powers: int) -> None:
-        self._groups = groups
+        self._groups, self._powers = groups, powers
         self._sums = native.PersonSums(groups, powers, random_bytes(native.SEED_SIZE))
 
     def add(
@@ -66,6 +79,18 @@ class PairSums:
             is_unsigned,
             _threads(threads, len(persons)),
         )
+
+    def add_pairs(self, pairs: Pairs) -> None:
+        """Adds pairs whose rows were added up elsewhere."""
+        self._sums.add_pairs(*map(np.ascontiguousarray, (pairs.words, pairs.codes, pairs.rows, pairs.sums.reshape(-1))))
+
+    def list_pairs(self) -> Pairs:
+        """All pairs, in no order."""
+        n = self.pairs
+        words, codes, rows = np.empty(n, np.uint64), np.empty(n, np.int32), np.empty(n, np.uint64)
+        sums = np.empty((n, 2 * self._powers), np.uint64)
+        self._sums.list(words, codes, rows, sums.reshape(-1))
+        return Pairs(words, codes, rows, sums)
 
     def totals(
         self,
@@ -151,6 +176,11 @@ class TextWords:
         """All codes are below this; some numbers below it may be none."""
         return self._texts.codes
 
+    def list_texts(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], bytes]:
+        """The texts of words, one behind the other, and where each begins and ends."""
+        offsets = np.empty(len(words) + 1, np.int64)
+        return offsets, self._texts.list(np.ascontiguousarray(words), offsets)
+
     def as_names(self, letter: str) -> tuple[native.Texts, str]:
         """The texts that codes stand for, with the letter of their type, for lots (src/kernels/lots.hpp)."""
         self._texts.index()
@@ -168,6 +198,13 @@ class TextWords:
     def bytes(self) -> int:
         """The memory they all take."""
         return self._texts.bytes
+
+
+def draw_shards(ids: native.PersonIds, words: NDArray[np.uint64], shards: int) -> NDArray[np.uint64]:
+    """The shard of each person, of so many: the start of SHA-256 of the spelled id, modulo their number."""
+    out = np.empty(len(words), np.uint64)
+    native.draw_shards(ids, np.ascontiguousarray(words), shards, out, _threads(None, len(words)))
+    return out
 
 
 def count_codes(

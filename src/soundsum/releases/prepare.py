@@ -10,14 +10,14 @@ from soundsum.engines import Engine, open_engine
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.selection import Found
-from soundsum.privacy.units import FOUND
+from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.collections import Outcome, Releases
 from soundsum.releases.pipeline import Adder, Prepared, carry_out, make_charge
 from soundsum.releases.released import Release
 from soundsum.releases.request import Request
 from soundsum.releases.schema import ColumnSchema, require_schema
-from soundsum.statistics import Statistic, make_query
+from soundsum.statistics import Statistic, Task, make_query
 from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.task import plan_task
 from soundsum.tables.columns import say_column
@@ -31,7 +31,7 @@ from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import SENTENCE, ReadFailed
 from soundsum.tables.rows import Rows
 from soundsum.tables.runs import Runs
-from soundsum.tables.schemas import Keyed, require_columns
+from soundsum.tables.schemas import Keyed, Schema, require_columns
 
 
 def look(data: Any, request: Request, schema: Mapping[str, ColumnSchema], columns: Sequence[str]) -> None:
@@ -56,7 +56,7 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         schema.type_keys(request.types)
     read = [statistic.column for statistic in statistics if statistic.needs_column or statistic.column is not None]
     keys.require_in(schema.names, schema, read, [one.column for one in conditions])
-    rows = _find_rows(data, request, keys, where)
+    rows = find_rows(data, request, keys, where)
     rows.expect_in(schema)
     found = request.groups if isinstance(request.groups, Found) else None
     if found is not None:
@@ -67,15 +67,8 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
         statistics = (*statistics, GroupCounts(weight=found.weight)) if asks_more else statistics
         if asks_more and type(data).__name__ == "RecordBatchReader":
             raise _readable_once()
-    dtypes, unit = _types(statistics), request.unit(rows.group_count if found is None else FOUND)
-    is_public = request.relation.sized and unit.is_plain  # the number of rows
-    tasks, numbers = [], 0
-    for statistic in statistics:
-        missing = request.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
-        task = plan_task(statistic, schema, dtypes.get(statistic.column), request.relation, missing, unit)
-        tasks.append(task)
-        numbers += task.claim.plan.unit.entries
-        require_few(numbers, "the release")  # soon, as each takes time
+    unit = request.unit(rows.group_count if found is None else FOUND)
+    tasks = plan_tasks(statistics, schema, request, unit)
     for condition in conditions:  # now that columns without types have those they are asked for in
         schema.expect_value(condition)
     if not engine.adds_any_method:
@@ -84,7 +77,21 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     return engine, Prepared(tasks, rows, query, request.binding)
 
 
-def _find_rows(data: Any, request: Request, keys: KeyColumns, where: Filter | None) -> Rows:
+def plan_tasks(statistics: Sequence[Statistic], schema: Schema, request: Request, unit: Unit) -> list[Task]:
+    """Plan every statistic on the public facts about a table."""
+    dtypes = given_types(statistics)
+    is_public = request.relation.sized and unit.is_plain  # the number of rows
+    tasks, numbers = [], 0
+    for statistic in statistics:
+        missing = request.missing or ("drop" if statistic.drops_missing and not is_public else "zero")
+        task = plan_task(statistic, schema, dtypes.get(statistic.column), request.relation, missing, unit)
+        tasks.append(task)
+        numbers += task.claim.plan.unit.entries
+        require_few(numbers, "the release")  # soon, as each takes time
+    return tasks
+
+
+def find_rows(data: Any, request: Request, keys: KeyColumns, where: Filter | None) -> Rows:
     """The rows that count, and the groups and persons that they belong to."""
     by, groups, searched = keys.by, None, None
     if isinstance(request.groups, Found):
@@ -144,7 +151,7 @@ def prepare_or_charge(
     raise ReadFailed(SENTENCE)
 
 
-def _types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
+def given_types(statistics: Sequence[Statistic]) -> dict[str | None, object]:
     """The type given to each column, which is one for all that is asked of it."""
     given: dict[str | None, object] = {}
     for statistic in statistics:

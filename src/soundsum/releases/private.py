@@ -25,6 +25,7 @@ from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.collections import Releases, Several
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
+from soundsum.releases.partial import PartialPlan
 from soundsum.releases.pipeline import Adder, Prepared, make_charge, not_a_budget
 from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
@@ -444,16 +445,29 @@ class Private:
 
         {options}
         """
-        names, asked = name_statistics(statistics)
-        typed = [self._complete(statistic) for statistic in asked]
+        names, request = self._write(statistics, by, groups, where, max_rows, max_groups, missing)
         promised = guarantee(epsilon, delta, rho, noise)
-        has_cells = any(one.cells is not None and not one.counts_persons for one in typed)
-        request = replace(
-            self._ask(by, groups, max_rows, max_groups, missing, where, has_cells),
-            statistics=tuple(typed),
-            names=tuple(names) if isinstance(statistics, Mapping) else None,
-        )
         return Several(release_all(self._data, request, promised, self._budget, self._prepare), names)
+
+    @hold_no_data
+    def partial(
+        self,
+        statistics: Sequence[Statistic] | Mapping[str, Statistic],
+        *,
+        by: str | Period | list[str | Period] | None = None,
+        groups: Any = None,
+        where: Any = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        missing: Missing | None = None,
+    ) -> PartialPlan:
+        """Plan to add up parts of a table apart, on this table's terms: its unit, relation, schema, name and budget.
+
+        The owner adds data to it, on any machine; this table is not read. The options are those of `release`. See
+        `soundsum.Partial`.
+        """
+        names, request = self._write(statistics, by, groups, where, max_rows, max_groups, missing)
+        return PartialPlan(request, tuple(names), self._schema, self._budget)
 
     @_query
     def plan(
@@ -490,6 +504,27 @@ class Private:
         return plan
 
     # How
+
+    def _write(
+        self,
+        statistics: Sequence[Statistic] | Mapping[str, Statistic],
+        by: str | Period | list[str | Period] | None,
+        groups: Any,
+        where: Any,
+        max_rows: int | None,
+        max_groups: int | None,
+        missing: Missing | None,
+    ) -> tuple[list[str], Request]:
+        """The request for several statistics, on the owner's terms, and their names."""
+        names, asked = name_statistics(statistics)
+        typed = [self._complete(statistic) for statistic in asked]
+        has_cells = any(one.cells is not None and not one.counts_persons for one in typed)
+        request = replace(
+            self._ask(by, groups, max_rows, max_groups, missing, where, has_cells),
+            statistics=tuple(typed),
+            names=tuple(names) if isinstance(statistics, Mapping) else None,
+        )
+        return names, request
 
     def _require_columns(self, *columns: str) -> None:
         """Refuses these columns, and terms that are not about the table: what is not there, or of another type."""

@@ -275,6 +275,12 @@ CALLS: Mapping[str, Call] = {
             "engine": {"words": "the program that sums Parquet files, as for `soundsum.sum`."},
         },
     ),
+    "Partial.plan": Call(
+        ("statistics",),
+        (*ROWS, "missing", "name"),
+        {"result": "result", "person": CLAMPED},
+        {"privacy_unit": {"annotation": "str | None"}},
+    ),
     "Private.release": Call(
         ("statistics", "epsilon"),
         ("by", "groups", "where", "max_rows", "max_groups", *COST, "missing"),

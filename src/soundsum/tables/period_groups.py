@@ -85,6 +85,10 @@ class Periods(Groups):
         """Whether times say which instants they are: by a zone given, or the column's own."""
         return self._aware
 
+    def declare_aware(self, aware: bool) -> None:
+        """Says what the type of a column said that was looked at elsewhere."""
+        self._aware = aware
+
     @property
     def names(self) -> list[Any]:  # type: ignore[override]
         """Their first days, or the times at which hours begin: with a zone where the column's times have one."""
