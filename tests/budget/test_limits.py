@@ -183,7 +183,7 @@ def test_a_bad_total_is_refused(arguments, option, reason):
 
 @pytest.mark.parametrize("epsilon", ["one", True])
 def test_a_total_is_a_number(epsilon):
-    with pytest.raises(TypeError, match="not a number") as caught:
+    with refused("epsilon", Reason.NOT_A_NUMBER, TypeError) as caught:
         Budget(epsilon=epsilon)
     assert "\n" not in str(caught.value)
 

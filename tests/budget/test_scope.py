@@ -183,7 +183,7 @@ class TestBinding:
             ss.Budget(path=path, max_failures=5)
 
     def test_nonsense(self):
-        with pytest.raises(ValueError, match="nearby"):
+        with refused("relation", Reason.UNKNOWN, ValueError, given="'nearby'"):
             Binding(relation="nearby")
         with refused("relation", Reason.CONFLICT, ValueError, relation="change_one"):
             ss.Budget(epsilon=1, privacy_unit="id", relation="change_one")
@@ -300,7 +300,7 @@ class TestFailures:
 
     def test_a_size_that_is_not_the_public_one_takes_its_charge_back(self, kept):
         budget = ss.Budget(epsilon=1, relation="change_one", **kept)
-        with pytest.raises(ValueError, match="size=5 but the data has 2 records"):
+        with refused("size", Reason.MISMATCH, ValueError):
             ss.sum([1.0, 2.0], 0, 1, 1, relation="change_one", size=5, budget=budget)
         assert (budget.left.epsilon, budget.is_closed) == (1, False)
 

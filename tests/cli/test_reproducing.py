@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from soundsum.cli.app import app
 from soundsum.paper.reproduce import SECTIONS, Cell, Draft, Section, reproduce
+from soundsum.refusals import Reason
+from tests.refusing import refused
 
 pytestmark = pytest.mark.usefixtures("same_draws")
 
@@ -119,5 +121,5 @@ def test_an_unknown_section_is_wrong_usage():
 
 
 def test_an_unknown_section_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="there is no section 'tabels'; the sections are lower, upper"):
+    with refused("only", Reason.UNKNOWN, ValueError, given="'tabels'"):
         reproduce(only=["tabels"])

@@ -129,7 +129,7 @@ def test_what_cannot_be_is_refused_in_one_line(files, option, reason, asked):
 
 def test_an_engine_is_one_of_those_there_are(files):
     budget = ss.Budget(epsilon=1)
-    with pytest.raises(ValueError, match="engine='oracle' is not one of memory"):
+    with refused("engine", Reason.UNKNOWN, ValueError, given="'oracle'"):
         ss.sum(files, 0, 1, 1, column="pay", budget=budget, engine="oracle")
     assert budget.spent.epsilon == 0
 

@@ -112,9 +112,7 @@ def test_dates_and_times_are_given_as_text(silent, kind, text, value, sign):
 )
 def test_a_text_that_is_no_value_of_the_column_is_refused_with_one_that_is(kind, text):
     column = ZONED if kind == "zoned" else COLUMNS[kind][0]
-    with pytest.raises(
-        ValueError, match=f"'{text}' is not a value of column 'k'.*such as '2024-01-31".replace("+", ".")
-    ):
+    with refused("where", Reason.MISMATCH, ValueError, given=repr(text)):
         ss.count(pa.table({"k": column}), 1, where=[("k", ">", text)])
 
 
@@ -148,9 +146,9 @@ def test_in_is_said_in_the_ledger_and_on_the_command_line(silent, tmp_path):
         read = read_condition(text, str(tmp_path / name))
         assert read == condition
         assert ss.count(tmp_path / name, 1, where=[read]).value == (3 if "day" in text else 2)
-    with pytest.raises(ValueError, match="is not a list; give values with commas"):
+    with refused("where", Reason.MALFORMED, ValueError):
         read_condition("k in a,'b", str(tmp_path / "t.csv"))
-    with pytest.raises(ValueError, match="is not a list; give values with commas"):
+    with refused("where", Reason.MALFORMED, ValueError):
         read_condition("k in ()", str(tmp_path / "t.csv"))
 
 

@@ -16,7 +16,9 @@ import soundsum as ss
 from soundsum.engines.memory import Memory
 from soundsum.privacy.noises.gaussian import Gaussian
 from soundsum.privacy.noises.laplace import Laplace
+from soundsum.refusals import Reason
 from soundsum.releases import pipeline
+from tests.refusing import refused
 
 ONES = np.ones(300, np.int8)
 LEFT = pa.table(
@@ -214,7 +216,7 @@ def test_ctrl_c_and_an_exit_pass_without_the_sums(stop, monkeypatch):
 
 def test_a_size_that_is_wrong_is_refused_without_the_sum(tmp_path):
     budget = ss.Budget(epsilon=1, relation="change_one", path=tmp_path / "l.db")
-    with pytest.raises(ValueError, match="size=3 but the data has 2 records") as caught:
+    with refused("size", Reason.MISMATCH, ValueError) as caught:
         ss.sum(meddling(lambda: None), 0, 10**10, 1, column="x", size=3, relation="change_one", budget=budget)
     assert not numbers_in_frames(caught.value) & {SECRET, SECRET + 1}
     assert budget.left.epsilon == 1
@@ -263,7 +265,7 @@ def test_a_refused_charge_for_a_table_that_cannot_be_opened_leaves_no_frame_with
     columns["y"] = Unopened()
     with pytest.raises(ss.ReadFailed) as failed:
         getattr(owner, asked)("x", 0, 9, **({} if asked == "plan" else {"epsilon": 1}))
-    with pytest.raises(ss.BudgetExceeded, match="closed") as closed:
+    with refused("budget", Reason.CLOSED, ss.BudgetExceeded) as closed:
         getattr(owner, asked)("x", 0, 9, **({} if asked == "plan" else {"epsilon": 1}))
     for caught in (failed, closed):
         assert SECRET not in numbers_in_frames(caught.value)

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
+from soundsum.refusals import Reason
+from tests.refusing import refused
 
 AGES = [5, 5, 5, 6, 6, 17, 18, 100]
 FRAME = pd.DataFrame({"age": AGES, "cost": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]})
@@ -38,13 +40,13 @@ def counted(request, tmp_path):
 
 def test_groups_that_are_no_values_of_an_integer_column_are_refused(counted):
     for groups in ([5.5, 5, 6], [-0.5, 6], [5.5]):
-        with pytest.raises(ValueError, match="cannot be looked up in a column of"):
+        with refused("groups", Reason.MISMATCH, ValueError):
             counted(groups)
     assert values(counted([5.0, 6])) == [3, 2]
 
 
 def test_categories_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="cannot be looked up"):
+    with refused("categories", Reason.MISMATCH, ValueError):
         ss.histogram(FRAME, categories=[5.5, 6], epsilon=1, column="age")
 
 
@@ -77,7 +79,7 @@ def test_numbers_are_not_ordered_as_texts(tmp_path):
     FRAME.to_csv(tmp_path / "t.csv", index=False)
     for data in (tmp_path / "t.csv", FRAME.astype(object)):
         for sign in ("<", "<=", ">", ">="):
-            with pytest.raises(ValueError, match=r"give the number 18$"):
+            with refused("where", Reason.WRONG_TYPE, ValueError, number="18"):
                 ss.count(data, 1, where=[("age", sign, "18")])
         assert ss.count(data, SURE, where=[("age", ">=", 18)]).value == 2
         assert ss.count(data, SURE, where=[("age", "==", "18")]).value == 1

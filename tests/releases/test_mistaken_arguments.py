@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 import soundsum as ss
+from soundsum.refusals import Reason
+from tests.refusing import refused
 
 P = pd.DataFrame({name: np.arange(300) * 1.25 + 7000 for name in ("amount", "age", "cid")})
 
@@ -90,7 +92,7 @@ def test_what_compares_with_nothing_is_refused_in_our_own_words(argument, given)
 
 
 def test_an_array_without_dimensions_is_no_list():
-    with pytest.raises(TypeError, match=r"groups=a numpy ndarray is not a list; give the groups to release"):
+    with refused("groups", Reason.WRONG_TYPE, TypeError, given="a numpy ndarray"):
         total(by="age", groups=np.array(5))
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 import soundsum as ss
+from soundsum.refusals import Reason
+from tests.refusing import refused
 
 
 def test_private_max_size_keeps_all_records_nearly_always():
@@ -16,7 +18,7 @@ def test_wrong_arguments():
     for bad in (0, -1, "nan"):
         with pytest.raises((ValueError, TypeError), match="epsilon"):
             ss.private_max_size([1.0], epsilon=bad)
-    with pytest.raises(ValueError, match="confidence=1"):
+    with refused("confidence", Reason.TOO_LARGE, ValueError):
         ss.private_max_size([1.0], epsilon=1, confidence=1)
 
 
