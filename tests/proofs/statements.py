@@ -75,7 +75,7 @@ DEFINITIONS = [
         "bytes_below below signed attempt laplace_within laplace kernel_laplace kernel_then_reference",
         "Private": "window sample share noisy probability laplace_mass",
         "Gaussian": "exp_coins bernoulli_exp_any distance gaussian_attempt gaussian_from gaussian",
-        "Theta": "lsum bounded least_bound g theta",
+        "Theta": "lsum bounded least_bound g theta interval",
         "Zcdp": "zcdp c gaussian_mass gaussian_sample",
         "Composition": "grows unit_weight tends close then_ noisy_number noisy_numbers L1 mechanism keeps_its_promise "
         "session",
@@ -101,6 +101,10 @@ DEFINITIONS = [
         "Persons": "row groups_listed is_of_group counts integer is_owned rows_of moments summary owners person "
         "persons_of in_group number_in is_ahead put ranked kept weigh adds_to weights goes_together totals "
         "way_of_persons person_sums one_person_more neighbouring unit_of_persons",
+        "Selection": "linear near both slope kept edge seen one_group beside search changes is_in persons_in counts",
+        "Searches": "within_reach truncated find_group find_groups",
+        "PermuteAndFlip": "heads among picks least_of head chosen choice_law",
+        "Ranks": "below at_most number rank_error rank_errors most quantile_law no_likelier",
         "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
         "Claims": "of_size neighbours protected cut records public_size",
     }.items()
