@@ -237,6 +237,10 @@ class Budget:
         """An analyst's charge, with the answer to it if one is stored; None if there is no such charge."""
         return self._require_ledger().asked(number)
 
+    def answered(self, question: Question) -> Answered | None:
+        """The charge that an analyst's key belongs to, with its answer; None if the key is new."""
+        return self._require_ledger().answered(question)
+
     def asked_by(self, asker: Asker, most: int) -> list[Entry]:
         """The last charges of an analyst on a table, from the first to the last."""
         return self._require_ledger().asked_by(asker, most)

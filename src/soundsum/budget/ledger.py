@@ -178,11 +178,14 @@ class Ledger:
     def asked(self, charge: int) -> Answered | None:
         """Return an analyst's charge as it stands, with its answer; None if it is the owner's own or there is none."""
 
+        return self._transact(lambda db, _: _find_answered(db, charge), writes=False)
+
+    def answered(self, question: Question) -> Answered | None:
+        """Return the charge that was written with this question's key, with its answer."""
+
         def find(db: sqlite3.Connection, _: Tally) -> Answered | None:
-            asker, entry = find_asker(db, charge), find_charge(db, charge)
-            if asker is None or entry is None:
-                return None
-            return Answered(replace(entry, asker=asker), find_body(db, charge), find_answer(db, charge))
+            number = find_key(db, question)
+            return None if number is None else _find_answered(db, number)
 
         return self._transact(find, writes=False)
 
@@ -223,6 +226,13 @@ class Ledger:
             return tip.number
 
         self._lines = transact(self.path, carry_out, "IMMEDIATE" if any(act.writes for act in acts) else "DEFERRED")
+
+
+def _find_answered(db: sqlite3.Connection, charge: int) -> Answered | None:
+    asker, entry = find_asker(db, charge), find_charge(db, charge)
+    if asker is None or entry is None:
+        return None
+    return Answered(replace(entry, asker=asker), find_body(db, charge), find_answer(db, charge))
 
 
 @dataclass(frozen=True)

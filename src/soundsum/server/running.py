@@ -23,6 +23,7 @@ import uvicorn
 
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
+from soundsum.server.connections import HurriedConnection, lend_connections
 from soundsum.server.endpoints import LOG, Capacity, Desk, make_app
 from soundsum.server.owner_file import open_tables, read_owner_file
 from soundsum.server.people_page import make_pages
@@ -191,6 +192,7 @@ def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = Tru
     """Serve until SIGTERM or Ctrl-C, and then finish what is in progress."""
     os.umask(0o077)  # logs and ledgers are for the owner alone
     sys.setswitchinterval(0.001)  # a long request keeps others waiting for so much less
+    lend_connections()
     desk = open_desk(owner_file, limits, needs_pad, memory)
     write_logs(owner_file)
     app = make_app(desk)
@@ -208,5 +210,6 @@ def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = Tru
         proxy_headers=False,
         ws="none",
         timeout_keep_alive=10,
+        http=HurriedConnection,
         lifespan="on",
     )

@@ -230,8 +230,7 @@ class ServedTable:
         with self._lock:
             if (analyst, key) in self._running:
                 raise _in_progress()
-        number = self.budget.find_key(question)
-        asked = None if number is None else self.budget.asked(number)
+        asked = self.budget.answered(question)
         if asked is None:
             return None
         if asked.body != body:
@@ -268,8 +267,7 @@ class ServedTable:
         refusal: Refusal | None = None
         try:
             self._private.on_behalf_of(question).release(statistics, **settings)
-            number = self.budget.find_key(question)
-            stored = None if number is None else self.budget.asked(number)
+            stored = self.budget.answered(question)
             assert stored is not None
             assert stored.answer is not None
             return Stored(stored.charge, stored.answer)
