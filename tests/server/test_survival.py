@@ -1,7 +1,9 @@
 """Crashes, locks, lost files: nothing is overspent, nothing that was stored is lost, and service comes back."""
 
 import asyncio
+import json
 import os
+import resource
 import shutil
 import sqlite3
 from argparse import Namespace
@@ -140,3 +142,45 @@ def test_many_analysts_at_once_are_served_in_turn_from_one_budget(tmp_path):
         told["wrong"].pop(name, None)
     assert told["wrong"] == {}
     assert told["epsilon spent"] == "4"
+
+
+def test_a_full_disk_is_one_sentence_and_goes_by(tmp_path):
+    """What is written beyond a file's present size fails, as on a full disk, until the limit is lifted."""
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add(max_failures=9)) as client:
+        assert post(client).status_code == 200
+        before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2048, resource.RLIM_INFINITY))
+        for _ in range(2):
+            assert say_nothing_private(post(client), server).status_code == 503
+        assert client.post("/v1/tables/visits/plan", json=SUM).status_code == 200
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
+        assert post(client).status_code == 200
+        found = ledger.read(server.ledger)
+        assert [entry.state for entry in found.entries] == ["released", "released"]
+        assert found.spent.epsilon == Fraction(2, 10)
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence_and_goes_by(tmp_path):
+    """SQLite has no place for its journal."""
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add(max_failures=9)) as client:
+        assert post(client).status_code == 200
+        journal = tmp_path / "visits.db-journal"
+        journal.mkdir()
+        assert say_nothing_private(post(client), server).status_code == 503
+        journal.rmdir()
+        assert post(client).status_code == 200
+        assert [entry.state for entry in ledger.read(server.ledger).entries] == ["released", "released"]
+
+
+def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
+    """What was charged, and who got a token, before that is in the future now."""
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
+        first = post(client, "k").content
+        with sqlite3.connect(server.ledger) as db:
+            db.execute("UPDATE lines SET at = replace(at, '20', '21')")
+        with sqlite3.connect(server.tokens.path) as db:
+            db.execute("UPDATE tokens SET made = replace(made, '20', '21'), ends = replace(ends, '20', '21')")
+        assert post(client, "k").json()["releases"] == json.loads(first)["releases"]
+        assert post(client, "l").status_code == 200
+        listed = [one["id"] for one in client.get("/v1/releases").json()]
+        assert listed == ["visits-1", "visits-3"]
+        assert ledger.read(server.ledger).spent.epsilon == Fraction(2, 10)
