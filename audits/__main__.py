@@ -99,8 +99,12 @@ def replace_targets(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, An
 
 def summarise(found: dict[str, Any]) -> str:
     violations = [x for x in found["findings"] if x["verdict"].startswith("VIOLATION")]
+    exceeded = sum(x["verdict"] == "SENSITIVITY_EXCEEDED" for x in found["findings"])
     shown = sum(x.get("repro_exit") == 1 for x in violations)
-    return f"{len(found['targets'])} targets, {len(violations)} violations, {shown} of them seen again alone"
+    return (
+        f"{len(found['targets'])} targets, {len(violations)} violations, {shown} of them seen again alone, "
+        f"{exceeded} sums beyond the sensitivity used"
+    )
 
 
 def show(target: str, done: int, total: int, doing: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from audits.table import is_new, key
 from soundsum.auditor.hints import rule_for
+from soundsum.numbers.formatting import binary
 
 OPENING = """\
 Dear maintainers,
@@ -97,7 +98,8 @@ def _promises(new: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _headline(x: dict[str, Any]) -> str:
-    return f"{x['headline']} ({'certified' if 'CERTIFIED' in x['verdict'] else 'statistical'})".replace("|", "\\|")
+    kinds = {"VIOLATION_CERTIFIED": "certified", "SENSITIVITY_EXCEEDED": "exact; (epsilon, delta) is not shown broken"}
+    return f"{x['headline']} ({kinds.get(x['verdict'], 'statistical')})".replace("|", "\\|")
 
 
 def _records(x: dict[str, Any]) -> str:
@@ -109,8 +111,11 @@ def _records(x: dict[str, Any]) -> str:
 
 
 def _bound(x: Fraction, dtype: str) -> str:
-    """Write a bound exactly: floats in hexadecimal, unless their decimal is short."""
-    return str(x) if "int" in dtype or x.denominator <= 1 << 10 else float(x).hex()
+    """Write a bound exactly: integers as powers of two where they are long, floats in hexadecimal."""
+    short = binary(x)
+    if not short.startswith("about"):
+        return short
+    return str(x) if "int" in dtype else float(x).hex()
 
 
 def _function(x: dict[str, Any]) -> str:

@@ -10,7 +10,16 @@ from typing import Any
 
 TUMULT = 'Tumult Core\'s documentation, "Known Vulnerabilities": stability imprecision in sums of floats'
 
+OPENDP = "OpenDP's issue 2923: the mean that deviations are taken from is rounded"
+
 PUBLISHED = {
+    **{
+        (f"opendp.{call}.{order}.symmetric.{dtype}", rule): OPENDP
+        for call in ("variance", "sum_of_squared_deviations")
+        for order in ("pairwise", "sequential")
+        for dtype in ("float64", "float32")
+        for rule in ("rounding", "tree_rounding", "path", "repeated_rounding_1", "repeated_rounding_2", "search")
+    },
     ("diffprivlib.sum.float64", "rounding"): "the paper, IBM diffprivlib: bounded sum, 64-bit floats",
     ("diffprivlib.sum.dtype.int32", "overflow"): "the paper, IBM diffprivlib: signed 32-bit integers",
     ("tmlt-analytics.sum.change_one.float64", "rounding"): TUMULT,
@@ -20,6 +29,8 @@ PUBLISHED = {
     ("tmlt-analytics.sum.symmetric.float64", "reordering"): TUMULT,
 }
 """Violations that are public, by target and rule, and where; all others are reported before they are shown."""
+
+EXACT = ("VIOLATION_CERTIFIED", "SENSITIVITY_EXCEEDED")
 
 MOST_QUOTED = 120
 """Characters of what a library said, in a cell."""
@@ -31,7 +42,9 @@ HEAD = """\
 (`src/soundsum/auditor/adapters/*.txt`), within the seconds and pairs of runs in the command. A verdict holds for one
 version, on one machine, within these limits: NOT_REFUTED means that the audit found nothing, not that the sum is sound.
 The rows say how many families of attacks ran, how many pairs of runs, the smallest epsilon that these could have shown,
-and from how many records on a family took too much time or memory. [The auditor](auditor.md) explains the verdicts.
+and from how many records on a family took too much time or memory. A section that names no version of soundsum comes
+from an earlier auditor, which tried no plain neighbours and had no verdict INCONCLUSIVE. [The auditor](auditor.md)
+explains the verdicts.
 
 The page shows findings that the paper or the library itself has published. All others are *to be reported* to the
 maintainers first ([disclosure](disclosure.md)). The program of every violation was run on its own. A statistical
@@ -60,10 +73,16 @@ class Row:
 
 
 def write_table(results: Sequence[dict[str, Any]], path: Path) -> None:
-    lines = [HEAD]
-    for result in results:
-        lines += [*_library(result), ""]
-    path.write_text("\n".join(lines))
+    """Write the page: these results, and the sections of other libraries as they are."""
+    sections = _sections(path.read_text()) if path.exists() else {}
+    sections |= {str(result["library"]): "\n".join(_library(result)) for result in results}
+    path.write_text("\n".join([HEAD, *(f"{sections[name]}\n" for name in sorted(sections))]))
+
+
+def _sections(page: str) -> dict[str, str]:
+    """The sections of a page, by the names of their libraries."""
+    parts = [part.strip() for part in re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]]
+    return {part.split()[1]: part for part in parts}
 
 
 def _library(result: dict[str, Any]) -> Iterator[str]:
@@ -74,7 +93,10 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
         yield result["summary"]
         return
     commands = ", then ".join(f"`{command}`" for command in result["commands"])
-    yield f"{commands} on {result['date']}, Python {result['platform']['python']}, {len(result['targets'])} targets."
+    machine = result["platform"]
+    made = f"soundsum {result['soundsum']}, Python {machine['python']}"
+    made += f", {machine['load']}" if "load" in machine else ""
+    yield f"{commands} on {result['date']}, {made}; {len(result['targets'])} targets."
     yield ""
     yield from lines_of([_row(result, target) for target in result["targets"]])
 
@@ -83,7 +105,7 @@ def lines_of(rows: Sequence[Row]) -> Iterator[str]:
     """List published violations, then for each other verdict its targets and the limits of their audits."""
     yield "| verdict | targets | seen |"
     yield "|---|---|---|"
-    order = sorted(rows, key=lambda row: (not row.verdict.startswith("VIOLATION"), row.verdict))
+    order = sorted(rows, key=lambda row: (not _is_violation(row.verdict), row.verdict))
     for (verdict, words), same in _grouped(order).items():
         limits = _limits([row.tried for row in same if row.tried])
         seen = "; ".join(part for part in (limits, words) if part)
@@ -119,10 +141,14 @@ def _range(numbers: Sequence[float]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
+def _is_violation(verdict: str) -> bool:
+    return str(verdict).startswith("VIOLATION") or verdict in EXACT
+
+
 def is_violation(finding: dict[str, Any]) -> bool:
-    """Tell whether a finding is certified, or statistical and reproduced by its program."""
+    """Tell whether a finding rests on exact sums, or is statistical and reproduced by its program."""
     verdict = str(finding["verdict"])
-    return verdict == "VIOLATION_CERTIFIED" or (verdict == "VIOLATION_STATISTICAL" and finding.get("repro_exit") == 1)
+    return verdict in EXACT or (verdict == "VIOLATION_STATISTICAL" and finding.get("repro_exit") == 1)
 
 
 def is_new(finding: dict[str, Any]) -> bool:
@@ -147,11 +173,11 @@ def _row(result: dict[str, Any], target: dict[str, Any]) -> Row:
         more = "; more is to be reported" if any(map(is_new, of)) else ""
         words = f"{'; '.join(sorted(said))} ({PUBLISHED[key(shown[0])]}){again}{more}"
         return Row(name, str(shown[0]["verdict"]), words)
-    verdict = "NOT_REFUTED" if str(target["verdict"]).startswith("VIOLATION") else str(target["verdict"])
+    verdict = "NOT_REFUTED" if _is_violation(target["verdict"]) else str(target["verdict"])
     asked = [x for x in of if x["verdict"] not in ("REFUSED", "UNSUPPORTED")]
     if not asked:
         return Row(name, verdict, _short(of[0]["headline"]) if of else "")
-    once = "a statistical finding not reproduced" if any("VIOLATION" in x["verdict"] for x in of) else ""
+    once = "a statistical finding not reproduced" if any(_is_violation(x["verdict"]) for x in of) else ""
     runs = [x["sampled"] for x in asked if x.get("sampled")]
     could = [s["detectable"] for s in runs if s.get("detectable")]
     pairs = sum(s["pairs"] for s in runs)

@@ -38,6 +38,7 @@ def result(*findings):
         "date": "2026-01-01",
         "commands": ["make audit-all"],
         "platform": machine,
+        "soundsum": "1.0",
         "summary": "",
     }
     return {**said, "targets": targets, "findings": [*findings]}
@@ -72,6 +73,24 @@ def test_a_statistical_finding_that_is_not_seen_again_is_not_counted(tmp_path):
     assert f"| NOT_REFUTED | var.float32 | {limits}; a statistical finding not reproduced |" in page
     write_reports([result(once)], tmp_path)
     assert not (tmp_path / "diffprivlib").exists()
+
+
+def test_a_page_keeps_the_sections_of_libraries_that_were_not_audited_again(tmp_path):
+    page = tmp_path / "audits.md"
+    page.write_text("# Old\n\n## zoo 1.0\n\nwords\n\n## diffprivlib 0.1\n\nold\n")
+    write_table([result(finding("diffprivlib.var.float64", "path", "NOT_REFUTED"))], page)
+    text = page.read_text()
+    assert text.endswith("## zoo 1.0\n\nwords\n")
+    assert "## diffprivlib 0.6.6" in text
+    assert "\n\nold\n" not in text
+    assert "soundsum 1.0, Python 3.11" in text
+    write_table([], page)
+    assert page.read_text() == text
+
+
+def test_sums_beyond_the_sensitivity_are_violations_of_their_own(tmp_path):
+    write_reports([result(finding("diffprivlib.mean.float64", "path", "SENSITIVITY_EXCEEDED"))], tmp_path)
+    assert "(epsilon, delta) is not shown broken" in (tmp_path / "diffprivlib" / "report.md").read_text()
 
 
 def test_targets_with_one_verdict_share_a_line_with_the_widest_limits():

@@ -7,6 +7,7 @@ An error on one neighbour only is a finding, so nothing a target raises ends an 
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
 """The parameters that a target's function may name."""
 
 MOST_TEXT = 300
+LONG_NUMBER = re.compile(r"\d{30,}")
 
 
 class TargetRefused(Exception):
@@ -70,8 +72,8 @@ def failure(error: BaseException, refuses: tuple[type[BaseException], ...] = ())
 
 
 def _line(text: str) -> str:
-    """An error's message, on one line of a bounded length."""
-    text = " ".join(text.split())
+    """An error's message, on one line of a bounded length, without most digits of very long numbers."""
+    text = LONG_NUMBER.sub(lambda found: f"{found[0][:6]}... ({len(found[0]):,} digits)", " ".join(text.split()))
     return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
 
 

@@ -1,13 +1,17 @@
 """A program for each violation: at most 20 lines that show it with only NumPy and the library installed.
 
-It prints both sums and ends with exit code 1 while the violation exists, so it can serve as a regression test.
+It prints both sums and ends with exit code 1 while the violation exists, so it can serve as a regression test. The
+sensitivity is asked of the library where that is possible, so that a fix of either, sum or claim, ends the violation.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
-import re
+import sys
+from fractions import Fraction
+from typing import Any
 
 from soundsum.attacks import Event
 from soundsum.auditor.calling import PASSED
@@ -24,23 +28,36 @@ RUNS, MOST_RUNS = 1000, 20_000
 NUMBER = 'def number(x): return Fraction(x.item() if hasattr(x, "item") else x)'
 
 
+LARGEST_DOUBLE = Fraction(sys.float_info.max)
+
+HARD_CODED = "  # written down here, as no object of the library holds it"
+
+
 def repro(finding: Finding) -> str:
     """The program, or nothing where the target does not say how it is called."""
     made = finding.attack
     if not finding.verdict.violation or made is None:
         return ""
-    certified = finding.verdict.exact
-    lines = _lines(finding.target, "noiseless" if certified else "release")
+    role = "noiseless" if finding.verdict.exact else "release"
+    lines = _lines(finding.target, role)
     if lines is None:
         return ""
-    target, problem = finding.target, made.problem
-    p = target.parameters(problem, made.right.size)
+    claim = _claim(finding.target) if finding.verdict.exact and _rests_on_a_claim(finding) else None
+    programs = [] if claim is None else [_program(finding, needed_lines([*lines, *claim], {role, "claimed"}), True)]
+    programs.append(_program(finding, needed_lines(lines, {role}), False))
+    return next(("\n".join(one) + "\n" for one in programs if len(one) <= MOST_LINES), "")
+
+
+def _program(finding: Finding, lines: list[str], claim_is_asked: bool) -> list[str]:
+    made, target = finding.attack, finding.target
+    assert made is not None
+    p = target.parameters(made.problem, made.right.size)
     bounds = ", ".join(_literal(p[name]) for name in ("lower", "upper", "epsilon", "size"))
     dtype, convert = _storage(target)
     rows = "np.concatenate([np.tile(np.array([{}(x) for x in xs.split()], {!r}), n) for xs, n in parts])"
-    program = [
-        f"# {target.name} {target.version}".rstrip() + f": {finding.rule}, {problem.relation} neighbours",
-        *(["import math"] if not certified else []),
+    return [
+        f"# {target.name} {target.version}".rstrip() + f": {finding.rule}, {made.problem.relation} neighbours",
+        *([] if finding.verdict.exact else ["import math"]),
         "from fractions import Fraction",
         "import numpy as np",
         f"lower, upper, epsilon, size = {bounds}",
@@ -48,27 +65,77 @@ def repro(finding: Finding) -> str:
         f"def rows(*parts): return {rows.format(convert, dtype)}",
         f"left = {_data(made.left)}",
         f"right = {_data(made.right)}",
-        *(_certified(finding) if certified else _statistical(finding)),
+        *(_certified(finding, claim_is_asked) if finding.verdict.exact else _statistical(finding)),
     ]
-    return "\n".join(program) + "\n" if len(program) <= MOST_LINES else ""
 
 
 def _lines(target: Target, role: str) -> list[str] | None:
     """The lines that define the function: the target's own, or an import of it."""
-    if re.search(rf"\b(def {role}\b|{role} *=)", target.repro):
+    if role in _roles(target.repro):
         return target.repro.strip().splitlines()
-    function = getattr(target, role)
+    return _import(getattr(target, role), role)
+
+
+def _claim(target: Target) -> list[str] | None:
+    """Lines besides the target's own that define `claimed`; None where a number is all there is.
+
+    The functions of our own adapters are not the library's to mend.
+    """
+    if "claimed" in _roles(target.repro):
+        return []
+    ours = str(getattr(target.claimed, "__module__", "")).startswith("soundsum.")
+    return _import(target.claimed, "claimed") if callable(target.claimed) and not ours else None
+
+
+def _import(function: Any, role: str) -> list[str] | None:
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<")
     if not module or module == "__main__" or "<" in name or "." in name:
         return None
     takes = [n for n in inspect.signature(function).parameters if n in PASSED and n not in ("data", "runs")]
-    passed = "".join(f", {n}={n}" for n in takes)
-    one = ", runs=1" if "runs" in inspect.signature(function).parameters else ""
-    last = "[0]" if one else ""
-    return [
-        f"from {module} import {name} as function",
-        f"def {role}(data): return function(data{passed}{one}){last}",
-    ]
+    passed = ", ".join([*(["data"] if role != "claimed" else []), *(f"{n}={n}" for n in takes)])
+    several = "runs" in inspect.signature(function).parameters
+    call = f"function({passed}, runs=1)[0]" if several else f"function({passed})"
+    call = call.replace("function", f"its_{role}")
+    return [f"from {module} import {name} as its_{role}", f"def {role}(data): return {call}"]
+
+
+def _roles(program: str) -> set[str]:
+    """What a program defines itself, imports aside."""
+    body = [one for one in ast.parse(program).body if not isinstance(one, ast.Import | ast.ImportFrom)]
+    return {name for statement in body for name in _defined(statement)}
+
+
+def _defined(statement: ast.stmt) -> set[str]:
+    """The names that a statement makes."""
+    if isinstance(statement, ast.FunctionDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {one.asname or one.name.partition(".")[0] for one in statement.names}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def needed_lines(lines: list[str], wanted: set[str]) -> list[str]:
+    """The lines without the functions that nothing here calls, and without imports that only those use.
+
+    >>> needed_lines(["import a", "import b", "def f(x): return a.g(x)", "def h(x): return b.g(x)", "b.start()"], {"f"})
+    ['import a', 'import b', 'def f(x): return a.g(x)', 'b.start()']
+    """
+    body = ast.parse("\n".join(lines)).body
+    needed = {place for place, one in enumerate(body) if isinstance(one, ast.Expr)}
+    names = set(wanted)
+    while True:
+        names |= {n.id for place in needed for n in ast.walk(body[place]) if isinstance(n, ast.Name)}
+        more = {place for place, one in enumerate(body) if _defined(one) & names} - needed
+        if not more:
+            break
+        needed |= more
+    kept = {number for place in needed for number in range(_first_line(body[place]), (body[place].end_lineno or 0) + 1)}
+    return [line for number, line in enumerate(lines, 1) if number in kept]
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 def _storage(target: Target) -> tuple[str, str]:
@@ -91,7 +158,23 @@ def _literal(x: object) -> str:
     return f'float.fromhex("{x.hex()}")' if isinstance(x, float) and x != int(x) else repr(x)
 
 
-def _certified(finding: Finding) -> list[str]:
+def _exact(x: Fraction) -> str:
+    """A rational as code, short where it is a float with many digits.
+
+    >>> _exact(Fraction(1, 3)), _exact(Fraction(2)**300)
+    ('Fraction("1/3")', 'Fraction(float.fromhex("0x1.0000000000000p+300"))')
+    """
+    plain = f'Fraction("{x}")'
+    if len(plain) <= 60 or abs(x) > LARGEST_DOUBLE or Fraction(float(x)) != x:
+        return plain
+    return f'Fraction(float.fromhex("{float(x).hex()}"))'
+
+
+def _rests_on_a_claim(finding: Finding) -> bool:
+    return finding.rule != "exception" and not is_special(finding.measured) and bool(finding.claimed)
+
+
+def _certified(finding: Finding, claim_is_asked: bool) -> list[str]:
     if finding.rule == "exception":
         return [
             "def error(data):",
@@ -107,19 +190,21 @@ def _certified(finding: Finding) -> list[str]:
             "raise SystemExit(bool(np.isfinite(sums).sum() == 1 or np.isnan(sums).sum() == 1))",
         ]
     assert finding.claimed is not None
-    assert finding.allowed is not None
+    assert finding.attack is not None
     moved = "abs(a - b)"
     if finding.target.modulus:
         moved = f"min((a - b) % {finding.target.modulus}, (b - a) % {finding.target.modulus})"
-    said = f'print("the sum moves by", float({moved} / claimed), "times the sensitivity used")'
+    said = f'print("the sum moves by", float({moved} / claim), "times the sensitivity used")'
     if not finding.claimed:
         said = f'print("the sum moves by", float({moved}), "and the sensitivity used is 0")'
+    distance = max(1, int(finding.attack.distance))
+    claim = "number(claimed(right))" if claim_is_asked else f"{_exact(finding.claimed)}{HARD_CODED}"
     return [
         NUMBER,
         "a, b = number(noiseless(left)), number(noiseless(right))",
-        f'claimed = Fraction("{finding.claimed}")',
+        f"claim = {claim}",
         said,
-        f'raise SystemExit({moved} > Fraction("{finding.allowed}"))',
+        f"raise SystemExit({moved} > claim{f' * {distance}' if distance > 1 else ''})",
     ]
 
 

@@ -149,6 +149,8 @@ def binary(x: Any) -> str:
 
     >>> binary(Fraction(3, 2)), binary(Fraction(1, 2**60)), binary((1 + Fraction(1, 2**49)) / 2), binary(2**64 - 1)
     ('1.5', '2^-60', '2^-1 (1 + 2^-49)', '2^64 - 1')
+    >>> binary(Fraction(1.7976931348623157e308))
+    '2^1024 - 2^971'
     """
     if not isinstance(x, int | Fraction) or isinstance(x, bool):
         return str(x)  # an infinity, NaN, a word
@@ -165,6 +167,9 @@ def binary(x: Any) -> str:
     while rest and len(terms) < MOST_TERMS:
         terms.append(floor_log2(rest))
         rest -= power_of_two(terms[-1])
+    below = power_of_two(e + 1) - x
+    if rest and below == power_of_two(floor_log2(below)):
+        return f"2^{e + 1} - {binary(below)}"
     if rest:
         return f"about {number(x).removeprefix('about ')}"
     inner = " + ".join(["1", *(f"2^{term}" for term in terms[1:])])

@@ -49,20 +49,22 @@ PROGRAM = """\
 from unittest.mock import patch
 from diffprivlib.tools import utils
 def release(data): return utils.{call}(data, epsilon=epsilon, bounds=(lower, upper){options})
-def noiseless(data, seen=[]):  # what the mechanism is given
-    with patch.object(utils.{mechanism}, "randomise", lambda self, x: seen.append(x) or x): seen.clear(); release(data)
-    return seen[0]
+def given(data, seen=[]):  # the mechanism's sensitivity, and what it is given
+    see = lambda self, x: seen.append((self.sensitivity, x)) or x
+    with patch.object(utils.{mechanism}, "randomise", see): seen.clear(); release(data); return seen[0]
+def noiseless(data): return given(data)[1]
+def claimed(data): return given(data)[0]
 """
 
 
 def claimed(lower: Any, upper: Any, epsilon: Any, size: int, program: str, kind: str) -> Any:
-    """The mechanism's sensitivity, returned in place of the value."""
+    """The mechanism's own sensitivity."""
     import numpy as np
 
     space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}
-    exec(program.replace("seen.append(x)", "seen.append(self.sensitivity)"), space)
+    exec(program, space)
     records = 1 if "utils.sum(" in program or "utils.nansum(" in program else size  # a sum's is the same for all sizes
-    return space["noiseless"](np.full(records, lower, kind))
+    return space["claimed"](np.full(records, lower, kind))
 
 
 def targets() -> Iterator[dict[str, Any]]:

@@ -1,9 +1,10 @@
-"""JAX-Privacy: the clipped sum of gradients of a model with one parameter, on a whole batch and by microbatches.
+"""JAX-Privacy: the clipped sum of gradients of a model with one parameter, in every combination of its options.
 
-The loss is the parameter times the record, so a record is its own gradient; l2_clip_norm is a little above them all,
-so that nothing is clipped. The sum before noise is the result of `clipped_grad` or `clipped_fun`, with its promised
-sensitivity; a release adds `gaussian_privatizer`'s noise, 4 times that, which is enough for (1, 1e-5): at the
-sensitivity promised, the Gaussian of that size has delta 2.9e-6 at epsilon 1.
+The loss is the parameter times the record, so a record is its own gradient; l2_clip_norm is a little above them all, so
+that nothing is clipped, or (`clipped`, `unit`) a quarter of the largest, so that most are. The sum before noise is the
+result of `clipped_grad` or `clipped_fun`, with its promised sensitivity; a release adds `gaussian_privatizer`'s noise,
+4 times that, which is enough for (1, 1e-5): at the sensitivity promised, the Gaussian of that size has delta 2.9e-6 at
+epsilon 1.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import version
+from itertools import product
 from typing import Any
 
 RELATION = (
@@ -37,15 +39,23 @@ PROGRAM = """\
 import jax, jax.numpy as jnp, os; from jax_privacy import clipping, noise_addition
 summed = {summed}
 def noiseless(data): return {call}.item()
+def claimed(data): return summed.l2_norm_bound
 def release(data):
     privatizer = noise_addition.gaussian_privatizer(stddev={multiplier} * summed.l2_norm_bound, prng_key=key())
     return privatizer.update({call}, privatizer.init(jnp.zeros((), "{kind}")))[0].item()
 def key(): return jax.random.key(int.from_bytes(os.urandom(4), "big"))
 """
 
-NORM = "l2_clip_norm=1.0625 * max(abs(lower), abs(upper)) + 1e-5, keep_batch_dim=False"
+LARGEST_RECORD = "max(abs(lower), abs(upper))"
 
-OPTIONS = {"": "", ".microbatch": ", microbatch_size=1", ".dtype_float32": ', dtype="float32"'}
+NORMS = {
+    "": f"l2_clip_norm=1.0625 * {LARGEST_RECORD} + 1e-5, keep_batch_dim=False",
+    ".clipped": f"l2_clip_norm=0.25 * {LARGEST_RECORD} + 1e-5, keep_batch_dim=False",
+    ".unit": f"l2_clip_norm=0.25 * {LARGEST_RECORD} + 1e-5, keep_batch_dim=False, rescale_to_unit_norm=True",
+}
+
+MICROBATCHES = {"": "", ".microbatch": ", microbatch_size=1"}
+TYPES = {"": "", ".dtype_float32": ', dtype="float32"'}
 
 
 def claimed(lower: Any, upper: Any, program: str, kind: str) -> Any:
@@ -64,18 +74,20 @@ def targets() -> Iterator[dict[str, Any]]:
 
     for kind in ("float32", "float16", "bfloat16"):
         data = f'jnp.asarray(data, "{kind}")'
-        for option, written in OPTIONS.items():
-            if kind == "float32" and option == ".dtype_float32":
+        ways = product(NORMS.items(), MICROBATCHES.items(), TYPES.items())
+        for (clips, norm), (by, microbatch), (option, written) in ways:
+            if kind == "float32" and option:
                 continue
-            grad = f"clipping.clipped_grad(lambda w, x: w * x, {NORM}{written})"
-            ways = {"clipped_grad": (grad, f'summed(jnp.ones((), "{kind}"), {data})')}
-            if option != ".microbatch":
-                ways["clipped_fun"] = (f"clipping.clipped_fun(lambda x: x, {NORM}{written})", f"summed({data})")
-            for name, (summed, call) in ways.items():
-                out = "float32" if "float32" in option else kind
+            options = f"{norm}{microbatch}{written}"
+            grad = f"clipping.clipped_grad(lambda w, x: w * x, {options})"
+            calls = {"clipped_grad": (grad, f'summed(jnp.ones((), "{kind}"), {data})')}
+            if not by and not clips:
+                calls["clipped_fun"] = (f"clipping.clipped_fun(lambda x: x, {options})", f"summed({data})")
+            for name, (summed, call) in calls.items():
+                out = "float32" if option else kind
                 program = PROGRAM.format(summed=summed, call=call, kind=out, multiplier=MULTIPLIER)
                 yield {
-                    "name": f"{name}{option}.{kind}",
+                    "name": f"{name}{clips}{by}{option}.{kind}",
                     "repro": program,
                     "claimed": partial(claimed, program=program, kind=kind),
                     "dtype": kind,

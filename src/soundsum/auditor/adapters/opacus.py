@@ -1,8 +1,10 @@
 """Opacus: one step of DP-SGD for a model with one parameter, on a whole batch, in each of its gradient modes.
 
-The model is one weight without a bias and its loss is the output, so a record is its own gradient; max_grad_norm is a
-little above every record, so that nothing is clipped. The sum before noise is the gradient that a step with
-noise_multiplier=0 leaves; in a release the noise multiplier is the one Opacus gives for (1, 1e-5).
+The model is one weight without a bias and its loss is the output, so a record is its own gradient. `max_grad_norm` is a
+little above every record within the bounds, so that nothing is clipped, or (`clipped`) a quarter of the largest, so
+that most are. With `tokens` a record is a sequence of two tokens of opposite signs, and its gradient what is left of
+them. The sum before noise is the gradient that a step with noise_multiplier=0 leaves; in a release the noise multiplier
+is the one Opacus gives for (1, 1e-5).
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ CLAIM = (
 LARGEST = {"float32": 3.4028234e38, "float16": 65504.0, "bfloat16": 3.3895313e38}
 """No norm beyond the type of the gradients is tried, since no documentation allows one."""
 
+NORMS = {"": "1.0625 * max(abs(lower), abs(upper)) + 1e-5", ".clipped": "0.25 * max(abs(lower), abs(upper)) + 1e-5"}
+
 START = """\
 import torch, opacus.grad_sample.utils as g, opacus.optimizers as o, opacus.utils.fast_gradient_clipping_utils as f; \
-BY_SUM = dict(expected_batch_size=None, loss_reduction="sum")
+BY_SUM, norm = dict(expected_batch_size=None, loss_reduction="sum"), {norm}
 def step(data, noise, C):
     model = g.wrap_model(torch.nn.Linear(1, 1, False, dtype=torch.{kind}), "{mode}", loss_reduction="sum"{more})
-    weight, x = next(model.parameters()), torch.tensor(data).to(torch.{kind})[:, None]; \
+    weight, x = next(model.parameters()), torch.tensor(data).to(torch.{kind})[:, None]{tokens}; \
 sgd = o.{optimizer}(torch.optim.SGD([weight]), noise_multiplier=noise, max_grad_norm=C, **BY_SUM)
 """
 BACKWARD = """\
@@ -43,27 +47,39 @@ model(x[i:i + 1]).sum().backward(); sgd.pre_step()
     return weight.grad.item()
 """
 END = """\
-def noiseless(data): return step(data, 0, 1.0625 * max(abs(lower), abs(upper)) + 1e-5)
-def release(data): return step(data, {noise!r}, 1.0625 * max(abs(lower), abs(upper)) + 1e-5)
+def noiseless(data): return step(data, 0, norm)
+def claimed(data): return norm
+def release(data): return step(data, {noise!r}, norm)
 """
 
-WITHOUT_REDUCTION, GHOST_LOSS = "model(x).sum()", 'f.DPTensorFastGradientClipping(model, sgd, model(x)[:, 0], "sum")'
+TOKENS = "[:, None] * torch.tensor([[[2.0**20], [-(2.0**20) - 2.0**7]]])"
+"""Two tokens of a sequence for each record."""
+
+LOSSES = {
+    "": ("model(x).sum()", 'f.DPTensorFastGradientClipping(model, sgd, model(x)[:, 0], "sum")'),
+    ".tokens": ("model(x).sum()", 'f.DPTensorFastGradientClipping(model, sgd, model(x).sum((1, 2)), "sum")'),
+}
+"""Of gradients that are there, and for ghost clipping."""
 
 
-def programs(kind: str, noise: float) -> Iterator[tuple[str, str]]:
+def programs(kind: str, noise: float, clips: str) -> Iterator[tuple[str, str]]:
     """Each way to take a step, and its program."""
     end = END.format(noise=noise)
-    for mode in ("hooks", "functorch", "ew"):
-        start = START.format(kind=kind, mode=mode, more="", optimizer="DPOptimizer")
-        yield mode, start + BACKWARD.format(loss=WITHOUT_REDUCTION) + end
-        if mode == "hooks":
-            yield "hooks.accumulated", start + BATCHES + end
-    ghost = {"more": ", max_grad_norm=C", "optimizer": "DPOptimizerFastGradientClipping"}
-    yield "ghost", START.format(kind=kind, mode="ghost", **ghost) + BACKWARD.format(loss=GHOST_LOSS) + end
+    plain = {"kind": kind, "norm": NORMS[clips], "more": "", "optimizer": "DPOptimizer"}
+    ghost = {**plain, "more": ", max_grad_norm=C", "optimizer": "DPOptimizerFastGradientClipping", "mode": "ghost"}
+    shapes = {"": "", ".tokens": TOKENS} if kind == "float32" and clips else {"": ""}
+    for shape, tokens in shapes.items():
+        by_sample, by_norm = LOSSES[shape]
+        for mode in ("hooks", "functorch", "ew"):
+            start = START.format(**plain, mode=mode, tokens=tokens)
+            yield f"{mode}{shape}{clips}", start + BACKWARD.format(loss=by_sample) + end
+            if mode == "hooks" and not shape:
+                yield f"hooks.accumulated{clips}", start + BATCHES + end
+        yield f"ghost{shape}{clips}", START.format(**ghost, tokens=tokens) + BACKWARD.format(loss=by_norm) + end
 
 
-def claimed(lower: Any, upper: Any, kind: str) -> Any:
-    norm = 1.0625 * max(abs(lower), abs(upper)) + 1e-5
+def claimed(lower: Any, upper: Any, kind: str, clips: str) -> Any:
+    norm = eval(NORMS[clips], {"lower": lower, "upper": upper})
     if norm > LARGEST[kind]:
         raise NotImplementedError(f"max_grad_norm={norm:g} lies beyond {kind}, which ends at {LARGEST[kind]:g}")
     return norm
@@ -82,11 +98,12 @@ def targets() -> Iterator[dict[str, Any]]:
     spent = {"target_epsilon": 1.0, "target_delta": 1e-5}
     noise = get_noise_multiplier(**spent, sample_rate=1, steps=1, accountant="rdp")
     for kind in ("float32", "float16", "bfloat16"):
-        for name, program in programs(kind, noise):
+        written = [(clips, *one) for clips in NORMS for one in programs(kind, noise, clips)]
+        for clips, name, program in written:
             yield {
                 "name": f"{name}.{kind}",
                 "repro": program,
-                "claimed": partial(claimed, kind=kind),
+                "claimed": partial(claimed, kind=kind, clips=clips),
                 "feed": partial(feed, most=MOST_STEPS if "accumulated" in name else 1 << 26),
                 "dtype": kind,
                 "relation": "symmetric",

@@ -25,10 +25,13 @@ DISTANCE = "; of a known number of records one is changed at distance 2"
 
 
 PROGRAM = """\
-import functools, opendp.prelude as dp; dp.enable_features("contrib")
-def noiseless(data): return {expression}(data)
+import opendp.prelude as dp; dp.enable_features("contrib")
+def summed(): return {expression}
+def noiseless(data): return summed()(data)
+def claimed(data): return summed().map({distance})
+import functools
 @functools.cache
-def noisy(): return dp.binary_search_chain(lambda s: {expression} >> dp.m.then_laplace(s), {distance}, epsilon)
+def noisy(): return dp.binary_search_chain(lambda s: summed() >> dp.m.then_laplace(s), {distance}, epsilon)
 def release(data): return noisy()(data)
 """
 
@@ -101,6 +104,7 @@ def targets() -> Iterator[dict[str, Any]]:
             "feed": partial(feed, expression=expression),
             "dtype": dtype,
             "relation": relation,
+            "clamps": False,  # the input domain ends at the bounds
             "statistic": name.split(".")[0] if name.startswith(("mean", "variance")) else "sum",
             "noise": "laplace" if dtype in FLOATS else "discrete_laplace",
             "version": version("opendp"),

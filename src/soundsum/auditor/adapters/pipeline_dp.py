@@ -29,16 +29,20 @@ PROGRAM = """\
 import pipeline_dp as p, unittest.mock as mock; columns = lambda x: x[0], lambda x: 0, lambda x: x[1]
 def release(data):
     accountant = p.NaiveBudgetAccountant(epsilon, 0); \
-once = dict(max_partitions_contributed=1, max_contributions_per_partition=1, min_value=lower, max_value=upper)
-    engine, what = p.DPEngine(accountant, p.LocalBackend()), p.AggregateParams([p.Metrics.{name}], **once)
+once = dict(max_partitions_contributed=1, max_contributions_per_partition=1, min_value=lower, max_value=upper); \
+engine, what = p.DPEngine(accountant, p.LocalBackend()), p.AggregateParams([p.Metrics.{name}], **once)
     result = engine.aggregate(list(enumerate(data)), what, p.DataExtractors(*columns), [0])
     accountant.compute_budgets(); return next(iter(result))[1].{metric}
-def noiseless(data, seen=[]):  # what is given to the mechanism{which}
+def given(data, seen=[]):  # the sensitivity of the mechanism and what it is given{which}
     with mock.patch.object({patched}): seen.clear(); release(data); return seen[{place}]
+def noiseless(data): return given(data)[1]
+def claimed(data): return given(data)[0]
 """
 
-BY_OBJECT = 'p.dp_computations.AdditiveMechanism, "add_noise", lambda self, x: seen.append(x) or x'
-BY_CALL = 'p.dp_computations, "apply_laplace_mechanism", lambda x, epsilon, sensitivity: seen.append(x) or x'
+BY_OBJECT = 'p.dp_computations.AdditiveMechanism, "add_noise", lambda self, x: seen.append((self.sensitivity, x)) or x'
+BY_CALL = (
+    'p.dp_computations, "apply_laplace_mechanism", lambda x, epsilon, sensitivity: seen.append((sensitivity, x)) or x'
+)
 
 
 def feed(data: Any) -> Any:
@@ -48,13 +52,12 @@ def feed(data: Any) -> Any:
 
 
 def claimed(lower: Any, upper: Any, epsilon: Any, program: str, dtype: str) -> Any:
-    """The sensitivity, returned in place of the value."""
+    """The sensitivity that the library's mechanism has."""
     import numpy as np
 
     space: dict[str, Any] = {"np": np, "lower": lower, "upper": upper, "epsilon": epsilon}
-    see = "sensitivity" if BY_CALL in program else "self.sensitivity"
-    exec(program.replace("seen.append(x)", f"seen.append({see})"), space)
-    return space["noiseless"](np.full(1, lower, dtype))
+    exec(program, space)
+    return space["claimed"](np.full(1, lower, dtype))
 
 
 def targets() -> Iterator[dict[str, Any]]:

@@ -75,6 +75,7 @@ def targets() -> Iterator[dict[str, Any]]:
                 "dtype": dtype,
                 "relation": "symmetric",
                 "ordered": True,
+                "clamps": False,  # with_range says where values lie, not that others are moved there
                 "statistic": name,
                 "epsilon": 1,
                 "delta": 1e-5,
