@@ -110,7 +110,7 @@ def test_what_is_not_disclosed_is_not_on_the_site(site):
         pages.target_of("docs/audits.md", "../undisclosed/README.md")
     hidden = [path for path in (ROOT / "undisclosed").rglob("*.py") if path.stat().st_size > 200]
     shown = "\n".join(path.read_text() for path in (ROOT / "build" / "docs").rglob("*.md"))
-    assert hidden
+    assert hidden or not (ROOT / "undisclosed").exists()  # a published repository has none
     for path in hidden:
         assert path.read_text().strip() not in shown, path
 

@@ -6,6 +6,7 @@ import torch
 import soundsum as ss
 from soundsum.gradients.attacking import BUILDERS, Outcome, sound_step
 from soundsum.gradients.slots import per_example
+from tests.gradients.opacus_steps import hooks
 from tests.refusing import refused
 
 ALL = [(name, None) for name in BUILDERS] + [(name, "float16") for name in BUILDERS if name != "ghost"]
@@ -48,6 +49,11 @@ def test_opacus_with_our_optimizer_does_not_tell_them_apart(name):
     outcome = ss.gradients.attack(name).run(our_optimizer, runs=20)
     assert not outcome.succeeds, outcome
     assert outcome.distinct > 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_opacus_clips_per_example_gradients_that_nearly_cancel():
+    assert not ss.gradients.attack("ghost").run(hooks, runs=20).succeeds
 
 
 def our_optimizer(model, inputs, reduction, max_norm, noise_multiplier):

@@ -1,29 +1,12 @@
-"""One step of Opacus as it is installed, for the attacks of soundsum.gradients: per-example gradients, or fused."""
+"""One step of Opacus as it is installed, by fused gradients, for the attacks of soundsum.gradients."""
 
 import opacus.optimizers
 import torch
-from opacus import GradSampleModule
 from opacus.grad_sample import GradSampleModuleFastGradientClipping
 from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
 from torch import nn
 
-
-def settings(max_norm, noise_multiplier):
-    return {
-        "noise_multiplier": noise_multiplier, "max_grad_norm": max_norm, "expected_batch_size": 1,
-        "loss_reduction": "sum",
-    }  # fmt: skip
-
-
-def hooks(model, inputs, reduction, max_norm, noise_multiplier):
-    wrapped = GradSampleModule(model, loss_reduction=reduction)
-    optimizer = opacus.optimizers.DPOptimizer(
-        torch.optim.SGD(wrapped.parameters(), lr=1.0), **settings(max_norm, noise_multiplier)
-    )
-    scores = wrapped(inputs)
-    (scores.sum() if reduction == "sum" else scores.mean()).backward()
-    optimizer.pre_step()
-    return [p.grad for p in wrapped.parameters()]
+from tests.gradients.opacus_steps import settings
 
 
 class Scores(nn.Module):

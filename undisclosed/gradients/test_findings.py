@@ -7,9 +7,10 @@ import torch
 from opacus import GradSampleModule, PrivacyEngine
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-from undisclosed.gradients.steps import ghost, hooks
+from undisclosed.gradients.steps import ghost
 
 import soundsum as ss
+from tests.gradients.opacus_steps import hooks
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -61,7 +62,6 @@ def test_mean_loss_moves_an_exact_sum_too():
 def test_ghost():
     a = ss.gradients.attack("ghost")
     assert a.run(ghost).succeeds
-    assert not a.run(hooks).succeeds  # gradients that are there are clipped
 
 
 def test_ghost_end_to_end():

@@ -62,12 +62,23 @@ def _target(done: Audit, target: Any) -> dict[str, Any]:
         "source": target.source,
         "quotes": [text for text in (target.claim_quote, target.relation_quote) if text],
         "violations": sum(f.verdict.violation for f in findings),
-        "rows": [_row(f) for f in sorted(findings, key=lambda f: list(Verdict).index(f.verdict))],
-        "details": [_details(f, f"{_identifier(target.name)}-{f.rule}") for f in findings if f.verdict.violation],
+        "rows": [_row(f) for f in sorted(findings, key=_smallest_first)],
+        "details": [
+            _details(f, f"{_identifier(target.name)}-{f.rule}")
+            for f in sorted(findings, key=_smallest_first)
+            if f.verdict.violation
+        ],
+        "timings": [
+            {"rule": t.attack.name, "differs": t.differs, "headline": t.headline} for t in done.timings_of(target)
+        ],
         "left_out": done.left_out.get(target.name, ()),
         "unsettled": done.unsettled.get(target.name, ()) if verdict is Verdict.INCONCLUSIVE else (),
         "environment": dict(target.environment),
     }
+
+
+def _smallest_first(finding: Finding) -> tuple[int, int]:
+    return list(Verdict).index(finding.verdict), finding.attack.records if finding.attack else 0
 
 
 def _row(finding: Finding) -> dict[str, Any]:

@@ -23,10 +23,14 @@ from soundsum.auditor.stopwatch import load
 from soundsum.auditor.summary import Audit, about_machine
 from soundsum.auditor.target import Target
 from soundsum.auditor.target_audit import Examination
+from soundsum.auditor.timing import Timing, time_pairs
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 RUNS, ALPHA, SECONDS, MEMORY = 10_000, 1e-6, 60.0, 8 << 30
+
+TIMED = 0.25
+"""The share of the time limit that goes into times, on top of it, if they are asked for."""
 
 Watch = Callable[[str, int, int, str], None]
 """A callback that gets the target, the number done, their total, and the current step."""
@@ -42,6 +46,7 @@ def audit(
     memory: int = MEMORY,
     search: bool = True,
     sampling: bool = True,
+    timing: bool = False,
     install: bool = False,
     spec: str | None = None,
     watch: Watch = lambda target, done, total, doing: None,
@@ -55,6 +60,8 @@ def audit(
     seconds, memory: the limits for each target, and for each call of a library that runs in its own process.
         Seconds are CPU time, children included; three times as much wall-clock time may pass.
     search: search for neighbours outside the families, if these show no violation of the noiseless sum.
+    timing: also time calls on neighbours beside identical copies, for a quarter of `seconds`; this is evidence in
+        `Audit.timings`, and no verdict.
     install, spec: install the library in its own environment; a spec replaces the pinned version.
 
     >>> import numpy as np
@@ -70,6 +77,7 @@ def audit(
     evidence: dict[str, float] = {}
     left_out: dict[str, tuple[str, ...]] = {}
     unsettled: dict[str, tuple[str, ...]] = {}
+    timings: list[Timing] = []
     busiest = load()
     for done, one in enumerate(targets):
         limits = Allowance(seconds, memory)
@@ -82,6 +90,8 @@ def audit(
         findings += examined.findings()
         if why := examined.unsettled():
             unsettled[one.name] = why
+        if timing:
+            timings += time_pairs(one, seconds * TIMED, progress)
         busiest = max(busiest, load() - 1 / (os.cpu_count() or 1))
         if examined.evidence is not None:
             evidence[one.name] = examined.evidence
@@ -95,6 +105,7 @@ def audit(
         evidence=evidence,
         left_out=left_out,
         unsettled=unsettled,
+        timings=tuple(timings),
         platform=about_machine(busiest),
     )
 

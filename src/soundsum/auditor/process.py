@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from soundsum.auditor.calling import PASSED, Raised, TargetRefused, Unsupported
+from soundsum.auditor.stopwatch import CEILING, cpu_time_of
 from soundsum.auditor.target import Fresh, Target
 from soundsum.tables.runs import Runs
 
@@ -41,6 +42,9 @@ EXHAUSTED = re.compile(
     re.IGNORECASE,
 )
 """Last words of a process that a failed allocation ended: in Rust, C++, Python, Java and the C library."""
+
+POLL = 0.5
+"""Seconds between looks at the CPU time of a worker that is past its limit."""
 
 START = 300.0
 """Seconds for importing a library and starting its adapter; some start a Java machine."""
@@ -67,6 +71,7 @@ class Process:
         self._errors: IO[bytes] | None = None
         self._written = 0  # bytes on stderr before the present question
         self._lock = threading.Lock()
+        self.seconds = 0.0  # that the last call took in the worker
 
     def ask(self, request: Mapping[str, Any]) -> Any:
         """The answer to one request; raises TargetRefused, Unsupported or Raised without one."""
@@ -80,6 +85,7 @@ class Process:
             raise Unsupported(plain["unsupported"])
         if "raised" in plain:
             raise Raised(plain["raised"])
+        self.seconds = plain.get("seconds", 0.0)
         return plain.get("values", plain.get("targets"))
 
     def close(self) -> None:
@@ -117,15 +123,23 @@ class Process:
             raise LibraryMissing(plain["missing"])
 
     def _read(self, seconds: float) -> Any:
-        """The next frame within the limit; otherwise the worker is ended, and the reason raised."""
+        """The next frame within the limit; otherwise the worker is ended, and the reason raised.
+
+        The seconds are CPU time of the worker and its children, under a ceiling of wall-clock time.
+        """
         assert self._running is not None
         assert self._running.stdout is not None
-        pipe, deadline, received = self._running.stdout.fileno(), time.monotonic() + seconds, b""
+        pipe, received = self._running.stdout.fileno(), b""
+        began, worked = time.monotonic(), cpu_time_of(self._running.pid)
         while len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4], "big"):
-            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+            waited = time.monotonic() - began
+            late = waited > seconds and cpu_time_of(self._running.pid) - worked > seconds
+            ready, _, _ = select.select([pipe], [], [], 0.0 if late else POLL)
             if not ready:
-                self.close()
-                raise Unsupported(f"no answer in {seconds:g} seconds; a longer limit (--time) may do")
+                if late or waited > CEILING * seconds:
+                    self.close()
+                    raise Unsupported(f"no answer in {seconds:g} seconds; a longer limit (--time) may do")
+                continue
             more = os.read(pipe, 1 << 16)
             if not more:
                 raise Unsupported(self._death())
@@ -241,5 +255,6 @@ def _function(process: Process, target: str, role: str, names: Sequence[str]) ->
 
     shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in PASSED if name in names]
     ask.__name__ = role
+    ask.seconds = lambda: process.seconds  # type: ignore[attr-defined]
     ask.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     return ask

@@ -14,6 +14,7 @@ from soundsum._version import __version__
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.stopwatch import LOADED
 from soundsum.auditor.target import Target
+from soundsum.auditor.timing import Timing
 
 
 def about_machine(load: float) -> dict[str, str]:
@@ -41,6 +42,7 @@ class Audit:
     evidence: Mapping[str, float] = field(default_factory=dict)  # ln of each target's average e-value
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unsettled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # why a target is INCONCLUSIVE
+    timings: tuple[Timing, ...] = ()  # evidence only: they change no verdict
     platform: Mapping[str, str] = field(default_factory=lambda: about_machine(0.0))
 
     @property
@@ -60,6 +62,10 @@ class Audit:
         first = next((verdict for verdict in Verdict if verdict in seen), Verdict.UNSUPPORTED)
         unsettled = first is Verdict.NOT_REFUTED and self.unsettled.get(target.name)
         return Verdict.INCONCLUSIVE if unsettled else first
+
+    def timings_of(self, target: Target) -> tuple[Timing, ...]:
+        """The times of a target, those that differ first."""
+        return tuple(sorted((t for t in self.timings if t.target is target), key=lambda t: (not t.differs, t.p_value)))
 
     @property
     def inconclusive(self) -> tuple[Target, ...]:
@@ -101,4 +107,5 @@ class Audit:
                 for t in self.targets
             ],
             "findings": [finding.to_json() for finding in self.findings],
+            "timings": [timing.to_json() for timing in self.timings],
         }

@@ -210,6 +210,11 @@ class Target:
             return drawn
         return [call(self.release, parameters, _fresh(records)) for _ in range(runs)]
 
+    def prepared(self, role: str, parameters: Mapping[str, Any], records: Any) -> Callable[[], Any]:
+        """A call of one function on its own copy of data made by `data`, with nothing left to do but the call."""
+        given = {**parameters, "runs": 1} if role == "release" and self.several else parameters
+        return partial(call, getattr(self, role), given, _fresh(records))
+
     def parameters(self, problem: Problem, size: int) -> dict[str, Any]:
         """The arguments that callables get by name."""
         lower, upper = (plain(bound, self.dtype) for bound in (problem.lower, problem.upper))

@@ -15,6 +15,7 @@ import json
 import os
 import resource
 import sys
+import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -91,6 +92,7 @@ class Worker:
         spec.loader.exec_module(adapter)
         self.targets: dict[str, dict[str, Any]] = {x["name"]: complete(x) for x in adapter.targets()}
         self.prepared: dict[str, Any] = {}
+        self.seconds = 0.0  # of the last call, without what prepares its data
 
     def describe(self) -> list[dict[str, Any]]:
         """The description of each target, and the parameters that each of its functions names."""
@@ -111,7 +113,9 @@ class Worker:
             named = {name: given[name] for name in names(function) if name != "data"}
             if "data" in names(function):
                 named["data"] = self.prepare(target, request["data"], given)
+            start = time.perf_counter()
             result = function(**named)
+            self.seconds = time.perf_counter() - start
         except target.get("refuses", ()) as refusal:
             raise LibraryRefused(f"{type(refusal).__name__}: {refusal}") from refusal
         return [text(value) for value in (result if "runs" in named else [result])]
@@ -179,7 +183,9 @@ def called(program: str, role: str) -> Callable[..., Any]:
 def answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request; every failure becomes an answer too."""
     try:
-        return {"values": worker.call(request)} if "target" in request else {"targets": worker.describe()}
+        if "target" not in request:
+            return {"targets": worker.describe()}
+        return {"values": worker.call(request), "seconds": worker.seconds}
     except LibraryRefused as refusal:
         return {"refused": str(refusal)}
     except (MemoryError, NotImplementedError) as fault:

@@ -58,6 +58,9 @@ def audit(
     no_search: Annotated[
         bool, typer.Option("--no-search", help="Do not search for neighbours outside the families.")
     ] = False,
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Also time calls on neighbours, beside identical copies: evidence only.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a target is INCONCLUSIVE.")] = False,
     install: Annotated[bool, typer.Option("--install", help="Install the library in its own environment.")] = False,
     install_spec: Annotated[
@@ -109,7 +112,7 @@ def audit(
     promise = {"dtype": dtype, "relation": relation, "epsilon": epsilon, "delta": delta, "bounds": bounds}
     whom = _target(target, promise | {"specials": not no_specials}, noiseless, claimed)
     options: dict[str, Any] = {"runs": runs, "alpha": alpha, "seconds": time, "memory": _bytes(memory)}
-    options |= {"search": not no_search, "install": install, "spec": install_spec}
+    options |= {"search": not no_search, "timing": timing, "install": install, "spec": install_spec}
     console = Console(stderr=as_json)
     if as_json:
         done = run(whom, attacks or "all", **options)

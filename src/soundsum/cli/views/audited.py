@@ -92,7 +92,7 @@ def _show_target(console: Console, done: Audit, target: Target) -> None:
     table.add_column("verdict", no_wrap=True)
     table.add_column("attack", no_wrap=True)
     table.add_column("finding", overflow="fold")
-    for finding in sorted(findings, key=lambda f: list(Verdict).index(f.verdict)):
+    for finding in sorted(findings, key=_telling):
         also = f" (also: {', '.join(finding.also)})" if finding.also else ""
         table.add_row(Text(str(finding.verdict), STYLE[finding.verdict]), finding.rule, Text(finding.headline + also))
     console.print(table)
@@ -101,11 +101,24 @@ def _show_target(console: Console, done: Audit, target: Target) -> None:
     violations = [f for f in findings if f.verdict.violation]
     if violations:
         _show_finding(console, min(violations, key=_telling))
+    _show_times(console, done, target)
     left_out = done.left_out.get(target.name, ())
     if left_out:
         counted = Counter(text.partition(" with ")[0] for text in left_out)
         names = ", ".join(counted)
         console.print(f"[dim]larger attacks left out by --time or --memory: {names}[/dim]", highlight=False)
+
+
+def _show_times(console: Console, done: Audit, target: Target) -> None:
+    """The times that differ, or how many pairs were timed; none of them is a verdict."""
+    timed = done.timings_of(target)
+    if not timed:
+        return
+    seen = [one for one in timed if one.differs]
+    if not seen:
+        console.print(f"times: no difference seen on {_counted(len(timed), 'pair')} of neighbours", highlight=False)
+    for one in seen:
+        console.print(Text(f"times differ (evidence, not a verdict): {one.attack.name}: {one.headline}", "yellow"))
 
 
 def _telling(finding: Finding) -> tuple[int, bool, int]:
