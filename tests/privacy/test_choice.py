@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import soundsum as ss
 from soundsum.paper.verify import verify
-from soundsum.paper.verify.choices import ChoiceTurn, check, code_errors, exponential, permute_and_flip
+from soundsum.paper.verify.choices import ChoiceWork, check, code_errors, exponential, permute_and_flip
 from soundsum.privacy.choice import ExponentialChoice, PermuteAndFlip, RankNorms, find_errors, read_quantile
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.units import FOUND, Unit
@@ -92,7 +92,7 @@ def test_every_table_keeps_the_promise():
 )
 def test_a_smaller_claim_is_caught(law, quantile, unit, relation):
     sizes = ((2, 9),) if unit.max_rows is None else ((2, 4),)
-    turn = ChoiceTurn(Fraction(1, 50), quantile, unit, relation, law, sizes, claim=lambda norms: norms.span - 1)
+    turn = ChoiceWork(Fraction(1, 50), quantile, unit, relation, law, sizes, claim=lambda norms: norms.span - 1)
     found = check(turn)
     assert found.violations
     assert "the probabilities differ by a factor" in str(found.counterexample)

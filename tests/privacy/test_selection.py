@@ -12,7 +12,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.paper.verify import verify
-from soundsum.paper.verify.searches import SearchTurn, check, join, release, truncated
+from soundsum.paper.verify.searches import SearchWork, check, join, release, truncated
 from soundsum.privacy import selection
 from soundsum.privacy.distributions import gaussian_tail, laplace_edge
 from soundsum.privacy.selection import TruncatedLaplace, combine, plan_groups
@@ -43,15 +43,15 @@ def test_every_table_of_tiny_counts_keeps_the_promise_and_the_truncated_noise_is
     ids=["a lower threshold", "the tail without the threshold itself", "a thousandth less"],
 )
 def test_a_weaker_threshold_or_claim_is_caught(truncates, weakened):
-    found = check(SearchTurn(Fraction(1, 2), 2, 2, ss.Relation.SYMMETRIC, truncates, **weakened))
+    found = check(SearchWork(Fraction(1, 2), 2, 2, ss.Relation.SYMMETRIC, truncates, **weakened))
     assert found.violations
     assert "persons in the groups" in str(found.counterexample)
 
 
 def test_a_record_that_moves_needs_twice_the_noise():
-    found = check(SearchTurn(Fraction(1, 2), 2, 1, ss.Relation.SYMMETRIC))
+    found = check(SearchWork(Fraction(1, 2), 2, 1, ss.Relation.SYMMETRIC))
     assert not found.violations
-    moved = SearchTurn(Fraction(1, 2), 2, 2, ss.Relation.CHANGE_ONE, claim=lambda edge, g: edge)
+    moved = SearchWork(Fraction(1, 2), 2, 2, ss.Relation.CHANGE_ONE, claim=lambda edge, g: edge)
     assert check(moved).violations
 
 

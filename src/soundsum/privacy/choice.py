@@ -205,7 +205,7 @@ def find_heads(errors: Errors, coins: Errors) -> NDArray[np.int64]:
 
 
 def find_accepted(errors: Errors, drawn: NDArray[np.int64], coins: Errors) -> NDArray[np.int64]:
-    """Of candidates that were drawn one after the other, with a coin for each, those whose coins show heads."""
+    """The candidates whose coins show heads, of those drawn one after the other with a coin for each."""
     behind = errors - errors.min()
     return drawn[np.flatnonzero(coins >= behind[drawn])]
 

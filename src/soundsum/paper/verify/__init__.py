@@ -14,12 +14,12 @@ from multiprocessing import get_context
 from soundsum.methods import METHODS
 from soundsum.numbers.quoting import quote
 from soundsum.paper.verify import choices, clipped_gradients, kahan_errors, searches
-from soundsum.paper.verify.cases import WorkItem, turns
+from soundsum.paper.verify.cases import WorkItem, list_work
 from soundsum.paper.verify.check import check
-from soundsum.paper.verify.choices import ChoiceTurn
-from soundsum.paper.verify.clipped_gradients import ClipTurn
-from soundsum.paper.verify.kahan_errors import KahanTurn
-from soundsum.paper.verify.searches import SearchTurn
+from soundsum.paper.verify.choices import ChoiceWork
+from soundsum.paper.verify.clipped_gradients import ClipWork
+from soundsum.paper.verify.kahan_errors import KahanWork
+from soundsum.paper.verify.searches import SearchWork
 from soundsum.paper.verify.subjects import Subject, subject
 from soundsum.paper.verify.verification import Case, Counterexample, Result, Verification, join
 from soundsum.refusals import Reason, RefusedValue
@@ -54,15 +54,15 @@ def verify(
             given=quote(unknown[0]),
             known=", ".join(known),
         )
-    todo: list[WorkItem | KahanTurn | ChoiceTurn | ClipTurn | SearchTurn] = [*turns(quick, wanted)]
+    todo: list[WorkItem | KahanWork | ChoiceWork | ClipWork | SearchWork] = [*list_work(quick, wanted)]
     if wanted is None or "kahan" in wanted:
-        todo += kahan_errors.turns(quick)
+        todo += kahan_errors.list_work(quick)
     if wanted is None or clipped_gradients.LABEL in wanted:
-        todo += clipped_gradients.turns(quick)
+        todo += clipped_gradients.list_work(quick)
     if wanted is None or choices.LABEL in wanted:
-        todo += choices.turns(quick)
+        todo += choices.list_work(quick)
     if wanted is None or searches.LABEL in wanted:
-        todo += searches.turns(quick)
+        todo += searches.list_work(quick)
     results: list[list[Result]] = [[] for _ in todo]
 
     def note(done: int) -> None:
@@ -95,5 +95,5 @@ def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
         )
 
 
-def _work(numbered: tuple[int, WorkItem | KahanTurn | ChoiceTurn | ClipTurn | SearchTurn]) -> tuple[int, list[Result]]:
+def _work(numbered: tuple[int, WorkItem | KahanWork | ChoiceWork | ClipWork | SearchWork]) -> tuple[int, list[Result]]:
     return numbered[0], numbered[1].results()

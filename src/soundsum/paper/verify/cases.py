@@ -139,7 +139,7 @@ def all_bounds(kind: NumberType, quick: bool) -> list[tuple[Value, Value]]:
     return [(L, U) for L, U in bounds if abs(L) <= U and L in lowest]
 
 
-def turns(quick: bool, only: frozenset[str] | None = None) -> list[WorkItem]:
+def list_work(quick: bool, only: frozenset[str] | None = None) -> list[WorkItem]:
     """Everything to do, in the order of the methods."""
     todo = []
     for chosen in subjects(quick):

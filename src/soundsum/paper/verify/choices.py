@@ -92,7 +92,7 @@ class NotChosenPrivately(Counterexample):
 
 
 @dataclass(frozen=True)
-class ChoiceTurn:
+class ChoiceWork:
     """All small tables for one quantile, unit and relation; `claim` is a test's, in place of the theorem's."""
 
     a: Fraction
@@ -116,35 +116,35 @@ def tables(cells: int, most: int) -> Iterator[Counts]:
         yield from ((n, *rest) for rest in tables(cells - 1, most - n))
 
 
-def neighbours(counts: Counts, turn: ChoiceTurn) -> Iterator[tuple[Counts, Counts, int]]:
+def neighbours(counts: Counts, work: ChoiceWork) -> Iterator[tuple[Counts, Counts, int]]:
     """Pairs in one group, and how often the loss counts: in how many groups a unit can have such a part."""
-    cells, unit = len(counts), turn.unit
+    cells, unit = len(counts), work.unit
     if unit.max_rows is not None:
         for rows in tables(cells, unit.max_rows):
             yield counts, tuple(map(sum, zip(counts, rows, strict=True))), unit.most_groups
         return
     one_more = [tuple(n + (i == cell) for i, n in enumerate(counts)) for cell in range(cells)]
-    if turn.relation.sized:
+    if work.relation.sized:
         yield from ((left, right, 1) for left in one_more for right in one_more)
         yield from ((counts, more, 1 if unit.groups in (None, 1) else 2) for more in one_more)
     else:
         yield from ((counts, more, 1) for more in one_more)
 
 
-def check(turn: ChoiceTurn) -> Result:
+def check(work: ChoiceWork) -> Result:
     """Every pair of neighbouring tables: the largest ratio of probabilities, and how close it comes to the claim."""
     worst, pairs, violations, found = ONE, 0, 0, None
-    name = f"a = {turn.a}, quantile {turn.quantile}, {turn.unit}"
-    case = Case(Problem(IntType(8, False), 1, 1, turn.relation), name)
-    norms = RankNorms.of(turn.quantile, (1,), 3, turn.unit, turn.relation)
-    claimed = turn.a ** -(norms.span if turn.claim is None else turn.claim(norms))
-    for candidates, most in turn.sizes:
+    name = f"a = {work.a}, quantile {work.quantile}, {work.unit}"
+    case = Case(Problem(IntType(8, False), 1, 1, work.relation), name)
+    norms = RankNorms.of(work.quantile, (1,), 3, work.unit, work.relation)
+    claimed = work.a ** -(norms.span if work.claim is None else work.claim(norms))
+    for candidates, most in work.sizes:
         for counts in tables(2 * candidates + 1, most):
-            for left, right, times in neighbours(counts, turn):
-                one, other = (turn.law(code_errors(side, turn.quantile), turn.a) for side in (left, right))
+            for left, right, times in neighbours(counts, work):
+                one, other = (work.law(code_errors(side, work.quantile), work.a) for side in (left, right))
                 up = max(p / q for p, q in zip(one, other, strict=True))
                 down = max(q / p for p, q in zip(one, other, strict=True))
-                loss = (max(up, down) if turn.law is permute_and_flip else up * down) ** times
+                loss = (max(up, down) if work.law is permute_and_flip else up * down) ** times
                 pairs += 1
                 worst = max(worst, loss)
                 if loss > claimed:
@@ -152,7 +152,7 @@ def check(turn: ChoiceTurn) -> Result:
                     found = found or NotChosenPrivately(case, left, right, 0, 0, loss, claimed)
     return Result(
         LABEL,
-        turn.relation,
+        work.relation,
         "choices",
         cases=1,
         pairs=pairs,
@@ -163,7 +163,7 @@ def check(turn: ChoiceTurn) -> Result:
     )
 
 
-def turns(quick: bool) -> list[ChoiceTurn]:
+def list_work(quick: bool) -> list[ChoiceWork]:
     """Records and persons, one group and several, in the middle, off it and at the ends."""
     quantiles = (
         [Fraction(1, 2), Fraction(0)] if quick else [Fraction(*x) for x in ((1, 2), (1, 4), (9, 10), (0, 1), (1, 1))]
@@ -181,7 +181,7 @@ def turns(quick: bool) -> list[ChoiceTurn]:
     ]
     sizes = ((2, 3), (3, 1)) if quick else ((2, 5), (3, 2))
     return [
-        ChoiceTurn(a, quantile, unit, relation, law, sizes)
+        ChoiceWork(a, quantile, unit, relation, law, sizes)
         for law in (permute_and_flip, exponential)
         for a in values
         for quantile in quantiles

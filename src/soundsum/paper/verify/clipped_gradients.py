@@ -39,7 +39,7 @@ class TooLong(Counterexample):
 
 
 @dataclass(frozen=True)
-class ClipTurn:
+class ClipWork:
     """All rows of one length on one grid; `blocks`: the last coordinate is a block of its own."""
 
     grid: Grid
@@ -55,7 +55,7 @@ class ClipTurn:
         return [check(_in_blocks(pair), self.grid, self.length, self.quick) for pair in limits]
 
 
-def turns(quick: bool) -> list[ClipTurn]:
+def list_work(quick: bool) -> list[ClipWork]:
     """The room is 2 or 3 bits, so that most rows need a coarser step; the factors have 1, 2, 3 and 31 bits."""
     grids = [
         Grid(exponent, limit, room, precision)
@@ -64,10 +64,10 @@ def turns(quick: bool) -> list[ClipTurn]:
         for room in (2, 3)
         for precision in ((2, 31) if quick else (1, 2, 3, 31))
     ]
-    whole = [ClipTurn(grid, d, quick) for grid in grids for d in (1, 2)]
+    whole = [ClipWork(grid, d, quick) for grid in grids for d in (1, 2)]
     if not quick:
-        whole += [ClipTurn(Grid(-3, limit, 2, precision), 3, False) for limit in (2, 3, 5) for precision in (2, 31)]
-    return whole + [ClipTurn(grid, 2, True, blocks=True) for grid in grids if grid.limit <= 3]
+        whole += [ClipWork(Grid(-3, limit, 2, precision), 3, False) for limit in (2, 3, 5) for precision in (2, 31)]
+    return whole + [ClipWork(grid, 2, True, blocks=True) for grid in grids if grid.limit <= 3]
 
 
 def check(clipped: Clip, grid: Grid, length: int, quick: bool) -> Result:

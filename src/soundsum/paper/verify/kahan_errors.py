@@ -41,7 +41,7 @@ SEED = 20_250_101
 
 
 @dataclass(frozen=True)
-class KahanTurn:
+class KahanWork:
     """Some of the bounds M > 0 of one type."""
 
     kind: FloatType
@@ -59,15 +59,15 @@ class KahanTurn:
         return [total]
 
 
-def turns(quick: bool) -> list[KahanTurn]:
+def list_work(quick: bool) -> list[KahanWork]:
     """With 4 mantissa bits the full run takes every M; otherwise a few of all magnitudes."""
-    long = KahanTurn(*LONG, False)
-    sharp = KahanTurn(SHARP, few(SHARP)[1::9] if quick else few(SHARP), False, 4)
+    long = KahanWork(*LONG, False)
+    sharp = KahanWork(SHARP, few(SHARP)[1::9] if quick else few(SHARP), False, 4)
     if quick:
-        return [KahanTurn(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False), sharp, long]
-    todo = [long, sharp] + [KahanTurn(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
-    todo += [KahanTurn(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
-    return todo + [KahanTurn(kind, (M,), True, 1 << (kind.k - 5)) for kind in SHARP_SEARCHED for M in few(kind)]
+        return [KahanWork(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False), sharp, long]
+    todo = [long, sharp] + [KahanWork(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
+    todo += [KahanWork(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
+    return todo + [KahanWork(kind, (M,), True, 1 << (kind.k - 5)) for kind in SHARP_SEARCHED for M in few(kind)]
 
 
 def positive(kind: FloatType) -> tuple[Fraction, ...]:

@@ -99,7 +99,7 @@ class NotPrivate(Counterexample):
 
 
 @dataclass(frozen=True)
-class SearchTurn:
+class SearchWork:
     """All tables for one noise and one g; `weakened` tells a test's claim from the theorem's."""
 
     a: Fraction
@@ -114,28 +114,28 @@ class SearchTurn:
         return [check(self)]
 
 
-def pairs_of_counts(turn: SearchTurn) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def pairs_of_counts(work: SearchWork) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Numbers of persons in the groups that a unit is in, with it and without it."""
-    most = 2 * turn.reach + 2
-    if turn.relation.sized:
+    most = 2 * work.reach + 2
+    if work.relation.sized:
         for n, m in product(range(most + 1), repeat=2):
             yield (n + 1, m), (n, m + 1)
         return
-    for size in range(1, turn.groups + 1):
+    for size in range(1, work.groups + 1):
         for counts in combinations_with_replacement(range(most + 1), size):
             yield tuple(n + 1 for n in counts), counts
 
 
-def check(turn: SearchTurn) -> Result:
+def check(work: SearchWork) -> Result:
     """Every pair of tables, both ways: the largest delta, and how close it comes to the one claimed."""
-    a, g = turn.a, turn.groups
-    noise = truncated(a, turn.reach) if turn.truncates else in_window(a, turn.reach)
-    threshold, grown = turn.reach + 1, a**-g
-    if turn.truncates:
-        edge = noise[turn.reach]
+    a, g = work.a, work.groups
+    noise = truncated(a, work.reach) if work.truncates else in_window(a, work.reach)
+    threshold, grown = work.reach + 1, a**-g
+    if work.truncates:
+        edge = noise[work.reach]
         claimed = 1 - (1 - edge) ** g
     else:  # what the noise alone keeps, over every sign that a unit can move its groups with
-        threshold, moves = max(2, turn.reach), [(1, -1)] if turn.relation.sized else [(1,) * g, (-1,) * g]
+        threshold, moves = max(2, work.reach), [(1, -1)] if work.relation.sized else [(1,) * g, (-1,) * g]
         plain = join([noise] * g)
         own = max(
             excess(
@@ -145,14 +145,14 @@ def check(turn: SearchTurn) -> Result:
         )
         edge = sum((p for z, p in noise.items() if 1 + z >= threshold), ZERO)
         claimed = 1 - (1 - own) * (1 - edge) ** g
-    if turn.claim is not None:
-        claimed = turn.claim(edge, g)
+    if work.claim is not None:
+        claimed = work.claim(edge, g)
     name = (
-        f"a = {a}, k = {turn.reach}, g = {g}" if turn.truncates else f"weights ({a})^(z^2), k = {turn.reach}, g = {g}"
+        f"a = {a}, k = {work.reach}, g = {g}" if work.truncates else f"weights ({a})^(z^2), k = {work.reach}, g = {g}"
     )
-    case, threshold = Case(PROBLEM, name), threshold - turn.slack
+    case, threshold = Case(PROBLEM, name), threshold - work.slack
     worst, seen, violations, found = ZERO, 0, 0, None
-    for pair in pairs_of_counts(turn):
+    for pair in pairs_of_counts(work):
         for left, right in (pair, pair[::-1]):
             one, other = (release(counts, noise, threshold) for counts in (left, right))
             seen += 1
@@ -163,7 +163,7 @@ def check(turn: SearchTurn) -> Result:
                 found = found or NotPrivate(case, left, right, 0, 0, delta, claimed)
     return Result(
         LABEL,
-        turn.relation,
+        work.relation,
         "counts",
         cases=1,
         pairs=seen,
@@ -174,7 +174,7 @@ def check(turn: SearchTurn) -> Result:
     )
 
 
-def turns(quick: bool) -> list[SearchTurn]:
+def list_work(quick: bool) -> list[SearchWork]:
     """Persons in one to three groups, and records that move between two."""
     values = (
         (Fraction(1, 2), Fraction(9, 10))
@@ -183,14 +183,14 @@ def turns(quick: bool) -> list[SearchTurn]:
     )
     reaches, groups = ((1, 2), (1, 2)) if quick else ((1, 2, 3), (1, 2, 3))
     todo = [
-        SearchTurn(a, reach, g, Relation.SYMMETRIC, truncates)
+        SearchWork(a, reach, g, Relation.SYMMETRIC, truncates)
         for truncates in (True, False)
         for a in values
         for reach in reaches
         for g in groups
     ]
     return todo + [
-        SearchTurn(a, reach, 2, Relation.CHANGE_ONE, truncates)
+        SearchWork(a, reach, 2, Relation.CHANGE_ONE, truncates)
         for truncates in (True, False)
         for a in values
         for reach in reaches
