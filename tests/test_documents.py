@@ -11,6 +11,7 @@ import pytest
 from website.arguments import list_arguments
 
 import soundsum as ss
+from soundsum.engines import ENGINES
 from tests import processes
 from tests.processes import COMMAND
 
@@ -50,11 +51,29 @@ def test_documents_run(document, tmp_path, monkeypatch):
         assert a.measure(math.fsum) / a.ideal == 128  # a correctly rounded sum does no better
 
 
-@pytest.mark.parametrize("document", ["docs/engines/duckdb.md", "docs/engines/polars.md"])
+@pytest.mark.parametrize("document", ["docs/engines/duckdb.md", "docs/engines/polars.md", "docs/engines/sqlite.md"])
 def test_pages_of_engines_run(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (block,) = blocks(document, "python")
     exec(compile(block, document, "exec"), {})
+
+
+def test_the_page_on_partials_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for block in blocks("docs/partials.md", "python"):
+        exec(compile(block, "partials", "exec"), namespace)
+    assert namespace["budget"].left.epsilon == 0
+    assert list(namespace["rows"]) == ["eye", "skin"]
+
+
+def test_the_page_on_writing_an_engine_runs():
+    namespace = {}
+    try:
+        for block in blocks("docs/engines/writing.md", "python"):
+            exec(compile(block, "writing", "exec"), namespace)
+    finally:
+        ENGINES.forget("rows")
 
 
 def test_the_tutorial_is_right_about_its_numbers(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import soundsum as ss
-from tests.engines.conformance import answers
+from soundsum.conformance import answers
 
 
 def as_table(runs) -> pa.Table:

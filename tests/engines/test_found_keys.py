@@ -13,8 +13,9 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
-from tests.engines.conformance import NOTHING, NULLS, SEARCHES, SUMS_FOUND, UNITS, search, sum_found, table_of
+from soundsum.conformance import NOTHING, NULLS, SEARCHES, UNITS, search, table_of
 from tests.engines.model import spelled
+from tests.engines.searches import SUMS_FOUND, sum_found
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
 TABLE = TABLES["awkward"]

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
+from soundsum.conformance import answers
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
-from tests.engines.conformance import answers
 
 ROWS = 60_000
 PACKAGE = str(Path(ss.__file__).parent)

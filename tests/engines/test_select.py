@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
+from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, SEARCHES, answers, search, table_of
 from soundsum.engines.dialect import Dialect
 from soundsum.engines.key_query import KeySelection
 from soundsum.engines.select import Selection
@@ -19,17 +20,6 @@ from soundsum.engines.sum_query import LIMB, SumQuery, limbs
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
 from soundsum.tables.rows import Rows
-from tests.engines.conformance import (
-    HEAVY,
-    HEAVY_QUESTIONS,
-    NOTHING,
-    NULLS,
-    QUESTIONS,
-    SEARCHES,
-    answers,
-    search,
-    table_of,
-)
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
 

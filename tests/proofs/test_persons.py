@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
+from soundsum.conformance import NOTHING, NULLS, QUESTIONS, answers, table_of
 from soundsum.releases.prepare import prepare
 from soundsum.releases.request import Request
 from soundsum.tables.cells import LONGEST
 from soundsum.tables.keys import cross_codes
-from tests.engines.conformance import NOTHING, NULLS, QUESTIONS, answers, table_of
 from tests.engines.model import integer_of, lot, person_of
 
 from .oracle import ask, words

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import soundsum as ss
-from tests.engines.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, QUESTIONS, answers, table_of
+from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, QUESTIONS, answers, table_of
 
 TABLE = table_of(400)
 PERSONS = [name for name, (_, options) in QUESTIONS.items() if "privacy_unit" in options]

@@ -6,7 +6,7 @@ part the sum of `weights` times the power sums of the records' integers on the t
 and under a unit of persons of each person's clamped totals; where the task's `missing` is "drop", without the records
 that have no value. It must not raise, warn or take longer because of what is in one record. A new engine is one file
 here, or a class registered in ENGINES from anywhere; those registered last are asked first, and `Memory` takes what is
-left. The conformance test (tests/engines) is the same for all.
+left. The conformance list (soundsum.conformance) is the same for all.
 """
 
 from __future__ import annotations

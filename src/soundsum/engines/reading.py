@@ -1,4 +1,7 @@
-"""Files that somebody else reads for our kernel: their columns and types are looked at here, as ever."""
+"""Tables that somebody else reads for our kernel, and hands over as Arrow batches.
+
+An engine that derives from `Memory` and makes its `schema` one of these is whole: nothing else of it computes.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,29 @@ from soundsum.numbers.quoting import printed
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables import files
 from soundsum.tables.paths import Files, Watched, find_files
+from soundsum.tables.read_guard import read_within
 from soundsum.tables.stream import StreamTable
 
 Reader = Callable[[list[str], list[str]], Iterator[Any]]
 """Gives record batches of some columns of files."""
+
+
+class BatchTable(StreamTable):
+    """A table of a known Arrow schema, whose rows come in batches, read anew each time.
+
+    `read` gives batches of the columns it is asked for, in their order and of their types; `count` the number of rows.
+    """
+
+    def __init__(self, schema: Any, read: Callable[[list[str]], Iterator[Any]], count: Callable[[], int]) -> None:
+        super().__init__(schema.empty_table())
+        self._read, self._count = read, count
+
+    def rows(self) -> int:
+        return read_within(self._count)
+
+    def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
+        yield from self._read(wanted or self.names[:1])
+
 
 PLAIN = re.compile(r"[\w/.,=%@+~ -]*")
 """Names that no reader takes for a pattern or an address, or cannot spell."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from soundsum.budget import Budget
-from soundsum.engines import Engine, open_engine
+from soundsum.engines import ENGINES, Engine, find_engine, open_engine
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.selection import Found
@@ -47,7 +47,8 @@ def prepare(data: Any, request: Request) -> tuple[Engine, Prepared]:
     """Open the table, plan every statistic, find which rows belong together, and write the query down."""
     request.require_statistics()
     source, statistics = request.name_source(data), request.statistics
-    keys = KeyColumns.of(data, request.by, request.privacy_unit)
+    is_table = find_engine(data, request.engine) is not ENGINES["memory"]
+    keys = KeyColumns.of(data, request.by, request.privacy_unit, is_table)
     where = None if request.where is None else Filter.of(request.where)
     conditions = () if where is None else where.conditions
     engine = open_engine(data, keys.beside, request.table, request.engine)

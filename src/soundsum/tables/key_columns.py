@@ -38,11 +38,14 @@ class KeyColumns:
         object.__setattr__(self, "groups", [one.column if isinstance(one, Period) else one for one in several])
 
     @classmethod
-    def of(cls, data: Any, by: Any, privacy_unit: Any) -> KeyColumns:
-        """Tell names of columns from values that were given beside data of a single column."""
+    def of(cls, data: Any, by: Any, privacy_unit: Any, is_table: bool = False) -> KeyColumns:
+        """Tell names of columns from values that were given beside data of a single column.
+
+        `is_table` says that the data is a table, whatever its class: one that is an engine's own.
+        """
         names, beside = {"by": by, "privacy_unit": privacy_unit}, {}
         for option, key in names.items():
-            if key is not None and not _names_columns(key) and is_column(data):
+            if key is not None and not _names_columns(key) and not is_table and is_column(data):
                 names[option], beside[option] = option, _as_column(option, key)
             elif option == "by" and isinstance(key, list) and key and all(isinstance(one, str | Period) for one in key):
                 if len(set(key)) < len(key):

@@ -5,21 +5,9 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from tests.engines.conformance import (
-    HEAVY,
-    HEAVY_QUESTIONS,
-    NOTHING,
-    NULLS,
-    QUESTIONS,
-    SEARCHES,
-    SUMS_FOUND,
-    add_one_more,
-    answers,
-    search,
-    sum_found,
-    table_of,
-)
+from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, SEARCHES, answers, search, table_of
 from tests.engines.databases.servers import load_into_postgres
+from tests.engines.searches import SUMS_FOUND, add_one_more, sum_found
 
 pytestmark = pytest.mark.xdist_group("postgres")
 

@@ -12,23 +12,11 @@ import pyarrow.parquet
 import pytest
 
 import soundsum as ss
+from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, SEARCHES, answers, search, table_of
 from soundsum.refusals import Reason
-from tests.engines.conformance import (
-    HEAVY,
-    HEAVY_QUESTIONS,
-    NOTHING,
-    NULLS,
-    QUESTIONS,
-    SEARCHES,
-    SUMS_FOUND,
-    add_one_more,
-    answers,
-    search,
-    sum_found,
-    table_of,
-)
 from tests.engines.databases.servers import find_java
 from tests.engines.folders import NO_NOISE, ODD_VALUES, assert_odd_values_are_read, write_folders
+from tests.engines.searches import SUMS_FOUND, add_one_more, sum_found
 from tests.refusing import refused
 
 pytestmark = pytest.mark.xdist_group("spark")
