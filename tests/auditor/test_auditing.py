@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 import time
@@ -426,6 +427,23 @@ def test_a_repro_of_an_own_function_imports_it_and_is_quiet_once_mended(tmp_path
     path.write_text(finding.repro.replace("import iterated_sum", "import exact_sum"))
     ran = subprocess.run([sys.executable, path], capture_output=True, text=True, env={"PYTHONPATH": "."})
     assert ran.returncode == 0, ran.stderr
+
+
+def test_a_repro_asks_for_the_claim_so_that_a_claim_that_is_mended_ends_it(tmp_path):
+    (finding,) = ss.audit(target(), ["rounding"], **SMALL).findings
+    assert "claim = number(claimed(right))" in finding.repro
+    path = tmp_path / "repro.py"
+    path.write_text(finding.repro.replace("its_claimed(", "32 * its_claimed("))
+    ran = subprocess.run([sys.executable, path], capture_output=True, text=True, env={"PYTHONPATH": "."})
+    assert ran.returncode == 0, ran.stderr
+    (written,) = ss.audit(target(claimed=Fraction(1, 1000)), ["rounding"], **SMALL).findings
+    assert 'claim = Fraction("1/1000")  # written down here, as no object' in written.repro
+
+
+def test_a_repro_has_no_function_that_it_does_not_call():
+    for finding in ss.audit("numpy.sum[float32]", ["rounding", "special_values"], runs=0, seconds=20).violations:
+        defined = re.findall(r"^def (\w+)", finding.repro, re.MULTILINE)
+        assert all(len(re.findall(rf"\b{name}\b", finding.repro)) > 1 for name in defined), finding.repro
 
 
 def test_a_repro_of_an_error_shows_it(tmp_path):

@@ -203,9 +203,28 @@ def test_too_little_is_inconclusive_and_ends_with_1_if_asked_to(soundsum):
         assert "--runs" in ran.output
 
 
+def test_a_new_adapter_runs_as_it_is_and_finds_what_is_wrong_with_its_example(soundsum, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert soundsum("--new", "mylib.py").exit_code == 0
+    text = Path("mylib.py").read_text()
+    ran = soundsum("mylib.py", "--runs", "0", "--attack", "rounding", "--json")
+    assert ran.exit_code == 1, ran.output
+    found = json.loads(ran.stdout)["findings"]
+    assert {x["target"] for x in found} == {"mylib.sum.float64", "mylib.sum.float32"}
+    assert {x["verdict"] for x in found} == {"VIOLATION_CERTIFIED"}
+    assert all("claim = number(claimed(right))" in x["repro"] for x in found)
+    Path("mylib.py").write_text(
+        text.replace('"clamps": True', '"clamps": False').replace(".sum()", ".astype(object).sum()")
+    )
+    assert soundsum("mylib.py", "--runs", "0", "--attack", "another_order").exit_code == 0
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [
+        (["--new", "mylib"], "not the name of a Python file"),
+        (["--new", "tests/__init__.py"], "exists already"),
+        (["nowhere.py"], "there is no such file; soundsum audit --new"),
         ([], "there is no target; give one"),
         (["nunpy"], "did you mean numpy"),
         (["tests.auditor.mechanisms:spred", "--dtype", "int8", "--relation", "hamming"], "did you mean spread"),

@@ -217,12 +217,22 @@ class Finding:
         assert self.sums is not None
         if is_special(self.measured):
             left, right = (binary(x) for x in self.sums)
-            return f"the sum is {left} on the left and {right} on the right, which no noise hides"
+            return f"the sum before noise is {left} on the left and {right} on the right{self._outputs()}"
         reordered = ", for a mere reordering" if self.attack and not self.attack.distance else ""
         if self.claimed == 0:
             return f"the sum moves by {binary(self.measured)}{reordered}, and the sensitivity used is 0"
         moves = f"the sum moves by {times(self.ratio or Fraction(0))} the sensitivity used{reordered}"
         return moves if self.delta_shown is None else f"{moves}; {self._of_delta(self.delta_shown)}"
+
+    def _outputs(self) -> str:
+        """How outputs of a sum that is not a number differ, where any were seen; noise may have ends that hide it."""
+        if self.sampled is None:
+            return ""
+        t, event = self.sampled.table, self.sampled.event
+        return (
+            f"; {event.description} in {t.left:,} of {t.left_runs:,} runs on the left and {t.right:,} of "
+            f"{t.right_runs:,} on the right"
+        )
 
     def _of_delta(self, shown: Fraction) -> str:
         """Whether a certified difference breaks (epsilon, delta) itself, given Gaussian noise."""

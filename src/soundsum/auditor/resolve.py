@@ -1,8 +1,8 @@
 """Find the targets of a name: naive targets, soundsum's methods, adapters to libraries, and your own functions.
 
 "numpy" is every target of that library, "numpy.sum" those of one function, "mypkg.mod:my_sum" a function that can be
-imported. Adapters outside this repository are found by the entry point group `soundsum.adapters`: a function that
-returns targets, and may take the limits of workers as an argument.
+imported, "mylib.py" an adapter in a file. Adapters outside this repository are found by the entry point group
+`soundsum.adapters`: a function that returns targets, and may take the limits of workers as an argument.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import inspect
 import os
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from soundsum.auditor import adapters, naive_targets, own_methods
@@ -49,6 +50,8 @@ def open_targets(
             given=quote(name),
         )
     limits = limits or Limits()
+    if name.endswith(".py"):
+        return _open_file(Path(name), install, spec, limits)
     if adapters.split_name(name) is not None:
         return adapters.open_adapter(name, install, spec, limits=limits)
     library, _, function = name.partition(".")
@@ -59,6 +62,19 @@ def open_targets(
     if not chosen:
         raise _refuse_unknown(name, [t.name.partition("[")[0] for t in found])
     return chosen
+
+
+def _open_file(path: Path, install: bool, spec: str | None, limits: Limits) -> list[Target]:
+    """The targets of an adapter in a file, which runs in a process of its own."""
+    if not path.is_file():
+        raise RefusedValue(
+            "target",
+            Reason.ABSENT,
+            "`target={given}`: there is no such file",
+            "soundsum audit --new {given} writes one to start from",
+            given=quote(str(path)),
+        )
+    return adapters.open_file(path.stem.replace("_", "-"), path.resolve(), install, spec, limits=limits)
 
 
 def _open(library: str, install: bool, limits: Limits) -> list[Target] | None:

@@ -17,6 +17,7 @@ MOST_STEPS = 1 << 10
 """Physical batches of one record are added in a loop in Python."""
 
 RELATION = (
+    "The optimizers document no relation; adaptive clipping says "
     '"Privacy definition is for add/remove DP" (utils/adaptive_clipping/adaptive_clipping_utils.py:176). Order is not '
     "spoken of; read most narrowly, the other records keep theirs."
 )

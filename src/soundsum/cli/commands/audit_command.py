@@ -29,7 +29,8 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 def audit(
     target: Annotated[
-        str | None, typer.Argument(help="A library (numpy, diffprivlib), library.function, or pkg.mod:function.")
+        str | None,
+        typer.Argument(help="A library (numpy, diffprivlib), library.function, pkg.mod:function, or adapter.py."),
     ] = None,
     dtype: Annotated[str | None, typer.Option(help="For pkg.mod:function: the records' type.")] = None,
     relation: Annotated[str | None, typer.Option(help=f"For pkg.mod:function: {', '.join(Relation)}.")] = None,
@@ -67,6 +68,10 @@ def audit(
         str | None, typer.Option(help="Install another version: diffprivlib==0.6.5.", metavar="SPEC")
     ] = None,
     clean: Annotated[bool, typer.Option("--clean", help="Remove all environments made by --install.")] = False,
+    new: Annotated[
+        Path | None,
+        typer.Option("--new", help="Write a commented adapter that runs, and audit nothing.", metavar="FILE"),
+    ] = None,
     as_json: AsJson = False,
     to_html: Annotated[
         Path | None, typer.Option("--html", help="Write the HTML page here, not to audit.html.", metavar="FILE")
@@ -84,12 +89,19 @@ def audit(
 
         soundsum audit mypkg.mod:my_sum --dtype float64 --relation change_one --epsilon 1
 
+        soundsum audit --new mylib.py
+
+        soundsum audit mylib.py
+
         soundsum audit soundsum --runs 0
 
         soundsum audit numpy.sum --json > audit.json
     """
     if clean:
         _clean(Console())
+        return
+    if new is not None:
+        _write_new(Console(), new)
         return
     if target is None:
         raise RefusedValue(
@@ -126,6 +138,26 @@ def audit(
     for one in done.inconclusive if as_json else ():
         console.print(f"{one.name} is inconclusive: {'; '.join(done.unsettled[one.name])}", highlight=False)
     raise typer.Exit(done.exit_code or int(strict and bool(done.inconclusive)))
+
+
+def _write_new(console: Console, path: Path) -> None:
+    from soundsum.auditor.new_adapter import write_adapter
+
+    if path.suffix != ".py":
+        raise RefusedValue(
+            "new",
+            Reason.MALFORMED,
+            "`new={given}` is not the name of a Python file",
+            "give one such as mylib.py",
+            given=quote(str(path)),
+        )
+    if path.exists():
+        raise RefusedValue(
+            "new", Reason.CONFLICT, "`new={given}` exists already", "name another file", given=quote(str(path))
+        )
+    require_writable("new", path)
+    write_each(console, {path: lambda: write_adapter(path)})
+    console.print(f"Now run: soundsum audit {path}", highlight=False)
 
 
 def _target(target: str, promise: dict[str, Any], noiseless: str | None, claimed: str | None) -> Any:
