@@ -100,7 +100,7 @@ def _import(function: Any, role: str) -> list[str] | None:
 
 
 def _roles(program: str) -> set[str]:
-    """What a program defines itself, imports aside."""
+    """The names that a program defines itself, apart from imports."""
     body = [one for one in ast.parse(program).body if not isinstance(one, ast.Import | ast.ImportFrom)]
     return {name for statement in body for name in _defined(statement)}
 
