@@ -39,7 +39,8 @@ if TYPE_CHECKING:
         sum,
         variance,
     )
-    from soundsum.releases.collections import Releases, Several
+    from soundsum.releases.collections import Releases
+    from soundsum.releases.outcomes import Several
     from soundsum.releases.partial import Partial, PartialPlan
     from soundsum.releases.planning import QuantilePlan, plan, plan_quantile, plans
     from soundsum.releases.private import Private
@@ -93,7 +94,8 @@ _HOMES = {
     "soundsum.releases.partial": ("Partial", "PartialPlan"),
     "soundsum.releases.planning": ("QuantilePlan", "plan", "plan_quantile", "plans"),
     "soundsum.releases.private": ("Private",),
-    "soundsum.releases.collections": ("Releases", "Several"),
+    "soundsum.releases.collections": ("Releases",),
+    "soundsum.releases.outcomes": ("Several",),
     "soundsum.server.client": ("connect",),
     "soundsum.statistics": (
         *("Bounds", "Clipped", "Count", "Histogram", "MaxRows", "Mean", "Quantile", "Std", "Sum", "TotalBounds"),

@@ -18,8 +18,9 @@ from soundsum.numbers.formatting import bound
 from soundsum.numbers.quoting import printed
 from soundsum.numbers.rationals import nearest_float
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.releases.collections import Conclusion, Releases
+from soundsum.releases.collections import Releases
 from soundsum.releases.frames import as_column
+from soundsum.releases.outcomes import Conclusion
 from soundsum.releases.plots import Panel
 from soundsum.releases.released import require_confidence
 from soundsum.statistics import Bounds, Clipped, MaxRows, Statistic, TotalBounds

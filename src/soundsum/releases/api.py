@@ -18,7 +18,8 @@ from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.selection import Found
 from soundsum.privacy.units import Norms
 from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
-from soundsum.releases.collections import Releases, Several
+from soundsum.releases.collections import Releases
+from soundsum.releases.outcomes import Several
 from soundsum.releases.pipeline import make_charge
 from soundsum.releases.prepare import release_all, release_one
 from soundsum.releases.released import Release, require_confidence

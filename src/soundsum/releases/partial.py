@@ -18,7 +18,7 @@ from soundsum.engines.parts import Added, AddedUp, PersonPairs
 from soundsum.numbers.quoting import printed, quote
 from soundsum.privacy.guarantee import guarantee
 from soundsum.refusals import Reason, RefusedType, RefusedValue
-from soundsum.releases.collections import Several
+from soundsum.releases.outcomes import Several
 from soundsum.releases.partial_file import read_partial, write_new, write_partial
 from soundsum.releases.pipeline import carry_out
 from soundsum.releases.prepare import look, prepare

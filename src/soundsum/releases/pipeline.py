@@ -23,7 +23,8 @@ from soundsum.privacy.noise import Noise
 from soundsum.privacy.selection import Found, GroupPlan, plan_search
 from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.advice import conclude
-from soundsum.releases.collections import Outcome, Releases, Several, name_groups
+from soundsum.releases.collections import Releases, name_groups
+from soundsum.releases.outcomes import Outcome, Several
 from soundsum.releases.padding import require_time
 from soundsum.releases.release_context import Origin, ReleaseContext
 from soundsum.releases.released import Release

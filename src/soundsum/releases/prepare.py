@@ -12,7 +12,8 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.selection import Found
 from soundsum.privacy.units import FOUND, Unit
 from soundsum.refusals import Reason, RefusedType, RefusedValue
-from soundsum.releases.collections import Outcome, Releases
+from soundsum.releases.collections import Releases
+from soundsum.releases.outcomes import Outcome
 from soundsum.releases.pipeline import Adder, Prepared, carry_out, make_charge
 from soundsum.releases.released import Release
 from soundsum.releases.request import Request

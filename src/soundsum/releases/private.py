@@ -23,7 +23,8 @@ from soundsum.privacy.planner import Plan
 from soundsum.privacy.selection import Found
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
-from soundsum.releases.collections import Releases, Several
+from soundsum.releases.collections import Releases
+from soundsum.releases.outcomes import Several
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
 from soundsum.releases.partial import PartialPlan
 from soundsum.releases.pipeline import Adder, Prepared, make_charge, not_a_budget

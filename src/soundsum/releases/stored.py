@@ -16,7 +16,8 @@ from typing import Any
 from soundsum.refusals import Reason
 from soundsum.releases.advice import conclude
 from soundsum.releases.certificates import Unreadable, compare, read_certificate
-from soundsum.releases.collections import Outcome, Releases, Several, name_groups
+from soundsum.releases.collections import Releases, name_groups
+from soundsum.releases.outcomes import Outcome, Several
 from soundsum.releases.query_check import read_query
 from soundsum.releases.release_check import compare_release, list_empty, list_releases, read_noisy
 from soundsum.releases.release_context import Origin, ReleaseContext

@@ -23,7 +23,8 @@ from soundsum.randomness import random_bytes
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.certificates import read_claim
-from soundsum.releases.collections import Releases, Several
+from soundsum.releases.collections import Releases
+from soundsum.releases.outcomes import Several
 from soundsum.releases.released import Release
 from soundsum.releases.request import ask_bounds, read_bounds
 from soundsum.releases.schema import ColumnSchema

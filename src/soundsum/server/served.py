@@ -20,7 +20,8 @@ from soundsum.budget.shares import AlreadyAsked, Question, Share
 from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.privacy.guarantee import guarantee
 from soundsum.refusals import Reason, Refusal, RefusedValue
-from soundsum.releases.collections import Outcome, Releases, Several
+from soundsum.releases.collections import Releases
+from soundsum.releases.outcomes import Outcome, Several
 from soundsum.releases.padding import read_pad
 from soundsum.releases.private import TERMS, Private
 from soundsum.releases.released import Release

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from soundsum.numbers.quoting import printed
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.releases.collections import Conclusion, Outcome, Releases, Several
+from soundsum.releases.collections import Releases
+from soundsum.releases.outcomes import Conclusion, Outcome, Several
 from soundsum.releases.released import DASH, SAYS_NOTHING, Release
 
 
