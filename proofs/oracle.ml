@@ -311,6 +311,14 @@ let answer = function
          | None -> "refused" :: go l rest
          | Some l -> show_ledger l :: go l rest) in
     String.concat " " (go (empty lim) operations)
+  | "errors" :: p :: q :: points :: counts ->
+    let points = List.map int_of_string (String.split_on_char ',' points) in
+    String.concat " " (List.map show (errors_of_counts (z p) (z q) points (List.map z counts)))
+  | ["rank_norms"; groups; rows; most; sized; p; q; epsilon; rate; rho] ->
+    let u = privacy_unit groups rows most and sized = truth sized and p = z p and q = z q in
+    String.concat " "
+      [show (rank_span u p q sized); show (rank_squares u p q sized); show_rational (rate_for (rational epsilon) u p q sized);
+       show_truth (rate_keeps (rational rate) (rational rho) u p q sized)]
   | ["log"; x] -> let low, high = log_bounds (rational x) in show_rational low ^ " " ^ show_rational high
   | ["rho"; alpha; epsilon; delta] -> show_rational (code_rho (rational alpha) (rational epsilon) (rational delta))
   | ["weights"; kind; low; high] ->

@@ -92,6 +92,12 @@ DEFINITIONS = [
         "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons keeps_its_rho rho_session",
         "Methods": "one_number promise noise_for is_kept epsilon_of delta_of noisy_release nearly_private_on_average "
         "in_steps steps_for",
+        "Ranges": "ends in_range",
+        "Choices": "coin flips heads one_head least behind permute_and_flip flips_mean heads_up share_of_heads others "
+        "chance chances flip_mass within_range ranges_within proposal exponential_choice exponential_mass choose_all",
+        "Quantiles": "error below_it upto_it error_of errors sum_Z errors_of_counts most double most_groups "
+        "has_more_groups rank_span rank_squares values all_errors own all_own adds_within lists_groups rate_for "
+        "choose_at choose_by_rho_at rate_keeps",
         "Logarithms": "terms grain power series atanh_below atanh_above log_bounds code_log_term code_rho",
         "GaussianReleases": "proper nearly_private log_term",
         "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
@@ -103,8 +109,6 @@ DEFINITIONS = [
         "way_of_persons person_sums one_person_more neighbouring unit_of_persons",
         "Selection": "linear near both slope kept edge seen one_group beside search changes is_in persons_in counts",
         "Searches": "within_reach truncated find_group find_groups",
-        "PermuteAndFlip": "heads among picks least_of head chosen choice_law",
-        "Ranks": "below at_most number rank_error rank_errors most quantile_law no_likelier",
         "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
         "Claims": "of_size neighbours protected cut records public_size",
     }.items()
