@@ -40,6 +40,16 @@ budget = {{epsilon = "{epsilon}", path = "visits.db", max_failures = {max_failur
 ward = ["a", "b", "c"]
 cost = {{type = "float64", lower = 0, upper = 100}}
 """
+FOUND = """
+[tables.visits]
+data = "visits.parquet"
+privacy_unit = "patient"
+max_rows = 3
+max_groups = 3
+budget = {epsilon = "1000000", delta = "1/2", path = "visits.db"}
+[tables.visits.schema]
+cost = {type = "float64", lower = 0, upper = 100}
+"""
 SUM = {"epsilon": "1/10", "statistics": {"total": {"statistic": "sum", "column": "cost"}}}
 COUNT = {"epsilon": "1/10", "statistics": {"rows": {"statistic": "count"}}}
 

@@ -17,7 +17,7 @@ from soundsum.requests.write_request import write_request
 from soundsum.server.client import Connection, RemoteTable
 from tests.refusing import refused
 
-from .running import COUNT, Server
+from .running import COUNT, FOUND, Server
 
 
 @pytest.fixture(scope="module")
@@ -65,18 +65,6 @@ def test_quantiles_and_advice_with_little_noise(visits):
     assert visits.suggest_max_rows(epsilon=1000).max_rows >= 3
     (cut,) = visits.release([ss.Clipped("cost")], epsilon=1000)
     assert float(cut) == pytest.approx(2 / 3, abs=0.02)
-
-
-FOUND = """
-[tables.visits]
-data = "visits.parquet"
-privacy_unit = "patient"
-max_rows = 3
-max_groups = 3
-budget = {epsilon = "1000000", delta = "1/2", path = "visits.db"}
-[tables.visits.schema]
-cost = {type = "float64", lower = 0, upper = 100}
-"""
 
 
 def test_groups_are_found_and_asked_about(tmp_path):

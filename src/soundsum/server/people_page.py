@@ -1,7 +1,7 @@
 """The server's page for people: forms in plain HTML, so that it works without scripts and from the keyboard.
 
-It calls what the API calls. Whoever is logged in has a cookie; every form that changes something carries the session's
-second secret.
+With scripts, the expected error follows what is chosen. It calls what the API calls. Whoever is logged in has a cookie;
+every form that changes something carries the session's second secret.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -22,6 +23,7 @@ from soundsum.budget.ledger import read as read_ledger
 from soundsum.numbers.quoting import printed
 from soundsum.pages import TEMPLATES, template
 from soundsum.randomness import random_bytes
+from soundsum.refusals import Refusal
 from soundsum.releases.stored import read_releases
 from soundsum.server.endpoints import Desk, find_release, read_limited, refusing_in_time, write_log
 from soundsum.server.made_up import MADE_UP
@@ -33,9 +35,23 @@ from soundsum.server.wire import Reply, read_body, read_key, refusing, unanswere
 from soundsum.tables.read_guard import OPERATOR
 
 COOKIE = "soundsum"
-FIELDS = ("statistic", "column", "lower", "upper", "bins", "by", "groups", "where", "epsilon")
+FIELDS = (
+    "statistic",
+    "column",
+    "lower",
+    "upper",
+    "quantile",
+    "bins",
+    "by",
+    "grouping",
+    "groups",
+    "where",
+    "epsilon",
+    "delta",
+)
 LATEST = 100
-NOTHING_YET = dict.fromkeys(("plan", "dummy", "after", "python"))
+STATISTICS = ("sum", "mean", "median", "quantile", "count", "histogram", "groups", "variance", "std")
+NOTHING_YET = dict.fromkeys(("plan", "dummy", "after", "python", "unplanned"))
 
 Handle = Callable[[Token, Session, Mapping[str, str]], Awaitable[Response]]
 
@@ -45,6 +61,7 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
     pages, sessions = APIRouter(include_in_schema=False), Sessions()
     page = template("server.html")
     style = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "server.css"))
+    script = (TEMPLATES / "server.js").read_text(encoding="utf-8")
 
     def show(name: str, status: int = 200, **facts: Any) -> Response:
         told = {"who": "", "csrf": "", "message": "", "title": "soundsum", **facts}
@@ -83,6 +100,10 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
     @pages.get("/page.css")
     async def show_style() -> Response:
         return Response(style, media_type="text/css")
+
+    @pages.get("/page.js")
+    async def show_script() -> Response:
+        return Response(script, media_type="text/javascript")
 
     @pages.get("/")
     async def show_home(request: Request) -> Response:
@@ -133,7 +154,7 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
                 "form": dict.fromkeys(FIELDS, "") | {"epsilon": "1/10"},
                 "key": random_bytes(16).hex(),
             }
-            told |= {"table": table.describe(), "left": left, **NOTHING_YET}
+            told |= {"table": table.describe(), "left": left, "statistics": STATISTICS, **NOTHING_YET}
             return show("table", title=table.name, **facts(token, session), **told)
 
         return await handle(request, act)
@@ -156,16 +177,16 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
                 if given.get("action") == "dummy":
                     told |= _show_dummy(await desk.ask_freely(token, table.dummy, asked))
                 else:
-                    plan = (await desk.ask_freely(token, table.plan, asked))["statistics"]
-                    told["plan"] = [
-                        one | {"error": None if one["error"] is None else f"{one['error']:,.6g}"} for one in plan
-                    ]
-                    told["after"] = await run_in_threadpool(_say_after, table, token.who, asked)
+                    plan = await desk.ask_freely(token, table.plan, asked)
+                    told["plan"] = [(one["name"], _say_error(one)) for one in plan["statistics"]]
+                    told["after"] = await run_in_threadpool(_say_after, table, token.who, Cost(**plan["cost"]))
             except Reply as reply:
-                status, told["message"] = reply.status, reply.message
+                status, where = reply.status, "unplanned" if given.get("action") == "plan" else "message"
+                told[where] = reply.message
             left = await run_in_threadpool(_say_left, table, token.who)
-            return show("table", status, title=table.name, **facts(token, session), table=table.describe(), left=left,
-                        form=form, key=random_bytes(16).hex(), dummy_rows=MADE_UP, **told)  # fmt: skip
+            told |= {"table": table.describe(), "left": left, "statistics": STATISTICS, "dummy_rows": MADE_UP}
+            key = random_bytes(16).hex()
+            return show("table", status, title=table.name, **facts(token, session), form=form, key=key, **told)
 
         return await handle(request, act)
 
@@ -218,39 +239,52 @@ def _read_asked(form: Mapping[str, str]) -> dict[str, Any]:
 
 def write_asked(form: Mapping[str, str]) -> dict[str, Any]:
     """Write what a form asks as a request."""
-    statistic: dict[str, Any] = {"statistic": form["statistic"] or "sum"}
-    if form["column"]:
+    name = form["statistic"] or "sum"
+    statistic: dict[str, Any] = {"statistic": "quantile" if name == "median" else name}
+    if statistic["statistic"] == "quantile":
+        statistic["quantile"] = (form["quantile"] if name == "quantile" else "") or "1/2"
+    if form["column"] and name != "groups":
         statistic["column"] = form["column"]
     if form["lower"] or form["upper"]:
         statistic["bounds"] = [form["lower"] or None, form["upper"] or None]
     if form["bins"]:
         statistic["bins"] = int(form["bins"]) if form["bins"].isdecimal() and len(form["bins"]) < 10 else form["bins"]
-    asked: dict[str, Any] = {"epsilon": form["epsilon"], "statistics": {statistic["statistic"]: statistic}}
+    asked: dict[str, Any] = {"epsilon": form["epsilon"], "statistics": {name: statistic}}
     if form["by"]:
         asked["by"] = form["by"]
-    if form["groups"]:
+    if form["grouping"] == "found" or name == "groups":
+        asked["groups"] = "found"
+    elif form["groups"]:
         asked["groups"] = [one.strip() for one in form["groups"].split(",")]
     if form["where"]:
         asked["where"] = [line.strip() for line in form["where"].splitlines() if line.strip()]
+    if form["delta"]:
+        asked["delta"] = form["delta"]
     return asked
 
 
 def write_python(url: str, table: str, asked: Mapping[str, Any]) -> str:
     """Write the call of the client that asks the same."""
     ((name, statistic),) = asked["statistics"].items()
-    given = dict(statistic)
-    given.pop("statistic")
-    bounds = given.pop("bounds", None)
-    arguments = [repr(given.pop("column"))] if "column" in given and name != "count" else []
-    named = {
-        **given,
-        "epsilon": asked["epsilon"],
-        **{key: asked[key] for key in ("by", "groups", "where") if key in asked},
-    }
-    if bounds is not None:
-        named = {"lower": bounds[0], "upper": bounds[1], **named}
-    arguments += [f"{key}={value!r}" for key, value in named.items()]
-    return f"ss.connect({url!r}, token=...).table({table!r}).{name}({', '.join(arguments)})"
+    given = {key: one for key, one in statistic.items() if key not in ("statistic", "bounds", "column", "quantile")}
+    first = [asked["by"]] if name == "groups" and "by" in asked else []
+    if "column" in statistic and name != "count":
+        first.append(statistic["column"])
+    if name == "quantile":
+        first.append(statistic["quantile"])
+    if "bounds" in statistic:
+        given["lower"], given["upper"] = statistic["bounds"]
+    if name == "count" and "column" in statistic:
+        given["column"] = statistic["column"]
+    given |= {key: asked[key] for key in ("epsilon", "delta", "by", "groups", "where") if key in asked}
+    if name == "groups":
+        given = {key: one for key, one in given.items() if key not in ("by", "groups")}
+    arguments = [*map(repr, first), *[f"{key}={value!r}" for key, value in given.items()]]
+    call = f"ss.connect({url!r}, token=...).table({table!r}).{name}({', '.join(arguments)})"
+    if asked.get("groups") == "found" and name != "groups":  # the delta is the search's
+        found = f"groups=ss.Found({asked.get('delta')!r})"
+        call = call.replace("groups='found'", found).replace(f"delta={asked.get('delta')!r}, ", "")
+    return call
 
 
 async def _read_form(request: Request) -> dict[str, str]:
@@ -280,21 +314,37 @@ def _say_left(table: ServedTable, analyst: str) -> dict[str, str]:
     share, budget = table.share(analyst), table.budget
     assert share is not None
     return {
-        "share_left": str(share.left),
+        "share_left": _say_rest(share.left),
         "share_total": str(share.limit),
-        "table_left": str(budget.left),
+        "table_left": _say_rest(budget.left),
         "table_total": str(Cost(budget.epsilon, budget.delta, budget.rho)),
     }
 
 
-def _say_after(table: ServedTable, analyst: str, asked: Mapping[str, Any]) -> str | None:
+def _say_after(table: ServedTable, analyst: str, cost: Cost) -> str | None:
     """Say what a share would have left; None if it does not allow this."""
     share = table.share(analyst)
     assert share is not None
-    cost = Cost(epsilon=asked["epsilon"])
-    if share.limit.epsilon is None or share.left.epsilon is None:
-        return str(share.left)
-    return str(Cost(share.left.epsilon - (cost.epsilon or 0))) if (cost.epsilon or 0) <= share.left.epsilon else None
+    with suppress(Refusal):
+        return None if share.is_closed else _say_rest(share.limit.left(share.limit.after(share.spent, cost, "a plan")))
+    return None
+
+
+def _say_rest(left: Cost) -> str:
+    """Say what is left in the measure of the budget; where it counts epsilon, nobody may ask in rho."""
+    return str(left if left.epsilon is None else Cost(left.epsilon, left.delta))
+
+
+def _say_error(told: Mapping[str, Any]) -> str:
+    """Say what the noise would do, in 95% of cases."""
+    said = "depends on the data"
+    if told["error"] is not None:
+        said = f"at most ± {told['error']:,.6g}"
+    if told.get("rank_error") is not None:
+        said = f"at most {told['rank_error']:,} rows or persons from its rank"
+    if told.get("threshold") is not None:
+        said += f"; groups of about {told['threshold']:,} persons are found"
+    return said
 
 
 def _show_dummy(told: Mapping[str, Any]) -> dict[str, Any]:

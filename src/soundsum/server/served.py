@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.budget import Budget, BudgetExceeded
+from soundsum.budget import Budget, BudgetExceeded, Cost
 from soundsum.budget.history import Asker, Entry
 from soundsum.budget.query import SHORT
 from soundsum.budget.shares import AlreadyAsked, Question, Share
@@ -144,31 +144,32 @@ class ServedTable:
         raise refuse(refusal or _refuse_unread())
 
     def plan(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        """Say what the noise would do to each statistic, and the epsilon that an error takes."""
+        """Say what the noise would do to each statistic, what it all costs, and the epsilon that an error takes."""
         asked = dict(written)
         wanted = asked.pop("error", None)
         if wanted is not None and "epsilon" not in asked:
             asked["epsilon"] = 1
         settings, statistics = self.read(asked)
-        made = self._ask_made_up(settings, statistics)
+        made, cost = self._ask_made_up(settings, statistics)
         told = [_describe_noise(name, outcome) for name, outcome in zip(made.names, made, strict=True)]
         if wanted is not None:
             for one, outcome in zip(told, made, strict=True):
                 one["epsilon_for_error"] = _find_epsilon(outcome, wanted, settings)
-        return {"statistics": told}
+        return {"statistics": told, "cost": cost.to_json()}
 
     def dummy(self, written: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a request from the made-up rows; every field says so."""
         settings, statistics = self.read(written)
-        made = self._ask_made_up(settings, statistics)
+        made, _ = self._ask_made_up(settings, statistics)
         rows = made.to_arrow().to_pylist()
         return {"dummy": True, "rows": MADE_UP, "releases": [{f"dummy_{k}": _plain(v) for k, v in row.items()}
                                                              for row in rows]}  # fmt: skip
 
-    def _ask_made_up(self, settings: Mapping[str, Any], statistics: Mapping[str, Statistic]) -> Several:
+    def _ask_made_up(self, settings: Mapping[str, Any], statistics: Mapping[str, Statistic]) -> tuple[Several, Cost]:
         refusal: Refusal | None = None
         try:
-            return self._made_up().release(statistics, **settings)
+            private = self._made_up()
+            return private.release(statistics, **settings), private.budget.spent
         except BudgetExceeded as error:
             raise refuse(error, 409) from None
         except Refusal as error:
@@ -384,6 +385,10 @@ def _describe_noise(name: str, outcome: Outcome) -> dict[str, Any]:
     if one is not None and one.claim.kind.name in ADDITIVE:
         low, high = one.exact_interval(0.95)
         told["error"] = finite(nearest_float((high - low) / 2))
+    if one is not None and one.facts.is_ranked:
+        told["rank_error"] = one.rank_error(0.95)
+    if isinstance(outcome, Releases) and outcome.threshold is not None:
+        told["threshold"] = outcome.threshold
     if one is not None and one.claim.kind.name == "sum":
         told["plan"] = one.certificate
     return told

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 WIDTH, ROW, LEFT = 440, 26, 120
 MOST_ROWS = 40
 MOST_NAMED = 5
+UNITS_OF_TIME = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
 
 
 def draw_panel(panel: Panel, name: str) -> Markup:
@@ -46,14 +47,16 @@ def draw_spending(entries: Sequence[Entry], by_rho: bool, name: str) -> Markup |
     counted = [entry for entry in entries if entry.state != "refunded"]
     if len(counted) < 2:
         return None
-    start = counted[0].at
+    start = min(entry.at for entry in counted)
+    whole = max((entry.at - start).total_seconds() for entry in counted)
+    unit_of_time, length = next((one for one in UNITS_OF_TIME if whole >= 2 * one[1]), UNITS_OF_TIME[-1])
+    last = whole / length
     for entry in counted:
         who = "the owner" if entry.asker is None else entry.asker.analyst
         amount = entry.cost.zcdp if by_rho else entry.cost.epsilon
         before = spent[who][-1][1] if spent[who] else 0.0
-        hours = (entry.at - start).total_seconds() / 3600
-        spent[who] += [(hours, before), (hours, before + float(amount or 0))]
-    last = (counted[-1].at - start).total_seconds() / 3600
+        after = max(0.0, (entry.at - start).total_seconds() / length)
+        spent[who] += [(after, before), (after, before + float(amount or 0))]
     named = sorted(spent, key=lambda who: -spent[who][-1][1])[:MOST_NAMED]
     lines = [
         Line(who[:14], tuple(x for x, _ in points), tuple(y for _, y in points))
@@ -61,7 +64,7 @@ def draw_spending(entries: Sequence[Entry], by_rho: bool, name: str) -> Markup |
         for points in [[(0.0, 0.0), *spent[who], (last, spent[who][-1][1])]]
     ]
     unit = "rho" if by_rho else "epsilon"
-    plot = Plot(name, "Spent over time", "hours since the first charge", unit, tuple(lines))
+    plot = Plot(name, "Spent over time", f"{unit_of_time} since the first charge", unit, tuple(lines))
     look = Look(Axis(), Axis(low=0.0), 110, {line.name: f"c{place}" for place, line in enumerate(lines)})
     said = ", ".join(f"{who} {spent[who][-1][1]:,.6g}" for who in named)
     return markup(line_plot(plot, look, f"{unit} spent by {said}"))
