@@ -41,7 +41,7 @@ def defined(table, statistics, **options):
     rows, lines = prepared.rows, []
     columns = [task.statistic.column for task in prepared.tasks]
     (batch,) = opened.schema.batches(*columns, *rows.columns) if table.num_rows else (None,)
-    people = [owner_of(x) for x in table[rows.person].to_pylist()]
+    people = [owner_of(x) for x in table[rows.privacy_unit].to_pylist()]
     known = {person: str(i) for i, person in enumerate(dict.fromkeys(people))}
     owners = ["none" if person is None else known[person] for person in people]
     for task in prepared.tasks:

@@ -155,7 +155,7 @@ class Engine(ABC):
         self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]], plan: GroupPlan
     ) -> tuple[FoundGroups, list[Totals], int | None]:
         """Find groups, then add the tasks up over them as over groups that were listed; nothing if there are none."""
-        found = self.find_groups(rows, plan, plan.norms.entries if rows.person is not None else 1)
+        found = self.find_groups(rows, plan, plan.norms.entries if rows.privacy_unit is not None else 1)
         if not tasks or not found.names:
             return found, [[[] for _ in drawn] for drawn in noises], None
         listed = rows.of_found(found.names)

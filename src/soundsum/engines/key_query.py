@@ -44,14 +44,14 @@ class KeySelection:
         passes = "true" if rows.where is None else self._selection.passes(rows.where)
         columns = zip(self._columns, self._parts, self._names, strict=True)
         keys = [f"{self._key(own, part)} AS {name}" for own, part, name in columns]
-        person = [] if rows.person is None else [f"{self._selection.identify(rows.person)} AS id"]
+        person = [] if rows.privacy_unit is None else [f"{self._selection.identify(rows.privacy_unit)} AS id"]
         each = f"SELECT {', '.join([*person, *keys])}, {passes} AS counts FROM {table} AS t"
         own = ", ".join([*(["id"] if person else []), names])
         added = f"SELECT {own}, count(CASE WHEN counts THEN 1 END) AS n FROM ({each}) AS r GROUP BY {own}"
         if not person:
             return added
         is_key = " AND ".join(["n > 0", "id IS NOT NULL", *(f"{name} IS NOT NULL" for name in self._names)])
-        lot = self._sql.lot("id", self._selection.own(str(rows.person)).kind, self._spelled())
+        lot = self._sql.lot("id", self._selection.own(str(rows.privacy_unit)).kind, self._spelled())
         order = f"CASE WHEN {is_key} THEN 0 ELSE 1 END, n DESC, {lot}, {names}"
         ranked = f"SELECT a.*, row_number() OVER (PARTITION BY id ORDER BY {order}) AS place FROM ({added}) AS a"
         counted = f"sum(CASE WHEN {is_key} AND place <= {self._most} THEN 1 ELSE 0 END)"

@@ -34,7 +34,7 @@ class Memory(Engine):
         self.schema = open_table(data, beside)
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
-        persons = None if rows.person is None else PersonWords(self.schema.key_type(rows.person))
+        persons = None if rows.privacy_unit is None else PersonWords(self.schema.key_type(rows.privacy_unit))
         sums, n = self.accumulate(tasks, rows, persons)
         return [own.totals() for own in sums], n
 
@@ -55,7 +55,7 @@ class Memory(Engine):
             if rows.where is not None:  # what fails is in no group that is listed
                 passes, unlisted = rows.where.passes(batch), np.int32(rows.group_count or 1)
                 codes = np.where(passes, np.int32(0) if codes is None else codes, unlisted)
-            ids = None if persons is None else persons.find(batch.keys(rows.person))
+            ids = None if persons is None else persons.find(batch.keys(rows.privacy_unit))
             for task, cells, own in zip(tasks, counted, sums, strict=True):
                 places = codes
                 if cells is not None:
@@ -73,7 +73,7 @@ class Memory(Engine):
         by = rows.by if isinstance(rows.by, list) else [rows.by]
         kinds = [self.schema.key_type(one) for one in by]
         keys = KeyNumbers(rows.searched.parts, kinds)
-        persons = None if rows.person is None else PersonWords(self.schema.key_type(rows.person))
+        persons = None if rows.privacy_unit is None else PersonWords(self.schema.key_type(rows.privacy_unit))
         pairs, counts = PairSums(MOST_CODES, 0), np.zeros(0, np.int64)
         for batch in self.schema.batches(*rows.columns):
             numbers = keys.find([batch.keys(one) for one in by])
@@ -83,7 +83,7 @@ class Memory(Engine):
             if persons is None:
                 counts = count_codes(numbers, there, counts, keys.size)
             else:
-                ids = persons.find(batch.keys(rows.person))
+                ids = persons.find(batch.keys(rows.privacy_unit))
                 pairs.add(ids.words, ids.known & there, numbers, None)
         names = keys.names_for_lots()
         if persons is not None:

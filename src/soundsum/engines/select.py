@@ -39,7 +39,7 @@ class Selection:
         added = self._added(f"SELECT {', '.join(self._row()) or '1'} FROM {table} AS t")
         group = f", {self._group} AS place" if self._ranks_rows else ""
         listed = f"SELECT s.*, {self._entry()} AS entry{group} FROM ({added}) AS s {' '.join(self._joins)}"
-        if self._query.rows.person is not None:
+        if self._query.rows.privacy_unit is not None:
             return self._of_persons(listed)
         names = [name for term in self._query.terms for name in self._names(term)]
         return f"SELECT {', '.join(['layer', 'entry', 'n', *names])} FROM ({listed}) AS e"
@@ -50,8 +50,8 @@ class Selection:
         """Every row's person, keys, cells, whether it counts, and its integers."""
         query, rows = self._query, self._query.rows
         columns = []
-        if rows.person is not None:
-            columns.append(f"{self.identify(rows.person)} AS id")
+        if rows.privacy_unit is not None:
+            columns.append(f"{self.identify(rows.privacy_unit)} AS id")
             self._keys.append("id")
         if rows.groups is not None:
             keys, places = list_keys(rows, self._kinds)
@@ -261,7 +261,7 @@ class Selection:
     def _of_persons(self, listed: str) -> str:
         """Each person's parts, clamped, of the groups in which they have most rows, added up; between equals by lot."""
         query = self._query
-        unit, person = query.tasks[0].claim.plan.unit, query.rows.person
+        unit, person = query.tasks[0].claim.plan.unit, query.rows.privacy_unit
         assert person is not None
         unlisted_last, then = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END", "entry"
         if any(unit.max_groups < query.entries(own.layer) for own in query.asked):
@@ -299,7 +299,7 @@ class Selection:
 
     def _in_order(self, listed: str) -> str:
         """With every person's number of rows in a group, that up to each cell, and their lot there."""
-        person, groups = self._query.rows.person, self._query.rows.group_count or 1
+        person, groups = self._query.rows.privacy_unit, self._query.rows.group_count or 1
         assert person is not None
         own, pair = self._own_rows, "PARTITION BY layer, id, place"
         lot = self._sql.first_word(self._sql.lot("id", self._kinds[person], f"(place + {groups})"))
@@ -312,7 +312,7 @@ class Selection:
 
     def _rank_of_group(self) -> str:
         """The place of a group among those of a person: the most rows first, between equals by lot."""
-        person, groups = self._query.rows.person, self._query.rows.group_count or 1
+        person, groups = self._query.rows.privacy_unit, self._query.rows.group_count or 1
         assert person is not None
         then = "place"
         if self._query.tasks[0].claim.plan.unit.max_groups < groups:
@@ -379,7 +379,7 @@ class Selection:
     def totals(self, found: Iterable[Sequence[Any]]) -> tuple[list[Totals], int]:
         """Every task's totals, and the number of rows."""
         query = self._query
-        if query.rows.person is not None:
+        if query.rows.privacy_unit is not None:
             return self._person_totals(found), 0
         sums: dict[int, dict[int, dict[Term, int]]] = {}
         n = 0

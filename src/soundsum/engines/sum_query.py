@@ -146,7 +146,7 @@ class SumQuery:
             integer = self._place(self.integers, Integer(column, claim.record_steps, claim.unit_value))
         for power in (0, 1, 2):
             is_binned = power == 1 and task.bins_persons and statistic.takes == "numbers"
-            if needs_power(claim.parts, power) or is_binned or (power == 0 and self.rows.person is not None):
+            if needs_power(claim.parts, power) or is_binned or (power == 0 and self.rows.privacy_unit is not None):
                 self._place(self.terms, Term(counter, integer if power else None, power))
         return ResultPlace(layer, counter, integer)
 

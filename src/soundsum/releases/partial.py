@@ -291,7 +291,7 @@ class PartialPlan:
         require_exact(prepared.tasks)
         kind = None
         persons: PersonWords | None = None
-        if prepared.rows.person is not None:
+        if prepared.rows.privacy_unit is not None:
             if not isinstance(opened, Memory):
                 raise RefusedValue(
                     "data",
@@ -300,7 +300,7 @@ class PartialPlan:
                     "give its rows as a table in memory, as Arrow batches or as files",
                     engine=opened.name,
                 )
-            ids = opened.schema.key_type(prepared.rows.person)
+            ids = opened.schema.key_type(prepared.rows.privacy_unit)
             persons = PersonWords(ids) if self.place is None else ShardWords(ids, self.place, self.shards or 1)
             kind = persons.kind
         types = find_types(opened, self.request.statistics)

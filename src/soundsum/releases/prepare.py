@@ -111,7 +111,12 @@ def find_rows(data: Any, request: Request, keys: KeyColumns, where: Filter | Non
             relation=str(request.relation),
         )
     return Rows(
-        keys.groups if isinstance(by, list) else keys.groups[0], groups, keys.person, where, only_present, searched
+        keys.groups if isinstance(by, list) else keys.groups[0],
+        groups,
+        keys.privacy_unit,
+        where,
+        only_present,
+        searched,
     )
 
 

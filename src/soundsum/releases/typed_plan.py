@@ -87,7 +87,7 @@ class TypedPlan:
     @property
     def keeps_pairs(self) -> bool:
         """Whether parts hold pairs of person and group, to which caps apply at release."""
-        return self.rows.person is not None and self.shards is None
+        return self.rows.privacy_unit is not None and self.shards is None
 
     @property
     def counts_rows(self) -> bool:

@@ -131,7 +131,7 @@ class Task:
         entries: int | str | None = FOUND if rows.searched is not None else rows.group_count
         if cells is not None and not isinstance(entries, str):
             entries = (entries or 1) * len(cells.names)
-        if (unit.groups, unit.max_rows is None) != (entries, rows.person is None):
+        if (unit.groups, unit.max_rows is None) != (entries, rows.privacy_unit is None):
             raise RefusedValue(
                 "unit",
                 Reason.MISMATCH,

@@ -29,7 +29,7 @@ class KeyColumns:
     """
 
     by: Any
-    person: Any
+    privacy_unit: Any
     beside: Mapping[str, Any]
     groups: list[Any] = field(init=False)  # the columns of groups by name; None where there are none
 
@@ -81,7 +81,7 @@ class KeyColumns:
         """Refuse columns that a table of these names does not have: those of the statistics, these, and all others."""
         _refuse_spelled_periods(self.groups, names)
         _require_groups(self.by, self.groups, schema, names)
-        for option, keys in {"by": self.groups, "privacy_unit": [self.person]}.items():
+        for option, keys in {"by": self.groups, "privacy_unit": [self.privacy_unit]}.items():
             for name in keys if None in names else ():  # data that is a single column
                 if name not in names:
                     raise RefusedValue(
@@ -92,7 +92,7 @@ class KeyColumns:
                         column=say_column(name),
                         names=list_names(schema, names, name, option),
                     )
-        own = [name for name in (*self.groups, self.person) if name is not None]
+        own = [name for name in (*self.groups, self.privacy_unit) if name is not None]
         require_columns(names, schema, *columns, *own, *others)
 
 

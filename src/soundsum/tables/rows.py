@@ -25,7 +25,7 @@ class Rows:
 
     by: str | list[str] | None = None
     groups: Groups | CrossedGroups | None = None
-    person: str | None = None
+    privacy_unit: str | None = None
     where: Filter | None = None
     only_present: bool = False
     searched: SearchedGroups | None = None  # where nobody listed the groups
@@ -38,7 +38,7 @@ class Rows:
         object.__setattr__(self, "group_count", only if self.groups is None else len(self.groups.names))
         conditions = () if self.where is None else self.where.conditions
         by = self.by if isinstance(self.by, list) else [self.by]
-        named = (*by, self.person, *(condition.column for condition in conditions))
+        named = (*by, self.privacy_unit, *(condition.column for condition in conditions))
         object.__setattr__(self, "columns", tuple(name for name in named if name is not None))
         parts = self.groups.parts if isinstance(self.groups, CrossedGroups) else [self.groups]
         each = [] if self.groups is None else list(zip(by, parts, strict=True))
@@ -48,8 +48,8 @@ class Rows:
         """Say which columns will be looked up; refuses types in which they cannot be, before the first row comes."""
         for column, part in [*self.groups_by_column, *self.searched_columns]:
             schema.expect_groups(column, part)  # type: ignore[arg-type]
-        if self.person is not None:
-            schema.expect_ids(self.person)
+        if self.privacy_unit is not None:
+            schema.expect_ids(self.privacy_unit)
 
     def of_found(self, names: Sequence[Any]) -> Rows:
         """The rows of the groups that were found, which are public from then on."""
