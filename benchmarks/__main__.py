@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from benchmarks import arrays, audits, engines, gradients, neighbours, noise, processes, serving, table, tables
+from benchmarks import arrays, audits, engines, found, gradients, neighbours, noise, processes, serving, table, tables
 from benchmarks.measure import Group, Result, Row, measure
 
-GROUPS = (*arrays.GROUPS, *noise.GROUPS, *gradients.GROUPS, *tables.GROUPS, *engines.GROUPS)
+GROUPS = (*arrays.GROUPS, *noise.GROUPS, *gradients.GROUPS, *tables.GROUPS, *found.GROUPS, *engines.GROUPS)
 ALONE = {**tables.ROWS, **neighbours.ROWS, **processes.ROWS, **serving.ROWS, **audits.ROWS}
 """Rows that are not one work against another on the same array."""
 

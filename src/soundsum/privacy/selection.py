@@ -68,7 +68,8 @@ class TruncatedLaplace(Noise):
             fresh = np.asarray(samplers.discrete_laplace_many(self.parameter, len(again)))
             drawn[again] = fresh
             again = again[abs(fresh) > self.reach]
-        return list(map(int, drawn))
+        found: list[int] = drawn.tolist()
+        return found
 
     def half_width(self, confidence: float | Fraction) -> int:
         return self.reach
