@@ -16,6 +16,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
+from soundsum.budget.json_fields import list_of, of_type, or_none, read_exact, read_fields, read_whole
 from soundsum.budget.scope import Binding
 from soundsum.numbers.formatting import bound, number
 from soundsum.numbers.quoting import say_alternatives
@@ -75,7 +76,7 @@ class Listed:
     @classmethod
     def from_json(cls, given: Any) -> Listed:
         if set(given) == {"count", "sha256"}:
-            return cls(_whole(given["count"]), sha256=_a(str)(given["sha256"]))
+            return cls(read_whole(given["count"]), sha256=of_type(str)(given["sha256"]))
         found = cls.of(given["names"])
         if not found.count or found.to_json() != given:
             raise ValueError  # a list of so many names is written otherwise
@@ -108,7 +109,7 @@ class Asked:
 
     @classmethod
     def from_json(cls, given: Any) -> Asked:
-        return cls(**_read(given, ASKED))
+        return cls(**read_fields(given, ASKED))
 
     @property
     def title(self) -> str:
@@ -176,7 +177,7 @@ class Query:
         """The query that `to_json` wrote; anything else is refused."""
         query: Query | None = None
         with suppress(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            read = _read(given, QUERY)
+            read = read_fields(given, QUERY)
             binding = Binding(**{name: read.pop(name) for name in ("privacy_unit", "relation", "data")})
             query = cls(binding=binding, **read)
         if query is None:
@@ -294,97 +295,57 @@ def _write_groups(groups: Listed | Found | None) -> dict[str, Any] | None:
 def _read_groups(given: Any) -> Listed | Found:
     if set(given) != {"found"}:
         return Listed.from_json(given)
-    found = Found(**_read(given["found"], {"delta": _exact, "noise": _a(str)}))
+    found = Found(**read_fields(given["found"], {"delta": read_exact, "noise": of_type(str)}))
     if _write_groups(found) != given:
         raise ValueError
     return found
 
 
-def _read(given: Any, readers: dict[str, Callable[[Any], Any]]) -> dict[str, Any]:
-    """Every field, read; nothing may be missing and nothing be there besides.
-
-    Readers raise whatever Python raises: `Query.from_json` refuses the query as a whole.
-    """
-    if not isinstance(given, dict) or set(given) != set(readers):
-        raise ValueError
-    return {name: read(given[name]) for name, read in readers.items()}
-
-
-def _a(kind: type) -> Callable[[Any], Any]:
-    def read(given: Any) -> Any:
-        if type(given) is not kind:
-            raise TypeError
-        return given
-
-    return read
-
-
-def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda given: None if given is None else read(given)
-
-
-def _whole(given: Any) -> int:
-    if type(given) is not int or given < 1:
-        raise ValueError
-    return given
-
-
 def _dtype(given: Any) -> str:
-    return number_type(_a(str)(given)).name
-
-
-def _exact(given: Any) -> Fraction:
-    found = Fraction(_a(str)(given))
-    if str(found) != given:
-        raise ValueError
-    return found
-
-
-def _list_of(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda given: tuple(read(one) for one in _a(list)(given))
+    return number_type(of_type(str)(given)).name
 
 
 def _condition(given: Any) -> tuple[str, str, str]:
-    column, sign, value = _list_of(_a(str))(given)
+    column, sign, value = list_of(of_type(str))(given)
     return column, sign, value
 
 
 def _where(given: Any) -> tuple[tuple[tuple[str, str, str], ...], ...]:
-    if not _a(list)(given):
+    if not of_type(list)(given):
         return ()
     if not isinstance(given[0][0], list):
-        return (_list_of(_condition)(given),)
-    found: tuple[tuple[tuple[str, str, str], ...], ...] = _list_of(_list_of(_condition))(given)
+        return (list_of(_condition)(given),)
+    found: tuple[tuple[tuple[str, str, str], ...], ...] = list_of(list_of(_condition))(given)
     if len(found) < 2 or not all(found):
         raise ValueError
     return found
 
 
 ASKED: dict[str, Callable[[Any], Any]] = {
-    "statistic": _a(str),
-    "name": _or_none(_a(str)),
+    "statistic": of_type(str),
+    "name": or_none(of_type(str)),
     "column": as_plain,
     "dtype": _dtype,
-    "lower": _exact,
-    "upper": _exact,
-    "unit_value": _exact,
-    "size": _or_none(_a(int)),
-    "max_size": _or_none(_a(int)),
-    "missing": _a(str),
-    "method": _a(str),
-    "parameters": _a(dict),
-    "cells": _or_none(Listed.from_json),
-    "share": _exact,
+    "lower": read_exact,
+    "upper": read_exact,
+    "unit_value": read_exact,
+    "size": or_none(of_type(int)),
+    "max_size": or_none(of_type(int)),
+    "missing": of_type(str),
+    "method": of_type(str),
+    "parameters": of_type(dict),
+    "cells": or_none(Listed.from_json),
+    "share": read_exact,
 }
 QUERY: dict[str, Callable[[Any], Any]] = {
-    "source": _a(str),
-    "data": _or_none(_a(str)),
-    "privacy_unit": _or_none(_a(str)),
+    "source": of_type(str),
+    "data": or_none(of_type(str)),
+    "privacy_unit": or_none(of_type(str)),
     "relation": Relation.read,
-    "max_rows": _or_none(_whole),
-    "max_groups": _or_none(_whole),
-    "by": _list_of(as_plain),
-    "groups": _or_none(_read_groups),
+    "max_rows": or_none(read_whole),
+    "max_groups": or_none(read_whole),
+    "by": list_of(as_plain),
+    "groups": or_none(_read_groups),
     "where": _where,
-    "statistics": _list_of(Asked.from_json),
+    "statistics": list_of(Asked.from_json),
 }
