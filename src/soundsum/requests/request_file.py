@@ -1,4 +1,4 @@
-"""Requests: a TOML file that asks for several statistics by name, and the settings that are about all of them.
+"""Requests: a TOML file that asks for several statistics by name, and the options that they share.
 
 A request may come from somebody else, so its length, depth and number of answers are limited, and whatever it has that
 is not known is refused.
