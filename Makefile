@@ -117,8 +117,9 @@ databases: build
 	  echo "Installing PostgreSQL and Java 17, on which Spark runs..."; \
 	  $(SERVERS) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(SERVERS) >/dev/null; } || { \
 	  echo "PostgreSQL 15 or later and Java 17 are needed: install postgresql and openjdk-17-jre-headless." >&2; exit 1; }; }
-	@$(BIN)/python -c 'import psycopg, pyspark' 2>/dev/null || { echo "Installing psycopg and PySpark (about half a gigabyte)..."; \
-	  $(PIP) install --constraint constraints.txt 'psycopg[binary]' pyspark; }
+	@$(BIN)/python -c 'import dask.dataframe, distributed, psycopg, pyspark' 2>/dev/null || { \
+	  echo "Installing Dask, psycopg and PySpark (about half a gigabyte)..."; \
+	  $(PIP) install --constraint constraints.txt 'dask[dataframe]' distributed 'psycopg[binary]' pyspark; }
 
 # Gradients need torch (its CPU build, without what it needs for GPUs: where the usual index has none, PIP_EXTRA_INDEX_URL
 # names one that has), Opacus and scikit-learn's digits; `make test` does without them. Findings that are not disclosed

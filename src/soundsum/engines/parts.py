@@ -18,7 +18,7 @@ from soundsum.engines.engine import Engine, Totals
 from soundsum.engines.ids import IdKind, PersonWords
 from soundsum.engines.memory import accumulate
 from soundsum.engines.person_sums import Paired
-from soundsum.kernels.persons import Pairs
+from soundsum.kernels.persons import Pairs, draw_shards
 from soundsum.statistics import Task
 from soundsum.tables.rows import Rows
 
@@ -48,6 +48,9 @@ class WrittenPairs(NamedTuple):
     rows: NDArray[np.uint64]
     sums: NDArray[np.uint64]
 
+    def take(self, chosen: NDArray[np.bool_]) -> WrittenPairs:
+        return WrittenPairs(self.ids.filter(chosen), self.codes[chosen], self.rows[chosen], self.sums[chosen])
+
 
 @dataclass(frozen=True)
 class PersonPairs:
@@ -71,6 +74,20 @@ class PersonPairs:
         both = PersonPairs(self.kind, tuple([*a, *b] for a, b in zip(self.tasks, other.tasks, strict=True)))  # type: ignore[misc]
         sizes = [[len(some.rows) for some in own] for own in both.tasks]
         return both.compact(tasks) if any(sum(own) > 2 * max(own) for own in sizes) else both
+
+    def deal(self, of: int) -> list[PersonPairs]:
+        """The pairs of each of so many shards: those of a person are all in one."""
+        dealt: list[list[tuple[WrittenPairs, ...]]] = [[] for _ in range(of)]
+        for stretches in self.tasks:
+            places = [self._find_shards(some.ids, of) for some in stretches]
+            for shard, own in enumerate(dealt):
+                own.append(tuple(some.take(at == shard) for some, at in zip(stretches, places, strict=True)))
+        return [PersonPairs(self.kind, tuple(own)) for own in dealt]
+
+    def _find_shards(self, ids: Any, of: int) -> NDArray[np.uint64]:
+        persons = PersonWords.of(self.kind)
+        words = persons.read(ids)
+        return draw_shards(persons.spelled(), words, of)
 
     def compact(self, tasks: Sequence[Task]) -> PersonPairs:
         """Every pair once."""

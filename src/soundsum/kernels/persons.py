@@ -82,7 +82,8 @@ class PairSums:
 
     def add_pairs(self, pairs: Pairs) -> None:
         """Adds pairs whose rows were added up elsewhere."""
-        self._sums.add_pairs(*map(np.ascontiguousarray, (pairs.words, pairs.codes, pairs.rows, pairs.sums.reshape(-1))))
+        words, rows, sums = (_aligned(own) for own in (pairs.words, pairs.rows, pairs.sums.reshape(-1)))
+        self._sums.add_pairs(words, np.require(pairs.codes, requirements=["C", "A"]), rows, sums)
 
     def list_pairs(self) -> Pairs:
         """All pairs, in no order."""
@@ -154,7 +155,8 @@ class TextWords:
         """A word for each text that counts, 0 for the others; text i is data[offsets[i]:offsets[i + 1]]."""
         words = np.empty(len(counts), np.uint64)
         flags = np.ascontiguousarray(counts).view(np.uint8)
-        self._texts.number(np.ascontiguousarray(offsets), data, flags, words, None, _threads(threads, len(counts)))
+        at = np.require(offsets, requirements=["C", "A"])
+        self._texts.number(at, data, flags, words, None, _threads(threads, len(counts)))
         return words
 
     def find_codes(
@@ -179,7 +181,7 @@ class TextWords:
     def list_texts(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], bytes]:
         """The texts of words, one behind the other, and where each begins and ends."""
         offsets = np.empty(len(words) + 1, np.int64)
-        return offsets, self._texts.list(np.ascontiguousarray(words), offsets)
+        return offsets, self._texts.list(_aligned(words), offsets)
 
     def as_names(self, letter: str) -> tuple[native.Texts, str]:
         """The texts that codes stand for, with the letter of their type, for lots (src/kernels/lots.hpp)."""
@@ -203,7 +205,7 @@ class TextWords:
 def draw_shards(ids: native.PersonIds, words: NDArray[np.uint64], shards: int) -> NDArray[np.uint64]:
     """The shard of each person, of so many: the start of SHA-256 of the spelled id, modulo their number."""
     out = np.empty(len(words), np.uint64)
-    native.draw_shards(ids, np.ascontiguousarray(words), shards, out, _threads(None, len(words)))
+    native.draw_shards(ids, _aligned(words), shards, out, _threads(None, len(words)))
     return out
 
 
@@ -217,6 +219,11 @@ def count_codes(
         into = grown
     native.count_codes(np.ascontiguousarray(codes), np.ascontiguousarray(counts).view(np.uint8), into)
     return into
+
+
+def _aligned(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Words as the kernel takes them, wherever they lie: those that came over a network may lie anywhere."""
+    return np.require(words, requirements=["C", "A"])
 
 
 def _threads(threads: int | None, rows: int) -> int:

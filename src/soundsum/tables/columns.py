@@ -122,7 +122,7 @@ def as_arrow(data: Any) -> Any:
     with suppress(pa.ArrowNotImplementedError):  # because of its type, which is not in a value
         if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
             return pa.array(_hold_days(data))
-        chunks = pa.chunked_array(data)
+        chunks = _without_empty(pa.chunked_array(data))
         if pa.types.is_dictionary(chunks.type):  # whose indices may be too narrow for all chunks together
             chunks = pa.chunked_array(
                 [plain_keys(chunk) for chunk in chunks.chunks] or [plain_keys(_none(chunks.type))]
@@ -154,6 +154,13 @@ def _widen(array: Any) -> Any:
     return array if wider is None else array.cast(wider)
 
 
+def _without_empty(chunked: Any) -> Any:
+    """Chunks without those of no rows, whose buffers may end before they begin."""
+    import pyarrow as pa
+
+    return pa.chunked_array([chunk for chunk in chunked.chunks if len(chunk)], chunked.type)
+
+
 def _none(kind: Any) -> Any:
     import pyarrow as pa
 
@@ -166,7 +173,7 @@ def _arrow_keys(data: Any) -> Any:
 
     if hasattr(data, "__arrow_c_array__") or not hasattr(data, "__arrow_c_stream__"):
         return plain_keys(as_arrow(data))
-    chunked = pa.chunked_array(data)
+    chunked = _without_empty(pa.chunked_array(data))
     kind = _widen(plain_keys(pa.nulls(0, chunked.type))).type
     return pa.chunked_array([_widen(plain_keys(chunk)) for chunk in chunked.chunks], kind).combine_chunks()
 

@@ -1,0 +1,159 @@
+"""Dask: workers add up their partitions with our kernel, and the exact totals merge; Python adds the noise.
+
+Every partition is a part (engines/parts.py), so a worker that is lost loses nothing: what it had added up is added up
+again, and counts once. Persons are shuffled by pairs of person and group, dealt out by the hash of the id, so that
+all of a person's pairs meet in one place, where the caps apply.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce, wraps
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+
+from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
+from soundsum.engines.ids import PersonWords
+from soundsum.engines.memory import Memory
+from soundsum.engines.parts import Added, PersonPairs
+from soundsum.numbers.quoting import quote
+from soundsum.refusals import Reason, RefusedValue
+from soundsum.statistics import Task
+from soundsum.tables.memory_table import MemoryTable, open_table
+from soundsum.tables.paths import Watched
+from soundsum.tables.read_guard import read_within
+from soundsum.tables.rows import Rows
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Asked: TypeAlias = tuple[Sequence[Task], Rows]
+
+MERGED = 16
+"""Partial totals that are merged by one task."""
+
+MOST_SHARDS = 64
+"""Shards that persons are dealt out to; no more than there are partitions."""
+
+
+@ENGINES.register
+class Dask(Engine):
+    name = "dask"
+    package = "dask"
+    classes = ("DataFrame",)
+    opens_anywhere = False  # a cluster is the caller's
+
+    schema: DaskTable
+
+    def __init__(self, data: Any, beside: Mapping[str, Any], table: Any = None) -> None:
+        self._frame = data.data if isinstance(data, Watched) else data
+        self.schema = DaskTable(self._frame)
+
+    def refuse_unsupported(self, tasks: Sequence[Task], rows: Rows) -> None:
+        for claim in [task.claim for task in tasks]:
+            if claim.record_steps is None:
+                raise RefusedValue(
+                    "method",
+                    Reason.UNSUPPORTED,
+                    "`method={method}` is not one that {engine} can run",
+                    "leave `method` out",
+                    method=quote(claim.plan.method),
+                    engine=self.name,
+                )
+
+    def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
+        dask = import_extra("dask", "dask")
+        columns = dict.fromkeys([*(task.statistic.column for task in tasks), *rows.columns])
+        wanted = [name for name in columns if name is not None] or self.schema.names[:1]
+        asked, kinds = dask.delayed((tuple(tasks), rows)), self.schema.kinds(wanted)
+        parts = self._frame[wanted].to_delayed()
+        if rows.person is None:
+            added = [dask.delayed(_add_records)(part, asked, kinds) for part in parts]
+        else:
+            of = min(len(parts), MOST_SHARDS)
+            dealt = [dask.delayed(_deal_pairs)(part, asked, kinds, of) for part in parts]
+            picked = [[dask.delayed(_pick)(one, shard) for one in dealt] for shard in range(of)]
+            added = [dask.delayed(_add_persons)(own, asked) for own in picked]
+        while len(added) > 1:
+            added = [dask.delayed(_merge)(added[i : i + MERGED]) for i in range(0, len(added), MERGED)]
+        (found,) = dask.compute(added[0], traverse=False)
+        if isinstance(found, FailedTask):
+            raise RuntimeError(found.why)
+        return list(found.totals), found.n or 0
+
+
+class DaskTable(MemoryTable):
+    """The columns of a frame, by its empty partition."""
+
+    def __init__(self, frame: Any) -> None:
+        table = open_table(frame._meta)
+        assert isinstance(table, MemoryTable)
+        super().__init__({name: frame._meta[name] for name in table.names})
+        self._frame = frame
+
+    def rows(self) -> int:
+        return read_within(lambda: len(self._frame))
+
+    def kinds(self, columns: Sequence[Any]) -> dict[Any, Any]:
+        """The type that every partition must have of each column: that of its keys, or of its numbers."""
+        return {name: (self.key_type(name), str(self._columns[name].dtype)) for name in columns}
+
+
+class FailedTask(NamedTuple):
+    """The reason why a worker could not add up, for the operator: workers would log an error with their arguments."""
+
+    why: str
+
+
+def _quietly(function: F) -> F:
+    """A task that hands on the first failure among its arguments, or its own."""
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        for one in arguments:
+            for inner in one if isinstance(one, list) else [one]:
+                if isinstance(inner, FailedTask):
+                    return inner
+        try:
+            return function(*arguments)
+        except Exception:
+            return FailedTask(traceback.format_exc())
+
+    return cast(F, call)
+
+
+def _open(part: Any, kinds: Mapping[Any, Any]) -> Memory:
+    """A partition; one of other types than the frame says ends the read, as types are public."""
+    opened = Memory(part, {})
+    if any((opened.schema.key_type(name), str(part[name].dtype)) != kind for name, kind in kinds.items()):
+        raise TypeError("a partition has columns of other types than the frame")
+    return opened
+
+
+@_quietly
+def _add_records(part: Any, asked: Asked, kinds: Mapping[Any, Any]) -> Added:
+    return Added(*_open(part, kinds).add_up(*asked))
+
+
+@_quietly
+def _deal_pairs(part: Any, asked: Asked, kinds: Mapping[Any, Any], of: int) -> list[PersonPairs]:
+    """The pairs of a partition's persons, by shard."""
+    opened, (tasks, rows) = _open(part, kinds), asked
+    persons = PersonWords(opened.schema.key_type(rows.person))
+    sums, _ = opened.accumulate(tasks, rows, persons)
+    return PersonPairs.of(sums, persons).deal(of)
+
+
+@_quietly
+def _pick(dealt: Sequence[PersonPairs], shard: int) -> PersonPairs:
+    return dealt[shard]
+
+
+@_quietly
+def _add_persons(dealt: Sequence[PersonPairs], asked: Asked) -> Added:
+    tasks, _ = asked
+    return Added(*reduce(lambda one, other: one.merge(other, tasks), dealt).add_up(tasks))
+
+
+@_quietly
+def _merge(added: Sequence[Added]) -> Added:
+    return reduce(lambda one, other: one.merge(other, ()), added)
