@@ -66,7 +66,7 @@ class Dask(Engine):
         wanted = [name for name in columns if name is not None] or self.schema.names[:1]
         asked, kinds = dask.delayed((tuple(tasks), rows)), self.schema.kinds(wanted)
         parts = self._frame[wanted].to_delayed()
-        if rows.person is None:
+        if rows.privacy_unit is None:
             added = [dask.delayed(_add_records)(part, asked, kinds) for part in parts]
         else:
             of = min(len(parts), MOST_SHARDS)
@@ -138,7 +138,7 @@ def _add_records(part: Any, asked: Asked, kinds: Mapping[Any, Any]) -> Added:
 def _deal_pairs(part: Any, asked: Asked, kinds: Mapping[Any, Any], of: int) -> list[PersonPairs]:
     """The pairs of a partition's persons, by shard."""
     opened, (tasks, rows) = _open(part, kinds), asked
-    persons = PersonWords(opened.schema.key_type(rows.person))
+    persons = PersonWords(opened.schema.key_type(rows.privacy_unit))
     sums, _ = opened.accumulate(tasks, rows, persons)
     return PersonPairs.of(sums, persons).deal(of)
 
