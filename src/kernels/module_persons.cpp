@@ -12,6 +12,7 @@
 #include "persons.hpp"
 #include "ranks.hpp"
 #include "records.hpp"
+#include "sha256.hpp"
 #include "texts.hpp"
 
 namespace nb = nanobind;
@@ -257,6 +258,11 @@ void bind_persons(nb::module_& m) {
     m.def("count_rows", count_rows, nb::arg("codes"), nb::arg("out").noconvert());
     m.def("count_ranks", count_all_ranks, nb::arg("persons"), nb::arg("codes"), nb::arg("cells"), nb::arg("groups"),
           nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("ids"), nb::arg("out").noconvert());
+    m.def("start_of_sha256", [](const nb::bytes& given, bool plain) {
+        const auto* text = static_cast<const std::uint8_t*>(given.data());
+        std::vector<std::uint8_t> message(text, text + given.size());
+        return start_of_sha256(message, plain);
+    }, nb::arg("message"), nb::arg("plain"));
     m.def("draw_shards", draw_shards, nb::arg("ids"), nb::arg("words"), nb::arg("shards"), nb::arg("out").noconvert(), nb::arg("threads"));
     m.def("count_codes", count_codes, nb::arg("codes"), nb::arg("counts"), nb::arg("out").noconvert());
     nb::class_<PyKeyNames>(m, "KeyNames")

@@ -43,6 +43,7 @@ from soundsum._kernels import (
     scan_rows,
     split_rows,
     square_sum,
+    start_of_sha256,
     wide_integers,
     wide_sum,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "scan_rows",
     "split_rows",
     "square_sum",
+    "start_of_sha256",
     "wide_integers",
     "wide_sum",
 ]

@@ -1,0 +1,13 @@
+// The first eight bytes of SHA-256 (FIPS 180-4) of short messages, by the processor's instructions where it has them, by
+// plain code elsewhere: the same bits either way (tests/kernels/test_lots.py).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace soundsum {
+
+// The message is padded in place. Plain code, where asked for, is for tests.
+std::uint64_t start_of_sha256(std::vector<std::uint8_t>& message, bool plain = false);
+
+}  // namespace soundsum
