@@ -77,8 +77,8 @@ COMMANDS = {
     "attack deliver": {"name", "--targets", "--epsilon", "--json"},
     "audit": {
         "target", "--dtype", "--relation", "--epsilon", "--delta", "--bounds", "--noiseless", "--claimed",
-        "--no-specials", "--attack", "--time", "--memory", "--runs", "--alpha", "--no-search", "--strict",
-        "--install", "--install-spec", "--clean", "--json", "--html", "--junit", "--sarif",
+        "--no-specials", "--attack", "--time", "--timing", "--memory", "--runs", "--alpha", "--no-search", "--strict",
+        "--install", "--install-spec", "--new", "--clean", "--json", "--html", "--junit", "--sarif",
     },
     "reproduce": {"--full", "--only", "--all", "--json", "--html"},
 }  # fmt: skip

@@ -16,10 +16,9 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
+from soundsum.conformance import answers
 from soundsum.tables.cells import LONGEST
 from tests.sweeps import sweep
-
-from .conformance import answers
 
 DAY, SECOND = datetime.date(1970, 1, 1), datetime.timedelta(seconds=1)
 MOMENT = datetime.datetime(1969, 12, 31, 23, 59, 58)

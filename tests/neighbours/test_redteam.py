@@ -51,12 +51,14 @@ def pass_missing_values(patch):
 def draw_lots_by_arrival(patch):
     def read():
         def number(given):
-            found = find(given)
+            found = own.find(given)
             met.update(found.words[found.known].tolist())
             return found
 
-        (find, _), met = whole(), set()
-        return number, lambda: native.PersonIds.listed([str(place).encode() for place in range(len(met))])
+        own, met = whole(), set()
+        return own._replace(
+            find=number, spelled=lambda: native.PersonIds.listed([str(place).encode() for place in range(len(met))])
+        )
 
     whole = ids._read_objects
     patch.setattr(ids, "_read_objects", read)

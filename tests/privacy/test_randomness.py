@@ -16,7 +16,7 @@ from soundsum.privacy import samplers
 
 from .streams import replay
 
-APART = {"attacks", "auditor", "budget", "cli", "paper"}
+APART = {"attacks", "auditor", "budget", "cli", "conformance", "paper"}
 """Rooms that draw no noise: they may name a charge or make up data with other generators."""
 
 

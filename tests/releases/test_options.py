@@ -143,9 +143,9 @@ def accepted(text, tmp_path, monkeypatch):
     return CliRunner().invoke(app, ["release", "t.csv", "r.toml"])
 
 
-def test_the_page_about_requests_names_every_setting_and_its_request_fits_the_schema():
+def test_the_page_about_requests_names_every_option_and_its_request_fits_the_schema():
     page = (ROOT / "docs/requests.md").read_text()
-    settings = page.partition("| setting | where | meaning |")[2].partition("\n\n")[0]
+    settings = page.partition("| option | where | meaning |")[2].partition("\n\n")[0]
     assert all(f"`{name}`" in settings for name in SETTINGS)
     request = page.partition("```toml\n")[2].partition("```")[0]
     jsonschema.validate(tomllib.loads(request), describe_requests())
