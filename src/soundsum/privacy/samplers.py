@@ -80,6 +80,11 @@ def discrete_gaussian_many(sigma2: Fraction, count: int) -> Integers:
     )
 
 
+def listed(drawn: Integers) -> list[int]:
+    """Draws as integers of Python's own."""
+    return drawn.tolist() if isinstance(drawn, np.ndarray) else drawn
+
+
 # The reference, as in the paper
 
 

@@ -81,10 +81,11 @@ class Groups:
             raise RefusedValue(option, Reason.EMPTY, "`{option}` is empty", "list at least one")
         if not isinstance(groups, FoundNames):  # which are no more than the table has
             require_few(len(self.names), option=option)
-        places = None
-        with suppress(TypeError):
-            places = {key: place for place, key in enumerate(map(_as_key, self.names))}
-        if places is None:
+        self._kinds = set(map(type, self.names))
+        different = 0
+        with suppress(TypeError):  # identities of integers and texts differ where they do
+            different = len(set(self.names) if self._kinds <= {int, str} else self._places)
+        if not different:
             raise RefusedType(
                 option,
                 Reason.WRONG_TYPE,
@@ -92,8 +93,7 @@ class Groups:
                 "leave it out",
                 kind=say_type(next(name for name in self.names if _has_no_hash(name))),
             )
-        self._places = places
-        for name in self.names:
+        for name in self.names if self._kinds != {int} else ():
             if not isinstance(groups, FoundNames) and type(name) is str and ".." in name and RANGE.fullmatch(name):
                 raise RefusedValue(
                     option,
@@ -110,7 +110,7 @@ class Groups:
                     "rows without a value are left out, so leave it out too",
                     given="None" if name is None else "NaN",
                 )
-        if len(self._places) != len(self.names):
+        if different != len(self.names):
             twice = next(name for place, name in enumerate(self.names) if self._places[_as_key(name)] != place)
             raise RefusedValue(
                 option,
@@ -155,6 +155,8 @@ class Groups:
         import pyarrow as pa
 
         listed = plain_keys(pa.array(self._spelled, type=kind))
+        if pa.types.is_integer(kind) and set(map(type, self._spelled)) == {int}:
+            return listed
         if (pa.types.is_integer(kind) or pa.types.is_decimal(kind)) and listed.to_pylist() != self._spelled:
             raise ValueError  # 5.5 would be 5
         return listed
@@ -174,6 +176,11 @@ class Groups:
             return len(self)
 
     @cached_property
+    def _places(self) -> dict[Any, int]:
+        """The place of each group, by its identity."""
+        return {key: place for place, key in enumerate(map(_as_key, self.names))}
+
+    @cached_property
     def _spelled_places(self) -> dict[Any, int]:
         names = self.names if self._read is not str else map(str, self.names)
         return {name: place for place, name in enumerate(names)}
@@ -181,11 +188,11 @@ class Groups:
     @cached_property
     def _read(self) -> Callable[[str], Any]:
         """The type that a text is parsed as to find these groups."""
-        if all(isinstance(name, bool) for name in self.names):
+        if self._kinds == {bool}:
             return read_truth
-        if all(type(name) is int for name in self.names):
+        if self._kinds == {int}:
             return read_whole
-        return read_number if all(type(name) in (int, float) for name in self.names) else str
+        return read_number if self._kinds <= {int, float} else str
 
     def _encoder(self, kind: Any) -> Callable[[Any], Codes]:
         import pyarrow as pa

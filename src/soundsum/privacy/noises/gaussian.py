@@ -58,7 +58,7 @@ class Gaussian(Noise):
         return cls(Fraction(norms.l2_squared) / (2 * rho))
 
     def draw(self, count: int) -> list[int]:
-        return list(map(int, samplers.discrete_gaussian_many(self.parameter, count)))
+        return samplers.listed(samplers.discrete_gaussian_many(self.parameter, count))
 
     def half_width(self, confidence: float | Fraction) -> int:
         return _half_width(self.parameter, confidence)

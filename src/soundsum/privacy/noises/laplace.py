@@ -37,7 +37,7 @@ class Laplace(Noise):
         return cls(Fraction(norms.l1) / epsilon)
 
     def draw(self, count: int) -> list[int]:
-        return list(map(int, samplers.discrete_laplace_many(self.parameter, count)))
+        return samplers.listed(samplers.discrete_laplace_many(self.parameter, count))
 
     def half_width(self, confidence: float | Fraction) -> int:
         return _half_width(self.parameter, confidence)
