@@ -71,7 +71,7 @@ def _target(done: Audit, target: Any) -> dict[str, Any]:
         "timings": [
             {"rule": t.attack.name, "differs": t.differs, "headline": t.headline} for t in done.timings_of(target)
         ],
-        "left_out": done.left_out.get(target.name, ()),
+        "left_out": [str(one) for one in done.left_out.get(target.name, ())],
         "unsettled": done.unsettled.get(target.name, ()) if verdict is Verdict.INCONCLUSIVE else (),
         "environment": dict(target.environment),
     }

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from soundsum.attacks import FAMILIES, Attack
-from soundsum.auditor.choosing import Allowance
+from soundsum.auditor.choosing import Allowance, LeftOut
 from soundsum.auditor.finding import Finding
 from soundsum.auditor.plain_pairs import STATEMENTS
 from soundsum.auditor.process import Limits
@@ -75,7 +75,7 @@ def audit(
     targets = _targets(target, install, spec, Limits(seconds, int(memory)))
     findings: list[Finding] = []
     evidence: dict[str, float] = {}
-    left_out: dict[str, tuple[str, ...]] = {}
+    left_out: dict[str, tuple[LeftOut, ...]] = {}
     unsettled: dict[str, tuple[str, ...]] = {}
     timings: list[Timing] = []
     busiest = load()

@@ -33,6 +33,18 @@ COPIES = 4
 """An array, its clamped copy, and a library's own copies."""
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """An attack that was not tried, and the limit that it would have exceeded."""
+
+    attack: str
+    records: int
+    limit: str
+
+    def __str__(self) -> str:
+        return f"{self.attack} with {records_in_words(self.records)} records: {self.limit}"
+
+
 @dataclass
 class Allowance:
     """Limits in seconds of CPU time and in bytes, and the attacks left out because of them."""
@@ -41,7 +53,7 @@ class Allowance:
     memory: int = 8 << 30
     watch: Stopwatch = field(default_factory=Stopwatch)
     rate: float = 0.0  # seconds for each record, as last seen
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
 
     @property
     def left(self) -> float:
@@ -60,13 +72,12 @@ class Allowance:
 
         `streams`: its records are never all in memory.
         """
-        what = f"{made.name} with {records_in_words(made.records)} records"
         needed = 0 if streams else made.records * _itemsize(made) * COPIES
         if needed > self.memory:
-            self.left_out.append(f"{what}: memory ({needed / 2**30:.0f} GB, --memory)")
+            self.left_out.append(LeftOut(made.name, made.records, f"memory ({needed / 2**30:.0f} GB, --memory)"))
             return False
         if self.left <= 0 or made.records * times * self.rate > self.left:
-            self.left_out.append(f"{what}: time (--time)")
+            self.left_out.append(LeftOut(made.name, made.records, "time (--time)"))
             return False
         return True
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from soundsum._version import __version__
+from soundsum.auditor.choosing import LeftOut
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.stopwatch import LOADED
 from soundsum.auditor.target import Target
@@ -40,7 +41,7 @@ class Audit:
     runs: int
     seconds: float
     evidence: Mapping[str, float] = field(default_factory=dict)  # ln of each target's average e-value
-    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: Mapping[str, tuple[LeftOut, ...]] = field(default_factory=dict)
     unsettled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # why a target is INCONCLUSIVE
     timings: tuple[Timing, ...] = ()  # evidence only: they change no verdict
     platform: Mapping[str, str] = field(default_factory=lambda: about_machine(0.0))
@@ -101,7 +102,7 @@ class Audit:
                     "verdict": str(self.verdict_of(t)),
                     "environment": dict(t.environment),
                     "log10_e_average": self.evidence[t.name] / math.log(10) if t.name in self.evidence else None,
-                    "left_out": list(self.left_out.get(t.name, ())),
+                    "left_out": list(map(str, self.left_out.get(t.name, ()))),
                     "unsettled": list(self.unsettled.get(t.name, ())),
                 }
                 for t in self.targets

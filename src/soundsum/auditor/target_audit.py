@@ -76,7 +76,7 @@ class Examination:
         reasons = []
         if self.families is not None or self.own:
             reasons.append("only some attacks were asked for; ask for all")
-        cut = {text.partition(" with ")[0] for text in self.limits.left_out} & set(STATEMENTS)
+        cut = {one.attack for one in self.limits.left_out} & set(STATEMENTS)
         if cut:
             reasons.append(f"{', '.join(sorted(cut))}: not every pair was summed; {self._longer(2.0)} would allow more")
         if self.target.release is not None and self.runs and not (self.families is not None or self.own):

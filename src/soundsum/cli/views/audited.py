@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from rich import box
@@ -104,8 +103,7 @@ def _show_target(console: Console, done: Audit, target: Target) -> None:
     _show_times(console, done, target)
     left_out = done.left_out.get(target.name, ())
     if left_out:
-        counted = Counter(text.partition(" with ")[0] for text in left_out)
-        names = ", ".join(counted)
+        names = ", ".join(dict.fromkeys(one.attack for one in left_out))
         console.print(f"[dim]larger attacks left out by --time or --memory: {names}[/dim]", highlight=False)
 
 
