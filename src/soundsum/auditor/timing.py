@@ -154,7 +154,17 @@ def _compare(
     controls = ([a - c for a, _, c, _ in times], [b - d for _, b, _, d in times])
     control = min(Fraction(1), 2 * min(map(sign_test, controls)))
     return Timing(
-        target, made, function, len(times), left, right, left_copy, right_copy, sign_test(apart), control, pairs
+        target=target,
+        attack=made,
+        function=function,
+        rounds=len(times),
+        left=left,
+        right=right,
+        left_copy=left_copy,
+        right_copy=right_copy,
+        p_value=sign_test(apart),
+        control=control,
+        pairs=pairs,
     )
 
 

@@ -197,7 +197,17 @@ class Releases(Framed, Mapping[Any, Release]):
         are_counts = len(self._columns) > len(facts.grouped_by)  # the last column is of cells
         return [
             Panel(
-                facts.heading, facts.measured, names, floats, low, high, informative, bars, moments, series, are_counts
+                title=facts.heading,
+                measured=facts.measured,
+                names=names,
+                values=floats,
+                low=low,
+                high=high,
+                informative=informative,
+                cells=bars,
+                moments=moments,
+                series=series,
+                is_counts=are_counts,
             )
         ]
 

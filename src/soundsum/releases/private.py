@@ -446,7 +446,15 @@ class Private:
 
         {options}
         """
-        names, request = self._write(statistics, by, groups, where, max_rows, max_groups, missing)
+        names, request = self._write(
+            statistics,
+            by=by,
+            groups=groups,
+            where=where,
+            max_rows=max_rows,
+            max_groups=max_groups,
+            missing=missing,
+        )
         promised = guarantee(epsilon, delta, rho, noise)
         return Several(release_all(self._data, request, promised, self._budget, self._prepare), names)
 
@@ -467,7 +475,15 @@ class Private:
         The owner adds data to it, on any machine; this table is not read. The options are those of `release`. See
         `soundsum.Partial`.
         """
-        names, request = self._write(statistics, by, groups, where, max_rows, max_groups, missing)
+        names, request = self._write(
+            statistics,
+            by=by,
+            groups=groups,
+            where=where,
+            max_rows=max_rows,
+            max_groups=max_groups,
+            missing=missing,
+        )
         return PartialPlan(request, tuple(names), self._schema, self._budget)
 
     @_query
@@ -491,7 +507,10 @@ class Private:
         If the number of rows is public and the method needs it, the ledger records it, at no cost.
         """
         asked = self._complete(Sum(column, *read_bounds(lower, upper, bounds), method=method))
-        request = replace(self._ask(by, groups, max_rows, max_groups, missing, where), statistics=(asked,))
+        request = self._ask(
+            by=by, groups=groups, where=where, max_rows=max_rows, max_groups=max_groups, missing=missing
+        )
+        request = replace(request, statistics=(asked,))
         try:
             _, prepared = self._prepare(self._data, request)
         except ReadFailed:
@@ -509,19 +528,14 @@ class Private:
     def _write(
         self,
         statistics: Sequence[Statistic] | Mapping[str, Statistic],
-        by: str | Period | list[str | Period] | None,
-        groups: Any,
-        where: Any,
-        max_rows: int | None,
-        max_groups: int | None,
-        missing: Missing | None,
+        **options: Any,
     ) -> tuple[list[str], Request]:
         """The request for several statistics, on the owner's terms, and their names."""
         names, asked = name_statistics(statistics)
         typed = [self._complete(statistic) for statistic in asked]
         has_cells = any(one.cells is not None and not one.counts_persons for one in typed)
         request = replace(
-            self._ask(by, groups, max_rows, max_groups, missing, where, has_cells),
+            self._ask(**options, has_cells=has_cells),
             statistics=tuple(typed),
             names=tuple(names) if isinstance(statistics, Mapping) else None,
         )
@@ -570,6 +584,7 @@ class Private:
 
     def _ask(
         self,
+        *,
         by: str | Period | list[str | Period] | None = None,
         groups: Any = None,
         max_rows: int | None = None,

@@ -13,13 +13,14 @@ from soundsum.tables.paths import expand, is_address
 def write_start(
     name: str,
     data: str,
+    folder: Path,
+    *,
     table: str | None,
     privacy_unit: str,
     max_rows: int,
     max_groups: int,
     pad: str,
     epsilon: str,
-    folder: Path,
 ) -> str:
     """Write the file's text. Of the data, only the names and types of its columns are looked at."""
     place = data if is_address(data) else os.path.abspath(expand(data))

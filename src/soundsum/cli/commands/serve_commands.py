@@ -99,7 +99,19 @@ def write_owner_file(
     path = Path(expand(owner))
     if os.path.lexists(path):
         raise RefusedValue("owner", Reason.EXISTS, "{path} is there already", "name another file", path=str(path))
-    path.write_text(write_start(name, data, table, privacy_unit, max_rows, max_groups, pad, epsilon, path.parent))
+    path.write_text(
+        write_start(
+            name,
+            data,
+            path.parent,
+            table=table,
+            privacy_unit=privacy_unit,
+            max_rows=max_rows,
+            max_groups=max_groups,
+            pad=pad,
+            epsilon=epsilon,
+        )
+    )
     read_owner_file(str(path))
     typer.echo(f"written: {path}. Add the bounds and categories that are public, and give out tokens:")
     typer.echo(f"soundsum serve token {path} add alice --epsilon {epsilon}")
