@@ -163,7 +163,7 @@ format: build
 audit-all: build
 	@$(BIN)/python -m audits $(ARGS)
 
-# The auditor measured by mechanisms of which it is known whether they are sound; writes the table of docs/auditor.md. Up to
+# The auditor measured by mechanisms known to be sound or unsound; writes the table of docs/auditor.md. Up to
 # a minute for each of them.
 audit-power: build
 	@$(BIN)/python -m audits.power $(ARGS)
