@@ -6,6 +6,7 @@ Docstrings begin with a verb, or with the thing that is described.
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import soundsum as ss
@@ -18,9 +19,10 @@ TWICE = {
 }
 """Public names that two rooms share on purpose."""
 
-RIDDLE = re.compile(r"(What|The same|Whose|Who|Of)\b")
+RIDDLE = re.compile(r"(What|Whatever|The same|Whose|Who|Of)\b")
 
 
+@cache
 def trees():
     return {path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
 
@@ -50,7 +52,7 @@ def test_no_class_or_module_has_the_name_of_another():
 
 
 def test_docstrings_begin_with_a_verb_or_the_thing():
-    described = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     riddles = [
         f"{path}: {text}"
         for path, tree in trees().items()

@@ -1,7 +1,7 @@
-"""Whatever can be added to soundsum from outside, by name: statistics, noises, methods, attack families, engines.
+"""Registries of what other packages can add to soundsum: statistics, noises, methods, attack families, engines.
 
 A registry holds what its own package has (`import_all` finds every file there, so a new one needs no list edited) and
-whatever else registers itself. What is not in it raises with the names that are.
+whatever else registers itself. An unknown name is refused with the names that are known.
 """
 
 from __future__ import annotations
