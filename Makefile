@@ -31,22 +31,23 @@ demo: build
 	@$(BIN)/soundsum demo
 	@echo "These commands are in .venv: run '. .venv/bin/activate' first."
 
-# The tests of a file or of an xdist group share a worker (tests/conftest.py), and so their results and their browser.
-# Without a browser the tests that need one fail, one line each, and all others run.
-PARALLEL := --numprocesses auto --dist loadgroup --quiet
+# The tests of a file or of an xdist group share a worker (tests/conftest.py), and so their results and their browser. For
+# two cores there are three workers, since tests of pads and servers mostly wait. Without a browser the tests that need one
+# fail, one line each, and all others run.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 test: build
 	@$(MAKE) --no-print-directory browser || true
-	@echo "Running the tests: about a quarter of an hour on two cores. Longer ones are make test-slow; all there is, make check."
-	@$(BIN)/pytest $(PARALLEL) -m "not slow" $(ARGS)
+	@echo "Running the tests, those that take longest first. Slow ones are make test-slow; all there is, make check."
+	@$(BIN)/pytest --numprocesses $$((($(CORES) * 3 + 1) / 2)) --dist loadgroup --quiet -m "not slow" $(ARGS)
 
 # Exhaustive sweeps, whole verifications and audits; what they are about has quicker tests in `make test`.
 test-slow: build
 	@$(MAKE) --no-print-directory browser || true
-	@echo "Running the slow tests: a few minutes on two cores."
-	@$(BIN)/pytest $(PARALLEL) -m slow $(ARGS)
+	@echo "Running the slow tests: whole verifications and audits."
+	@$(BIN)/pytest --numprocesses auto --dist loadgroup --quiet -m slow $(ARGS)
 
-# Everything that has to pass before a change lands; `.ci/run` runs this. About 40 minutes on two cores. What fails most
-# often comes first, what waits for other programs last.
+# Everything that has to pass before a change lands; `.ci/run` runs this. What fails most often comes first, what waits for
+# other programs last.
 PARTS := lint test server portable gradients docs neighbours prove engines test-slow
 check:
 	@start=$$(date +%s); number=0; took=""; for part in $(PARTS); do began=$$(date +%s); number=$$((number + 1)); \

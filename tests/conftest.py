@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,10 +24,25 @@ settings.load_profile("soundsum")
 providers._get_local_constants = lambda: providers._local_constants
 
 
+LONG = (
+    "tests/server",
+    "tests/auditor",
+    "tests/neighbours",
+    "tests/pages",
+    "tests/releases/test_padding.py",
+    "tests/test_documents.py",
+    "tests/test_explore.py",
+    "tests/paper/reproduce",
+)
+"""Files that take long, though few have many tests. With these first, all workers end at about the same time."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """All tests of a file run in one worker and share its results; so do those of a group, whatever their files."""
     from xdist.scheduler import LoadGroupScheduling
+
+    config.option.loadscopereorder = False  # the order is that of pytest_collection_modifyitems
 
     class ByFile(LoadGroupScheduling):
         def _split_scope(self, nodeid: str) -> str:
@@ -37,13 +53,18 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Append its group to a test's name, from which the scheduler reads it: xdist 3.8 cannot do so with pytest 9.2."""
+    """Put long files first, and append its group to a test's name.
+
+    The scheduler reads it there; xdist 3.8 does not write it with pytest 9.2.
+    """
     if not config.getoption("loadgroup", False):
         return
     for item in items:
         for mark in item.iter_markers("xdist_group"):
             if not item.nodeid.endswith(f"@{mark.args[0]}"):
                 item._id = item.id.parse(f"{item.nodeid}@{mark.args[0]}")
+    counts = Counter(item.nodeid.partition("::")[0] for item in items)
+    items.sort(key=lambda item: (not item.nodeid.startswith(LONG), -counts[item.nodeid.partition("::")[0]]))
 
 
 @contextmanager
