@@ -139,7 +139,10 @@ def test_a_function_without_a_promise_is_told_how_to_make_it_a_target(tmp_path, 
 
 
 def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):
-    sums = "import numpy as np\n\n\ndef total(data, lower, upper):\n    return np.add.accumulate(data)[-1]\n"
+    sums = (
+        "import numpy as np\n\n\n"
+        "def total(data, lower, upper, **_):\n    return np.add.accumulate(np.asarray(data))[-1]\n"
+    )
     for name in ("ages", "wages"):
         (tmp_path / f"{name}.py").write_text(sums)
     (tmp_path / "test_mine.py").write_text(
@@ -147,7 +150,8 @@ def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):
         "@pytest.mark.parametrize('dtype', ['float32', 'float64'])\n"
         "@pytest.mark.parametrize('module', [ages, wages])\ndef test_it(dp_audit, module, dtype):\n"
         "    claim = lambda lower, upper: upper - lower\n"
-        "    dp_audit(ss.Target(noiseless=module.total, claimed=claim, dtype=dtype, relation='hamming'),\n"
+        "    again = lambda datasets, threads: [module.total(data, **given) for data, given in datasets]\n"
+        "    dp_audit(ss.Target(noiseless=module.total, claimed=claim, dtype=dtype, relation='hamming', fresh=again),\n"
         "             attacks=['rounding'])\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]

@@ -151,7 +151,7 @@ def test_a_noiseless_sum_that_leaves_or_says_text_ends_its_own_audit_alone():
     targets = [
         ss.Target(noiseless=f, **given) for f in (leaves, lambda data, lower, upper: "7", lambda data, lower, upper: 0)
     ]
-    audit = ss.audit(targets, seconds=1)
+    audit = ss.audit(targets, ["overflow"], seconds=1)
     left, text, number = (str(audit.verdict_of(t)) for t in audit.targets)
     assert (left, text) == ("UNSUPPORTED", "UNSUPPORTED")
     assert number in ("NOT_REFUTED", "INCONCLUSIVE")  # by how much of it a machine tries in a second

@@ -67,7 +67,7 @@ def test_a_function_that_fails_has_no_times():
 
 
 def test_times_are_evidence_and_change_no_verdict(tmp_path):
-    done = ss.audit(target(), ["few_records"], timing=True, runs=0, seconds=20)
+    done = ss.audit(target(), ["few_records"], timing=True, runs=0, seconds=8)
     assert done.timings
     assert done.exit_code == 0
     assert not done.violations

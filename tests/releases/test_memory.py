@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROWS, ROW_GROUPS = 8_000_000, 8
 LIMIT = 256 * 2**20
 
@@ -41,7 +43,6 @@ def read_within_the_limit(path, first=""):
     return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.slow
 def test_a_file_larger_than_memory(large_file):
     path, total = large_file
     assert path.stat().st_size > 3.5 * LIMIT

@@ -129,15 +129,15 @@ def test_a_charge_whose_server_died_is_never_run_again(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets that the server left
 def test_killed_at_random_moments_the_ledger_and_the_answers_agree(tmp_path):
-    assert soak.kill_under_load(tmp_path, kills=8, seed=26)["wrong"] == {}
+    assert soak.kill_under_load(tmp_path, kills=4, seed=26)["wrong"] == {}
 
 
 def test_half_open_connections_do_not_keep_others_out_and_are_closed(tmp_path):
-    assert soak.hold_half_open(tmp_path, 300)["wrong"] == {}
+    assert soak.hold_half_open(tmp_path, 120)["wrong"] == {}
 
 
 def test_many_analysts_at_once_are_served_in_turn_from_one_budget(tmp_path):
-    told = asyncio.run(soak.load(tmp_path, Namespace(minutes=0.15, analysts=40, pad="none", slots=4, epsilon="4")))
+    told = asyncio.run(soak.load(tmp_path, Namespace(minutes=0.08, analysts=40, pad="none", slots=4, epsilon="4")))
     for name in ("memory grew", "unfair"):  # which take longer to show
         told["wrong"].pop(name, None)
     assert told["wrong"] == {}

@@ -131,7 +131,7 @@ def toys_package(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "name, limits, verdict, said",
     [
-        ("hangs", {"seconds": 2}, "UNSUPPORTED", "no answer in 2 seconds; a longer limit (--time) may do"),
+        ("hangs", {"seconds": 1}, "UNSUPPORTED", "no answer in 1 seconds; a longer limit (--time) may do"),
         ("eats", {"memory": 1 << 30}, "UNSUPPORTED", "out of memory"),
         pytest.param("eats", {"memory": 4 << 30}, "NOT_REFUTED", "", marks=pytest.mark.slow),
     ],
