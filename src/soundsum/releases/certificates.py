@@ -88,7 +88,7 @@ def compare(certificate: Any) -> list[str]:
     place = "the certificate cannot be read"
     try:
         again = _make_again(certificate)
-        return list(list_differences("", {**again, "versions": certificate["versions"]}, certificate))
+        return list(list_contradictions("", {**again, "versions": certificate["versions"]}, certificate))
     except Refusal as refusal:
         unreadable = Unreadable.of(refusal, place)
     except KeyError as error:
@@ -161,7 +161,7 @@ def read_claim(certificate: dict[str, Any]) -> Claim:
     return Claim(kind, plan, Fraction(certificate["unit_value"]))
 
 
-def list_differences(
+def list_contradictions(
     place: str, follows: Any, claimed: Any, verbs: tuple[str, str] = ("follows", "is claimed")
 ) -> Iterator[str]:
     """Lists the deepest differences of two pieces of plain data in words; `verbs` say what each of the two is."""
@@ -175,10 +175,10 @@ def list_differences(
             elif name not in follows:
                 yield f"{inner}: there is no such thing in a certificate"
             else:
-                yield from list_differences(inner, follows[name], claimed[name], verbs)
+                yield from list_contradictions(inner, follows[name], claimed[name], verbs)
     elif isinstance(follows, list) and isinstance(claimed, list) and len(follows) == len(claimed):
         for number, (one, other) in enumerate(zip(follows, claimed, strict=True), 1):
-            yield from list_differences(f"{place} {number}" if len(follows) > 1 else place, one, other, verbs)
+            yield from list_contradictions(f"{place} {number}" if len(follows) > 1 else place, one, other, verbs)
     else:
         yield f"{place}: {say(follows)} {verbs[0]}, {say(claimed)} {verbs[1]}"
 

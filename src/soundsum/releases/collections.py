@@ -28,10 +28,10 @@ TABLE_COLUMNS = ("value", "low", "high", "informative", "from", "to", *CELLS)
 """The names of the columns of a table of releases, beside those of groups."""
 
 
-def name_groups(column: str, taken: Iterable[str]) -> str:
+def choose_heading(column: str, taken: Iterable[str]) -> str:
     """The heading of a column of groups in a table of releases that has these already.
 
-    >>> name_groups("ward", []), name_groups("value", []), name_groups("by", ["group"])
+    >>> choose_heading("ward", []), choose_heading("value", []), choose_heading("by", ["group"])
     ('ward', 'value_group', 'group_group')
     """
     name = "group" if column == UNNAMED else column

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from soundsum.budget.query import Listed, Query, canonical
 from soundsum.refusals import Reason
-from soundsum.releases.certificates import Unreadable, list_differences, say
+from soundsum.releases.certificates import Unreadable, list_contradictions, say
 from soundsum.releases.query_check import read_query, split_group
 from soundsum.releases.release_check import compare_release
 
@@ -63,7 +63,7 @@ def _compare_charge(release: dict[str, Any], ledger: Reading, entries: dict[int,
 
 def _say_difference(charged: Query, named: Query) -> str:
     """Says where a charged query and the one that a release names first differ."""
-    return next(list_differences("", charged.to_json(), named.to_json(), ("was charged for", "is in the release")))
+    return next(list_contradictions("", charged.to_json(), named.to_json(), ("was charged for", "is in the release")))
 
 
 def _find_repeats(releases: Sequence[dict[str, Any]], sound: Sequence[int]) -> Iterator[tuple[list[int], str]]:

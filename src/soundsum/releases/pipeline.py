@@ -23,7 +23,7 @@ from soundsum.privacy.noise import Noise
 from soundsum.privacy.selection import Found, GroupPlan, plan_search
 from soundsum.refusals import Reason, RefusedType
 from soundsum.releases.advice import conclude
-from soundsum.releases.collections import Releases, name_groups
+from soundsum.releases.collections import Releases, choose_heading
 from soundsum.releases.outcomes import Outcome, Several
 from soundsum.releases.padding import require_time
 from soundsum.releases.release_context import Origin, ReleaseContext
@@ -224,7 +224,7 @@ def _name_entries(
     if isinstance(rows.by, list):
         each = zip(*names, strict=True) if names else [()] * len(rows.by)
     for (column, period), entries in zip(grouped, each, strict=True):
-        name = name_groups(column if period is None else period.heading, columns)
+        name = choose_heading(column if period is None else period.heading, columns)
         columns[name] = list(entries)
     if cells is None:
         return columns

@@ -102,7 +102,7 @@ def read_value(written: Any) -> Any:
     return made[name]()
 
 
-def write_request(request: Request) -> dict[str, Any]:
+def request_to_json(request: Request) -> dict[str, Any]:
     """Everything that was asked, and of which rows; not where the data is."""
     return {
         "statistics": [_write_statistic(one) for one in request.statistics],
@@ -116,7 +116,7 @@ def write_request(request: Request) -> dict[str, Any]:
     } | {name: write_value(getattr(request, name)) for name in OWN}
 
 
-def read_request(written: Mapping[str, Any]) -> Request:
+def request_from_json(written: Mapping[str, Any]) -> Request:
     """The request that was written; raises whatever Python does for anything else."""
     own = {name: read_value(written[name]) for name in OWN}
     plain = {name: written[name] for name in ("missing", "max_rows", "max_groups", "name", "is_private")}

@@ -16,7 +16,7 @@ from typing import Any
 from soundsum.refusals import Reason
 from soundsum.releases.advice import conclude
 from soundsum.releases.certificates import Unreadable, compare, read_certificate
-from soundsum.releases.collections import Releases, name_groups
+from soundsum.releases.collections import Releases, choose_heading
 from soundsum.releases.outcomes import Outcome, Several
 from soundsum.releases.query_check import read_query
 from soundsum.releases.release_check import compare_release, list_empty, list_releases, read_noisy
@@ -103,7 +103,7 @@ def _make(
     own: dict[str, Period] = {}
     for number, by in enumerate(query.by):
         period = periods.get(str(by))
-        name = name_groups(str(by) if period is None else period.heading, columns)
+        name = choose_heading(str(by) if period is None else period.heading, columns)
         columns[name] = [_read_group(group[number], period is not None) for group in groups]
         if period is not None:
             own[name] = period
@@ -128,7 +128,7 @@ def _make_empty(described: dict[str, Any], periods: Mapping[str, Period]) -> Rel
     own = {str(by): periods.get(str(by)) for by in query.by}
     columns: dict[str, list[Any]] = {}
     for by, period in own.items():
-        columns[name_groups(by if period is None else period.heading, columns)] = []
+        columns[choose_heading(by if period is None else period.heading, columns)] = []
     if query.statistics[facts.origin.place].cells is not None:
         columns["cell"] = []
     return Releases(columns, [[] for _ in facts.claim.parts], facts)

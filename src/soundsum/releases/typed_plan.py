@@ -21,7 +21,7 @@ from soundsum.numbers.types import NumberType, number_type
 from soundsum.privacy.selection import Found
 from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
 from soundsum.releases.pipeline import Prepared
-from soundsum.releases.plan_json import read_request, read_value, write_request, write_value
+from soundsum.releases.plan_json import read_value, request_from_json, request_to_json, write_value
 from soundsum.releases.prepare import find_rows, given_types, plan_tasks
 from soundsum.releases.request import Request
 from soundsum.statistics import Statistic, Task, make_query
@@ -116,7 +116,7 @@ class TypedPlan:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "request": write_request(self.request),
+            "request": request_to_json(self.request),
             "types": [[write_value(name), kind and kind.name, str(worth)] for name, kind, worth in self.types],
             "declared": [task.is_declared for task in self.tasks],
             "aware": [getattr(groups, "is_aware", None) for _, groups in self.rows.groups_by_column],
@@ -128,7 +128,7 @@ class TypedPlan:
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> TypedPlan:
         """The plan that was written; raises whatever Python does for anything else."""
-        request = read_request(written["request"])
+        request = request_from_json(written["request"])
         types = tuple(
             (read_value(name), None if kind is None else number_type(kind), Fraction(worth))
             for name, kind, worth in written["types"]
@@ -198,7 +198,7 @@ def require_mergeable(request: Request) -> None:
                 "give `size`, or leave `method` out",
                 relation=str(request.relation),
             )
-    write_request(request)  # refuses what cannot be written
+    request_to_json(request)  # refuses what cannot be written
 
 
 def require_exact(tasks: Sequence[Task]) -> None:
