@@ -36,6 +36,9 @@ LONG = (
 )
 """Files that take long, though few have many tests. With these first, all workers end at about the same time."""
 
+SHARED = {"all_errata", "all_experiments"}
+"""Results that one worker computes for tests of several files."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
@@ -60,6 +63,8 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("loadgroup", False):
         return
     for item in items:
+        if not SHARED.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.xdist_group("paper"))
         for mark in item.iter_markers("xdist_group"):
             if not item.nodeid.endswith(f"@{mark.args[0]}"):
                 item._id = item.id.parse(f"{item.nodeid}@{mark.args[0]}")
