@@ -10,7 +10,7 @@ from rich.padding import Padding
 
 from soundsum.auditor import own_methods
 from soundsum.auditor.adapters import environment_of, open_adapter
-from soundsum.auditor.finding import Finding
+from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.summary import Audit
 from soundsum.cli.views.audited import watch
 from soundsum.tables.relations import Relation
@@ -41,7 +41,9 @@ def _show(console: Console, done: Audit) -> None:
     for target in done.targets:
         found = [finding for finding in done.findings if finding.target.name == target.name]
         name = f"[bold]{escape(target.name)}[/bold] {target.version}"
-        console.print(f"  {name}: {done.verdict_of(target)}", highlight=False)
+        verdict = done.verdict_of(target)
+        why = f" ({'; '.join(done.unsettled[target.name])})" if verdict is Verdict.INCONCLUSIVE else ""
+        console.print(f"  {name}: {verdict}{why}", highlight=False)
         for finding in found:
             console.print(Padding(escape(f"{finding.rule}: {finding.headline}"), (0, 0, 0, 4)), highlight=False)
         violation = next((finding for finding in found if finding.verdict.violation and finding.repro), None)
