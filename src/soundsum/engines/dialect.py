@@ -52,6 +52,10 @@ class Dialect(ABC):
     def round(self, text: str) -> str:
         """The 64-bit integer nearest to a double below 2^62, of two the even one."""
 
+    def clamp(self, integer: str, low: str, high: str) -> str:
+        """A 64-bit integer that is not NULL, held between two others."""
+        return f"least(greatest({integer}, {low}), {high})"
+
     @abstractmethod
     def scaled(self, own: Own, low: int, high: int) -> str:
         """A decimal's last digit counted in 64 bits, clamped to [low, high]; NULL for NULL."""

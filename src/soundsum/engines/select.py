@@ -180,7 +180,8 @@ class Selection:
             scaled, nan = self._sql.scaled(own, low, high), self._sql.is_nan(own)
             there = scaled if nan is None else f"CASE WHEN NOT {nan} THEN {scaled} END"
             return f"coalesce({there}, {_integer(missing)})"
-        return _clamp(f"coalesce(CAST({self._as_integer(own)} AS bigint), {_integer(missing)})", low, high)
+        integer = f"coalesce(CAST({self._as_integer(own)} AS bigint), {_integer(missing)})"
+        return self._sql.clamp(integer, _integer(low), _integer(high))
 
     def _on_grid(self, x: str, steps: FloatSteps) -> str:
         """The float is only held so that nothing raises; privacy rests on the clamp of the integer."""
@@ -190,7 +191,7 @@ class Selection:
             y = y if scale == 1 else f"{y} * {literal(scale)}"
         within = f"{x} >= {literal(steps.least)} AND {x} <= {literal(steps.most)}"
         whens = [
-            f"WHEN {within} THEN {_clamp(self._sql.round(y), steps.low, steps.high)}",
+            f"WHEN {within} THEN {self._sql.clamp(self._sql.round(y), _integer(steps.low), _integer(steps.high))}",
             f"WHEN {x} < {literal(steps.least)} THEN {_integer(steps.low)}",
             f"WHEN {x} <> {literal(float('nan'))} THEN {_integer(steps.high)}",  # NaN is equal to itself here
         ]
@@ -263,16 +264,16 @@ class Selection:
         query = self._query
         unit, person = query.tasks[0].claim.plan.unit, query.rows.privacy_unit
         assert person is not None
-        unlisted_last, then = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END", "entry"
-        if any(unit.max_groups < query.entries(own.layer) for own in query.asked):
-            then = f"{self._sql.lot('id', self._kinds[person], 'entry')}, entry"
+        unlisted_last = "CASE WHEN entry IS NULL THEN 1 ELSE 0 END"
+        capped = {own for own in query.asked if unit.max_groups < query.entries(own.layer)}  # else all entries count
+        then = f"{self._sql.lot('id', self._kinds[person], 'entry')}, entry" if capped else "entry"
         ranks = [
             f"row_number() OVER (PARTITION BY layer, id ORDER BY {unlisted_last}, rows{i} DESC, {then}) AS rank{i}"
-            for i in sorted({own.counter for own in query.asked})
+            for i in sorted({own.counter for own in capped})
         ]
         if self._ranks_rows:
             listed, ranks = self._in_order(listed), [*ranks, self._rank_of_group()]
-        ranked = f"SELECT e.*, {', '.join(ranks)} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan
+        ranked = f"SELECT {', '.join(['e.*', *ranks])} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan
         parts = []
         for t, (task, own) in enumerate(zip(query.tasks, query.asked, strict=True)):
             added = self._indicators if task.bins_persons else self._clamped_parts
@@ -282,8 +283,9 @@ class Selection:
                 parts.append(f"sum({kept} ELSE {self._whole(0)} END) AS p{t}_0")
                 continue
             for p, clamped in enumerate(added(task, own.counter, own.integer)):
-                most = min(unit.max_groups, query.entries(own.layer))
-                counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer} AND rank{own.counter} <= {most}"
+                counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer}"
+                if own in capped:
+                    counts += f" AND rank{own.counter} <= {unit.max_groups}"
                 parts.append(f"sum(CASE WHEN {counts} THEN {clamped} ELSE {self._whole(0)} END) AS p{t}_{p}")
         return f"SELECT layer, entry, 0 AS n, {', '.join(parts)} FROM ({ranked}) AS k GROUP BY layer, entry"
 
@@ -418,7 +420,3 @@ class Selection:
 def _integer(x: int) -> str:
     """A 64-bit integer."""
     return f"CAST('{x}' AS bigint)"
-
-
-def _clamp(integer: str, low: int, high: int) -> str:
-    return f"least(greatest({integer}, {_integer(low)}), {_integer(high)})"
