@@ -114,7 +114,12 @@ class Postgres(Engine):
         import psycopg
 
         if self._connection is None or self._connection.closed:
-            made = psycopg.connect(self._address, application_name="soundsum", client_encoding="UTF8")
+            made = psycopg.connect(
+                self._address,
+                prepare_threshold=None,  # as a pooler may change the session
+                application_name="soundsum",
+                client_encoding="UTF8",
+            )
             weakref.finalize(self, made.close)
             made.isolation_level, made.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
             self._connection = made

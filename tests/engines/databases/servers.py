@@ -8,6 +8,8 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +17,8 @@ import pyarrow as pa
 
 def find_program(name: str) -> str:
     """A program of PostgreSQL's, on the path or where Debian puts it."""
-    found = shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)), None)
+    placed = [*sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True), *glob.glob(f"/usr/sbin/{name}")]
+    found = shutil.which(name) or next(iter(placed), None)
     if found is None:
         raise RuntimeError(f"{name} is not installed; `make engines` installs it")
     return os.path.realpath(found)
@@ -65,6 +68,44 @@ class PostgresServer:
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", **self._user)
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stderr.decode()}")
+
+
+class Bouncer:
+    """PgBouncer in one of its modes, before a server that it has one connection to."""
+
+    def __init__(self, server: PostgresServer, mode: str) -> None:
+        self._folder = tempfile.mkdtemp(prefix="soundsum-pgbouncer-")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        settings = Path(self._folder, "pgbouncer.ini")
+        settings.write_text(
+            f"[databases]\npostgres = host=127.0.0.1 port={server.port} user=owner\n[pgbouncer]\nauth_type = any\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {self._port}\nunix_socket_dir =\ndefault_pool_size = 1\n"
+            f"pool_mode = {mode}\n"
+        )
+        user = {}
+        if os.geteuid() == 0:  # which PgBouncer does not run as
+            shutil.chown(self._folder, "nobody")
+            user = {"user": "nobody"}
+        self._process = subprocess.Popen([find_program("pgbouncer"), "--quiet", str(settings)], cwd="/", **user)
+        self._wait()
+
+    @property
+    def address(self) -> str:
+        return f"postgresql://owner@127.0.0.1:{self._port}/postgres"
+
+    def _wait(self) -> None:
+        for _ in range(600):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
+                return
+            time.sleep(0.05)
+        raise RuntimeError("PgBouncer does not listen")
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def load_into_postgres(address: str, name: str, table: pa.Table) -> None:
