@@ -112,15 +112,16 @@ server: build
 engines: build databases
 	@$(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet tests/engines/databases $(ARGS)
 
-SERVERS := $(APT) install --yes --no-install-recommends postgresql openjdk-17-jre-headless
+SERVERS := $(APT) install --yes --no-install-recommends postgresql pgbouncer openjdk-17-jre-headless
 databases: build
-	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 && ls -d /usr/lib/jvm/*17* >/dev/null 2>&1 || { \
-	  echo "Installing PostgreSQL and Java 17, on which Spark runs..."; \
+	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 && ls -d /usr/lib/jvm/*17* >/dev/null 2>&1 && \
+	  { command -v pgbouncer || ls /usr/sbin/pgbouncer; } >/dev/null 2>&1 || { \
+	  echo "Installing PostgreSQL, PgBouncer and Java 17, on which Spark runs..."; \
 	  $(SERVERS) >/dev/null 2>&1 || { $(APT) update >/dev/null && $(SERVERS) >/dev/null; } || { \
-	  echo "PostgreSQL 15 or later and Java 17 are needed: install postgresql and openjdk-17-jre-headless." >&2; exit 1; }; }
-	@$(BIN)/python -c 'import dask.dataframe, distributed, psycopg, pyspark' 2>/dev/null || { \
-	  echo "Installing Dask, psycopg and PySpark (about half a gigabyte)..."; \
-	  $(PIP) install --constraint constraints.txt 'dask[dataframe]' distributed 'psycopg[binary]' pyspark; }
+	  echo "PostgreSQL 15 or later, PgBouncer and Java 17 are needed: install postgresql, pgbouncer and openjdk-17-jre-headless." >&2; exit 1; }; }
+	@$(BIN)/python -c 'import dask.dataframe, distributed, obstore, psycopg, pyspark' 2>/dev/null || { \
+	  echo "Installing Dask, obstore, psycopg and PySpark (about half a gigabyte)..."; \
+	  $(PIP) install --constraint constraints.txt 'dask[dataframe]' distributed obstore 'psycopg[binary]' pyspark; }
 
 # Gradients need torch (its CPU build, without what it needs for GPUs: where the usual index has none, PIP_EXTRA_INDEX_URL
 # names one that has), Opacus and scikit-learn's digits; `make test` does without them. Findings that are not disclosed

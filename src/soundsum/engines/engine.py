@@ -28,7 +28,7 @@ from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
 from soundsum.statistics import Task
 from soundsum.tables.found_keys import KeyPart, name_groups
-from soundsum.tables.paths import Watched, is_address, is_path
+from soundsum.tables.paths import Watched, is_address, is_path, is_stored
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import Schema
 
@@ -203,7 +203,7 @@ def find_engine(data: Any, engine: str | None = None) -> type[Engine]:
     """The kind of engine that holds the data, or the one asked for by name."""
     inside = data.data if isinstance(data, Watched) else data
     own = [kind for kind in reversed(list(ENGINES.values())) if kind.accepts(inside)]
-    if is_address(inside) and not own:  # which may have a password in it
+    if is_address(inside) and not own and not is_stored(inside):  # which may have a password in it
         raise RefusedValue(
             "data",
             Reason.UNKNOWN,
@@ -217,7 +217,8 @@ def find_engine(data: Any, engine: str | None = None) -> type[Engine]:
 def _named(name: str, holder: type[Engine], data: Any) -> type[Engine]:
     """The engine of this name, where the data is its own or files that it can read."""
     asked = ENGINES.find(name)
-    if asked is not holder and not (is_path(data) and holder.name == "memory" and asked.reads_files):
+    are_files = is_path(data) and not is_stored(data) and holder.name == "memory"
+    if asked is not holder and not (are_files and asked.reads_files):
         raise RefusedValue(
             "engine",
             Reason.MISMATCH,

@@ -60,11 +60,12 @@ class IsBinary(Exception):
 class CsvFiles:
     """CSV files, each with the column names that it begins with; the first one's are the table's."""
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Sequence[str], system: Any = None) -> None:
+        """`system` is Arrow's file system for files that are not this machine's."""
         import pyarrow as pa
 
-        self.files = list(files)
-        self._names = {file: _read_header(file) for file in files}
+        self.files, self._system = list(files), system
+        self._names = {file: _read_header(file, system) for file in files}
         if not all(self._names.values()):
             raise csv.Error("an empty line has no names")
         self.schema = pa.schema([(name, pa.null()) for name in self._names[self.files[0]]])
@@ -99,7 +100,8 @@ class CsvFiles:
 
     def batches(self, kinds: Mapping[str, Any]) -> Iterator[Any]:
         """The rows, with these columns as these Arrow types; None for any, where the values do not matter."""
-        parts = (self._parse(file, block, size, kinds) for file in self.files for block, size in whole_rows(file))
+        blocks = ((file, *block) for file in self.files for block in whole_rows(file, self._system))
+        parts = (self._parse(file, block, size, kinds) for file, block, size in blocks)
         return read_ahead(parts)
 
     def _parse(self, file: str, block: NDArray[np.uint8], size: int, kinds: Mapping[str, Any]) -> Iterator[Any]:
@@ -112,9 +114,9 @@ class CsvFiles:
         yield pa.record_batch(columns, names=list(kinds))
 
 
-def whole_rows(path: str) -> Iterator[tuple[NDArray[np.uint8], int]]:
+def whole_rows(path: str, system: Any = None) -> Iterator[tuple[NDArray[np.uint8], int]]:
     """The rows after the header, in blocks of whole rows: the bytes, some to spare, and how many are rows."""
-    with _open(path) as file:
+    with _open(path, system) as file:
         begin = file.read(len(BYTE_ORDER_MARK))
         rest = np.frombuffer(begin.removeprefix(BYTE_ORDER_MARK), np.uint8)
         skips, state = True, ROW_START  # the header is skipped as too long a row is
@@ -153,9 +155,9 @@ def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], 
     return block, False
 
 
-def _read_header(path: str) -> list[str]:
+def _read_header(path: str, system: Any) -> list[str]:
     """The names in the first line. What follows it are records: nothing is charged yet, so they are not looked at."""
-    header = _header_bytes(path)
+    header = _header_bytes(path, system)
     if header[:2] in UTF_16:
         raise IsUtf16
     for first, kind in BINARY.items():
@@ -164,10 +166,10 @@ def _read_header(path: str) -> list[str]:
     return next(csv.reader(io.StringIO(header.decode("utf-8-sig", errors="replace"), newline="")))
 
 
-def _header_bytes(path: str) -> bytes:
+def _header_bytes(path: str, system: Any) -> bytes:
     """A file up to its first line end that is not in quotes. How much is read depends on the header alone."""
     begin: bytes = b""
-    with _open(path) as file:
+    with _open(path, system) as file:
         while len(begin) <= BLOCK:
             more = file.read(max(HEADER, len(begin)))
             begin += more
@@ -181,8 +183,10 @@ def _header_bytes(path: str) -> bytes:
     raise HasLongHeader
 
 
-def _open(path: str) -> Any:
+def _open(path: str, system: Any) -> Any:
     """A stream of the file's bytes, decompressed if its suffix says so."""
     import pyarrow as pa
 
+    if system is not None:
+        return system.open_input_stream(path, compression=compression(path))
     return pa.input_stream(RawPath(path), compression=compression(path))

@@ -16,8 +16,9 @@ from soundsum.numbers.types import NumberType, int64
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.cells import RawCells, parse_cells
 from soundsum.tables.csv_files import SPARE, CsvFiles, HasLongHeader, IsBinary, IsUtf16
-from soundsum.tables.paths import Files, RawPath, find_files
+from soundsum.tables.paths import Files, RawPath, find_files, is_stored
 from soundsum.tables.prefetch import read_ahead
+from soundsum.tables.stored_files import find_stored
 from soundsum.tables.type_names import say_kind
 
 BATCH = 1 << 18
@@ -30,7 +31,7 @@ AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
 def dataset(path: Any) -> Any:
     """The files that a path or a list of them means, as one Arrow dataset, or as CSV files."""
-    return open_files(find_files(path))
+    return open_files(find_stored(path) if is_stored(path) else find_files(path))
 
 
 def open_files(found: Files) -> Any:
@@ -74,13 +75,16 @@ def _open_fragments(found: Files) -> Any:
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
-    kind, system = (ds.ParquetFileFormat if found.format == "parquet" else ds.IpcFileFormat)(), LocalFileSystem()
+    kind = (ds.ParquetFileFormat if found.format == "parquet" else ds.IpcFileFormat)()
+    system, is_here = found.system or LocalFileSystem(), found.system is None
     everything = ds.scalar(True)
     fragments = []
     for file in found.files:
         named = zip(found.keys, found.values(file), strict=True)
         known = [ds.field(key).is_null() if value is None else ds.field(key) == value for key, value in named]
-        fragments.append(kind.make_fragment(RawPath(file), system, reduce(and_, known, everything)))
+        fragments.append(
+            kind.make_fragment(RawPath(file) if is_here else file, system, reduce(and_, known, everything))
+        )
     schema = fragments[0].physical_schema
     for key in found.keys:
         schema = schema.append(pa.field(key, pa.string()))
@@ -89,7 +93,7 @@ def _open_fragments(found: Files) -> Any:
 
 def _open_csv(found: Files) -> CsvFiles:
     try:
-        return CsvFiles(found.files)
+        return CsvFiles(found.files, found.system)
     except (IsUtf16, HasLongHeader, IsBinary) as wrong:
         found_wrong, kind = type(wrong), wrong.args
     path = printed(found.given)

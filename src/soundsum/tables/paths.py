@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote_to_bytes
@@ -21,6 +21,9 @@ from soundsum.refusals import Reason, RefusedValue
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".ipc": "ipc", ".feather": "ipc"}
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 """Compression of CSV files by their ending; the other formats compress inside."""
+
+STORES = ("s3", "gs", "gcs", "az")
+"""How the addresses of files in object stores begin."""
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The name of a folder for a key without a value."""
@@ -46,6 +49,7 @@ class Files:
     format: str
     keys: tuple[str, ...] = ()
     folder: str | None = None
+    system: Any = None  # Arrow's file system for them, where they are not this machine's
 
     def below(self, file: str) -> str:
         """The part of a file's path that was found, and not given."""
@@ -87,14 +91,7 @@ def find_files(data: Any) -> Files:
     named = [given] if isinstance(data, PATHS) else data
     found = _within(folder) if folder else [file for one in named for file in _named(one)]
     if folder and not found:
-        raise RefusedValue(
-            "data",
-            Reason.ABSENT,
-            "{path}: there are no files in it that end with {formats}",
-            "give a folder that has some",
-            path=path,
-            formats=", ".join(FORMATS),
-        )
+        raise nothing_in(given)
     if not all(os.path.exists(file) for file in found):
         raise FileNotFoundError(f"{given}: no such file; check the path")
     if len({os.path.realpath(file) for file in found}) < len(found):
@@ -113,7 +110,29 @@ def find_files(data: Any) -> Files:
             "give files, such as *.csv, or one folder, which is read whole",
             path=path,
         )
-    suffixes = {_suffix(file) for file in found}
+    kind = find_format(given, found)
+    if not all(os.path.isfile(file) for file in found):
+        raise _mixed(path)
+    if not all(os.access(file, os.R_OK) for file in found):
+        raise PermissionError(f"{given}: no permission to read it; ask its owner, or run as a user who may")
+    return Files(given, found, kind, find_keys(given, found, folder, kind), folder)
+
+
+def nothing_in(given: str) -> RefusedValue:
+    """Refuses a folder without files of a known format."""
+    return RefusedValue(
+        "data",
+        Reason.ABSENT,
+        "{path}: there are no files in it that end with {formats}",
+        "give a folder that has some",
+        path=printed(given),
+        formats=", ".join(FORMATS),
+    )
+
+
+def find_format(given: str, found: Sequence[str]) -> str:
+    """The one format of these files, by their suffixes."""
+    path, suffixes = printed(given), {_suffix(file) for file in found}
     if None in suffixes:
         last = os.path.splitext(given)[1].lower()
         if not last:
@@ -135,26 +154,33 @@ def find_files(data: Any) -> Files:
             formats=", ".join(FORMATS),
         )
     formats = {FORMATS[suffix] for suffix in suffixes if suffix is not None}
-    if len(formats) > 1 or not all(os.path.isfile(file) for file in found):
-        raise RefusedValue(
-            "data",
-            Reason.MISMATCH,
-            "{path}: its files are not all of one kind",
-            "name files with one suffix",
-            path=path,
-        )
-    if not all(os.access(file, os.R_OK) for file in found):
-        raise PermissionError(f"{given}: no permission to read it; ask its owner, or run as a user who may")
+    if len(formats) > 1:
+        raise _mixed(path)
+    return min(formats)
+
+
+def _mixed(path: str) -> RefusedValue:
+    return RefusedValue(
+        "data",
+        Reason.MISMATCH,
+        "{path}: its files are not all of one kind",
+        "name files with one suffix",
+        path=path,
+    )
+
+
+def find_keys(given: str, found: Sequence[str], folder: str | None, kind: str) -> tuple[str, ...]:
+    """The keys by which the folders below a folder are named."""
     keys = {tuple(key for key, _ in _pairs(os.path.relpath(file, folder))) for file in found} if folder else {()}
-    if len(keys) > 1 or (keys != {()} and formats == {"csv"}) or len(set(min(keys))) < len(min(keys)):
+    if len(keys) > 1 or (keys != {()} and kind == "csv") or len(set(min(keys))) < len(min(keys)):
         raise RefusedValue(
             "data",
             Reason.UNSUPPORTED,
             "{path}: its folders do not all name the same keys, or hold CSV",
             "list the files instead",
-            path=path,
+            path=printed(given),
         )
-    return Files(given, found, min(formats), min(keys), folder)
+    return min(keys)
 
 
 def is_address(data: Any) -> bool:
@@ -162,12 +188,17 @@ def is_address(data: Any) -> bool:
     return isinstance(data, str) and "://" in data
 
 
+def is_stored(data: Any) -> bool:
+    """Returns whether the data is the address of files in an object store, such as s3://bucket/pay.parquet."""
+    return is_address(data) and data.partition("://")[0].lower() in STORES
+
+
 def name_source(data: Any, table: Any = None) -> str:
     """Name the data: by its file or table, or by its kind; never by anything in it."""
     if table is not None:
         return table if isinstance(table, str) else ".".join(map(str, table))
     data = data.data if isinstance(data, Watched) else data
-    if is_address(data):  # which may have a password in it
+    if is_address(data) and not is_stored(data):  # which may have a password in it
         return f"a {data.partition('://')[0]} database"
     if isinstance(data, PATHS):
         return os.path.basename(os.path.normpath(os.fspath(data)))
