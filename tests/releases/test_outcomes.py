@@ -86,7 +86,8 @@ class TestNumbers:
         assert "5,000,000" in repr(r)
         assert "4,999,997.0 to 5,000,003.0" in repr(r)
         assert "4,999,997.0 to 5,000,003.0" in r._repr_html_()
-        assert "e+06" not in repr(ss.sum(data, 0, 1, epsilon=1, by=["x"] * len(data), groups=["x"]))
+        fewer = data[:1_200_000]
+        assert "e+06" not in repr(ss.sum(fewer, 0, 1, epsilon=1, by=["x"] * len(fewer), groups=["x"]))
 
     def test_cells_are_named_by_their_edges_in_full(self):
         cells = ss.histogram([1.0], [0, 1_000_000, 2_500_000.0], epsilon=1)
