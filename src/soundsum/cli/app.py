@@ -49,7 +49,7 @@ def _options(
 
 @app.command()
 def demo() -> None:
-    """Show in a few seconds what goes wrong with ordinary sums, and what soundsum does instead."""
+    """Show in half a minute what goes wrong with ordinary sums, and what soundsum does instead."""
     from soundsum.cli.commands.demo_command import run
 
     run(Console())

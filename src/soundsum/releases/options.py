@@ -105,18 +105,18 @@ _DECLARED = (
         "quantile",
         "Any",
         REQUIRED,
-        "which quantile, from 0 to 1 in at most millionths, such as 0.5, the median; or a list of them, which share "
-        "epsilon and do not cross.",
-        Flag("Which quantile, such as 0.5, the median; or several with commas: 0.25,0.5,0.75."),
+        "the quantile, from 0 to 1, such as 0.5 for the median, with a denominator of at most 10^6; or a list of "
+        "quantiles, which share epsilon and do not cross.",
+        Flag("The quantile, such as 0.5 for the median; or several, separated by commas: 0.25,0.5,0.75."),
         AMOUNT,
     ),
     Option(
         "candidates",
         "Any",
         None,
-        "the numbers to choose from: a list of public ones, or how many of equal distance from bound to bound. By "
-        "default 4,096, or all integers if there are fewer and the column has integers.",
-        Flag("How many numbers to choose from, of equal distance, 4,096 by default; or the numbers, with commas."),
+        "the numbers to choose from: a public list, or how many, evenly spaced from bound to bound. By default "
+        "4,096, or all integers if the column has integers and there are fewer.",
+        Flag("How many evenly spaced numbers to choose from, by default 4,096; or the numbers, separated by commas."),
         {"type": ["array", "integer"]},
     ),
     Option(
@@ -138,8 +138,8 @@ _DECLARED = (
         "coverage",
         "Any",
         0.99,
-        "the share of {units} that the advice may not cut off, above 0 and below 1.",
-        Flag("The share that the advice may not cut off, such as 0.99."),
+        "the share of {units} that the suggestion should not cut off, above 0 and below 1.",
+        Flag("The share that the suggestion should not cut off, such as 0.99."),
         AMOUNT,
     ),
     Option(

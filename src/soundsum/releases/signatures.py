@@ -179,20 +179,20 @@ CALLS: Mapping[str, Call] = {
             "by": {
                 "default": REQUIRED,
                 "words": "the column of the groups: text, integers, truth values, dates, or a period of these such as "
-                'ss.month("seen"); or a list of columns, whose groups are tuples. Rows without one are left out.',
+                'ss.month("seen"); or a list of columns, whose groups are tuples. Rows without a group are left out.',
             },
             "delta": {
-                "words": "the chance with which a group of one person may be released: far below 1/(number of "
-                'persons), such as "1e-9". What is charged is at most that.',
-                "flag": Flag("The chance with which a group of one person may be released, such as 1e-9."),
+                "words": "the probability that a group of one person is released: far below 1/(number of persons), "
+                'such as "1e-9". The charge is at most this.',
+                "flag": Flag("The probability that a group of one person is released, such as 1e-9."),
             },
             "max_groups": {
                 "words": "with privacy_unit=, the most groups a person counts in, once each: those with most of their "
                 "rows. A hash of id and group breaks ties.",
             },
             "noise": {
-                "words": '"laplace", whose intervals are certain; or "gaussian", whose threshold is lower from about '
-                "four groups of a person on, and which has no intervals.",
+                "words": '"laplace", whose intervals are certain; or "gaussian", which has no intervals, and a lower '
+                "threshold if a person may count in about four groups or more.",
                 "flag": Flag("laplace, or gaussian for persons in many groups.", str, "KIND"),
             },
         },
@@ -219,14 +219,14 @@ CALLS: Mapping[str, Call] = {
         {
             "privacy_unit": {
                 "words": "protect persons instead of rows: the column of their ids, or its values if data is a single "
-                "column. The bounds are then for what a person adds up to, in a sum with max_rows=1."
+                "column. The bounds are then for each person's total, in a sum with max_rows=1."
             },
             "max_rows": {
                 "annotation": "int | None",
                 "default": None,
-                "words": "with privacy_unit=, bounds for rows instead, of which a sum with this max_rows counts as "
-                "many. A person counts once in each of this many cells, those with most of their rows.",
-                "flag": Flag("With --privacy-unit: suggest bounds for rows, of which so many of a person count.", int),
+                "words": "with privacy_unit=, bounds for rows instead, for a sum with this max_rows. A person counts "
+                "once in each of this many cells, those with most of their rows.",
+                "flag": Flag("With --privacy-unit: suggest bounds for rows, for a sum with this --max-rows.", int),
             },
         },
         frozenset({"column"}),

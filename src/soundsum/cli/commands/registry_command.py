@@ -22,7 +22,7 @@ def write_registry_entry(
     owner: Annotated[str | None, typer.Option(help="The owner's file, if a server released them.")] = None,
     table: Annotated[str | None, typer.Option(help="The table in the owner's file, if it has several.")] = None,
 ) -> None:
-    """Write an entry for OpenDP's registry of deployments: JSON, which is YAML. Fill in what says TO DO.
+    """Write an entry for OpenDP's registry of deployments: JSON, which is YAML. Fill in the fields marked TO DO.
 
     Example: soundsum registry release.json --budget visits.db --owner owner.toml > entry.yaml
     """

@@ -32,7 +32,7 @@ class ServeGroup(TyperGroup):
 
 
 serve_app = typer.Typer(
-    cls=ServeGroup, no_args_is_help=True, help="Serve tables to analysts, who can ask and cannot read."
+    cls=ServeGroup, no_args_is_help=True, help="Serve tables to analysts, who can ask questions but not read the data."
 )
 
 OwnerFile = Annotated[str, typer.Argument(metavar="OWNER", help="The owner's file, such as owner.toml.")]
@@ -49,11 +49,13 @@ def start_server(
     behind_proxy: Annotated[
         str | None, typer.Option(metavar="NAME", help="The name of a proxy in front that does HTTPS.")
     ] = None,
-    no_pad: Annotated[bool, typer.Option("--no-pad", help="Serve tables without a pad: times may tell.")] = False,
+    no_pad: Annotated[
+        bool, typer.Option("--no-pad", help="Serve tables without a pad: response times may reveal something.")
+    ] = False,
     slots: Annotated[int, typer.Option(help="How many questions to each table are answered at once.")] = 4,
     waiting: Annotated[int, typer.Option(help="How many questions wait for a slot; others get status 429.")] = 256,
     memory: Annotated[
-        str | None, typer.Option(help="What each process that reads a table may hold, such as 2G.")
+        str | None, typer.Option(help="The most memory for each process that reads a table, such as 2G.")
     ] = None,
     each: Annotated[int, typer.Option(help="How many questions an analyst may have in progress.")] = 8,
 ) -> None:
