@@ -1,4 +1,4 @@
-"""The rows that need fresh processes: peak memory of a run-length dataset, and the time of an import."""
+"""The rows that need fresh processes: memory of a run-length dataset and of keys, and the time of an import."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from benchmarks.key_memory import ROWS as KEYS
 from benchmarks.measure import Result, spread
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
-NAMES = {"memory": "memory of 2^30 records", "import": "time of import soundsum"}
+NAMES = {
+    "memory": "memory of 2^30 records",
+    "integers": "memory of a key, integers",
+    "texts": "memory of a key, texts",
+    "import": "time of import soundsum",
+}
 GROUP = "fresh processes"
 
 
@@ -41,6 +48,24 @@ def runs_memory(tick: Callable[[float], None], repetitions: int = 3) -> Result:
         records=2**30,
         repetitions=repetitions,
         fault=seen[0]["fault"],
+    )
+
+
+def key_memory(kind: str, tick: Callable[[float], None], repetitions: int = 3) -> Result:
+    """What twice as many keys take more."""
+    seen = []
+    for done in range(repetitions):
+        few, many = (int(_python("-m", "benchmarks.key_memory", kind, str(keys))) for keys in (KEYS // 2, KEYS))
+        seen.append((many - few) / (KEYS // 2))
+        tick((done + 1) / repetitions)
+    return Result(
+        GROUP,
+        NAMES[kind],
+        "half as many",
+        measured=spread(seen),
+        unit=" bytes",
+        records=KEYS,
+        repetitions=repetitions,
     )
 
 
@@ -72,5 +97,7 @@ def import_time(tick: Callable[[float], None], batches: int = 7, tries: int = 5)
 
 ROWS: dict[str, Callable[[Callable[[float], None]], Result]] = {
     NAMES["memory"]: runs_memory,
+    NAMES["integers"]: partial(key_memory, "integers"),
+    NAMES["texts"]: partial(key_memory, "texts"),
     NAMES["import"]: import_time,
 }
