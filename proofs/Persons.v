@@ -217,4 +217,19 @@ intros a [<-|[]]. unfold is_covered, statistic_of. cbn [weight Entry Releases.li
 repeat (split; [reflexivity || apply listed_once || now apply unit_is_of|]). intros range v H. split; [|exact I].
 unfold way_of_persons in H. now apply persons_are_in_range in H.
 Qed.
+
+(** Persons counted over cells, by anything that their own rows give: a total, a number of rows. *)
+Theorem counts_of_persons_are_private A C (equal : forall a b : C, {a = b} + {a <> b}) cells (own : person -> list C) epsilon
+    (read : option nat -> list (list Z) -> A) table table' :
+  (0 < epsilon)%Q -> 0 <= most_groups -> NoDup cells -> (forall x, Z.of_nat (length (own x)) <= most_groups)
+  -> neighbouring table table'
+  -> let u := Unit (Some (Z.of_nat (length cells))) (Some 1) most_groups in
+     let every := [statistic_of Symmetric Histogram 1%Q C equal cells (OfPersons 1 own) u 1 1 (fun _ => 1) [fun _ _ => 1]] in
+     private (Q2R epsilon) (release Symmetric laplace_for epsilon read every (persons_of table))
+       (release Symmetric laplace_for epsilon read every (persons_of table')).
+Proof.
+intros E G Once O N. cbv zeta. apply (a_statistic_is_private person A Symmetric None); auto; try reflexivity; try lia.
+- repeat split; auto; cbn; lia.
+- now apply tables_are_neighbours.
+Qed.
 End Tables.

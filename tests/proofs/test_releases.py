@@ -20,8 +20,10 @@ from soundsum.privacy.noises.gaussian import Gaussian
 from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.planner import GRID, WIDE, Plan
 from soundsum.privacy.units import Norms, Unit
+from soundsum.statistics.clipped import Clipped
 from soundsum.statistics.count import Count
 from soundsum.statistics.histogram import Histogram
+from soundsum.statistics.magnitudes import Bounds, MaxRows, TotalBounds
 from soundsum.statistics.mean import Mean
 from soundsum.statistics.sum import Sum
 from soundsum.statistics.task import Claim
@@ -82,6 +84,26 @@ def test_one_unit_moves_each_part_as_far_as_is_proved(kind):
     assert len(claims) > CASES / 2
     assert {c.plan.problem.relation for c in claims} == set(Relation)
     assert {c.plan.unit.max_rows is None for c in claims} == {True, False}
+
+
+@pytest.mark.parametrize(
+    "asked", [Bounds("x"), TotalBounds("x"), MaxRows(), Clipped("x", 0, 9)], ids=lambda one: one.name
+)
+def test_advice_moves_as_counts_over_cells_do(asked):
+    """A person counts once in each of at most `max_groups` cells, however many rows they have."""
+    rng = random.Random(asked.name)
+    for _ in range(200):
+        relation = rng.choice(list(Relation))
+        unit = some_unit(rng, relation, asked.name)
+        if asked.name in ("total_bounds", "max_rows") and unit.max_rows is None:
+            continue
+        unit = asked.unit(unit)
+        plan = Plan(Problem("uint8", 1, 1, relation), WIDE, unit)
+        (part,) = Claim(type(asked), plan).parts
+        rows = None if unit.max_rows is None else 1 if asked.counts_persons else unit.max_rows
+        given = ["none" if x is None else x for x in (unit.groups, rows)]
+        (answer,) = ask([words("norms", "histogram", *given, unit.max_groups, relation.sized, 1, 1)])
+        assert f"{part.norms.l1},{part.norms.l2_squared},{part.norms.entries}" == answer, unit
 
 
 def test_a_standard_deviation_releases_the_parts_of_a_variance():
