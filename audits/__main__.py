@@ -27,13 +27,17 @@ AT_ONCE, PATIENCE = 2, 1800  # programs, and seconds for each
 
 LIMITS = {
     "diffprivlib": (8, 300),
+    "flwr": (30, 1000),
     "jax-privacy": (30, 1000),
     "opacus": (20, 1000),
     "opendp": (6, 200),
+    "opendp-polars": (30, 300),
+    "optax": (30, 1000),
     "pipeline-dp": (10, 100),
     "pyqrlew": (20, 300),
     "python-dp": (20, 300),
     "smartnoise-sql": (20, 200),
+    "tensorflow-privacy": (60, 300),
     "tmlt-analytics": (60, 100),
     "python-dp.sum.float64": (240, 20),
 }

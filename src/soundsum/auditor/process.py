@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from soundsum.auditor.calling import PASSED, Raised, TargetRefused, Unsupported
+from soundsum.auditor.calling import PASSED, Raised, TargetRefused, Unsupported, failure
 from soundsum.auditor.stopwatch import CEILING, cpu_time_of
 from soundsum.auditor.target import Fresh, Target
 from soundsum.tables.runs import Runs
@@ -234,12 +234,20 @@ class Library:
             try:
                 ask = _function(process, target, "noiseless", names)
                 return [
-                    ask(data=data, **{name: given[name] for name in names if name in given}) for data, given in asked
+                    _answer(ask, data, {name: x for name, x in given.items() if name in names}) for data, given in asked
                 ]
             finally:
                 process.close()
 
         return sums
+
+
+def _answer(ask: Callable[..., Any], data: Runs, given: Mapping[str, Any]) -> Any:
+    """The sum, or the failure that the library ends in: on one of two neighbours that is what has to be confirmed."""
+    try:
+        return ask(data=data, **given)
+    except (Raised, TargetRefused) as error:
+        return failure(error)
 
 
 def _function(process: Process, target: str, role: str, names: Sequence[str]) -> Callable[..., Any]:

@@ -63,7 +63,7 @@ def confirm(target: Target, seen: Sequence[Measurement]) -> list[tuple[bool, str
 def _again(target: Target, asked: Sequence[tuple[Runs, Mapping[str, Any]]], threads: int) -> list[Any] | None:
     """The sums in a fresh process; None if the function cannot get there."""
     if target.fresh is not None:
-        return [as_number(x, target.name) for x in target.fresh(asked, threads)]
+        return [x if isinstance(x, Failure) else as_number(x, target.name) for x in target.fresh(asked, threads)]
     try:
         parcel = pickle.dumps(sys.path) + pickle.dumps((target.noiseless, target.accepts_runs, list(asked)))
     except (pickle.PicklingError, AttributeError, TypeError):

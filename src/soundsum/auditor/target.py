@@ -32,7 +32,7 @@ Noise: TypeAlias = Literal["laplace", "gaussian", "discrete_laplace"]
 
 Fresh: TypeAlias = Callable[[Sequence[tuple[Runs, Mapping[str, Any]]], int], Sequence[Any]]
 """The noiseless sums of datasets, each with its lower, upper, epsilon and size, all in one new process of that many
-threads.
+threads; a Failure where a sum ends in an error.
 """
 
 Refused = TargetRefused

@@ -12,13 +12,17 @@ from tests.auditor.adapters.conformance import check_sum, check_words
 
 LIBRARIES = {
     "diffprivlib": "diffprivlib",
+    "flwr": "flwr",
     "jax-privacy": "jax_privacy",
     "opacus": "opacus",
     "opendp": "opendp",
+    "opendp-polars": "opendp",
+    "optax": "optax",
     "pipeline-dp": "pipeline_dp",
     "pyqrlew": "pyqrlew",
     "python-dp": "pydp",
     "smartnoise-sql": "snsql",
+    "tensorflow-privacy": "tensorflow_privacy",
     "tmlt-analytics": "tmlt",
 }
 """What each is imported by."""

@@ -107,6 +107,12 @@ def test_fresh_processes_have_the_threads_asked_for(toy):
     assert len({one, two, sum_of(toy["toy.process"])}) == 3
 
 
+def test_an_error_on_one_neighbour_is_confirmed_in_fresh_processes(toy):
+    (finding,) = ss.audit(toy["toy.divides"], runs=0, seconds=5, search=False).violations
+    assert (finding.rule, str(finding.verdict)) == ("exception", "VIOLATION_CERTIFIED")
+    assert "3 fresh processes" in finding.confirmed
+
+
 def test_a_library_that_is_not_there_is_missing(tmp_path):
     adapter = tmp_path / "absent.py"
     adapter.write_text("def targets():\n    import a_library_that_is_not_there\n")

@@ -31,6 +31,7 @@ def targets():
     yield target("integers", noiseless=lambda data: int(data.astype(object).sum()), dtype="int64")
     yield target("written", repro="def noiseless(data): return data.sum() * upper\ndef release(data): return epsilon")
     yield target("declines", noiseless=declines, refuses=(ZeroDivisionError,))
+    yield target("divides", noiseless=lambda data: 1 / float(data.sum() > 0), claimed=lambda: 9)
     yield target("raises", noiseless=lambda data: [][1])
     yield target("unable", noiseless=unable)
     yield target("text", noiseless=lambda data: "seven")
