@@ -11,6 +11,7 @@ from soundsum.cli import app
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason
 from soundsum.requests.parse_conditions import read_condition, read_where
+from soundsum.tables.filters import MOST_LISTED
 from tests.refusing import refused
 
 
@@ -43,6 +44,14 @@ def folder(tmp_path, monkeypatch):
 def test_what_is_no_value_is_refused(file, condition, value):
     with refused("where", Reason.MALFORMED, given=quote(condition), value=quote(value)):
         read_condition(condition, file)
+
+
+def test_long_lists_are_refused_before_their_values_are_read():
+    many, no_number = ", ".join(["1"] * MOST_LISTED), "x"
+    assert len(read_where([f"age in {many}"], "t.parquet")[0][2]) == MOST_LISTED
+    for texts in ([f"age in {many}, {no_number}"], [f"age in {many}", "age == 1", f"age in {no_number}"]):
+        with refused("where", Reason.TOO_MANY, count=MOST_LISTED + 1):
+            read_where(texts, "t.parquet")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.requests.parse_columns import Source, describe_type, open_column, open_schema, read_typed
-from soundsum.tables.filters import MOST_LISTED
+from soundsum.tables.filters import MOST_LISTED, require_few_values
 from soundsum.tables.keys import is_missing
 
 # Every pattern takes linear time, whatever it is given: a request file may come from somebody else.
@@ -41,7 +41,14 @@ def read_where(texts: Sequence[str], file: Source, within: str | None = None) ->
             count=count,
             most=MOST_LISTED,
         )
-    read = [[read_condition(one, file, within) for one in several] for several in pieces]
+    read: list[list[tuple[str, str, Any]]] = []
+    values = 0
+    for several in pieces:
+        read.append([])
+        for one in several:
+            read[-1].append(condition := read_condition(one, file, within))
+            values += len(condition[2]) if condition[1] == "in" else 1
+            require_few_values(values)  # at once, as each value that is read takes its time
     lists = [list(choice) for choice in product(*read)]
     return lists if len(lists) > 1 else lists[0] or None
 
@@ -64,6 +71,7 @@ def read_condition(text: str, file: Source, within: str | None = None) -> tuple[
     listed = IN.search(plain, 1)
     if listed is not None and (column := plain[: listed.start()].rstrip()) in open_schema(file, within).names:
         table, values = open_column(file, column, within), _split_values(plain[listed.end() :].strip(), text)
+        require_few_values(len(values))
         return column, "in", [_read_value(one, "==", table, column, text) for one in values]
     found = SIGN.search(plain, 1)
     if found is None or "\n" in plain.rstrip():

@@ -25,6 +25,9 @@ LONGEST_NUMBER = 400
 KEY = re.compile(r"[!-~]{1,200}")
 """Idempotency keys."""
 
+TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+"""Texts, of which the last may have no end, as no place may be read again from each quote before it; and brackets."""
+
 NOT_ANSWERED = (
     "the server cannot answer this; if something was charged for it, the charge stays until the owner refunds it"
 )
@@ -112,7 +115,7 @@ class _Unreadable(Exception):
 
 def _find_depth(text: str) -> int:
     deepest = depth = 0
-    for found in re.finditer(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', text):
+    for found in TOKENS.finditer(text):
         depth += (found[0] in "[{") - (found[0] in "]}")
         deepest = max(deepest, depth)
     return deepest

@@ -166,15 +166,7 @@ class Filter:
                 for one in lists
             )
         )
-        if (count := sum(len(condition.each) for condition in found.conditions)) > MOST_LISTED:
-            raise RefusedValue(
-                "where",
-                Reason.TOO_MANY,
-                "`where` compares with {count:,} values, and a release with at most {most:,}",
-                "give fewer",
-                count=count,
-                most=MOST_LISTED,
-            )
+        require_few_values(sum(len(condition.each) for condition in found.conditions))
         for value in [one.value for condition in found.conditions for one in condition.each]:
             if name_kind(value) is None or is_missing(value) or _is_endless(value):
                 raise RefusedValue(
@@ -222,6 +214,19 @@ def _is_condition(given: Any) -> bool:
     if not isinstance(given, list | tuple) or len(given) != 3:
         return False
     return isinstance(given[0], str) and isinstance(given[1], str) and given[1] in SIGNS
+
+
+def require_few_values(count: int) -> None:
+    """Refuse conditions that compare with so many values, if they are too many for a release."""
+    if count > MOST_LISTED:
+        raise RefusedValue(
+            "where",
+            Reason.TOO_MANY,
+            "`where` compares with {count:,} values, and a release with at most {most:,}",
+            "give fewer",
+            count=count,
+            most=MOST_LISTED,
+        )
 
 
 def _list_values(given: Any) -> tuple[Any, ...]:
