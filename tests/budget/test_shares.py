@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from soundsum.budget import Budget, BudgetClosed, BudgetExceeded, Cost
 from soundsum.budget.history import Asker, CannotFollow
-from soundsum.budget.ledger import read
+from soundsum.budget.ledger import AT_ONCE, read
 from soundsum.budget.shares import AlreadyAsked, Question
 from soundsum.cli import app
 from soundsum.refusals import Reason, Refusal
@@ -117,6 +117,22 @@ def test_an_answer_is_stored_as_the_charge_is_settled(budget):
     assert (asked.charge.state, asked.answer) == ("released", "the answer")
     assert [entry.number for entry in budget.asked_by(Asker("alice", "visits"), 9)] == [number]
     assert budget.asked_by(Asker("bob", "visits"), 9) == []
+
+
+def test_charges_are_listed_from_the_first_to_the_last_however_many(budget):
+    numbers = [ask(budget, epsilon="1/1000") for _ in range(2 * AT_ONCE + 1)]
+    budget.settle(numbers[0], "the answer")
+    listed = budget.asked_by(Asker("alice", "visits"), 99)
+    assert [one.number for one in listed] == numbers
+    assert [one.state for one in listed] == ["released", *["charged"] * 2 * AT_ONCE]
+    assert [one.number for one in budget.asked_by(Asker("alice", "visits"), 3)] == numbers[-3:]
+
+
+def test_what_another_asked_is_as_if_it_were_not_there(budget):
+    number = ask(budget)
+    assert budget.asked(number, Asker("alice", "visits")).charge.number == number
+    assert budget.asked(number, Asker("bob", "visits")) is None
+    assert budget.asked(10**6, Asker("bob", "visits")) is None
 
 
 def test_an_answer_that_cannot_be_stored_settles_nothing(budget):

@@ -233,9 +233,9 @@ class Budget:
         """Find an analyst's last charge for the same that was answered, but none of these; None if there is none."""
         return self._require_ledger().find_same(question, hidden)
 
-    def asked(self, number: int) -> Answered | None:
-        """An analyst's charge, with the answer to it if one is stored; None if there is no such charge."""
-        return self._require_ledger().asked(number)
+    def asked(self, number: int, asker: Asker | None = None) -> Answered | None:
+        """An analyst's charge, with the answer to it if one is stored; None if there is none, or none of this one's."""
+        return self._require_ledger().asked(number, asker)
 
     def answered(self, question: Question) -> Answered | None:
         """The charge that an analyst's key belongs to, with its answer; None if the key is new."""

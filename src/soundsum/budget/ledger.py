@@ -24,10 +24,12 @@ from soundsum.budget.ledger_tables import (
     Identity,
     LedgerRows,
     Terms,
+    fetch_charges,
     fetch_rows,
     find_charge,
     identify,
     lay_out,
+    read_charge,
     read_history,
     read_last_number,
     read_tip,
@@ -61,6 +63,9 @@ from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.paths import expand
 
 T = TypeVar("T")
+
+AT_ONCE = 20
+"""Charges that are listed in one transaction."""
 
 
 class Ledger:
@@ -175,10 +180,12 @@ class Ledger:
     def share(self, asker: Asker) -> Share | None:
         return self._transact(lambda db, _: find_share(db, asker, self.limit), writes=False)
 
-    def asked(self, charge: int) -> Answered | None:
-        """Return an analyst's charge as it stands, with its answer; None if it is the owner's own or there is none."""
+    def asked(self, charge: int, asker: Asker | None = None) -> Answered | None:
+        """Return an analyst's charge as it stands, with its answer; None if it is the owner's own or there is none.
 
-        return self._transact(lambda db, _: _find_answered(db, charge), writes=False)
+        With `asker`, None too if it is another's, which takes as long as if there were none.
+        """
+        return self._transact(lambda db, _: _find_answered(db, charge, asker), writes=False)
 
     def answered(self, question: Question) -> Answered | None:
         """Return the charge that was written with this question's key, with its answer."""
@@ -198,13 +205,17 @@ class Ledger:
         return self._transact(lambda db, _: find_same(db, question, hidden), writes=False)
 
     def asked_by(self, asker: Asker, most: int) -> list[Entry]:
-        """Return the last charges of an analyst on a table, each as it stands."""
+        """Return the last charges of an analyst on a table, each as it stands.
 
-        def find(db: sqlite3.Connection, _: Tally) -> list[Entry]:
-            own = [find_charge(db, line) for line in list_charges(db, asker, most)]
-            return [replace(entry, asker=asker) for entry in own if entry is not None]
-
-        return self._transact(find, writes=False)
+        They are fetched a few at a time and understood between, as nobody is charged during a transaction.
+        """
+        numbers = self._transact(lambda db, _: list_charges(db, asker, most), writes=False)
+        entries: list[Entry] = []
+        for start in range(0, len(numbers), AT_ONCE):
+            few = numbers[start : start + AT_ONCE]
+            rows = self._transact(lambda db, _, few=few: fetch_charges(db, few), writes=False)  # type: ignore[misc]
+            entries += [replace(read_charge(row), asker=asker) for row in rows]
+        return entries
 
     def _transact(self, act: Callable[[sqlite3.Connection, Tally], T], writes: bool = True) -> T:
         """Act in a transaction on the very ledger that was opened, knowing what its lines amount to."""
@@ -228,9 +239,12 @@ class Ledger:
         self._lines = transact(self.path, carry_out, "IMMEDIATE" if any(act.writes for act in acts) else "DEFERRED")
 
 
-def _find_answered(db: sqlite3.Connection, charge: int) -> Answered | None:
-    asker, entry = find_asker(db, charge), find_charge(db, charge)
-    if asker is None or entry is None:
+def _find_answered(db: sqlite3.Connection, charge: int, wanted: Asker | None = None) -> Answered | None:
+    asker = find_asker(db, charge)
+    if asker is None or wanted not in (None, asker):
+        return None
+    entry = find_charge(db, charge)
+    if entry is None:
         return None
     return Answered(replace(entry, asker=asker), find_body(db, charge), find_answer(db, charge))
 

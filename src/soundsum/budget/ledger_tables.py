@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -216,12 +217,25 @@ def fetch_rows(db: sqlite3.Connection) -> LedgerRows:
 
 def find_charge(db: sqlite3.Connection, number: int | None) -> Entry | None:
     """A charge as it stands, found without reading other lines; None if there is none of this number."""
-    row = db.execute(f"SELECT {LINE} FROM lines WHERE number = ? AND kind = 'charge'", (number,)).fetchone()
-    if row is None:
-        return None
-    about = "SELECT kind FROM lines WHERE about = ? ORDER BY number DESC LIMIT 1"
-    (became,) = db.execute(about, (number,)).fetchone() or (None,)
-    state: State = "charged" if became is None else OUTCOMES[became][1]
+    rows = fetch_charges(db, [number])
+    return read_charge(rows[0]) if rows else None
+
+
+def fetch_charges(db: sqlite3.Connection, numbers: Sequence[int | None]) -> list[Any]:
+    """The charges of these numbers as they are written, each with the last that became of it."""
+    found = []
+    for number in numbers:
+        row = db.execute(f"SELECT {LINE} FROM lines WHERE number = ? AND kind = 'charge'", (number,)).fetchone()
+        about = "SELECT kind FROM lines WHERE about = ? ORDER BY number DESC LIMIT 1"
+        if row is not None:
+            found.append((row, db.execute(about, (number,)).fetchone()))
+    return found
+
+
+def read_charge(fetched: tuple[Any, tuple[str] | None]) -> Entry:
+    """Understand a charge as it stands."""
+    row, became = fetched
+    state: State = "charged" if became is None else OUTCOMES[became[0]][1]
     charge = _read_line(row).entry
     return Entry(charge.number, charge.at, charge.asked, charge.cost, state, charge.by_rho)
 
