@@ -80,6 +80,7 @@ def test_without_a_share_a_table_is_not_there(server):
         answers = [client.get("/v1/tables/visits"), client.post("/v1/tables/visits/release", json=SUM)]
         assert {answer.status_code for answer in answers} == {404}
         assert {answer.content for answer in answers} == {client.get("/v1/tables/secrets").content}
+        assert client.get("/v1/releases/visits-1").content == client.get("/v1/releases/secrets-1").content
 
 
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil", "evil@127.0.0.1"])
@@ -129,6 +130,8 @@ def test_who_asked_what_is_logged_without_tokens_and_results(server):
         answer = client.post("/v1/tables/visits/release", json=SUM).json()
         value = answer["releases"][0]["exact"]
         client.get(f"/v1/tables?token={token}")
+        client.get(f"/v1/tables/{token}/{'x' * 9000}")
+        client.get(f"/v1/releases/{token}")
     log = (server.folder / "owner.log").read_text()
     (line,) = [one for one in log.splitlines() if '"frank"' in one and "POST" in one]
     assert json.loads(line.partition(" ")[2]) == {
@@ -136,5 +139,6 @@ def test_who_asked_what_is_logged_without_tokens_and_results(server):
         "what": "total: sum of cost",
     }  # fmt: skip
     assert token.split("_", 2)[2] not in log
+    assert max(map(len, log.splitlines())) < 1000
     assert value not in log
     assert (server.folder / "owner.log").stat().st_mode & 0o077 == 0

@@ -31,6 +31,7 @@ def test_the_guide(tmp_path, monkeypatch):
     first, later = blocks("sh")
     printed = [run([COMMAND, *shlex.split(line)[1:]], text=True) for line in first.splitlines()]
     assert [one.returncode for one in printed] == [0, 0, 0], printed
+    assert all((tmp_path / name).stat().st_mode & 0o077 == 0 for name in ("visits.db", "owner.tokens"))
     token, owner = printed[1].stdout.strip(), printed[2].stdout.strip()
     file = tmp_path / "owner.toml"
     (public,) = blocks("toml")

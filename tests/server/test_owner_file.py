@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -120,15 +121,32 @@ def test_init_writes_a_file_that_can_be_served_and_token_gives_one_out(tmp_path,
     again = run([COMMAND, "serve", "init", owner, "--data", tmp_path / f"visits.{kind}", *options], text=True)
     assert (again.returncode, "there already" in again.stderr) == (2, True)
 
-    token = run([COMMAND, "serve", "token", owner, "add", "alice", "--epsilon", "1/2"], text=True).stdout.strip()
+    given = run([COMMAND, "serve", "token", owner, "add", "alice", "--epsilon", "1/2"], text=True)
+    token = given.stdout.strip()
+    assert "alice, who may spend epsilon = 0.5 of visits; it is shown this once" in given.stderr
     assert Tokens(owner).find(token).who == "alice"
     assert str(desk.tables["visits"].share("alice").limit) == "epsilon = 0.5"
     (listed,) = json.loads(run([COMMAND, "serve", "token", owner, "list", "--json"], text=True).stdout)
     assert (listed["who"], listed["owner"], listed["valid"]) == ("alice", False, True)
     assert "1 token revoked" in run([COMMAND, "serve", "token", owner, "revoke", "alice"], text=True).stdout
     assert Tokens(owner).find(token) is None
-    for words in (["add"], ["add", "a b"], ["add", "zoe", "--epsilon", "1", "--table", "secrets"]):
+    for words in (
+        ["add"],
+        ["add", "a b", "--epsilon", "1"],
+        ["add", "zoe", "--epsilon", "1", "--table", "secrets"],
+        ["add", "zoe", "--rho", "1"],
+    ):
         assert run([COMMAND, "serve", "token", owner, *words], text=True).returncode == 2
+    assert [one.who for one in Tokens(owner).list()] == ["alice"]
+
+
+def test_a_port_that_cannot_be_had_is_refused(write):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = run([COMMAND, "serve", write(GOOD), "--port", str(port)], text=True)
+    assert (ran.returncode, "cannot be listened on" in ran.stderr) == (2, True), ran.stderr
+    ran = run([COMMAND, "serve", write(GOOD), "--port", "80000"], text=True)
+    assert (ran.returncode, "65535" in ran.stderr) == (2, True), ran.stderr
 
 
 def test_made_up_rows_have_the_schema_and_nothing_of_the_table(write):

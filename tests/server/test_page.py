@@ -13,6 +13,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.budget.history import Asker
+from soundsum.server.sessions import MOST, Sessions
 from tests.pages.browser import chromium
 
 from .running import FOUND, Server, say_nothing_private, wait_until
@@ -92,7 +93,7 @@ def test_an_analyst_asks_from_a_plan_to_a_release(tab, shop, where):
     assert "made up from the table’s schema" in text(tab)
     assert fits(tab)
     tab.screenshot(folder / f"{where}-dummy.png")
-    assert "epsilon = 1 is left of your epsilon = 1" in text(tab)
+    assert re.search(r"epsilon = 1\s+left of your epsilon = 1\b", text(tab))
     submit(tab, action="release")
     assert "for epsilon = 0.25" in text(tab)
     assert fits(tab)
@@ -154,7 +155,7 @@ def test_a_refusal_keeps_the_form(tab, shop):
     assert "'salary' is not in the table" in text(tab)
     assert tab.evaluate("document.getElementById('column').value") == "salary"
     submit(tab, statistic="sum", column="cost", epsilon="7", action="release")
-    assert "the budget is exceeded" in text(tab)
+    assert "The budget is exceeded" in text(tab)
     assert shop.budget.share(Asker("bob", "visits")).spent.epsilon == 0
 
 
@@ -215,6 +216,27 @@ def test_a_session_is_a_cookie_that_scripts_and_strangers_do_not_get(shop):
     client.post("/logout", data={"csrf": csrf_of(client)})
     assert "Your token" in client.get("/").text
     client.close()
+
+
+def test_behind_a_proxy_the_cookie_is_for_encrypted_connections_to_this_very_name(tmp_path):
+    with Server(tmp_path, "--no-pad", "--behind-proxy", "data.example.org") as shop:
+        answer = httpx.post(f"{shop.url}/login", data={"token": shop.add()}, headers={"host": "data.example.org"},
+                            trust_env=False)  # fmt: skip
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith("__Host-soundsum=")
+        assert "; Secure" in cookie
+        assert "domain" not in cookie.lower()
+        page = httpx.get(shop.url, headers={"host": "data.example.org", "cookie": cookie}, trust_env=False)
+        assert "Log out" in page.text
+
+
+def test_many_sessions_of_one_token_end_its_own_and_no_other():
+    sessions = Sessions()
+    other, first = sessions.begin(2), sessions.begin(1)
+    last = [sessions.begin(1) for _ in range(MOST)][-1]
+    assert sessions.find(first) is None
+    assert sessions.find(last).number == 1
+    assert sessions.find(other).number == 2
 
 
 def test_a_form_of_a_stranger_changes_nothing(shop):
@@ -315,6 +337,14 @@ def test_what_is_wrong_with_a_form_is_said(shop):
             assert (answer.status_code, "cannot answer this" in answer.text) == (422, False), more
     assert len(shop.budget.entries()) == before
     client.close()
+
+
+def test_who_goes_astray_gets_a_page_and_a_program_json(shop):
+    for accept, kind in (("text/html,*/*", "text/html"), ("*/*", "application/json")):
+        answer = httpx.get(f"{shop.url}/nowhere", headers={"accept": accept}, trust_env=False)
+        assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (404, kind)
+    answer = httpx.get(f"{shop.url}/v1/nowhere", headers={"accept": "text/html"}, trust_env=False)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
 
 
 def test_a_session_ends_with_its_token(shop):

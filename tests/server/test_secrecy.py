@@ -63,6 +63,21 @@ def test_until_the_deadline_nothing_but_the_charge_is_seen(padded):
     assert Fraction(others["table"]["spent"]["epsilon"]) == Fraction(before) + Fraction(1, 10)
 
 
+def test_another_request_with_a_key_in_use_is_refused_as_one_with_a_key_that_was_used(padded):
+    other = {**SUM, "epsilon": "1/20"}
+    with padded.client(padded.add("hana")) as client, ThreadPoolExecutor(2) as pool:
+        key = {"idempotency-key": "k"}
+        first = pool.submit(timed, client, headers=key)
+        wait_until(lambda: client.get("/v1/releases").json())
+        meanwhile = pool.submit(timed, client, other, headers=key)
+        assert client.post(RELEASE, json=SUM, headers=key).status_code == 409
+        assert first.result()[0].status_code == 200
+        answers = [meanwhile.result(), timed(client, other, headers=key)]
+        assert {(answer.status_code, answer.content) for answer, _ in answers} == {(422, answers[0][0].content)}
+        assert all(PAD - 0.01 <= took < 2 * PAD for _, took in answers)
+        assert len(client.get("/v1/releases").json()) == 1
+
+
 def test_a_release_and_a_refusal_take_as_long(padded):
     with padded.client(padded.add("carol", epsilon="1/4")) as client:
         answers = [timed(client), timed(client, {**SUM, "statistics": {"a": {"statistic": "sum", "column": "x",
@@ -102,7 +117,9 @@ def test_a_stored_answer_is_not_taken_before_it_is_due(padded):
         second = pool.submit(timed, client)
         found = []
         while time.monotonic() < begun + PAD - 0.1:
-            found.append(timed(client, headers={"prefer": "stored"})[0].content)
+            again = timed(client, headers={"prefer": "stored"})[0].content
+            if time.monotonic() < begun + PAD:  # and not late, on a busy machine
+                found.append(again)
         assert set(found) == {first.content}
         last, _ = second.result()
         assert timed(client, headers={"prefer": "stored"})[0].content == last.content != first.content

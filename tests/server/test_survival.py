@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+import socket
 import sqlite3
 from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ import pytest
 
 from soundsum.budget import ledger
 from soundsum.budget.history import Asker
+from soundsum.server.endpoints import MOST_CALLS
 
 from . import soak
 from .running import SUM, Server, say_nothing_private, wait_until
@@ -184,3 +186,24 @@ def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
         listed = [one["id"] for one in client.get("/v1/releases").json()]
         assert listed == ["visits-1", "visits-3"]
         assert ledger.read(server.ledger).spent.epsilon == Fraction(2, 10)
+
+
+def test_answers_that_nobody_takes_count_as_calls_in_progress(tmp_path):
+    """Each is kept in memory until it is taken."""
+    asked = {**SUM, "by": "ward", "groups": [f"w{i}" for i in range(1500)]}
+    with Server(tmp_path, "--no-pad") as server, server.client(token := server.add()) as client:
+        number = post(client, request=asked).json()["id"]
+        head = f"GET /v1/releases/{number} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n"
+        opened = []
+        for _ in range(MOST_CALLS + 8):  # as questions in between are calls, too
+            one = socket.socket()
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # so that most of the answer stays there
+            one.connect(("127.0.0.1", server.port))
+            one.sendall(head.encode())
+            opened.append(one)
+        wait_until(lambda: client.get("/v1/tables").status_code == 429)
+        with server.client(server.add("bob")) as other:
+            assert other.get("/v1/tables").status_code == 200
+        for one in opened:
+            one.close()
+        wait_until(lambda: client.get("/v1/tables").status_code == 200)

@@ -23,7 +23,8 @@ TO_DO = "TO DO"
 
 FIELDS: dict[str, Any] = {
     "url_slug": str,
-    "status": ("Draft", "Converted", "Pending", "Changes Required", "Approved"),
+    "status": ("Draft", "Converted", "Pending", "Changes Required", "Approved", "Approved (Update Requested)",
+               "Approved (Pending)"),
     "tier": (1, 2, 3),
     "deployment": {
         "basic": {

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
@@ -25,17 +26,22 @@ from soundsum._version import __version__
 from soundsum.randomness import random_bytes
 from soundsum.requests.request_schema import describe_requests
 from soundsum.server.fair_queue import FairQueue
-from soundsum.server.served import ServedTable, Stored, join_answer
+from soundsum.server.served import ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.tokens import Token, Tokens
 from soundsum.server.wire import LARGEST, Reply, digest, read_body, read_key, refusing, unanswered
 from soundsum.tables.read_guard import OPERATOR
 
+T = TypeVar("T")
+U = TypeVar("U")
+
 LOG = logging.getLogger("soundsum.server")
 """The log of who asked what and when, without results."""
 
-FREE_AT_ONCE = READ_AT_ONCE = 2
+FREE_AT_ONCE = READ_AT_ONCE = LIST_AT_ONCE = 2
 MOST_CALLS = 32  # of each analyst, charged and free
 PATIENCE = 10.0  # seconds for the body of a request
+LONGEST_PATH = 200  # characters in the log
+SECRET = re.compile(r"ss_\d*_[A-Za-z0-9_-]+")  # a token where none belongs
 OWN = {"relation", "privacy_unit", "table", "engine"}
 
 
@@ -56,6 +62,7 @@ class Desk:
         self._queues = {name: FairQueue(limits.slots, limits.waiting, limits.each) for name in tables}
         self._free = FairQueue(FREE_AT_ONCE, limits.waiting, limits.each)
         self._reading = FairQueue(READ_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
+        self._listing = FairQueue(LIST_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
         self._threads = ThreadPoolExecutor(limits.slots * len(tables), "release")
         self._tasks: set[asyncio.Task[Stored]] = set()
         self._calls: Counter[str] = Counter()
@@ -90,6 +97,16 @@ class Desk:
         async with self._free.take_turn(token.who):
             return await run_in_threadpool(ask, written)
 
+    async def read(self, token: Token, read: Callable[[U], dict[str, Any]], given: U) -> dict[str, Any]:
+        """Read a request, few at once and beside the loop, which keeps the time of all answers."""
+        async with self._reading.take_turn(token.who):
+            return await run_in_threadpool(refusing, read, given)
+
+    async def list(self, token: Token, look: Callable[..., T], *given: Any) -> T:
+        """Look through somebody's charges, few at once, as these may be many and long."""
+        async with self._listing.take_turn(token.who):
+            return await run_in_threadpool(look, *given)
+
     async def release(
         self,
         table: ServedTable,
@@ -102,7 +119,7 @@ class Desk:
 
         With `stored_will_do`, an earlier release of this analyst's for the same request is given again.
         """
-        body = digest(table.name, written)
+        body = await run_in_threadpool(digest, table.name, written)
         found = None if key is None else await run_in_threadpool(table.find, analyst, key, body)
         if found is None and stored_will_do:
             found = await run_in_threadpool(table.find_same, analyst, body)
@@ -111,7 +128,7 @@ class Desk:
         async with self._reading.take_turn(analyst):
             asked = await run_in_threadpool(table.read, written)
         own = key or f"made here: {random_bytes(16).hex()}"
-        table.begin(analyst, own)
+        table.begin(analyst, own, body)
 
         async def answer() -> Stored:
             try:
@@ -204,9 +221,9 @@ async def answer_safely(make: Callable[[], Awaitable[Response]], who: list[str],
 
 def write_log(who: str, request: Request, response: Response) -> None:
     """Write down who asked what, and with which status; of a release, its number and its charge in words."""
-    call = f"{request.method} {request.url.path}"
+    call = f"{request.method} {SECRET.sub('ss_...', request.url.path)[:LONGEST_PATH]}"
     given: Stored | None = getattr(request.state, "given", None)
-    release = {} if given is None else {"release": given.id, "what": given.entry.brief()}
+    release = {} if given is None else {"release": given.id, "what": say_briefly(given.entry)}
     LOG.info(json.dumps({"who": who, "call": call, "status": response.status_code, **release}))
 
 
@@ -220,13 +237,13 @@ def make_api(desk: Desk) -> APIRouter:
         async def make() -> Response:
             token = await find_caller(desk, request)
             who[0] = token.who
-            with desk.admit(token.who):
-                return await handle(token)
+            request.scope["held"].enter_context(desk.admit(token.who))  # until the answer is taken
+            return await handle(token)
 
         return await answer_safely(make, who, request)
 
-    async def take(request: Request) -> dict[str, Any]:
-        return refusing(read_body, await read_limited(request))
+    async def take(token: Token, request: Request) -> dict[str, Any]:
+        return await desk.read(token, read_body, await read_limited(request))
 
     def take_key(request: Request) -> str | None:
         return refusing(read_key, request.headers.get("idempotency-key"))
@@ -249,7 +266,7 @@ def make_api(desk: Desk) -> APIRouter:
     async def show_budget(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
             table = await run_in_threadpool(desk.table, token, name)
-            return JSONResponse(await run_in_threadpool(table.describe_budget, token.who))
+            return JSONResponse(await desk.list(token, table.describe_budget, token.who))
 
         return await call(request, handle)
 
@@ -259,7 +276,7 @@ def make_api(desk: Desk) -> APIRouter:
     )
     async def plan(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            table, written = await run_in_threadpool(desk.table, token, name), await take(request)
+            table, written = await run_in_threadpool(desk.table, token, name), await take(token, request)
             return JSONResponse(await desk.ask_freely(token, table.plan, written))
 
         return await call(request, handle)
@@ -270,7 +287,7 @@ def make_api(desk: Desk) -> APIRouter:
     )
     async def dummy(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            table, written = await run_in_threadpool(desk.table, token, name), await take(request)
+            table, written = await run_in_threadpool(desk.table, token, name), await take(token, request)
             return JSONResponse(await desk.ask_freely(token, table.dummy, written))
 
         return await call(request, handle)
@@ -284,7 +301,7 @@ def make_api(desk: Desk) -> APIRouter:
             table = await run_in_threadpool(desk.table, token, name)
             stored_will_do = request.headers.get("prefer", "").strip().lower() == "stored"
             async with refusing_in_time(table):
-                written, key = await take(request), take_key(request)
+                written, key = await take(token, request), take_key(request)
                 return _give(request, await desk.release(table, token.who, key, written, stored_will_do))
 
         return await call(request, handle)
@@ -293,7 +310,7 @@ def make_api(desk: Desk) -> APIRouter:
     async def list_releases(request: Request) -> Response:
         async def handle(token: Token) -> Response:
             tables = await run_in_threadpool(desk.visible, token.who)
-            listed = [one for table in tables for one in await run_in_threadpool(table.releases, token.who)]
+            listed = [one for table in tables for one in await desk.list(token, table.releases, token.who)]
             return JSONResponse(listed)
 
         return await call(request, handle)
@@ -312,8 +329,9 @@ def find_release(desk: Desk, token: Token, id: str) -> Stored:
     """Find a release of this analyst's."""
     name, _, number = id.rpartition("-")
     found = None
-    if number.isdecimal() and number.isascii() and len(number) <= 15 and name in desk.tables:
-        found = desk.table(token, name).stored(token.who, int(number))
+    if number.isdecimal() and number.isascii() and len(number) <= 15:
+        with suppress(Reply):  # there may be no such table, which is nobody's to know
+            found = desk.table(token, name).stored(token.who, int(number))
     if found is None:
         raise Reply(404, "there is no such release of yours")
     return found

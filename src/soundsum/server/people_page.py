@@ -14,9 +14,10 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 
 from soundsum.budget import Cost
 from soundsum.budget.ledger import read as read_ledger
@@ -27,14 +28,13 @@ from soundsum.refusals import Refusal
 from soundsum.releases.stored import read_releases
 from soundsum.server.endpoints import Desk, find_release, read_limited, refusing_in_time, write_log
 from soundsum.server.made_up import MADE_UP
-from soundsum.server.served import ServedTable, Stored, join_answer
+from soundsum.server.served import ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.server_pictures import draw_panel, draw_spending
 from soundsum.server.sessions import Session, Sessions
 from soundsum.server.tokens import Token
 from soundsum.server.wire import Reply, read_body, read_key, refusing, unanswered
 from soundsum.tables.read_guard import OPERATOR
 
-COOKIE = "soundsum"
 FIELDS = (
     "statistic",
     "column",
@@ -56,12 +56,13 @@ NOTHING_YET = dict.fromkeys(("plan", "dummy", "after", "python", "unplanned"))
 Handle = Callable[[Token, Session, Mapping[str, str]], Awaitable[Response]]
 
 
-def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
-    """Make the pages' routes."""
+def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
+    """Add the pages' routes, and a page for people who go astray."""
     pages, sessions = APIRouter(include_in_schema=False), Sessions()
     page = template("server.html")
     style = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "server.css"))
     script = (TEMPLATES / "server.js").read_text(encoding="utf-8")
+    cookie_name = "__Host-soundsum" if is_encrypted else "soundsum"  # which no other name below this domain can set
 
     def show(name: str, status: int = 200, **facts: Any) -> Response:
         told = {"who": "", "csrf": "", "message": "", "title": "soundsum", **facts}
@@ -75,7 +76,7 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
         """Act for whoever is logged in; show the form to log in to anybody else."""
         who = ""
         try:
-            session = sessions.find(request.cookies.get(COOKIE, ""))
+            session = sessions.find(request.cookies.get(cookie_name, ""))
             token = None if session is None else await run_in_threadpool(desk.tokens.find_number, session.number)
             if session is None or token is None:
                 return show("login", 401 if request.method == "POST" else 200, title="Log in")
@@ -84,8 +85,8 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
                 given = await _read_form(request)
                 if not session.has_form(given.get("csrf", "")):
                     raise Reply(403, "this form is not from this page; load it again")
-            with desk.admit(token.who):
-                response = await act(token, session, given)
+            request.scope["held"].enter_context(desk.admit(token.who))
+            response = await act(token, session, given)
         except Reply as reply:
             response = show("message", reply.status, title="That did not work", message=reply.message)
         except Exception:
@@ -112,7 +113,7 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
                 return show(
                     "owner", title="What was spent", **facts(token, session), **await run_in_threadpool(_owner, desk)
                 )
-            return show("home", title="Tables", **facts(token, session), **await run_in_threadpool(_home, desk, token))
+            return show("home", title="Tables", **facts(token, session), **await desk.list(token, _home, desk, token))
 
         return await handle(request, act)
 
@@ -132,15 +133,15 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
             return show("login", 503, title="Log in", message=unanswered().message)
         response = RedirectResponse("/", 303)
         cookie = sessions.begin(token.number)
-        response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=is_encrypted, path="/")
+        response.set_cookie(cookie_name, cookie, httponly=True, samesite="strict", secure=is_encrypted, path="/")
         return response
 
     @pages.post("/logout")
     async def log_out(request: Request) -> Response:
         async def act(*_: Any) -> Response:
-            sessions.end(request.cookies.get(COOKIE, ""))
+            sessions.end(request.cookies.get(cookie_name, ""))
             response = RedirectResponse("/", 303)
-            response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=is_encrypted, path="/")
+            response.delete_cookie(cookie_name, httponly=True, samesite="strict", secure=is_encrypted, path="/")
             return response
 
         return await handle(request, act)
@@ -169,10 +170,11 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
             try:
                 if given.get("action") == "release":
                     async with refusing_in_time(table):
-                        asked, key = _read_asked(form), refusing(read_key, given.get("key") or None)
+                        asked = await desk.read(token, _read_asked, form)
+                        key = refusing(read_key, given.get("key") or None)
                         request.state.given = stored = await desk.release(table, token.who, key, asked)
                     return RedirectResponse(f"/releases/{stored.id}", 303)
-                asked = _read_asked(form)
+                asked = await desk.read(token, _read_asked, form)
                 told["python"] = write_python(find_url(request), table.name, asked)
                 if given.get("action") == "dummy":
                     told |= _show_dummy(await desk.ask_freely(token, table.dummy, asked))
@@ -204,10 +206,10 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
             rows = [{name: _say(cell) for name, cell in row.items()} for row in made.to_arrow().to_pylist()]
             pictures = [draw_panel(panel, f"panel-{place}") for place, panel in enumerate(made.panels())]
             python = f"ss.connect({find_url(request)!r}, token=...).release({stored.id!r})"
-            entry = stored.entry
+            entry, said = stored.entry, say_briefly(stored.entry)
             assert entry.asker is not None
             told: dict[str, Any] = {"id": stored.id, "rows": rows, "pictures": pictures, "python": python}
-            told |= {"heading": printed(entry.brief().partition(": ")[2] or entry.brief()), "table": entry.asker.source}
+            told |= {"heading": printed(said.partition(": ")[2] or said), "table": entry.asker.source}
             told |= {"at": f"{entry.at:%Y-%m-%d %H:%M}", "cost_paid": str(entry.cost)}
             return show("release", title=stored.id, **facts(token, session), **told)
 
@@ -229,12 +231,21 @@ def make_pages(desk: Desk, is_encrypted: bool) -> APIRouter:
 
         return await find(request, id, write)
 
-    return pages
+    app.include_router(pages)
+    answer_program = app.exception_handlers[HTTPException]
+
+    async def answer(request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 404)
+        if status != 404 or request.url.path.startswith("/v1") or "html" not in request.headers.get("accept", ""):
+            return await answer_program(request, error)  # type: ignore[no-any-return, misc]
+        return show("message", status, title="There is nothing here", message="this address leads nowhere")
+
+    app.add_exception_handler(HTTPException, answer)
 
 
 def _read_asked(form: Mapping[str, str]) -> dict[str, Any]:
     """Read a form as a request is read."""
-    return refusing(read_body, json.dumps(write_asked(form)).encode())
+    return read_body(json.dumps(write_asked(form)).encode())
 
 
 def write_asked(form: Mapping[str, str]) -> dict[str, Any]:
@@ -304,7 +315,7 @@ def _home(desk: Desk, token: Token) -> dict[str, Any]:
         releases += table.releases(token.who)
     releases.sort(key=lambda one: one["at"], reverse=True)
     shown = [
-        one | {"at": one["at"][:16].replace("T", " "), "cost": str(Cost(**one["cost"])), "what": printed(one["what"])}
+        one | {"at": one["at"][:16].replace("T", " "), "cost": str(Cost(**one["cost"])), "what": _say_what(one["what"])}
         for one in releases[:LATEST]
     ]
     return {"tables": tables, "releases": shown}
@@ -328,6 +339,12 @@ def _say_after(table: ServedTable, analyst: str, cost: Cost) -> str | None:
     with suppress(Refusal):
         return None if share.is_closed else _say_rest(share.limit.left(share.limit.after(share.spent, cost, "a plan")))
     return None
+
+
+def _say_what(brief: str) -> str:
+    """Say what was asked, without a name that only repeats it."""
+    name, _, title = brief.partition(": ")
+    return printed(title if title.startswith(name) else brief)
 
 
 def _say_rest(left: Cost) -> str:
@@ -391,7 +408,7 @@ def _owner(desk: Desk) -> dict[str, Any]:
                     for asker, share in shares
                 ],
                 "charges": [
-                    {"number": one.number, "at": f"{one.at:%Y-%m-%d %H:%M}", "what": printed(one.brief()),
+                    {"number": one.number, "at": f"{one.at:%Y-%m-%d %H:%M}", "what": _say_what(say_briefly(one)),
                      "who": "the owner" if one.asker is None else one.asker.analyst, "cost": str(one.cost),
                      "state": "" if one.state == "released" else one.state}
                     for one in reversed(found.entries[-LATEST:])

@@ -10,8 +10,10 @@ import json
 import logging
 import os
 import re
+import socket
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -26,7 +28,7 @@ from soundsum.refusals import Reason, RefusedValue
 from soundsum.server.connections import HurriedConnection, lend_connections
 from soundsum.server.endpoints import LOG, Capacity, Desk, make_app
 from soundsum.server.owner_file import open_tables, read_owner_file
-from soundsum.server.people_page import make_pages
+from soundsum.server.people_page import add_pages
 from soundsum.server.served import ServedTable
 from soundsum.server.tokens import Tokens
 from soundsum.tables.read_guard import OPERATOR
@@ -79,6 +81,31 @@ class Place:
         named = {*LOCAL, self.host, *([] if self.behind_proxy is None else [self.behind_proxy])}
         return {name.lower() for name in named}
 
+    def listen(self) -> socket.socket:
+        """Listen on the port; refuse one that cannot be had."""
+        family, said = socket.AF_INET6 if ":" in self.host else socket.AF_INET, ""
+        try:
+            return socket.create_server((self.host, self.port), family=family, backlog=2048)
+        except OSError as error:
+            said = error.strerror or str(error)
+        raise RefusedValue(
+            "port",
+            Reason.UNSUPPORTED,
+            "`port={given}` of {host} cannot be listened on: {said}",
+            "give another one",
+            given=self.port,
+            host=self.host,
+            said=said,
+        )
+
+    @property
+    def url(self) -> str:
+        """The address for a browser."""
+        if self.behind_proxy is not None:
+            return f"https://{self.behind_proxy}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.is_encrypted else 'http'}://{host}:{self.port}"
+
     @property
     def is_encrypted(self) -> bool:
         return self.certificate is not None or self.behind_proxy is not None
@@ -102,22 +129,28 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        async def send_with_headers(message: Scope) -> None:
+        async def send_and_wait(message: Scope) -> None:
+            """Send with the headers; after the last piece wait until the other side has taken nearly all of it."""
             if message["type"] == "http.response.start":
                 own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message.get("headers", []), *own]
-            await send(message)
+                await send({**message, "headers": [*message.get("headers", []), *own]})
+            elif message["type"] == "http.response.body" and not message.get("more_body"):
+                await send({**message, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+            else:
+                await send(message)
 
         given = [value for name, value in scope["headers"] if name == b"host"]
         name = _host_name(given[0].decode("latin-1")) if len(given) == 1 else ""
         if name in self._names:
-            await self._app(scope, receive, send_with_headers)
+            with ExitStack() as scope["held"]:
+                await self._app(scope, receive, send_and_wait)
             return
         error = {"message": "this server has another name", "option": None, "reason": None}
         body = json.dumps({"error": error}).encode()
         head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send_with_headers({"type": "http.response.start", "status": 421, "headers": head})
-        await send({"type": "http.response.body", "body": body})
+        await send_and_wait({"type": "http.response.start", "status": 421, "headers": head})
+        await send_and_wait({"type": "http.response.body", "body": body})
 
 
 def _host_name(given: str) -> str:
@@ -189,7 +222,14 @@ def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True, memory:
     return Desk(served, Tokens(owner_file), limits)
 
 
-def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = True, memory: int | None = None) -> None:
+def serve(
+    owner_file: str,
+    place: Place,
+    limits: Capacity,
+    needs_pad: bool,
+    memory: int | None,
+    say: Callable[[str], None],
+) -> None:
     """Serve until SIGTERM or Ctrl-C, and then finish what is in progress."""
     os.umask(0o077)  # logs and ledgers are for the owner alone
     sys.setswitchinterval(0.001)  # a long request keeps others waiting for so much less
@@ -197,12 +237,11 @@ def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = Tru
     desk = open_desk(owner_file, limits, needs_pad, memory)
     write_logs(owner_file)
     app = make_app(desk)
-    app.include_router(make_pages(desk, place.is_encrypted))
-    guarded = Guard(app, place.names)
-    uvicorn.run(
-        guarded,
-        host=place.host,
-        port=place.port,
+    add_pages(app, desk, place.is_encrypted)
+    listening = place.listen()
+    say(f"serving {', '.join(desk.tables)} at {place.url}; Ctrl-C ends it")
+    config = uvicorn.Config(
+        Guard(app, place.names),
         ssl_certfile=place.certificate,
         ssl_keyfile=place.key,
         access_log=False,
@@ -214,3 +253,5 @@ def serve(owner_file: str, place: Place, limits: Capacity, needs_pad: bool = Tru
         http=HurriedConnection,
         lifespan="on",
     )
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run([listening])

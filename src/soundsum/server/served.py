@@ -36,7 +36,10 @@ from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import OPERATOR
 
 LATEST = 1_000
-"""Charges that are listed, as nobody else is charged meanwhile."""
+"""Charges that are listed."""
+
+BRIEF = 300
+"""Characters of what a charge was for, in a list."""
 
 MOST_NUMBERS = 2_000
 """In one answer, where each takes kilobytes."""
@@ -73,7 +76,7 @@ class ServedTable:
         self.owned, self.name, self._private = owned, owned.name, private
         self._snapshot = Snapshot.of(owned.data, owned.terms.get("table"))
         self._made_up = make_up(owned, self._snapshot, private.schema)
-        self._running: set[tuple[str, str]] = set()  # analysts and keys
+        self._running: dict[tuple[str, str], str] = {}  # analysts and keys, and what they ask
         self._lock = threading.Lock()
 
     @property
@@ -118,7 +121,7 @@ class ServedTable:
             if share is None
             else {"total": share.limit.to_json(), "spent": share.spent.to_json(), "left": share.left.to_json()},
             "charges": [
-                {"id": f"{self.name}-{one.number}", "at": one.at.isoformat(), "what": one.brief(),
+                {"id": f"{self.name}-{one.number}", "at": one.at.isoformat(), "what": say_briefly(one),
                  "cost": one.cost.to_json()}
                 for one in own
             ],
@@ -229,14 +232,12 @@ class ServedTable:
     def find(self, analyst: str, key: str, body: str) -> Stored | None:
         """Find what became of a key: its stored release, or None if it is new; otherwise raise why it has none."""
         question = Question(Asker(analyst, self.name), key, body)
-        with self._lock:
-            if (analyst, key) in self._running:
-                raise _in_progress()
+        self._require_ended(analyst, key, body)
         asked = self.budget.answered(question)
         if asked is None:
             return None
         if asked.body != body:
-            raise Reply(422, "this idempotency key was given before, with another request", "key", "conflict")
+            raise _refuse_other()
         if asked.answer is None:
             raise unanswered()
         return Stored(asked.charge, asked.answer)
@@ -251,16 +252,20 @@ class ServedTable:
                 return None if number is None else self.stored(analyst, number)
             hidden |= running
 
-    def begin(self, analyst: str, key: str) -> None:
+    def begin(self, analyst: str, key: str, body: str) -> None:
         """Keep what becomes of a question unseen until `end`."""
         with self._lock:
-            if (analyst, key) in self._running:
-                raise _in_progress()
-            self._running.add((analyst, key))
+            self._require_ended(analyst, key, body)
+            self._running[analyst, key] = body
 
     def end(self, analyst: str, key: str) -> None:
         with self._lock:
-            self._running.discard((analyst, key))
+            del self._running[analyst, key]
+
+    def _require_ended(self, analyst: str, key: str, body: str) -> None:
+        running = self._running.get((analyst, key))
+        if running is not None:
+            raise _in_progress() if running == body else _refuse_other()
 
     def release(self, analyst: str, key: str, body: str, asked: Asked) -> Stored:
         """Charge, read and release, when the pad says; raise a Reply otherwise."""
@@ -310,15 +315,16 @@ class ServedTable:
         entries = self.budget.asked_by(Asker(analyst, self.name), LATEST)
         hidden = self._find_running(analyst)  # looked up last: what is not running any more is due
         return [
-            {"id": f"{self.name}-{entry.number}", "table": self.name, "at": entry.at.isoformat(), "what": entry.brief(),
-             "cost": entry.cost.to_json(), "released": entry.state == "released" and entry.number not in hidden}
+            {"id": f"{self.name}-{entry.number}", "table": self.name, "at": entry.at.isoformat(),
+             "what": say_briefly(entry), "cost": entry.cost.to_json(),
+             "released": entry.state == "released" and entry.number not in hidden}
             for entry in entries
         ]  # fmt: skip
 
     def stored(self, analyst: str, number: int) -> Stored | None:
         """Return an analyst's own release, as it was given."""
-        found = self.budget.asked(number)
-        if found is None or found.charge.asker != Asker(analyst, self.name) or found.answer is None:
+        found = self.budget.asked(number, Asker(analyst, self.name))
+        if found is None or found.answer is None:
             return None
         return None if number in self._find_running(analyst) else Stored(found.charge, found.answer)
 
@@ -328,6 +334,16 @@ class ServedTable:
         asker = Asker(analyst, self.name)
         found = {self.budget.find_key(Question(asker, key)) for key in keys}
         return {number for number in found if number is not None}
+
+
+def say_briefly(entry: Entry) -> str:
+    """Say what a charge was for, in a list or a log."""
+    said = entry.brief()
+    return said if len(said) <= BRIEF else f"{said[:BRIEF]}..."
+
+
+def _refuse_other() -> Reply:
+    return Reply(422, "this idempotency key was given before, with another request", "key", "conflict")
 
 
 def _in_progress() -> Reply:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from soundsum.randomness import random_bytes
 
 LASTS = 12 * 60 * 60.0
-MOST = 10_000
+MOST, MOST_EACH = 10_000, 20
+"""Sessions, and those of one token."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class Sessions:
     def begin(self, number: int) -> str:
         cookie = random_bytes(32).hex()
         with self._lock:
+            own = [place for place, session in self._sessions.items() if session.number == number]
+            for place in own[: max(0, len(own) + 1 - MOST_EACH)]:
+                del self._sessions[place]
             self._sessions[_hash(cookie)] = Session(number, random_bytes(32).hex(), time.monotonic() + LASTS)
             while len(self._sessions) > MOST:
                 self._sessions.popitem(last=False)

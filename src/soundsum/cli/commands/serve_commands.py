@@ -42,7 +42,7 @@ Action = StrEnum("Action", ["add", "list", "revoke"])
 @serve_app.command("start")
 def start_server(
     owner: OwnerFile,
-    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     certificate: Annotated[str | None, typer.Option(help="A certificate for HTTPS, a PEM file.")] = None,
     key: Annotated[str | None, typer.Option(help="The certificate's private key.")] = None,
@@ -72,8 +72,10 @@ def start_server(
             raise RefusedValue(name, Reason.TOO_SMALL, "`{option}={given}` is too small", "give 1 or more", given=count)
     place = Place(host, port, certificate, key, behind_proxy)
     path = expand(owner)
-    Console(stderr=True).print(f"opening the tables of {path}", highlight=False)
-    serve(path, place, Capacity(slots, waiting, each), not no_pad, None if memory is None else read_memory(memory))
+    say = Console(stderr=True, highlight=False, soft_wrap=True).print
+    say(f"opening the tables of {path}")
+    most = None if memory is None else read_memory(memory)
+    serve(path, place, Capacity(slots, waiting, each), not no_pad, most, say)
 
 
 @serve_app.command("init")
@@ -141,9 +143,10 @@ def change_tokens(
 
     Example: soundsum serve token owner.toml add alice --epsilon 1 --table visits
     """
-    from soundsum.server.owner_file import read_owner_file
+    from soundsum.server.owner_file import read_owner_file, require_plain_name
     from soundsum.server.tokens import Tokens
 
+    os.umask(0o077)  # tokens and ledgers are for the owner alone
     owned = read_owner_file(expand(owner))
     tokens = Tokens(expand(owner))
     if action == "list":
@@ -165,12 +168,16 @@ def change_tokens(
         if name not in owned:
             raise RefusedValue("table", Reason.UNKNOWN, "there is no table {given} in {path}", "it has {known}",
                                given=quote(name), path=owner, known=", ".join(owned))  # fmt: skip
-    given = tokens.add(who, is_owner=is_owner, days=days)
+    require_plain_name("analyst", who)
     if epsilon is not None or rho is not None:
         for name in table or owned:
             budget = owned[name].open_budget()
             budget.set_share(Asker(who, name), epsilon, delta, rho, max_failures=max_failures)
-    typer.echo(given)
+    shares = {name: owned[name].open_budget().share(Asker(who, name)) for name in owned}
+    has = [f"{share.limit} of {name}" for name, share in shares.items() if share is not None]
+    may = "see who spent what" if is_owner else f"spend {'; '.join(has)}" if has else "ask nothing yet: give --epsilon"
+    typer.echo(f"the token of {who}, who may {may}; it is shown this once:", err=True)
+    typer.echo(tokens.add(who, is_owner=is_owner, days=days))
 
 
 def _list_tokens(rows: Sequence[Any]) -> Table:
