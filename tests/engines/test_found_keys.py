@@ -147,3 +147,23 @@ def test_text_is_a_key_by_its_bytes_and_what_is_no_text_is_none():
     assert search(pa.table({"key": broken}), "key") == {"a": 1, "b": 1, None: 1}
     dictionary = pa.array(["e\u0301", "\u00e9", "A", "a", "a"]).dictionary_encode()
     assert search(pa.table({"key": dictionary}), "key") == {"e\u0301": 1, "\u00e9": 1, "A": 1, "a": 2}
+
+
+FIRST = datetime.datetime(2, 1, 1, 0, 30)
+EDGES = {
+    "days": (ss.week("t"), datetime.date(2, 1, 1)),
+    "times": (ss.week("t"), FIRST),
+    "a zone behind": (ss.year("t", zone="America/New_York"), FIRST.replace(tzinfo=datetime.UTC)),
+    "hours of a zone": (ss.hour("t", zone="America/New_York"), datetime.datetime(2, 1, 1, tzinfo=datetime.UTC)),
+}
+
+
+@pytest.mark.parametrize("by, moment", EDGES.values(), ids=EDGES)
+def test_a_period_that_begins_before_all_that_can_be_listed_is_not_found(by, moment):
+    """Asked for again to be summed, it would be refused, and whether it was found depends on records."""
+    table = pa.table({"t": [moment] * 300, "v": [1.0] * 300})
+    found = ss.sum(table, 0, 1, 1, column="v", by=by, groups=ss.Found(delta="1e-6"))
+    assert list(found) == []
+    with duckdb.connect() as connection:
+        connection.register("rows", table)
+        assert search(connection, by, table="rows") == search(table, by) == {}

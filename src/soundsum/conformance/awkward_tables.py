@@ -58,6 +58,8 @@ DAYS = [
     None,
     datetime.date(2024, 3, 1),
     datetime.date(1, 1, 1),
+    datetime.date(2, 1, 1),  # in a week that begins in the year before, which has no periods
+    datetime.date(9998, 12, 30),
 ]
 MOMENTS = [
     datetime.datetime(2024, 2, 29, 23, 59, 59, 999999),
@@ -69,6 +71,10 @@ MOMENTS = [
     datetime.datetime(2024, 3, 10, 3, 30),
     datetime.datetime(2024, 11, 3, 1, 30),  # which they show twice
     datetime.datetime(9999, 12, 31, 23, 59, 59, 999999),
+    datetime.datetime(1, 12, 31, 23, 30),
+    datetime.datetime(2, 1, 1, 0, 30),
+    datetime.datetime(9998, 12, 30, 23, 30),
+    datetime.datetime(9998, 12, 31),
 ]
 
 

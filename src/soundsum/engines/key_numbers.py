@@ -175,6 +175,7 @@ def _period_reader(part: KeyColumn, kind: Any) -> Callable[[Any], tuple[NDArray[
 
     period, limits = part.period, part.limits
     assert period is not None
+    assert limits is not None
     find_start = _hour_finder(period) if period.kind == "hour" else _day_finder(period)
     is_text = kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
     wanted = Wanted(instants=period.zone is not None, times=period.kind == "hour")
@@ -194,8 +195,7 @@ def _period_reader(part: KeyColumn, kind: Any) -> Callable[[Any], tuple[NDArray[
             second, there = _seconds(_whole(keys), units, seconds_each), bits_of(keys)
         is_near = (second >= FIRST_DAY * DAY) & (second < LAST_DAY * DAY)
         start = find_start(np.where(is_near, second, 0))
-        within = is_near if limits is None else is_near & (start >= limits[0]) & (start <= limits[1])
-        return start, there & within
+        return start, there & is_near & (start >= limits[0]) & (start <= limits[1])
 
     return read
 

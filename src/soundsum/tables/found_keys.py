@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.tables.clocks import EPOCH
+from soundsum.tables.clocks import DAY, EPOCH
 from soundsum.tables.keys import Codes
 from soundsum.tables.period_groups import Periods
-from soundsum.tables.periods import SPELLED, Period
+from soundsum.tables.periods import EARLIEST, LATEST, SPELLED, Period
 from soundsum.tables.type_names import say_kind
 
 KeyPart: TypeAlias = int | bytes | tuple[str, int] | tuple[str, bytes]
@@ -71,9 +71,13 @@ class KeyColumn:
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """The first and the last key, where the period has a range."""
-        if self.period is None or not self.period.has_range:
+        """The first and the last key that periods may have: those of their range, or of the years that have periods."""
+        if self.period is None:
             return None
+        if not self.period.has_range:
+            unit = DAY if self.period.kind == "hour" else 1
+            first, last = ((end.toordinal() - EPOCH) * unit for end in (EARLIEST, LATEST))
+            return first, last
         starts = [
             self.period.read(end, role) for end, role in ((self.period.first, "first"), (self.period.last, "last"))
         ]
