@@ -8,7 +8,10 @@ import pytest
 
 import soundsum as ss
 from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, QUESTIONS, TABLES, answers, list_differences, table_of
+from soundsum.engines import open_engine
+from soundsum.engines.sqlite import ROWS
 from soundsum.refusals import Refusal
+from soundsum.tables.cells import LONGEST
 
 TYPES = {
     **{name: pa.float64() for name in ("f", "price", "deep")},
@@ -67,6 +70,31 @@ def test_a_cell_of_another_type_is_missing(connection):
     assert answers(connection, [ss.Sum("i", 0, 9)], **ask)[0] == [[[8]]]
     assert answers(connection, [ss.Count()], table="t", privacy_unit="who")[0] == [[[1]]]
     assert answers(connection, [ss.Count()], table="t", by="word", groups=["a"])[0] == [[[1]]]
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16"])
+def test_of_a_long_cell_the_beginning_is_read(connection, encoding):
+    """What is cut is still too long for an id or a date, as in memory, and a fetch fits into Arrow's types."""
+    connection.execute(f"PRAGMA encoding = '{encoding}'")
+    connection.execute("CREATE TABLE t (word TEXT, raw BLOB)")
+    texts = ["a", "", "a\0b", *(letter * n for letter in ("a", "\u00e4", "\U0001f600") for n in (LONGEST, 3 * LONGEST))]
+    texts += ["a" * (LONGEST + 1), "2024-01-31" + " " * 9 * LONGEST, "2024-01-31" + " " * (LONGEST - 10)]
+    cells = [(text, text.encode()) for text in texts]
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [*cells, ("b" * 10**7, b"b" * 10**7)])
+    table = pa.table(
+        {"word": [text for text, _ in cells] + ["b" * 10**7], "raw": [raw for _, raw in cells] + [b"b" * 10**7]}
+    )
+    for column, groups in (("word", [*texts[:3], "a" * (LONGEST + 1)]), ("raw", [b"a", b"a" * LONGEST])):
+        for options in (
+            {"by": column, "groups": groups},
+            {"privacy_unit": column},
+            {"where": (column, "!=", groups[0])},
+            {"by": ss.month("word", "2024-01", "2024-01")},
+        ):
+            counts = [ss.Count()] if "by" in options else [ss.Count(), ss.Count(column)]
+            assert answers(connection, counts, table="t", **options) == answers(table, counts, **options)
+    (read,) = open_engine(connection, {}, "t").schema._record_batches(["word", "raw"])
+    assert max(len(cell.as_buffer()) for column in read.columns for cell in column) < (1 << 31) // ROWS
 
 
 def test_whatever_the_connection_makes_of_cells_for_others(connection):

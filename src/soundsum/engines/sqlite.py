@@ -1,7 +1,8 @@
 """SQLite reads, our kernel adds up: a table or view of a connection, or of the file in sqlite:///path.
 
 A cell of SQLite may be of another type than its column. All cells are read as the type that the column is declared
-with, and a cell of another type is missing, so that no record can make a query fail.
+with, and a cell of another type is missing; of a long text or blob only the beginning is read. So no record can make
+a query fail.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from soundsum.engines.memory import Memory
 from soundsum.engines.reading import BatchTable
 from soundsum.numbers.quoting import printed, quote
 from soundsum.refusals import Reason, RefusedValue
+from soundsum.tables.cells import LONGEST
 from soundsum.tables.paths import Watched
 
 if TYPE_CHECKING:
@@ -23,15 +25,20 @@ if TYPE_CHECKING:
 
 ADDRESS = "sqlite:///"
 
-ROWS = 1 << 16
+ROWS = 1 << 14
 """Rows that are fetched at a time."""
+
+MOST_BYTES = 2 * (LONGEST + 2)
+"""Bytes that are read of a text or blob, in the database's encoding: cut, it still has more than LONGEST in UTF-8."""
+
+CUT = f"coalesce(substr(CAST({{0}} AS BLOB), 1, {MOST_BYTES}), x'')"  # as nothing of nothing is NULL
 
 READ_AS = {
     "int64": "CASE typeof({0}) WHEN 'integer' THEN {0} END",
     "double": "CASE WHEN typeof({0}) IN ('real', 'integer') THEN CAST({0} AS REAL) END",
     "bool": "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END",
-    "string": "CASE typeof({0}) WHEN 'text' THEN {0} END",
-    "binary": "CASE typeof({0}) WHEN 'blob' THEN {0} END",
+    "string": f"CASE typeof({{0}}) WHEN 'text' THEN CAST({CUT} AS TEXT) END",
+    "binary": f"CASE typeof({{0}}) WHEN 'blob' THEN {CUT} END",
 }
 """The expression that reads a column, by its Arrow type."""
 
