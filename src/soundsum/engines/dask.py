@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 from soundsum.engines.engine import ENGINES, Engine, Totals, import_extra
 from soundsum.engines.ids import PersonWords
 from soundsum.engines.memory import Memory
+from soundsum.engines.partitions import read_as_declared, refuse_changing
 from soundsum.engines.parts import Added, PersonPairs
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
@@ -59,18 +60,19 @@ class Dask(Engine):
                     method=quote(claim.plan.method),
                     engine=self.name,
                 )
+        for name in self._columns(tasks, rows):
+            refuse_changing(name, self._frame._meta[name])
 
     def add_up(self, tasks: Sequence[Task], rows: Rows) -> tuple[list[Totals], int]:
         dask = import_extra("dask", "dask")
-        columns = dict.fromkeys([*(task.statistic.column for task in tasks), *rows.columns])
-        wanted = [name for name in columns if name is not None] or self.schema.names[:1]
-        asked, kinds = dask.delayed((tuple(tasks), rows)), self.schema.kinds(wanted)
-        parts = self._frame[wanted].to_delayed()
+        wanted = self._columns(tasks, rows)
+        asked, declared = dask.delayed((tuple(tasks), rows)), dask.delayed(self._frame._meta[wanted])
+        parts = self._frame[wanted or self.schema.names[:1]].to_delayed()
         if rows.privacy_unit is None:
-            added = [dask.delayed(_add_records)(part, asked, kinds) for part in parts]
+            added = [dask.delayed(_add_records)(part, asked, declared) for part in parts]
         else:
             of = min(len(parts), MOST_SHARDS)
-            dealt = [dask.delayed(_deal_pairs)(part, asked, kinds, of) for part in parts]
+            dealt = [dask.delayed(_deal_pairs)(part, asked, declared, of) for part in parts]
             picked = [[dask.delayed(_pick)(one, shard) for one in dealt] for shard in range(of)]
             added = [dask.delayed(_add_persons)(own, asked) for own in picked]
         while len(added) > 1:
@@ -79,6 +81,12 @@ class Dask(Engine):
         if isinstance(found, FailedTask):
             raise RuntimeError(found.why)
         return list(found.totals), found.n or 0
+
+    @staticmethod
+    def _columns(tasks: Sequence[Task], rows: Rows) -> list[Any]:
+        """The columns that are read."""
+        columns = dict.fromkeys([*(task.statistic.column for task in tasks), *rows.columns])
+        return [name for name in columns if name is not None]
 
 
 class DaskTable(MemoryTable):
@@ -92,10 +100,6 @@ class DaskTable(MemoryTable):
 
     def rows(self) -> int:
         return read_within(lambda: len(self._frame))
-
-    def kinds(self, columns: Sequence[Any]) -> dict[Any, Any]:
-        """The type that every partition must have of each column: that of its keys, or of its numbers."""
-        return {name: (self.key_type(name), str(self._columns[name].dtype)) for name in columns}
 
 
 class FailedTask(NamedTuple):
@@ -121,23 +125,21 @@ def _quietly(function: F) -> F:
     return cast(F, call)
 
 
-def _open(part: Any, kinds: Mapping[Any, Any]) -> Memory:
-    """A partition; one of other types than the frame says ends the read, as types are public."""
-    opened = Memory(part, {})
-    if any((opened.schema.key_type(name), str(part[name].dtype)) != kind for name, kind in kinds.items()):
-        raise TypeError("a partition has columns of other types than the frame")
-    return opened
+def _open(part: Any, declared: Any) -> Memory:
+    """A partition, each column as the empty one that is declared."""
+    columns = {name: read_as_declared(part[name], declared[name]) for name in declared.columns}
+    return Memory(columns or part, {})
 
 
 @_quietly
-def _add_records(part: Any, asked: Asked, kinds: Mapping[Any, Any]) -> Added:
-    return Added(*_open(part, kinds).add_up(*asked))
+def _add_records(part: Any, asked: Asked, declared: Any) -> Added:
+    return Added(*_open(part, declared).add_up(*asked))
 
 
 @_quietly
-def _deal_pairs(part: Any, asked: Asked, kinds: Mapping[Any, Any], of: int) -> list[PersonPairs]:
+def _deal_pairs(part: Any, asked: Asked, declared: Any, of: int) -> list[PersonPairs]:
     """The pairs of a partition's persons, by shard."""
-    opened, (tasks, rows) = _open(part, kinds), asked
+    opened, (tasks, rows) = _open(part, declared), asked
     persons = PersonWords(opened.schema.key_type(rows.privacy_unit))
     sums, _ = opened.accumulate(tasks, rows, persons)
     return PersonPairs.of(sums, persons).deal(of)

@@ -15,7 +15,8 @@ from distributed import Client, LocalCluster
 
 import soundsum as ss
 from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, QUESTIONS, answers, list_differences, table_of
-from soundsum.refusals import Reason
+from soundsum.engines.partitions import read_as_declared
+from soundsum.refusals import Reason, Refusal
 from tests.refusing import refused
 from tests.test_documents import blocks
 
@@ -102,6 +103,67 @@ def test_parts_of_a_dask_frame():
             ss.Partial.plan([ss.Count()], privacy_unit="who").add(frame(table), part="a")
 
 
+def change_one(values, changed):
+    """Frames of the same rows in two partitions, with one value as it is and changed, each as pandas types them."""
+    parts = [pd.DataFrame({"x": values}), pd.DataFrame({"x": [*values[:-1], changed]})]
+    return [dd.from_map(lambda i: parts[i], [0, i], meta=parts[0].iloc[:0]) for i in (0, 1)]
+
+
+ONE_CHANGED = {
+    "integers": ([1, 2, 3], None),
+    "truth values": ([True, False, True], None),
+    "doubles": ([1.5, 2.0, 2.5], None),
+    "the only double": ([None, None, 2.5], None),
+    "text": (["1", "2", "3"], None),
+    "the only text": ([None, None, "3"], None),
+    "what is no text": (["1", "2", "3"], b"3"),
+    "objects": ([b"1", 2, "3"], None),
+    "times": ([pd.Timestamp("2024-01-05"), pd.Timestamp("2024-02-05")], None),
+    "the only time": ([None, pd.Timestamp("2024-02-05")], None),
+}
+
+
+@pytest.mark.parametrize("convert", [True, False])
+@pytest.mark.parametrize("name", ONE_CHANGED)
+def test_one_value_decides_nothing_whatever_type_it_gives_its_partition(name, convert):
+    values, changed = ONE_CHANGED[name]
+    with dask.config.set(scheduler="sync", **{"dataframe.convert-string": convert}):
+        frames = change_one(values, changed)
+        for options in (
+            {"statistics": [ss.Sum("x", 0, 2)]},
+            {"statistics": [ss.Count("x")], "missing": "drop"},
+            {"statistics": [ss.Count()], "privacy_unit": "x"},
+            {"statistics": [ss.Count()], "by": "x", "groups": [values[-1]]},
+            {"statistics": [ss.Count()], "by": ss.month("x", "2024-01", "2024-02")},
+            {"statistics": [ss.Count()], "where": ("x", "==", values[-1])},
+        ):
+            before, after = (outcome(one, **options) for one in frames)
+            assert isinstance(before, str) == isinstance(after, str)
+            assert before == after or not isinstance(before, str)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Vienna"])
+def test_times_of_another_unit_are_read_in_that_of_the_frame(zone):
+    def times(unit, values):
+        read = pd.Series(np.array(values, f"M8[{unit}]"))
+        return read if zone is None else read.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+    for declared, own, values, expected in (
+        ("s", "ms", [-1, 1500, None], [-1, 1, None]),
+        ("ns", "s", [1, 2**40, -(2**40)], [10**9, None, None]),  # as 64 bits of nanoseconds are 292 years
+    ):
+        read = read_as_declared(times(own, values), times(declared, []))
+        pd.testing.assert_series_equal(read, times(declared, expected))
+
+
+def outcome(frame, statistics, **options):
+    """The answers, or the words of the refusal."""
+    try:
+        return answers(frame, statistics, **options)
+    except Refusal as refusal:
+        return str(refusal)
+
+
 def test_a_partition_of_another_type_fails_as_a_read_and_says_nothing(capfd):
     made = dd.from_pandas(pd.DataFrame({"x": [1.0, 2.0]}), npartitions=2)
     other = made.map_partitions(lambda part: part.astype(str), meta=made._meta)
@@ -124,6 +186,17 @@ def test_what_dask_does_not_do_is_refused():
     made = frame(table_of(50))
     with refused("groups", Reason.UNSUPPORTED, ValueError):
         ss.count(made, 1, by="word", groups=ss.Found(delta="1e-9"))
+    with dask.config.set(scheduler="sync"):
+        numbers = dd.from_pandas(pd.DataFrame({"n": [1, 2], "b": [True, False], "x": [1.0, 2.0]}), npartitions=1)
+        budget = ss.Budget(epsilon=2)
+        for options in ({"where": ("n", "<", 2)}, {"by": "b", "groups": [True]}):
+            with refused("data", Reason.UNSUPPORTED, TypeError):
+                ss.count(numbers, 1, budget=budget, **options)
+        with refused("data", Reason.UNSUPPORTED, TypeError, column="column 'n'", kind="int64"):
+            ss.sum(numbers, 0, 1, 1, column="n", budget=budget)
+        assert budget.left.epsilon == 2
+        ss.count(numbers, 1, budget=budget)
+        ss.sum(numbers.astype({"n": "float64"}), 0, 1, 1, column="n", budget=budget)
     with refused("method", Reason.UNSUPPORTED, ValueError):
         ss.sum(made, 0, 1, 1, column="x", relation="change_one", size=50, method="toward_zero")
     with pytest.raises(TypeError, match="dask cannot be asked from the process that reads a padded table"):
