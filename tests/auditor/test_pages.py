@@ -8,7 +8,9 @@ import pytest
 
 from soundsum.attacks import FAMILIES
 from soundsum.auditor.finding import Verdict
+from soundsum.auditor.further_pairs import FURTHER
 from soundsum.auditor.hints import RULES
+from soundsum.auditor.plain_pairs import STATEMENTS
 from tests import processes
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -39,4 +41,4 @@ def test_the_commands_end_as_the_page_says(tmp_path):
 def test_every_verdict_is_explained_and_every_family_has_a_rule():
     page = (DOCS / "auditor.md").read_text()
     assert all(f"`{verdict}`" in page for verdict in Verdict)
-    assert set(FAMILIES) - {"special_values"} <= RULES.keys()
+    assert {*FAMILIES, *STATEMENTS, *FURTHER} - {"special_values"} <= RULES.keys()

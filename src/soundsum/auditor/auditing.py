@@ -16,6 +16,7 @@ from dataclasses import replace
 from soundsum.attacks import FAMILIES, Attack
 from soundsum.auditor.choosing import Allowance, LeftOut
 from soundsum.auditor.finding import Finding
+from soundsum.auditor.further_pairs import FURTHER
 from soundsum.auditor.plain_pairs import STATEMENTS
 from soundsum.auditor.process import Limits
 from soundsum.auditor.resolve import open_targets
@@ -147,14 +148,14 @@ def _wanted(attacks: str | Sequence[str | Attack]) -> tuple[list[str] | None, li
     names = [one for one in attacks if isinstance(one, str)]
     own = [one for one in attacks if isinstance(one, Attack)]
     for name in names:
-        if name != "all" and name not in FAMILIES and name not in STATEMENTS:
+        if name != "all" and name not in {**STATEMENTS, **FURTHER, **FAMILIES}:
             raise RefusedValue(
                 "attacks",
                 Reason.UNKNOWN,
                 "`attacks={given}` is not an attack",
                 "use all, or some of {known}",
                 given=quote(name),
-                known=", ".join([*STATEMENTS, *FAMILIES]),
+                known=", ".join([*STATEMENTS, *FURTHER, *FAMILIES]),
             )
     return (None if "all" in names else names), own
 

@@ -17,7 +17,7 @@ from typing import Any
 from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.attacks.families.path import steepest
 from soundsum.attacks.families.special_values import FORMS
-from soundsum.auditor.calling import Unsupported
+from soundsum.auditor.calling import Failure, Unsupported, ask
 from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
 from soundsum.numbers.formatting import size as records_in_words
@@ -149,29 +149,45 @@ def _attack(
         return None
 
 
-WALKS = ("path", "walk")
+WALKS = ("path", "walk", "long_walk")
 """Attacks that ask the target for their step."""
 
 
 def own_step(target: Target, made: Attack) -> Attack:
-    """The path walked by asking the target: the step where its own sum jumps most, found by bisection."""
+    """The path walked by asking the target: the step where its own sum jumps most, found by bisection.
+
+    Where one end of the walk is an error and the other is not, the step at which it comes.
+    """
     problem, n = made.problem, made.records
 
-    def walk(i: int) -> Runs:
-        changed = [(problem.lower, n - i)] if problem.relation.sized else []
-        return Runs(problem.dtype, [part for part in [(problem.upper, i), *changed] if part[1]])
+    def raises(i: int) -> Fraction:
+        answer = ask(target.refuses, lambda: target.sum_of(walked(made, i), problem))
+        return Fraction(isinstance(answer, Failure) and answer.kind != "unsupported")
 
     def total(i: int) -> Fraction:
-        result = target.sum_of(walk(i), problem)
+        result = target.sum_of(walked(made, i), problem)
         if is_special(result):
             raise Unsupported(f"the sum of {n:,} records in [{problem.lower}, {problem.upper}] is {result}")
         return Fraction(result)
 
+    if raises(0) != raises(n):
+        return at_step(made, steepest(raises, n)[0])
     step, before, after = steepest(total, n)
-    parameters = {**made.parameters, "step": step}
-    return replace(made, left=walk(step + 1), right=walk(step), totals=(after, before), parameters=parameters)
+    return replace(at_step(made, step), totals=(after, before))
+
+
+def walked(made: Attack, i: int) -> Runs:
+    """The dataset that a walk reaches after i steps: i records at the upper bound, the others at the lower, or none."""
+    problem = made.problem
+    others = [(problem.lower, made.records - i)] if problem.relation.sized else []
+    return Runs(problem.dtype, [part for part in [(problem.upper, i), *others] if part[1]])
+
+
+def at_step(made: Attack, i: int) -> Attack:
+    """The neighbours between which a walk takes that step."""
+    return replace(made, left=walked(made, i + 1), right=walked(made, i), parameters={**made.parameters, "step": i})
 
 
 def times_asked(made: Attack) -> float:
     """How many of its datasets a target adds."""
-    return 2.0 + (math.log2(made.records) + 2 if made.name in WALKS else 0)
+    return 2.0 + (math.log2(made.records) + 4 if made.name in WALKS else 0)

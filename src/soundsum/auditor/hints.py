@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from soundsum.attacks import Attack
-from soundsum.auditor.plain_pairs import STATEMENTS
 from soundsum.auditor.target import Target
 
 
@@ -22,7 +21,7 @@ class Rule:
     @property
     def group(self) -> str:
         """The name of the cause that several rules share: on one target they are one finding."""
-        if self.name in STATEMENTS:
+        if self.name in _PLAIN:
             return "plain"
         return "rounding" if self.name in _ROUNDING else self.name
 
@@ -46,6 +45,22 @@ _PLAIN = {
         "The same records in another order give another sum, so rows count by their place",
     ),
     "out_of_bounds": ("A record beyond the bounds is not clamped", "A record beyond the bounds moves the sum too far"),
+    "coded_value": (
+        "One value has a meaning of its own",
+        "Records that equal a value which may stand for something else are treated apart, and move the sum too far",
+    ),
+    "missing_records": (
+        "What replaces missing records depends on the others",
+        "Nearly all records are missing, and the one that is not decides what each of them counts",
+    ),
+    "long_walk": (
+        "The sum jumps where there are many records",
+        "One record at a time from one bound to the other, the sum of many records moves too far at some step",
+    ),
+    "long_order": (
+        "The order of many records shows",
+        "Small records are lost beside the sum of many large ones, so rows count by their place",
+    ),
     "walk": ("The sum jumps", "One record at a time from one bound to the other, the sum moves too far at some step"),
 }
 

@@ -7,13 +7,14 @@ claim, a missing clamp, rows that count by their place, or too little noise show
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from soundsum.attacks import Attack
 from soundsum.auditor.target import Target
+from soundsum.numbers.rationals import Value, is_special
 from soundsum.numbers.types import FloatType, IntType
 from soundsum.tables.runs import Runs
 
@@ -206,18 +207,38 @@ class _Pairs:
         yield from self._made(rule, self._runs(left), self._runs(right), outside)
 
     def _made(self, rule: str, left: Runs, right: Runs, outside: bool = False) -> Iterator[Attack]:
-        """The pair, unless the two are the same."""
-        if left == right:
-            return
-        yield Attack(
-            name=rule,
-            left=left,
-            right=right,
-            problem=self.target.problem(self.lower, self.upper, right.size),
-            totals=(Fraction(left.total()), Fraction(right.total())),
-            parameters={},
-            aimed_at="wide" if self.target.dtype.is_integer else "grid",
-            reference="plain neighbours",
-            statement=STATEMENTS[rule],
-            outside=outside,
-        )
+        parts = left.parts, right.parts
+        return make_pair(self.target, (self.lower, self.upper), rule, *parts, STATEMENTS, outside)
+
+
+def make_pair(
+    target: Target,
+    bounds: tuple[Fraction, Fraction],
+    rule: str,
+    left: Sequence[Any],
+    right: Sequence[Any],
+    statements: Mapping[str, str],
+    outside: bool = False,
+) -> Iterator[Attack]:
+    """The pair of these parts, unless the two are the same."""
+    sides = [Runs(target.dtype, parts) for parts in (left, right)]
+    if sides[0] == sides[1]:
+        return
+    yield Attack(
+        name=rule,
+        left=sides[0],
+        right=sides[1],
+        problem=target.problem(*bounds, sides[1].size),
+        totals=(_total(sides[0]), _total(sides[1])),
+        parameters={},
+        aimed_at="wide" if target.dtype.is_integer else "grid",
+        reference="plain neighbours",
+        statement=statements[rule],
+        outside=outside,
+    )
+
+
+def _total(side: Runs) -> Value:
+    """The exact sum, or NaN where a record is."""
+    special = [x for x in side.counts() if is_special(x)]
+    return special[0] if special else Fraction(side.total())

@@ -6,6 +6,7 @@ release is sampled, on certified attacks and on those that outputs alone can sho
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,15 +14,17 @@ from typing import Any
 
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.calling import Failure
-from soundsum.auditor.choosing import Allowance, attacks_on
+from soundsum.auditor.choosing import WALKS, Allowance, attacks_on
 from soundsum.auditor.evidence import detectable
 from soundsum.auditor.finding import Finding, Sampled, Verdict
+from soundsum.auditor.further_pairs import further_attacks
 from soundsum.auditor.hints import hint, rule_for, rule_of
 from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
 from soundsum.auditor.plain_pairs import STATEMENTS, few, plain_pairs
 from soundsum.auditor.repros import repro
 from soundsum.auditor.rerun import confirm
 from soundsum.auditor.sampling import sample
+from soundsum.auditor.screening import screen
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Target
 from soundsum.numbers.event_counts import Promise
@@ -29,6 +32,12 @@ from soundsum.numbers.rationals import is_special
 
 MOST_SAMPLED = 1 << 16
 """Releases are sampled on attacks of up to this many records, or larger ones that were certified."""
+
+SCREENED = 0.15
+"""The share of the time for releases that goes into choosing further pairs by a few runs on each."""
+
+CODED = ("coded_value", "missing_records")
+"""Further neighbours that need few records."""
 
 PLAIN_SAMPLED = 12
 """Releases are sampled on this many plain pairs."""
@@ -150,7 +159,9 @@ class Examination:
         seen += measure_all(self.target, self.plain, first, self.progress)
         limits = Allowance(limits.seconds / 2 + max(0.0, first.left), limits.memory, left_out=limits.left_out)
         if not self.own or self.families:
-            seen += measure_all(self.target, attacks_on(self.target, self.families), limits, self.progress)
+            own = attacks_on(self.target, self.families), further_attacks(self.target, self.families)
+            every = heapq.merge(*own, key=lambda made: made.records)
+            seen += measure_all(self.target, every, limits, self.progress)
         for one in seen:
             self.measured.setdefault(rule_of(one.attack), []).append(one)
         if self.search and self.families is None and not self.own and not any(one.violates for one in seen):
@@ -163,7 +174,7 @@ class Examination:
 
     def _certify(self) -> None:
         candidates: dict[str, Measurement] = {}
-        errors = [one for seen in self.measured.values() for one in seen if one.one_sided and self._counts(one)]
+        errors = [one for one in self._all() if one.one_sided and self._counts(one)] if self._sums_records() else []
         certain = next((one for one in errors if always_one_sided(self.target, one)), None)
         if certain is not None:
             candidates["exception"] = certain
@@ -190,6 +201,17 @@ class Examination:
                     note=error if same else how,
                 )
             )
+
+    def _all(self) -> list[Measurement]:
+        return [one for seen in self.measured.values() for one in seen]
+
+    def _sums_records(self) -> bool:
+        """Whether any dataset with a record has a sum: what fails on all of them tells nothing by failing."""
+        return any(
+            side.size and not isinstance(answer, Failure)
+            for one in self._all()
+            for side, answer in zip((one.attack.left, one.attack.right), one.answers, strict=True)
+        )
 
     def _exact(self, name: str, one: Measurement) -> Finding:
         """The finding of exact sums, before they are confirmed."""
@@ -243,6 +265,7 @@ class Examination:
         if not chosen:
             return
         self.limits.restart()  # finding the attacks, and confirming what they showed, is not the time of its releases
+        chosen += self._screened({id(made) for _, made, _ in chosen})
         pairs = [(made, event) for _, made, event in chosen]
         plain = [name in STATEMENTS for name, _, _ in chosen]
         weight = max(1.0, (len(plain) - sum(plain)) / max(1, sum(plain)))  # half of the time for plain neighbours
@@ -262,6 +285,17 @@ class Examination:
                 made, why = tried[0]
                 assert isinstance(why, Failure)
                 self._add(self._unsampled(name, made, why, before))
+
+    def _screened(self, chosen: set[int]) -> list[tuple[str, Attack, Event | None]]:
+        """The further pairs on which a few runs tell most, unless a violation is certain already."""
+        if self.families is not None or self.own or any(finding.verdict.violation for finding in self.made.values()):
+            return []
+        self.progress("a few runs on many pairs")
+        few_records = (made for made in further_attacks(self.target, CODED) if made.records <= MOST_SAMPLED)
+        pairs = [made for made in [*self.plain, *few_records] if id(made) not in chosen]
+        pairs.sort(key=lambda made: made.name not in WALKS)
+        found = screen(self.target, pairs, self.limits.left * SCREENED)
+        return [(made.name, made, None) for made in found]
 
     def _unsampled(self, name: str, made: Attack, why: Failure, before: Finding | None) -> Finding:
         """The finding if no run gave an output; the library promises nothing about parameters that it declines."""
