@@ -1,7 +1,7 @@
 """Train on scikit-learn's digits, with Opacus and with soundsum: same epsilon, same accuracy up to the noise.
 
 Then attack sums in half precision: a plain sum reveals one example more or less, ours does not.
-Needs torch, Opacus and scikit-learn: pip install 'soundsum[torch]' scikit-learn
+Needs torch, Opacus and scikit-learn: pip install '.[torch]' scikit-learn, in a clone
 """
 
 import sys

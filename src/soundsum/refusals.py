@@ -14,6 +14,9 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any, Protocol, Self, TypeVar
 
+INSTALL = "in a clone of soundsum, run `pip install '.[{extra}]'`"
+"""The remedy for a package that is missing, until soundsum is on PyPI: no stranger's package must have its name."""
+
 OPTION = re.compile(r"([A-Za-z_]\w*)(?:=(.+))?", re.DOTALL)
 
 
@@ -92,6 +95,11 @@ class Clause(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.template,)
+
+
+def say_install(extra: str) -> str:
+    """The same remedy as plain text."""
+    return INSTALL.replace("`", "").format(extra=extra)
 
 
 def join_clauses(clauses: Iterable[str]) -> Clause:

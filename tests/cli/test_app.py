@@ -51,7 +51,7 @@ def test_an_error_keeps_its_brackets():
     code = "import sys; sys.modules['jinja2'] = None; from soundsum.cli.app import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "reproduce", "--html", "x.html"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert "pip install 'soundsum[report]'" in done.stderr
+    assert "pip install '.[report]'" in done.stderr
 
 
 def test_one_method_is_explained():

@@ -167,7 +167,7 @@ FILE, budget = {files!r}, ss.Budget(epsilon=1)
 try:
     {call}
 except ImportError as error:
-    assert str(error).endswith("pip install 'soundsum[{extra}]'"), error
+    assert str(error).endswith("pip install '.[{extra}]'"), error
     assert budget.spent.epsilon == 0
     print("refused")
 """

@@ -358,7 +358,7 @@ try:
     ss.gradients.opacus.PrivacyEngine
 except ModuleNotFoundError as missing:
     assert "opacus is not installed" in str(missing), missing
-    assert "pip install 'soundsum[torch]'" in str(missing)
+    assert "pip install '.[torch]'" in str(missing)
 else:
     raise AssertionError
 """

@@ -62,7 +62,7 @@ def test_without_jinja_the_error_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with refused(None, Reason.MISSING, ValueError) as error:
         write_page(reproduce(only=["roadmap"]), tmp_path / "page.html")
-    assert "`pip install 'soundsum[report]'`" in error.value.remedy
+    assert "pip install '.[report]'" in str(error.value)
 
 
 def test_an_empty_reproduction_is_still_a_page():

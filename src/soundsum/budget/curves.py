@@ -17,7 +17,7 @@ from typing import Any
 from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
 from soundsum.privacy.cost import Cost, parse_amount
-from soundsum.refusals import Reason, RefusedValue
+from soundsum.refusals import INSTALL, Reason, RefusedValue
 
 MARGIN = Fraction(1, 1000)  # the delta asked for is this part smaller, the epsilon given this part larger
 FAINTEST = Fraction(1, 10**10)  # MARGIN of a smaller delta would come near what the floats lose, some 10^-15
@@ -82,7 +82,8 @@ def _epsilon(counted: Sequence[tuple[Fraction, Fraction, int]], delta: float) ->
             None,
             Reason.MISSING,
             "this needs dp-accounting",
-            "`pip install 'soundsum[accounting]'`, or add the costs up",
+            INSTALL + ", or add the costs up",
+            extra="accounting",
         )
     common, privacy_loss_distribution = accounting
     most = [(_above(e), _above(d), times) for e, d, times in counted]

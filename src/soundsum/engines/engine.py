@@ -24,7 +24,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.types import float64
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.selection import GroupPlan
-from soundsum.refusals import Reason, RefusedValue
+from soundsum.refusals import Reason, RefusedValue, say_install
 from soundsum.registry import Registry
 from soundsum.statistics import Task
 from soundsum.tables.found_keys import KeyPart, name_groups
@@ -235,6 +235,4 @@ def import_extra(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ModuleNotFoundError:
-        raise ImportError(
-            f"{package.partition('.')[0]} is not installed; run: pip install 'soundsum[{extra}]'"
-        ) from None
+        raise ImportError(f"{package.partition('.')[0]} is not installed; " + say_install(extra)) from None

@@ -1,7 +1,7 @@
 """Private gradients: DP-SGD's clipped sum with the proof of our sums, on CPU and GPU (docs/gradients.md).
 
 Each example's gradient becomes integers whose length is exactly at most the clipping norm; integers are added, and the
-rounded Gaussian hides them. Needs torch (`pip install 'soundsum[torch]'`), which is imported when something is used.
+rounded Gaussian hides them. Needs torch (`pip install '.[torch]'`), which is imported when something is used.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Lazy imports of the packages of the extra `soundsum[torch]`.
+"""Lazy imports of the packages of the extra `torch`.
 
 `import soundsum` and the parts of this room that need no torch (such as the model of the noise) work without it.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
+
+from soundsum.refusals import say_install
 
 
 class LazyModule:
@@ -32,7 +34,8 @@ def need(name: str) -> Any:
         if missing.name != name.partition(".")[0]:
             raise
         raise ModuleNotFoundError(
-            f"{missing.name} is not installed; gradients need it: pip install 'soundsum[torch]'", name=missing.name
+            f"{missing.name} is not installed, and gradients need it; " + say_install("torch"),
+            name=missing.name,
         ) from None
 
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from soundsum.refusals import Reason, RefusedValue
+from soundsum.refusals import INSTALL, Reason, RefusedValue
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -25,7 +25,8 @@ def template(name: str = "page.html") -> Template:
             None,
             Reason.MISSING,
             "the page is laid out by Jinja2, which is not installed",
-            "`pip install 'soundsum[report]'`",
+            INSTALL,
+            extra="report",
         )
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

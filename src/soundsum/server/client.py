@@ -20,7 +20,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.privacy.planner import Plan
 from soundsum.privacy.selection import Found
 from soundsum.randomness import random_bytes
-from soundsum.refusals import Reason, RefusedValue
+from soundsum.refusals import INSTALL, Reason, RefusedValue
 from soundsum.releases.advice import BoundsAdvice, MaxRowsAdvice
 from soundsum.releases.certificates import read_claim
 from soundsum.releases.collections import Releases
@@ -82,7 +82,8 @@ class Connection:
                 None,
                 Reason.MISSING,
                 "the client needs httpx, which is not installed",
-                "`pip install 'soundsum[server]'`",
+                INSTALL,
+                extra="server",
             )
         self._client = httpx.Client(
             base_url=url,

@@ -65,7 +65,7 @@ assert ss.gradients.Grid.of(1.0).limit == 2**24
 try:
     ss.gradients.Sum(1.0, 1.0).add([[1.0]])
 except ModuleNotFoundError as missing:
-    assert "pip install 'soundsum[torch]'" in str(missing), missing
+    assert "pip install '.[torch]'" in str(missing), missing
 else:
     raise AssertionError
 """

@@ -18,7 +18,7 @@ from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import exact, is_special
 from soundsum.privacy.samplers import discrete_gaussian, discrete_laplace
 from soundsum.randomness import random_bytes
-from soundsum.refusals import Reason, RefusedValue
+from soundsum.refusals import INSTALL, Reason, RefusedValue
 from soundsum.releases.api import sum as private_sum
 
 FINENESS = 1 << 20
@@ -172,7 +172,8 @@ def connect() -> Any:
             None,
             Reason.MISSING,
             "this delivery asks DuckDB, which is not installed",
-            "`pip install 'soundsum[duckdb]'`",
+            INSTALL,
+            extra="duckdb",
         )
     import duckdb
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from soundsum.attacks import Attack, attack
@@ -18,6 +19,7 @@ from soundsum.cli.commands import demo_audit
 from soundsum.cli.views.delivered import tell
 from soundsum.methods.problem import Problem
 from soundsum.numbers.formatting import binary, number
+from soundsum.refusals import say_install
 from soundsum.releases.api import release
 from soundsum.releases.collections import Releases
 from soundsum.releases.planning import plan, plans
@@ -80,7 +82,7 @@ def _steal(console: Console) -> None:
     try:
         import duckdb  # noqa: F401  (whether it is there)
     except ImportError:
-        console.print("  left out, as it needs DuckDB: pip install 'soundsum[duckdb]'")
+        console.print("  left out, as it needs DuckDB; " + escape(say_install("duckdb")))
         return
     with console.status("asking for noisy sums..."):
         done = DELIVERIES["top_salary"]()

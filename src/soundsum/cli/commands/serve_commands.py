@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from soundsum.budget.history import Asker
 from soundsum.numbers.quoting import quote
-from soundsum.refusals import Reason, RefusedValue
+from soundsum.refusals import INSTALL, Reason, RefusedValue
 from soundsum.tables.paths import expand
 
 
@@ -195,7 +195,7 @@ def _require_installed() -> None:
         if find_spec(package) is None:
             raise RefusedValue(
                 None, Reason.MISSING, "the server needs {package}, which is not installed",
-                "`pip install 'soundsum[server]'`", package=package,
+                INSTALL, package=package, extra="server",
             )  # fmt: skip
 
 
