@@ -127,11 +127,14 @@ def test_persons(soundsum):
     assert release["certificate"]["sensitivity"] == "18"
     shown = " ".join(soundsum(*SUM, "--privacy-unit", "person", "--max-rows", "3").stdout.split())
     assert "for one person; " in shown
-    assert "each person counts with a total clamped to [0, 18]; rows without an id left out" in shown
+    assert (
+        "each person counts with a total clamped to [0, 18], as much as 3 rows can add; rows without an id left out"
+        in shown
+    )
     by_default = soundsum(*SUM, "--privacy-unit", "person", "--by", "dept", "--groups", "a,b").stdout
     assert (
-        "each person counts with a total in a group clamped to [0, 6], and in at most 1 group: the one with most of "
-        "their rows"
+        "each person counts with a total in a group clamped to [0, 6], as much as 1 row can add, and in at most 1 "
+        "group: the one with most of their rows"
     ) in " ".join(by_default.split())
 
 
@@ -252,7 +255,7 @@ def test_edges_and_cells_are_printed_for_people(soundsum):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ([*SUM, "--by", "dept"], "which groups there are is itself private"),
+        ([*SUM, "--by", "dept"], "the list of groups is itself private"),
         ([*SUM, "--groups", "a"], "without --by"),
         (
             [*SUM, "--by", "floor", "--groups", "a"],
@@ -429,11 +432,11 @@ def test_groups_by_month_and_hour(soundsum):
     shown = soundsum(*ask[:-1], "--by", "week(day)", "--groups", "2024-W01..2024-W02").stdout
     assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["2024-W01", "2024-W02"]
     for wrong, message in {
-        ("--by", "month(day)", "--groups", "2024-01-05"): "'2024-01-05' is not where a month begins; give months",
+        ("--by", "month(day)", "--groups", "2024-01-05"): "'2024-01-05' is not a month; give months",
         ("--by", "month(day)", "--groups", "2024-03..2024-01"): "last is before first",
         ("--by", "month(day, Wien)", "--groups", "2024-03"): "zone Wien is not a time zone known here",
         ("--by", "month(dya)", "--groups", "2024-03"): "column 'dya' is not in the table",
-        ("--by", "month(day)"): "which groups there are is itself private",
+        ("--by", "month(day)"): "the list of groups is itself private",
     }.items():
         refused = soundsum(*ask, *wrong)
         assert refused.returncode == 2

@@ -146,7 +146,7 @@ class TestGroups:
     @pytest.mark.parametrize(
         "options, error, message",
         [
-            ({"groups": None}, ValueError, "which groups there are is itself private"),
+            ({"groups": None}, ValueError, "the list of groups is itself private"),
             ({"by": None}, ValueError, "without by="),
             ({"groups": []}, ValueError, "groups= is empty; list at least one"),
             ({"groups": ["a", "a"]}, ValueError, "names 'a' twice"),
@@ -204,10 +204,14 @@ class TestPersons:
     def test_every_release_says_how_much_of_a_person_counts_and_not_whom_that_cut_off(self, silent):
         few = STAFF.slice(2)  # where nobody has two rows
         one, same = (ss.sum(table, 0, 200, 1, column="pay", privacy_unit="id") for table in (STAFF, few))
-        caps = "each person counts with a total clamped to [0, 200]; rows without an id left out"
+        caps = (
+            "each person counts with a total clamped to [0, 200], as much as 1 row can add; rows without an id left out"
+        )
         assert one.counted == same.counted == f"missing values as 0; {caps}"
-        assert "[-2, 0]; rows" in repr(ss.sum(STAFF, -2, -1, 1, column="pay", privacy_unit="id"))
-        assert "a person with more than 2 rows counts as 2 of their average row; rows without an id" in repr(
+        assert "[-2, 0], as much as 1 row can add; rows" in repr(
+            ss.sum(STAFF, -2, -1, 1, column="pay", privacy_unit="id")
+        )
+        assert "each person counts with the weight of at most 2 rows; rows without an id" in repr(
             ss.mean(STAFF, 0, 9, 1, column="pay", privacy_unit="id", max_rows=2)
         )
         for shown in (repr(one), one._repr_html_()):
@@ -219,7 +223,7 @@ class TestPersons:
         several = ss.sum(STAFF, 0, 200, 1, privacy_unit="id", max_rows=3, max_groups=9, **BY_DEPT)
         for shown in (repr(several), several._repr_html_(), ss.Several([several], ["pay"])._repr_html_()):
             said = " ".join(shown.split())
-            assert "each person counts with a total in a group clamped to [0, 600], and in at most 3 groups;" in said
+            assert "clamped to [0, 600], as much as 3 rows can add, and in at most 3 groups;" in said
         few_groups = repr(ss.count(STAFF, 1, privacy_unit="id", **{**BY_DEPT, "column": None}))
         assert "in at most 1 group: the one with most of their rows" in " ".join(few_groups.split())
         assert "nobody" not in repr(ss.sum(STAFF, 0, 200, 1, **BY_DEPT))

@@ -215,18 +215,22 @@ _DECLARED = (
         "int",
         1,
         "with privacy_unit=, {person}.",
-        Flag("With --privacy-unit: the most rows a person contributes to a group.", int),
+        Flag(
+            "With --privacy-unit: how many rows of a person count in a group. A lower limit clamps what a person adds "
+            "(sums), scales their rows down (means) or drops some (counts, quantiles).",
+            int,
+        ),
         COUNT,
     ),
     Option(
         "max_groups",
         "int",
         1,
-        "with privacy_unit= and by=, the most groups a person contributes to: those with most of their rows. A hash of "
-        "id and group breaks ties.",
+        "with privacy_unit= and by=, the most groups a person contributes to: those with most of their rows. Their "
+        "other groups are dropped. A hash of id and group breaks ties.",
         Flag(
-            "With --privacy-unit and --by: the most groups a person contributes to, those with most of their rows. A "
-            "hash of id and group breaks ties.",
+            "With --privacy-unit and --by: the most groups a person contributes to, those with most of their rows. "
+            "Their other groups are dropped. A hash of id and group breaks ties.",
             int,
         ),
         COUNT,

@@ -41,7 +41,7 @@ def say_average_rows(unit: Unit) -> str:
     if unit.max_rows is None:
         return ""
     rows = f"{unit.max_rows:,} row{'s' * (unit.max_rows > 1)}"
-    return unit.say(f"a person with more than {rows}{{}} counts as {unit.max_rows:,} of their average row")
+    return unit.say(f"each person counts{{}} with the weight of at most {rows}")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ class Sum(Bounded):
         if unit.max_rows is None:
             return ""
         low, high = (bound(unit.max_rows * end) for end in (min(bounds[0], ZERO), max(bounds[1], ZERO)))
-        return unit.say(f"each person counts with a total{{}} clamped to [{low}, {high}]")
+        rows = f"{unit.max_rows:,} row{'s' * (unit.max_rows > 1)}"
+        return unit.say(f"each person counts with a total{{}} clamped to [{low}, {high}], as much as {rows} can add")
 
     @classmethod
     def record_steps(cls, plan: Plan) -> RecordSteps | None:
