@@ -160,14 +160,15 @@ def change_state(entry: Entry | None, kind: Kind, number: int | None) -> Entry:
     return replace(entry, state=after)
 
 
-def refuse_closed(failures: int, what: object, cost: Cost, left: Cost) -> BudgetClosed:
+def refuse_closed(failures: int, what: object, cost: Cost, left: Cost, whose: str = "the budget") -> BudgetClosed:
     reads = "1 failed read" if failures == 1 else f"{failures} failed reads"
     return BudgetClosed(
         "budget",
         Reason.CLOSED,
-        "the budget is closed after {reads}; nothing was charged:",
+        "{whose} is closed after {reads}; nothing was charged:",
         "its owner finds the reason in the operator's log and reopens it with `soundsum budget reopen`, or "
         "`Budget.reopen` (the release was: {release})",
+        whose=whose,
         reads=reads,
         failures=failures,
         release=str(what),

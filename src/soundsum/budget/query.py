@@ -254,7 +254,7 @@ class Query:
 
     def brief(self, with_source: bool = False) -> str:
         """The statistics by the names they were given, and of which rows."""
-        named = [one.title if one.name is None else f"{one.name}: {one.title}" for one in self.statistics]
+        named = [one.title if one.name in (None, one.title) else f"{one.name}: {one.title}" for one in self.statistics]
         by = [f"by {self._columns}"] if self.by else []
         rows = ", ".join([*by, *([f"where {self.conditions}"] if self.where else [])])
         common = (f" from {self.source}" if with_source else "") + (f" {rows}" if rows else "")
@@ -281,7 +281,7 @@ class Query:
             f"protecting {self.unit(one)}",
             f"{self.binding.relation} neighbours",
             *([f"{one.share} of the cost"] if differ and one.share else []),
-            *([] if one.name is None else [f"called {one.name}"]),
+            *([] if one.name in (None, one.title) else [f"called {one.name}"]),
         ]
         return ", ".join(said)
 

@@ -67,6 +67,13 @@ class Share:
         return self.failures >= self.max_failures
 
 
+def say_share(asker: Asker, share: Share) -> str:
+    """Say what an analyst may spend, what of it is left, and whether failed reads have closed it."""
+    reads = f"{share.failures} failed read{'s' * (share.failures != 1)}"
+    closed = f"; closed after {reads}, until the ledger is reopened" if share.is_closed else ""
+    return f"{asker.analyst} may spend {share.limit} on {asker.source}; {share.left} left{closed}"
+
+
 @dataclass(frozen=True)
 class Answered:
     """A question that was charged before: its charge, the digest of what it asked, and its answer if one is stored."""
@@ -153,7 +160,7 @@ def charge_share(db: sqlite3.Connection, question: Question, whole: Limit, cost:
             release=str(what),
         )
     if share.is_closed:
-        raise refuse_closed(share.failures, what, cost, share.left)
+        raise refuse_closed(share.failures, what, cost, share.left, f"the share of {asker.analyst}")
     return Tally(share.limit.after(share.spent, cost, what), share.failures)
 
 

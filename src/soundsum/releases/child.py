@@ -24,6 +24,10 @@ from soundsum.refusals import Reason, RefusedType
 from soundsum.tables.read_guard import OPERATOR, SENTENCE, ReadFailed
 
 CHUNK = 1 << 20
+
+OUT_OF_MEMORY = 137
+"""The status of a process that ended itself because it held too much memory."""
+
 SIZE = 8
 """Bytes before every message that say how long it is."""
 
@@ -101,14 +105,16 @@ class Child:
 
         `refusal` is raised where it cannot be sent. With `waits` this returns or raises at `until`, never earlier.
         """
-        request = _pickle((name, arguments, until - time.monotonic(), self.memory), refusal)
+        given = until - time.monotonic()
+        request = _pickle((name, arguments, given, self.memory), refusal)
         self._is_idle = False
         answer = self._exchange(request, until)
         if waits:
             sleep_until(until)
         if answer is None:
+            status = self._process.poll()
             self.kill()
-            OPERATOR.error("the process that reads the table ended, held too much memory, or was later than the pad")
+            self._tell_why(status, given)
             raise ReadFailed(SENTENCE)
         self._is_idle = True
         outcome, said = pickle.loads(answer)
@@ -146,6 +152,16 @@ class Child:
             if len(received) >= SIZE and len(received) == SIZE + int.from_bytes(received[:SIZE]):
                 return bytes(memoryview(received)[SIZE:])
         return None
+
+    def _tell_why(self, status: int | None, given: float) -> None:
+        """Tell the operator, and nobody else, why there is no answer."""
+        if status is None:
+            why = f"was not done in the {given:.2f} s that the pad left it, or is just ending"
+        elif status == OUT_OF_MEMORY:
+            why = f"held more than the {self.memory / 2**20:,.0f} MiB of memory that it may"
+        else:
+            why = f"ended with status {status}"
+        OPERATOR.error("the process that reads the table %s", why)
 
     def kill(self) -> None:
         """End it and whatever it started, whatever they are doing."""

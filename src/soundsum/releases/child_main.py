@@ -25,7 +25,7 @@ from soundsum.engines import Engine, FoundGroups, Totals
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.selection import GroupPlan
 from soundsum.refusals import Reason, RefusedType
-from soundsum.releases.child import SIZE
+from soundsum.releases.child import OUT_OF_MEMORY, SIZE
 from soundsum.releases.pipeline import Prepared
 from soundsum.releases.prepare import look, prepare
 from soundsum.releases.request import Request
@@ -114,7 +114,7 @@ def _watch_memory(reader: Reader) -> None:
             while True:
                 held.seek(0)
                 if page * int(held.read().split()[1]) > reader.memory:
-                    os._exit(1)
+                    os._exit(OUT_OF_MEMORY)
                 time.sleep(OFTEN)
 
 

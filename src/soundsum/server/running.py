@@ -238,6 +238,9 @@ def serve(
     write_logs(owner_file)
     app = make_app(desk)
     add_pages(app, desk, place.is_encrypted)
+    for name, table in desk.tables.items():
+        if not table.describe()["schema"]:
+            say(f"the schema of {name} declares no columns: analysts must give all bounds and groups")
     listening = place.listen()
     say(f"serving {', '.join(desk.tables)} at {place.url}; Ctrl-C ends it")
     config = uvicorn.Config(

@@ -6,6 +6,11 @@ import json
 import os
 from pathlib import Path
 
+from soundsum.budget.limit import Limit
+from soundsum.numbers.quoting import quote
+from soundsum.privacy.units import Unit
+from soundsum.refusals import Reason, RefusedValue
+from soundsum.releases.padding import read_pad
 from soundsum.requests.parse_columns import Snapshot
 from soundsum.tables.paths import expand, is_address
 
@@ -26,8 +31,23 @@ def write_start(
     place = data if is_address(data) else os.path.abspath(expand(data))
     shown = data if is_address(data) else os.path.relpath(place, os.path.abspath(folder))
     snapshot = Snapshot.of(place, table)
+    if privacy_unit not in snapshot.names:
+        raise RefusedValue(
+            "privacy_unit",
+            Reason.UNKNOWN,
+            "`{option}={given}` is not in the table",
+            "it has {names}",
+            given=quote(privacy_unit),
+            names=", ".join(map(quote, snapshot.names)),
+        )
+    Unit(max_rows=max_rows, max_groups=max_groups)  # these three refuse what cannot be served
+    Limit.of(epsilon, 0, None)
+    read_pad(pad)
     columns = [
-        f"# {_key(column)} = {_example(snapshot, column)}" for column in snapshot.names if column != privacy_unit
+        f"# {_key(column)} = {example}"
+        for column in snapshot.names
+        if column != privacy_unit
+        for example in _examples(snapshot, column)
     ]
     within = [] if table is None else [f"table = {_text(table)}"]
     lines = [
@@ -37,7 +57,9 @@ def write_start(
         f"data = {_text(shown)}",
         *within,
         f"privacy_unit = {_text(privacy_unit)}  # protects persons: the column of their ids",
-        f"max_rows = {max_rows}  # of each person; more add noise, fewer drop rows",
+        "# Higher limits add noise. A lower max_rows clamps what a person adds (sums), scales their rows down",
+        "# (means) or drops some (counts, quantiles); a lower max_groups drops whole groups.",
+        f"max_rows = {max_rows}  # of each person, in a group",
         f"max_groups = {max_groups}  # that a person counts in, where a question has groups",
         f"pad = {_text(pad)}  # every answer takes this long; choose it well above the time of a query",
         "# for all analysts together; it closes after max_failures failed reads, an analyst's share after one",
@@ -51,17 +73,17 @@ def write_start(
     return "\n".join(lines)
 
 
-def _example(snapshot: Snapshot, column: str) -> str:
+def _examples(snapshot: Snapshot, column: str) -> list[str]:
     import pyarrow as pa
 
     kind = snapshot.types[column]
     if snapshot.has_no_types:
-        return '{type = "float64", lower = 0, upper = 100}  # numbers; of groups, a list such as ["a", "b"]'
+        return ['["a", "b"]  # if it names groups', '{type = "float64", lower = 0, upper = 100}  # if it holds numbers']
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "{lower = 0, upper = 100}"
+        return ["{lower = 0, upper = 100}"]
     if pa.types.is_temporal(kind):
-        return "{lower = 2020-01-01, upper = 2024-12-31}"
-    return '["a", "b"]'
+        return ["{lower = 2020-01-01, upper = 2024-12-31}"]
+    return ['["a", "b"]']
 
 
 def _key(name: str) -> str:

@@ -16,6 +16,7 @@ from rich.table import Table
 from soundsum import Budget, Relation
 from soundsum.budget.history import Asker
 from soundsum.budget.ledger import read
+from soundsum.budget.shares import say_share
 from soundsum.cli.parameters import AsJson
 from soundsum.numbers.quoting import printed
 from soundsum.refusals import Reason, RefusedValue
@@ -54,7 +55,9 @@ def create_budget(
             ledger=ledger,
         )
     whom: dict[str, Any] = {"privacy_unit": privacy_unit, "relation": relation, "data": data}
-    typer.echo(repr(Budget(epsilon, delta, rho, path=ledger, max_failures=max_failures, **whom)))
+    Budget(epsilon, delta, rho, path=ledger, max_failures=max_failures, **whom)
+    found = read(ledger)
+    _say(f"{ledger} holds a budget of {found.terms.limit} for {found.terms.binding}; {_say_left(ledger)}")
 
 
 @budget_app.command("show")
@@ -68,6 +71,8 @@ def show_budget(
         typer.echo(json.dumps(ledger_to_json(ledger), indent=2))
     else:
         Console().print(ledger_table(ledger, every))
+        for asker, share in read(ledger).shares.items():
+            _say(say_share(asker, share))
 
 
 @budget_app.command("check")
@@ -86,7 +91,7 @@ def refund_charge(
     """Refund a charge whose read failed, so that nothing was released (for the owner of the data)."""
     budget = Budget(path=ledger)
     budget.refund(number)
-    typer.echo(repr(budget))
+    _say(f"charge {number} is refunded; {_say_left(ledger)}")
 
 
 @budget_app.command("reopen")
@@ -94,7 +99,7 @@ def reopen_budget(ledger: LedgerFile) -> None:
     """Reopen a ledger that failed reads have closed (for the owner of the data, after finding the cause)."""
     budget = Budget(path=ledger)
     budget.reopen()
-    typer.echo(repr(budget))
+    _say(f"{ledger} is open again; {_say_left(ledger)}")
 
 
 @budget_app.command("share")
@@ -116,8 +121,18 @@ def share_budget(
     Example: soundsum budget share ledger.db alice visits --epsilon 1
     """
     budget = Budget(path=ledger)
-    budget.set_share(Asker(analyst, source), epsilon, delta, rho, max_failures=max_failures)
-    typer.echo(repr(budget))
+    asker = Asker(analyst, source)
+    budget.set_share(asker, epsilon, delta, rho, max_failures=max_failures)
+    _say(say_share(asker, read(ledger).shares[asker]))
+
+
+def _say_left(ledger: str) -> str:
+    found = read(ledger)
+    return f"{found.terms.limit.left(found.spent)} left"
+
+
+def _say(sentence: str) -> None:
+    typer.echo(printed(sentence))
 
 
 def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -17,6 +18,8 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from soundsum.budget.history import Asker
+from soundsum.budget.ledger import read
+from soundsum.budget.shares import say_share
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import INSTALL, Reason, RefusedValue
 from soundsum.tables.paths import expand
@@ -32,7 +35,10 @@ class ServeGroup(TyperGroup):
 
 
 serve_app = typer.Typer(
-    cls=ServeGroup, no_args_is_help=True, help="Serve tables to analysts, who can ask questions but not read the data."
+    cls=ServeGroup,
+    no_args_is_help=True,
+    help="Serve tables to analysts, who can ask questions but not read the data. `soundsum serve OWNER` is short for "
+    "`start OWNER`.",
 )
 
 OwnerFile = Annotated[str, typer.Argument(metavar="OWNER", help="The owner's file, such as owner.toml.")]
@@ -81,44 +87,63 @@ def start_server(
 @serve_app.command("init")
 def write_owner_file(
     owner: Annotated[str, typer.Argument(metavar="OWNER", help="The file to write, such as owner.toml.")],
-    data: Annotated[
-        str, typer.Option(prompt="The table: a file, or a database's address", help="A file or an address.")
-    ],
-    name: Annotated[str, typer.Option(prompt="Its name for analysts", help="The table's name for analysts.")],
-    privacy_unit: Annotated[str, typer.Option(prompt="The column of persons' ids", help="The column of persons' ids.")],
-    epsilon: Annotated[str, typer.Option(prompt="The whole budget, an epsilon", help="The whole budget.")] = "1",
-    max_rows: Annotated[int, typer.Option(prompt="Rows that count of a person", help="Rows of a person.")] = 1,
-    max_groups: Annotated[int, typer.Option(prompt="Groups that a person is in", help="Groups of a person.")] = 1,
-    pad: Annotated[str, typer.Option(prompt="The time of every answer", help="The time of every answer.")] = "0.5s",
+    data: Annotated[str | None, typer.Option(help="The table: a file, or a database's address.")] = None,
+    name: Annotated[str | None, typer.Option(help="What analysts call the table.")] = None,
+    privacy_unit: Annotated[
+        str | None, typer.Option(help="The column that says whose row it is: persons' ids.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The epsilon that all analysts together may spend; 1.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="How many rows of a person count in a group; 1.")] = None,
+    max_groups: Annotated[int | None, typer.Option(help="How many groups a person counts in; 1.")] = None,
+    pad: Annotated[str | None, typer.Option(help="The time that every answer takes; 0.5s.")] = None,
     table: Annotated[str | None, typer.Option(help="The table's name in its database.")] = None,
 ) -> None:
-    """Write an owner's file, to which you add what is public about the columns. It asks for what you leave out.
+    """Write an owner's file, to which you add what is public about the columns.
+
+    In a terminal it asks for what you leave out; elsewhere it takes the numbers at the end of these lines.
 
     Example: soundsum serve init owner.toml --data visits.parquet --name visits --privacy-unit patient --max-rows 12
+    --max-groups 4
     """
     from soundsum.server.owner_file import read_owner_file, require_plain_name
     from soundsum.server.starting_file import write_start
 
-    require_plain_name("name", name)
     path = Path(expand(owner))
     if os.path.lexists(path):
         raise RefusedValue("owner", Reason.EXISTS, "{path} is there already", "name another file", path=str(path))
-    path.write_text(
-        write_start(
-            name,
-            data,
-            path.parent,
-            table=table,
-            privacy_unit=privacy_unit,
-            max_rows=max_rows,
-            max_groups=max_groups,
-            pad=pad,
-            epsilon=epsilon,
-        )
+    data = _ask("data", data, "The table: a file, or a database's address")
+    name = _ask("name", name, "Its name for analysts")
+    require_plain_name("name", name)
+    text = write_start(
+        name,
+        data,
+        path.parent,
+        table=table,
+        privacy_unit=_ask("privacy_unit", privacy_unit, "The column of persons' ids"),
+        epsilon=(epsilon := _ask("epsilon", epsilon, "The epsilon that all analysts together may spend", "1")),
+        max_rows=_ask("max_rows", max_rows, "Rows of a person that count in a group", 1),
+        max_groups=_ask("max_groups", max_groups, "Groups that a person counts in", 1),
+        pad=_ask("pad", pad, "The time that every answer takes", "0.5s"),
     )
+    path.write_text(text)
     read_owner_file(str(path))
     typer.echo(f"written: {path}. Add the bounds and categories that are public, and give out tokens:")
     typer.echo(f"soundsum serve token {path} add alice --epsilon {epsilon}")
+
+
+T = TypeVar("T", str, int)
+
+
+def _ask(option: str, given: T | None, words: str, default: T | None = None) -> T:
+    """Return the option as given, or ask for it in a terminal; elsewhere return what it is by default."""
+    if given is not None:
+        return given
+    if sys.stdin is not None and sys.stdin.isatty():
+        asked: T = typer.prompt(words, default=default)
+        return asked
+    if default is None:
+        raise RefusedValue(option, Reason.MISSING, "`{option}` is missing", "give it")
+    return default
 
 
 @serve_app.command("token")
@@ -157,6 +182,9 @@ def change_tokens(
             typer.echo(json.dumps(plain, indent=2))
         else:
             Console().print(_list_tokens(rows))
+            for ledger in sorted({str(one.budget["path"]) for one in owned.values()}):
+                for asker, share in read(ledger).shares.items() if os.path.exists(ledger) else ():
+                    typer.echo(say_share(asker, share))
         return
     if who is None:
         raise RefusedValue("who", Reason.MISSING, "whose token it is is missing", "give the analyst's name")
@@ -182,10 +210,10 @@ def change_tokens(
 
 def _list_tokens(rows: Sequence[Any]) -> Table:
     table = Table(box=SIMPLE_HEAD)
-    for heading in ("number", "who", "", "until", ""):
+    for heading in ("number", "who", "is owner", "ends", "state"):
         table.add_column(heading)
     for one in rows:
-        state = "revoked" if one.revoked else "" if one.is_valid else "ended"
+        state = "revoked" if one.revoked else "valid" if one.is_valid else "ended"
         table.add_row(str(one.number), one.who, "owner" if one.is_owner else "", f"{one.ends:%Y-%m-%d}", state)
     return table
 
