@@ -98,7 +98,7 @@ class Clause(str):
 
 
 def say_install(extra: str) -> str:
-    """The same remedy as plain text."""
+    """Write this remedy as plain text."""
     return INSTALL.replace("`", "").format(extra=extra)
 
 
@@ -137,6 +137,10 @@ class Refusal(Exception):
     def within(self, place: str) -> Self:
         """Names the file that the refusal is about."""
         return _again(type(self), self.args, f"{place}: {self.place}" if self.place else place, self.facts)
+
+    def stating(self, **facts: str | int) -> Self:
+        """Give it with other facts, for somebody who may not see its own."""
+        return _again(type(self), self.args, self.place, self.facts | facts)
 
     def __str__(self) -> str:
         return self.say(PYTHON)

@@ -144,11 +144,22 @@ def imported(name: str, option: str = "target") -> Any:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     found: Any = None
-    missing = place
+    missing, failed = place, ""
     try:
         found = importlib.import_module(place)
     except ImportError as error:
         missing = error.name or place
+        if not f"{place}.".startswith(f"{missing}."):
+            failed = missing
+    if failed:
+        raise RefusedValue(
+            option,
+            Reason.ABSENT,
+            "`{option}={given}`: the module is there, but its import of {missing} failed",
+            "install {missing}, or run this where it is installed",
+            given=quote(name),
+            missing=failed,
+        )
     if found is None:
         raise RefusedValue(
             option,

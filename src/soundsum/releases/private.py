@@ -624,6 +624,14 @@ class Private:
         require_name("column", column)
         said, given = self._schema.get(column, ColumnSchema()), statistic.__dict__
         has_bins = isinstance(statistic, Histogram) and statistic.bins is not None
+        if column == self._terms.privacy_unit and isinstance(statistic, Bounded | Clipped | Quantile):
+            raise RefusedValue(
+                "column",
+                Reason.MISMATCH,
+                "{column} is the privacy unit, a column of ids, which cannot be summed, averaged or ranked",
+                "name a column of numbers",
+                column=say_column(column),
+            )
         if has_bins or isinstance(statistic, Bounded | Clipped | Quantile):
             more["lower"], more["upper"] = self._bounds(column, given["lower"], given["upper"])
         elif isinstance(statistic, Histogram) and statistic.is_incomplete:
@@ -644,6 +652,14 @@ class Private:
     def _bounds(self, column: str, lower: Any, upper: Any) -> tuple[Any, Any]:
         said = self._schema.get(column, ColumnSchema())
         bounds = said.lower if lower is None else lower, said.upper if upper is None else upper
+        if None in bounds and said.categories is not None:
+            raise RefusedValue(
+                "column",
+                Reason.MISMATCH,
+                "{column} holds categories by the schema, and this needs numbers",
+                "name a column of numbers, or count the groups of this one",
+                column=say_column(column),
+            )
         if None in bounds:
             self._require_columns(column)
             raise RefusedValue(

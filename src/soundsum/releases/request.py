@@ -258,17 +258,19 @@ def without_groups(by: Any) -> RefusedValue:
         return RefusedValue(
             "groups",
             Reason.MISSING,
-            "`groups` is missing: which groups there are is itself private, and a group of one person would show that "
-            "they are there",
+            "`groups` is missing, and the list of groups is itself private: a group with one person "
+            "would reveal that person",
             "list the groups to release from public knowledge, such as `groups={example}`, give the first and the "
-            "last, or find them: `groups=ss.Found(delta='1e-9')`",
+            "last, `ss.{kind}({column}, first, last)`, or find them: `groups=ss.Found(delta='1e-9')`",
             example=f"[{SPELLED[by.kind]!r}]",
+            kind=by.kind,
+            column=quote(by.column),
         )
     return RefusedValue(
         "groups",
         Reason.MISSING,
-        "`groups` is missing: which groups there are is itself private, and a group of one person would show that they "
-        "are there",
+        "`groups` is missing, and the list of groups is itself private: a group with one person "
+        "would reveal that person",
         "list the groups to release from public knowledge, such as `groups=['a', 'b']`, or find them: "
         "`groups=ss.Found(delta='1e-9')`",
     )

@@ -219,8 +219,8 @@ def _refuse_without_groups(period: Period) -> NoReturn:
     raise RefusedValue(
         "groups",
         Reason.MISSING,
-        "`groups` is missing: which groups there are is itself private, and a group of one person would show that they "
-        "are there",
+        "`groups` is missing, and the list of groups is itself private: a group with one person "
+        "would reveal that person",
         "list the groups to release from public knowledge, such as `groups={example}`, or find them: "
         "`groups=ss.Found(delta='1e-9')`",
         example=quote([RANGES[period.kind]]),

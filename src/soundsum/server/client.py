@@ -130,7 +130,8 @@ class Connection:
             if answer is not None and not _is_in_progress(answer, key):
                 break
         if answer is None:
-            raise ConnectionError("the server cannot be reached; asked again with its key, a request is charged once")
+            again = "" if key is None else "; asked again with its key, a request is charged once"
+            raise ConnectionError(f"no server answers at {self._client.base_url}; start it or check the address{again}")
         return answer.json() if answer.status_code == 200 else _raise(answer)
 
 
@@ -334,7 +335,12 @@ def _raise(answer: httpx.Response) -> Any:
             facts = {f"left_{name}": amount for name, amount in left.items() if amount is not None}
             raise BudgetExceeded(option, reason, "{message}", message=message, **facts)
         case 401:
-            raise RefusedValue("token", Reason.MISMATCH, "{message}", message=message)
+            raise RefusedValue(
+                "token",
+                Reason.MISMATCH,
+                "`token` is not valid or has ended",
+                "ask the owner for a new one",
+            )
         case 404:
             raise RefusedValue("table", Reason.UNKNOWN, "{message}", message=message)
         case 429:

@@ -202,7 +202,11 @@ async def find_caller(desk: Desk, request: Request) -> Token:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     token = await run_in_threadpool(desk.tokens.find, given.strip() if scheme.lower() == "bearer" else "")
     if token is None:
-        raise Reply(401, "give a valid token, as `Authorization: Bearer ss_...`")
+        raise Reply(
+            401,
+            "the token is not valid or has ended; ask the owner for a new one, and give it as "
+            "`Authorization: Bearer ss_...`",
+        )
     return token
 
 

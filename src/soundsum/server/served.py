@@ -144,7 +144,7 @@ class ServedTable:
             refusal = error
         except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError):  # of what is written alone
             OPERATOR.exception("a request could not be read")
-        raise refuse(refusal or _refuse_unread())
+        raise self._refuse(refusal or _refuse_unread())
 
     def plan(self, written: Mapping[str, Any]) -> dict[str, Any]:
         """Say what the noise would do to each statistic, what it all costs, and the epsilon that an error takes."""
@@ -177,7 +177,7 @@ class ServedTable:
             raise refuse(error, 409) from None
         except Refusal as error:
             refusal = error
-        raise refuse(refusal)
+        raise self._refuse(refusal)
 
     def _require_few(
         self, settings: Mapping[str, Any], statistics: Mapping[str, Statistic], written: Mapping[str, Any]
@@ -302,11 +302,18 @@ class ServedTable:
         except Exception:
             OPERATOR.exception("made-up rows could not be asked")
         if public is not None and (public.option, public.reason) == (refusal.option, refusal.reason):
-            return refuse(public)
+            return self._refuse(public)
         if refusal.option == "rho" and refusal.reason == Reason.MISMATCH:  # a share counts as the budget does
             return refuse(refusal)
         OPERATOR.error("a release was refused: %s", refusal)
         return unanswered()
+
+    def _refuse(self, refusal: Refusal) -> Reply:
+        """Put a refusal into words; of the columns there are, name those that the schema declares, not the file's."""
+        if refusal.reason == Reason.UNKNOWN and "names" in refusal.facts:
+            declared = ", ".join(self._private.schema) or "no columns"
+            refusal = refusal.stating(names=f"its owner declares {declared}")
+        return refuse(refusal)
 
     # What was released before
 

@@ -28,6 +28,8 @@ KEY = re.compile(r"[!-~]{1,200}")
 TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 """Texts, of which the last may have no end, as no place may be read again from each quote before it; and brackets."""
 
+BOTH = "`lower` and `upper`"
+
 NOT_ANSWERED = (
     "the server cannot answer this; if something was charged for it, the charge stays until the owner refunds it"
 )
@@ -80,7 +82,9 @@ class InRequest:
         return text
 
     def sentences(self, refusal: Refusal) -> tuple[str, str]:
-        return refusal.problem, refusal.remedy
+        """Both bounds are one option here."""
+        problem, remedy = (one.replace(BOTH, "`bounds`") for one in (refusal.problem, refusal.remedy))
+        return problem.replace("`bounds` are missing", "`bounds` is missing"), remedy
 
 
 def read_body(body: bytes) -> dict[str, Any]:

@@ -42,6 +42,9 @@ MOST_LISTED = 1000
 ARROW = {"==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 
+TURNED = {"=>": ">=", "=<": "<=", "=": "==", "<>": "!=", "!==": "!=", "===": "=="}
+"""Signs of other languages, and those meant."""
+
 SPELLED = re.compile(r"==|!=|<=|>=|=|<|>")
 
 
@@ -148,6 +151,7 @@ class Filter:
     def of(cls, where: Any) -> Filter:
         """A list of (column, sign, value), such as [("age", ">=", 18)], or a list of such lists."""
         given = [where] if isinstance(where, tuple) else where
+        _require_signs(given)
         lists = given if _is_list(given) and all(map(_is_list, given)) else [given]
         if not all(_is_list(one) and all(map(_is_condition, one)) for one in lists):
             example = _as_tuple(given[0] if isinstance(given, list) and given else given) or "[('age', '>=', 18)]"
@@ -208,6 +212,22 @@ def _is_list(given: Any) -> bool:
 
 def _spell(value: Any) -> str:
     return repr(value.isoformat() if isinstance(value, datetime.date) else value)
+
+
+def _require_signs(given: Any) -> None:
+    """Refuses a condition whose sign is none, with the sign that was meant where it is one of other languages."""
+    outer = given if isinstance(given, list) else ()
+    for one in (one for several in outer for one in (several if isinstance(several, list) else [several])):
+        sign = one[1] if isinstance(one, tuple) and len(one) == 3 else None
+        if isinstance(sign, str) and sign in TURNED:
+            raise RefusedValue(
+                "where",
+                Reason.UNKNOWN,
+                "where: {given} is not a comparison",
+                "did you mean {meant}?",
+                given=quote(sign),
+                meant=quote(TURNED[sign]),
+            )
 
 
 def _is_condition(given: Any) -> bool:

@@ -68,6 +68,15 @@ class Groups:
 
     def __init__(self, groups: Any, option: str = "groups", said: str | None = None) -> None:
         """For errors: the option that the list was given as, and what a lookup calls it, if not by the option."""
+        if groups == "found" and isinstance(groups, str) and option == "groups":
+            raise RefusedType(
+                option,
+                Reason.WRONG_TYPE,
+                "`{option}={given}` is not a list",
+                "give the groups to release, such as `{option}=['a', 'b']`, or to find them "
+                "`{option}=ss.Found(delta='1e-9')`",
+                given=quote(groups),
+            )
         if isinstance(groups, str | bytes) or not hasattr(groups, "__iter__") or getattr(groups, "ndim", 1) == 0:
             raise RefusedType(
                 option,

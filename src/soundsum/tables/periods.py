@@ -259,7 +259,7 @@ class Period:
             raise RefusedValue(
                 role,
                 Reason.MALFORMED,
-                "{period}: {given} is not where {one} begins",
+                "{period}: {given} is not {one}",
                 "give {kind}s such as {example}, or for all of a range `ss.{kind}({column}, first, last)`",
                 column=quote(self.column),
                 **facts,
@@ -267,7 +267,7 @@ class Period:
         raise RefusedValue(
             role,
             Reason.MALFORMED,
-            "{period}: {given} is not where {one} begins",
+            "{period}: {given} is not {one}",
             "give {kind}s such as {example}",
             **facts,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -98,7 +99,13 @@ def list_names(where: Schema, names: list[Any], wanted: Any = None, option: str 
         )
     if getattr(where, "has_no_types", False):
         return str(where.say_names(wanted))  # type: ignore[attr-defined]
-    return f"it has {', '.join(map(str, names))}" if names else "it has no columns at all"
+    near = (
+        difflib.get_close_matches(wanted, [name for name in names if isinstance(name, str)], 1, 0.7)
+        if isinstance(wanted, str)
+        else []
+    )
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return f"it has {', '.join(map(str, names))}{meant}" if names else "it has no columns at all"
 
 
 def require_unique(names: list[Any]) -> None:
