@@ -35,7 +35,7 @@ ADVICE = {
 WHOM = {"--privacy-unit", "--relation", "--data", "--max-failures"}
 COMMANDS = {
     "demo": set(),
-    "plan": {"--dtype", "--bounds", "--size", "--max-size", "--relation", "--method", "--json"},
+    "plan": {"--dtype", "--bounds", "--size", "--max-size", "--relation", "--method", "--all", "--json"},
     "verify": {"--quick", "--json", "--only", "--all", "--markdown"},
     "sum": BOUNDED | {"--max-size", "--method"},
     "mean": BOUNDED,

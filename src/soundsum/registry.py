@@ -6,6 +6,7 @@ whatever else registers itself. An unknown name is refused with the names that a
 
 from __future__ import annotations
 
+import difflib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -78,6 +79,17 @@ class Registry(Mapping[str, T]):
 
     def find(self, name: object) -> T:
         """The thing of this name; refuses other names, with those there are."""
+        near = difflib.get_close_matches(name, self._things, 1) if isinstance(name, str) else []
+        if near and name not in self._things:
+            raise RefusedValue(
+                self.what,
+                Reason.UNKNOWN,
+                "`{option}={given}` is not one of {names}",
+                "did you mean {near}?",
+                given=quote(name),
+                names=", ".join(self._things),
+                near=quote(near[0]),
+            )
         if not isinstance(name, str) or name not in self._things:
             raise RefusedValue(
                 self.what,

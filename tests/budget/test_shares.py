@@ -210,7 +210,9 @@ def test_the_ledger_shows_who_asked(budget):
     assert [word for line in shown.splitlines() for word in line.split() if word in ("who", "alice")] == [
         "who",
         "alice",
+        "alice",
     ]
+    assert "alice may spend epsilon = 0.75 on visits; epsilon = 0.5 left" in shown
     found = json.loads(CliRunner().invoke(app, ["budget", "show", str(budget.path), "--json"]).stdout)
     assert [charge["asker"] for charge in found["charges"]] == [{"analyst": "alice", "source": "visits"}, None]
     assert found["shares"][0]["left"]["epsilon"] == "1/2"
@@ -218,7 +220,7 @@ def test_the_ledger_shows_who_asked(budget):
 
 def test_a_command_gives_a_share(budget):
     given = CliRunner().invoke(app, ["budget", "share", str(budget.path), "carol", "visits", "--epsilon", "1/3"])
-    assert given.exit_code == 0
+    assert given.output == "carol may spend epsilon = 1/3 on visits; epsilon = 1/3 left\n"
     assert budget.share(Asker("carol", "visits")).left.epsilon == Fraction(1, 3)
 
 

@@ -95,6 +95,9 @@ class Finding:
     repro: str = ""
     hint: str = ""
 
+    def __repr__(self) -> str:
+        return f"<{self.verdict} {self.rule} on {self.target.name}: {self.headline}>"
+
     @property
     def rules(self) -> tuple[str, ...]:
         """Its own rule, and those that the same cause showed besides."""

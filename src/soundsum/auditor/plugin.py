@@ -116,7 +116,7 @@ def _unasked(name: str, findings: Any) -> str:
 
 
 def _describe(finding: Any) -> str:
-    lines = [f"  {finding.verdict} {finding.rule}: {finding.headline}", f"  to mend it: {finding.hint}"]
+    lines = [f"  {finding.verdict} {finding.rule}: {finding.headline}", f"  to fix it: {finding.hint}"]
     return "\n".join([*lines, *(f"    {line}" for line in finding.repro.splitlines())])
 
 

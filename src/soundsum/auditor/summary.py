@@ -46,6 +46,14 @@ class Audit:
     timings: tuple[Timing, ...] = ()  # evidence only: they change no verdict
     platform: Mapping[str, str] = field(default_factory=lambda: about_machine(0.0))
 
+    def __repr__(self) -> str:
+        """The verdict on each target, with the findings behind it."""
+        lines = [f"<audit of {len(self.targets)} target{'s' * (len(self.targets) != 1)} in {self.seconds:.0f} s"]
+        for target in self.targets:
+            lines.append(f"  {target.name}: {self.verdict_of(target)}")
+            lines += [f"    {one.rule}: {one.headline}" for one in self.of(target) if one.verdict.violation]
+        return "\n".join(lines) + ">"
+
     @property
     def violations(self) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.verdict.violation)

@@ -82,8 +82,8 @@ class Advice(Conclusion):
         if isinstance(found, Span):
             return None
         return {
-            "few": f"no cell has more than {self.threshold:,} {whom} by its noisy count, which is what noise alone may "
-            "reach: give a larger epsilon",
+            "few": f"no range of values stands out from the noise, which alone may show {self.threshold:,} {whom}: "
+            "give a larger epsilon",
             "zero": f"only zeros stand out of the noise: give a larger epsilon, leave out the {whom} that are 0, or "
             "scale the column if they are nearly 0",
             "open": f"too many {whom} are beyond the largest cell: scale the column",
@@ -119,7 +119,7 @@ class Advice(Conclusion):
         if not self:
             return ""
         about = f"about {self.outside:,} {self._counted}" if self.outside else f"hardly any {self._counted}"
-        return f"{about} outside, at most {self.outside_at_most:,}"
+        return f"{about} outside, at most {self.outside_at_most:,} in 95% of runs"
 
     def _advised(self) -> list[tuple[str, Fraction]]:
         raise NotImplementedError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from soundsum.numbers import text_tables
 from soundsum.releases import plots
@@ -46,16 +46,21 @@ class Framed(ABC):
         """The plain data as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
-    def to_csv(self, path: str | PathLike[str] | None = None, confidence: float = 0.95) -> str:
-        """The table as CSV, also written to a file if you give its path.
+    @overload
+    def to_csv(self, path: None = None, confidence: float = 0.95) -> str: ...
+    @overload
+    def to_csv(self, path: str | PathLike[str], confidence: float = 0.95) -> None: ...
+    def to_csv(self, path: str | PathLike[str] | None = None, confidence: float = 0.95) -> str | None:
+        """The table as CSV, or None if you give the path of a file to write it to.
 
         Names that a spreadsheet would run as a formula begin with an apostrophe.
         """
         columns = self.to_arrow(confidence).to_pydict()
         text = text_tables.comma_separated([*columns], zip(*columns.values(), strict=True))
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8", newline="")
-        return text
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8", newline="")
+        return None
 
     def to_markdown(self) -> str:
         """Values and 95% intervals as a table in Markdown."""

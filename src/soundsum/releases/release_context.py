@@ -152,7 +152,7 @@ class ReleaseContext:
         values = f"values clamped to [{lower}, {upper}]"
         covered = f"the {self._entry} of {values}" if issubclass(kind, Bounded) else f"the {self._entry}"
         if self.is_ranked:
-            covered = f"the {self._named} of {values}, beyond the best candidate's own"
+            covered = f"the {self._named} of {values}: at most so many ranks further from it than the best candidate"
         if kind.is_the_sum:
             covered = plan.adder.say_sum(plan.problem, values)
         if kind.is_the_sum and plan.modulus is not None:

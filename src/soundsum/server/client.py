@@ -139,10 +139,14 @@ class Connection:
 class RemoteBudget:
     """A table's whole budget and your share of it: what there is, what is spent, and what is left."""
 
-    total: Mapping[str, str | None]
+    total: Cost
     spent: Cost
     left: Cost
-    share: Mapping[str, Any]
+    share: Mapping[str, Cost]
+
+    def __repr__(self) -> str:
+        own = self.share
+        return f"<budget: {self.left} left of {self.total}; your share: {own['left']} left of {own['total']}>"
 
 
 class RemoteTable:
@@ -170,10 +174,10 @@ class RemoteTable:
         told = self._connection._ask("GET", f"{self._path}/budget")
         whole, share = told["table"], told["share"]
         return RemoteBudget(
-            whole["total"],
+            Cost(**whole["total"]),
             Cost(**whole["spent"]),
             Cost(**whole["left"]),
-            {"total": share["total"], "spent": Cost(**share["spent"]), "left": Cost(**share["left"])},
+            {"total": Cost(**share["total"]), "spent": Cost(**share["spent"]), "left": Cost(**share["left"])},
         )
 
     def sum(

@@ -42,8 +42,10 @@ def _show(console: Console, done: Audit) -> None:
         found = [finding for finding in done.findings if finding.target.name == target.name]
         name = f"[bold]{escape(target.name)}[/bold] {target.version}"
         verdict = done.verdict_of(target)
-        why = f" ({'; '.join(done.unsettled[target.name])})" if verdict is Verdict.INCONCLUSIVE else ""
-        console.print(f"  {name}: {verdict}{why}", highlight=False)
+        why = f"; {'; '.join(done.unsettled[target.name])}" if verdict is Verdict.INCONCLUSIVE else ""
+        is_clean = verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_REFUTED)
+        said = f"no violation found (an audit cannot prove more{why})" if is_clean else verdict
+        console.print(f"  {name}: {said}", highlight=False)
         for finding in found:
             console.print(Padding(escape(f"{finding.rule}: {finding.headline}"), (0, 0, 0, 4)), highlight=False)
         violation = next((finding for finding in found if finding.verdict.violation and finding.repro), None)

@@ -32,6 +32,7 @@ def show_plans(
     ] = None,
     relation: Annotated[Relation, typer.Option(help="When two datasets are neighbours.")] = Relation.SYMMETRIC,
     method: Annotated[str | None, typer.Option(help="Explain only this method; auto and float choose one.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Also list methods that do not apply, and why.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List every summation method for these records, with its proved sensitivity and the ideal one.
@@ -51,10 +52,14 @@ def show_plans(
     elif as_json:
         typer.echo(json.dumps([p.to_json() for p in plans(problem)], indent=2))
     else:
-        every = plans(problem)
+        found = plans(problem)
         console = Console()
-        console.print(_table(every))
-        for line in _list_refused(every, console.width, CommandLine(find_options(context.command, []))):
+        console.print(_table(found))
+        refused = sum(bool(p.unmet) for p in found)
+        if refused and not every:
+            console.print(f"  {refused} other methods do not apply; --all says why", style="dim", highlight=False)
+            return
+        for line in _list_refused(found, console.width, CommandLine(find_options(context.command, []))):
             console.print(line, style="dim", highlight=False, markup=False)
 
 

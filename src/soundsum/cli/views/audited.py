@@ -157,7 +157,7 @@ def _show_finding(console: Console, finding: Finding) -> None:
                 f"decided after {s.pairs_used:,} pairs",
             )
         )
-    rows.append(("mend", finding.hint))
+    rows.append(("fix", finding.hint))
     console.print(layout(f"{finding.rule} in detail", rows), highlight=False, markup=False, soft_wrap=True)
     if finding.repro:
         console.print("  to see it alone, run this (exit code 1 while it is there):\n", highlight=False)
