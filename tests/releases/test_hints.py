@@ -56,7 +56,7 @@ HINTS = {
     ),
     "months without a list": (
         lambda: ss.count(D, 1, by=ss.month("day")),
-        "such as groups=['2024-01'], give the first and the last, or find them: groups=ss.Found(delta='1e-9')",
+        "such as groups=['2024-01'], give the first and the last, ss.month('day', first, last), or find them: groups=ss.Found(delta='1e-9')",
     ),
     "a range of months in Python": (
         lambda: ss.count(D, 1, by=ss.month("day"), groups=["2024-01..2024-03"]),
@@ -240,7 +240,9 @@ def test_what_others_have_is_told_the_way_to_it():
 
 
 def test_a_missing_package_is_named_and_not_a_part_of_it():
-    with pytest.raises(ImportError, match=r"^no_such_package is not installed; run: pip install 'soundsum\[spark\]'$"):
+    with pytest.raises(
+        ImportError, match=r"^no_such_package is not installed; in a clone of soundsum, run pip install '\.\[spark\]'$"
+    ):
         import_extra("no_such_package.errors", "spark")
 
 

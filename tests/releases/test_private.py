@@ -246,7 +246,11 @@ def test_a_table_that_cannot_be_opened_counts_as_a_failed_read():
 def test_a_misspelt_column_is_said_to_be_absent_and_not_to_have_no_bounds(visits):
     for ask in (visits.sum, visits.mean, visits.variance, visits.plan):
         with refused(
-            "column", Reason.UNKNOWN, ValueError, column="column 'cots'", names="it has cost, age, ward, patient"
+            "column",
+            Reason.UNKNOWN,
+            ValueError,
+            column="column 'cots'",
+            names="it has cost, age, ward, patient; did you mean 'cost'?",
         ):
             ask("cots")
     assert not visits.budget.entries()

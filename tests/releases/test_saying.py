@@ -24,9 +24,7 @@ matplotlib.use("Agg")
 
 INT8 = np.full(100, 100, np.int8)
 FLOATS = np.full(100, 1.0)
-UNDECLARED = (
-    "the column's type is not declared, and cells that are not numbers count as missing; declare it with dtype float64"
-)
+UNDECLARED = "the column's type is not declared, and cells that are not numbers count as missing"
 
 
 def flat(text):

@@ -624,14 +624,6 @@ class Private:
         require_name("column", column)
         said, given = self._schema.get(column, ColumnSchema()), statistic.__dict__
         has_bins = isinstance(statistic, Histogram) and statistic.bins is not None
-        if column == self._terms.privacy_unit and isinstance(statistic, Bounded | Clipped | Quantile):
-            raise RefusedValue(
-                "column",
-                Reason.MISMATCH,
-                "{column} is the privacy unit, a column of ids, which cannot be summed, averaged or ranked",
-                "name a column of numbers",
-                column=say_column(column),
-            )
         if has_bins or isinstance(statistic, Bounded | Clipped | Quantile):
             more["lower"], more["upper"] = self._bounds(column, given["lower"], given["upper"])
         elif isinstance(statistic, Histogram) and statistic.is_incomplete:

@@ -30,9 +30,7 @@ from soundsum.statistics.count import Counted
 from soundsum.statistics.statistic import Estimator
 from soundsum.tables.keys import is_missing
 
-UNDECLARED = (
-    "the column's type is not declared, and cells that are not numbers count as missing; declare it with dtype float64"
-)
+UNDECLARED = "the column's type is not declared, and cells that are not numbers count as missing"
 
 DASH = "—"
 SAYS_NOTHING = f"{DASH} where the noise leaves the whole range possible"

@@ -42,7 +42,7 @@ MOST_LISTED = 1000
 ARROW = {"==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 
-TURNED = {"=>": ">=", "=<": "<=", "=": "==", "<>": "!=", "!==": "!=", "===": "=="}
+TURNED = {"=>": ">=", "=<": "<=", "<>": "!=", "!==": "!=", "===": "=="}
 """Signs of other languages, and those meant."""
 
 SPELLED = re.compile(r"==|!=|<=|>=|=|<|>")
