@@ -56,7 +56,8 @@ HINTS = {
     ),
     "months without a list": (
         lambda: ss.count(D, 1, by=ss.month("day")),
-        "such as groups=['2024-01'], give the first and the last, ss.month('day', first, last), or find them: groups=ss.Found(delta='1e-9')",
+        "such as groups=['2024-01'], give the first and the last, ss.month('day', first, last), or find them: "
+        "groups=ss.Found(delta='1e-9')",
     ),
     "a range of months in Python": (
         lambda: ss.count(D, 1, by=ss.month("day"), groups=["2024-01..2024-03"]),
