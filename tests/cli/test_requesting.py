@@ -172,7 +172,7 @@ def test_the_example_that_the_help_prints_runs(folder):
             "r.toml: epsilon is missing; give a number above 0, such as epsilon = 1",
         ),
         (b"epsilon = 0" + COUNT, "r.toml: epsilon = 0: a privacy parameter"),
-        (b"epsilon = 1\nby = 'dept'" + COUNT, "r.toml: groups is missing: which"),
+        (b"epsilon = 1\nby = 'dept'" + COUNT, "r.toml: groups is missing, and the list of groups is itself private"),
         (b"epsilon = 1\nby = 'dept'" + COUNT, "such as groups = ['a', 'b']"),
         (b"epsilon = 1\nby = 'month(dept)'" + COUNT, "such as groups = ['2024-01..2024-12']"),
         (b"epsilon = 1\nby = 'months(dept)'\ngroups = ['a']" + COUNT, "r.toml: by = 'months(dept)': there is no such"),
