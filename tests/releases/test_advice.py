@@ -257,6 +257,22 @@ def test_bounds_are_given_at_once_or_one_by_one():
         ss.sum(PAY, epsilon=1)
 
 
+def test_bounds_of_totals_are_not_taken_for_rows():
+    table = {"x": PAY, "who": list(range(len(PAY)))}
+    totals = ss.suggest_bounds(table, 100, column="x", privacy_unit="who")
+    rows = ss.suggest_bounds(table, 100, column="x", privacy_unit="who", max_rows=2)
+    assert (totals.are_of_totals, rows.are_of_totals) == (True, False)
+    ss.sum(table, epsilon=1, column="x", bounds=totals, privacy_unit="who")
+    for ask in (ss.sum, ss.mean, ss.variance, ss.std):
+        ask(table, epsilon=1, column="x", bounds=rows, privacy_unit="who", max_rows=2)
+        with refused("bounds", Reason.CONFLICT, ValueError):
+            ask(table, epsilon=1, column="x", bounds=totals, privacy_unit="who", max_rows=2)
+    owner = ss.Private(table, privacy_unit="who", max_rows=2, budget=ss.Budget(epsilon=9, privacy_unit="who"))
+    owner.sum("x", bounds=totals, epsilon=1, max_rows=1)
+    with refused("bounds", Reason.CONFLICT, ValueError):
+        owner.sum("x", bounds=totals, epsilon=1)
+
+
 def test_what_is_refused():
     table = {"x": PAY, "g": ["a"] * len(PAY)}
     with refused("by", Reason.CONFLICT, ValueError):

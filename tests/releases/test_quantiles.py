@@ -32,6 +32,9 @@ def test_a_median_is_near_the_middle():
     assert "rank error" in repr(r)
     assert r.rank_error(0.95) == ss.plan_quantile(0.5, *BOUNDS, epsilon=10).rank_error(0.95)
     assert r.interval() == (0, 200_000)
+    by_group = ss.median(TABLE, *BOUNDS, 1, column="pay", by="dept", groups=["a", "b"])
+    for table in (r.to_arrow(), by_group.to_arrow()):
+        assert table.column("low").null_count == table.column("high").null_count == table.num_rows
 
 
 def test_the_value_is_one_of_the_candidates():

@@ -82,11 +82,21 @@ def test_groups_are_found_and_asked_about(tmp_path):
         for unclear in (ss.Found("1e-9", weight=3), ss.Found("1e-9", noise="gaussian")):
             with refused("groups", Reason.UNSUPPORTED):
                 table.sum("cost", epsilon=1, by="ward", groups=unclear)
+        nobody = {"by": "ward", "where": [("ward", "==", "nobody")]}
+        none = table.sum("cost", epsilon=100, groups=once, **nobody)
+        assert (list(none), list(table.groups(epsilon=100, delta="1e-9", **nobody))) == ([], [])
+        again = ss.connect(server.url, token=server.tokens.add("ann"))
+        assert list(again.release(again.releases()[-1]["id"])[0]) == []
         asked = {"epsilon": 1, "delta": "1e-9", "by": "ward", "groups": "found"}
         two = {"who": {"statistic": "groups"}, "total": {"statistic": "sum", "column": "cost"}}
         with server.client(server.tokens.add("ann")) as client:
             answer = client.post("/v1/tables/visits/release", json={**asked, "statistics": two})
             assert (answer.status_code, answer.json()["error"]["option"]) == (422, "groups")
+            listed = dict.fromkeys(range(100000), 1)
+            for by, groups in (("ward", listed), (["ward", "cost"], [listed, [1]])):
+                asked = {"epsilon": 1, "by": by, "groups": groups, "statistics": {"rows": {"statistic": "count"}}}
+                answer = client.post("/v1/tables/visits/release", json=asked)
+                assert (answer.status_code, answer.json()["error"]["option"]) == (422, "groups")
 
 
 def test_several_at_once_and_a_key(visits):

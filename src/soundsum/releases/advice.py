@@ -197,8 +197,13 @@ class BoundsAdvice(Advice):
         return iter([x for _, x in self._advised()])
 
     @property
+    def are_of_totals(self) -> bool:
+        """Whether these are bounds for what a person's rows add up to, rather than for each row."""
+        return self.counts.facts.claim.kind.counts_persons
+
+    @property
     def _title(self) -> str:
-        whose = "persons' totals" if self.counts.facts.claim.kind.counts_persons else "values"
+        whose = "persons' totals" if self.are_of_totals else "values"
         return f"Bounds for at least {self._share} of the {whose}"
 
     def _advised(self) -> list[tuple[str, Fraction]]:

@@ -181,7 +181,7 @@ def sum(
     ('grid', Fraction(10, 1), Fraction(1, 1))
     """
     request = Request(
-        (Sum(column, *read_bounds(lower, upper, bounds), dtype, size, max_size, method),),
+        (Sum(column, *read_bounds(lower, upper, bounds, max_rows), dtype, size, max_size, method),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
@@ -238,7 +238,7 @@ def mean(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     request = Request(
-        (Mean(column, *read_bounds(lower, upper, bounds), dtype, size),),
+        (Mean(column, *read_bounds(lower, upper, bounds, max_rows), dtype, size),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
@@ -295,7 +295,7 @@ def variance(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     request = Request(
-        (Variance(column, *read_bounds(lower, upper, bounds), dtype, size),),
+        (Variance(column, *read_bounds(lower, upper, bounds, max_rows), dtype, size),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip
@@ -352,7 +352,7 @@ def std(
     Returns a Release (value, exact, interval, certificate), or with by= a mapping from groups to Releases.
     """
     request = Request(
-        (Std(column, *read_bounds(lower, upper, bounds), dtype, size),),
+        (Std(column, *read_bounds(lower, upper, bounds, max_rows), dtype, size),),
         relation=Relation.read(relation), missing=missing, by=by, groups=groups, where=where,
         privacy_unit=privacy_unit, max_rows=max_rows, max_groups=max_groups, name=name, table=table, engine=engine,
     )  # fmt: skip

@@ -173,9 +173,11 @@ class Releases(Framed, Mapping[Any, Release]):
                 columns[name] = list(entries)
         values, low, high = self._facts.estimator.columns(self._noisy, confidence)
         whole = all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values)
-        columns |= {"value": values if whole else [nearest_float(v) for v in values], "low": low, "high": high}
-        columns["informative"] = list(map(self._facts.is_informative, low, high))
-        return pa.table({name: as_column(entries) for name, entries in columns.items()})
+        columns["value"] = values if whole else [nearest_float(v) for v in values]
+        table = {name: as_column(entries) for name, entries in columns.items()}
+        table["low"], table["high"] = self._facts.listed_ends(low, high)
+        table["informative"] = as_column(list(map(self._facts.is_informative, low, high)))
+        return pa.table(table)
 
     def words(self) -> tuple[list[str], list[list[str]], int]:
         return [*self.headings, "value", self._facts.says_how_far], self.rows(self), 2

@@ -255,7 +255,9 @@ class Private:
         **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """Release a private sum. Bounds default to the schema's; the options are those of `release`."""
-        return self._one(Sum(column, *read_bounds(lower, upper, bounds), method=method), epsilon, options)
+        return self._one(
+            Sum(column, *read_bounds(lower, upper, bounds, self._most_rows(options)), method=method), epsilon, options
+        )
 
     @_query
     def mean(
@@ -269,7 +271,7 @@ class Private:
         **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """Release a private mean. Bounds default to the schema's; the options are those of `release`."""
-        return self._one(Mean(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+        return self._one(Mean(column, *read_bounds(lower, upper, bounds, self._most_rows(options))), epsilon, options)
 
     @_query
     def variance(
@@ -283,7 +285,9 @@ class Private:
         **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """Release a private variance. Bounds default to the schema's; the options are those of `release`."""
-        return self._one(Variance(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+        return self._one(
+            Variance(column, *read_bounds(lower, upper, bounds, self._most_rows(options))), epsilon, options
+        )
 
     @_query
     def std(
@@ -297,7 +301,7 @@ class Private:
         **options: Unpack[QueryOptions],
     ) -> Release | Releases:
         """Release a private standard deviation. Bounds default to the schema's; the options are those of `release`."""
-        return self._one(Std(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+        return self._one(Std(column, *read_bounds(lower, upper, bounds, self._most_rows(options))), epsilon, options)
 
     @_query
     def count(
@@ -560,6 +564,10 @@ class Private:
         """The query in progress, if answers are padded."""
         turn = TURN.get()
         return turn if turn is not None and turn.children is self._children else None
+
+    def _most_rows(self, options: QueryOptions) -> Any:
+        asked = options.get("max_rows")
+        return self._terms.max_rows if asked is None else asked
 
     def _one(self, statistic: Statistic, epsilon: Any, options: QueryOptions) -> Release | Releases:
         unpaid = epsilon is None and options.get("rho") is None

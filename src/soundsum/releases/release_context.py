@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -18,6 +19,7 @@ from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.selection import GroupPlan
 from soundsum.releases.certificates import certify
+from soundsum.releases.frames import as_column
 from soundsum.statistics import Claim
 from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.statistic import Bounded, Estimator, is_informative
@@ -117,7 +119,15 @@ class ReleaseContext:
     def drawn_ends(self, values: list[float], low: list[float], high: list[float]) -> tuple[list[float], list[float]]:
         """The ends of the intervals that a picture has: none where the noise leaves no interval."""
         is_open = self.search is not None and self.search.certain is None and self.claim.kind is GroupCounts
-        return (values, values) if is_open else (low, high)
+        return (values, values) if is_open or self.is_ranked else (low, high)
+
+    def listed_ends(self, low: Sequence[Any], high: Sequence[Any]) -> tuple[Any, Any]:
+        """The columns of a table of intervals; empty for quantiles, which have an error in ranks."""
+        import pyarrow as pa
+
+        if self.is_ranked:
+            return pa.nulls(len(low), pa.float64()), pa.nulls(len(high), pa.float64())
+        return as_column(low), as_column(high)
 
     @property
     def says_how_far(self) -> str:

@@ -239,9 +239,10 @@ class Release(Framed):
         import pyarrow as pa
 
         low, high = self.interval(confidence)
-        row = {"statistic": self.statistic, "column": self.origin.column, "value": self.value, "low": low, "high": high}
-        row |= {"informative": self.facts.is_informative(low, high)}
-        return pa.table({name: as_column([cell]) for name, cell in row.items()})
+        row = {"statistic": self.statistic, "column": self.origin.column, "value": self.value}
+        table = {name: as_column([cell]) for name, cell in row.items()}
+        table["low"], table["high"] = self.facts.listed_ends([low], [high])
+        return pa.table(table | {"informative": as_column([self.facts.is_informative(low, high)])})
 
     def words(self) -> tuple[list[str], list[list[str]], int]:
         return ["", "value", "95% interval"], [[self.facts.title, *self.shown()]], 2

@@ -142,12 +142,12 @@ class Request:
 
 
 def _list_found(groups: Any) -> Any:
-    """The groups of an earlier release, whose names are public, as a list."""
-    return FoundNames(groups) if isinstance(groups, Mapping) else groups
+    """The groups of an earlier release, whose names are public, as a list; a dictionary is no release."""
+    return FoundNames(groups) if isinstance(groups, Mapping) and not isinstance(groups, dict) else groups
 
 
-def read_bounds(lower: Any, upper: Any, bounds: Any) -> tuple[Any, Any]:
-    """Both bounds, however they were given."""
+def read_bounds(lower: Any, upper: Any, bounds: Any, max_rows: Any = 1) -> tuple[Any, Any]:
+    """Both bounds, however they were given; those advised for totals of persons are not for their rows."""
     if bounds is None:
         if isinstance(lower, str) and upper is None and not _is_number(lower):
             raise RefusedType(
@@ -174,6 +174,13 @@ def read_bounds(lower: Any, upper: Any, bounds: Any) -> tuple[Any, Any]:
             "`bounds={given}`:",
             "give two numbers, such as `bounds=[0, 100]`, or what `ss.suggest_bounds` returned",
             given=quote(bounds),
+        )
+    if max_rows != 1 and getattr(bounds, "are_of_totals", False):
+        raise RefusedValue(
+            "bounds",
+            Reason.CONFLICT,
+            "`bounds` were suggested for the total of a person's rows, and each of several rows has its own",
+            "give `max_rows=1`, or suggest bounds for rows with `suggest_bounds(..., max_rows=...)`",
         )
     return ends[0], ends[1]
 

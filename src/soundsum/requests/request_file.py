@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from soundsum.methods.problem import read_bound, require_ascending
 from soundsum.numbers.quoting import quote
-from soundsum.refusals import Reason, Refusal, RefusedValue
+from soundsum.refusals import Reason, Refusal, RefusedType, RefusedValue
 from soundsum.releases.options import SETTINGS, list_fields, name_in_request
 from soundsum.releases.request import MOST_STATISTICS
 from soundsum.requests.parse_columns import Source
@@ -52,6 +52,7 @@ def take_request(written: dict[str, Any], has_schema: bool = False) -> tuple[dic
     With `has_schema` it is about an owner's table, whose schema may have the bounds and categories it leaves out.
     """
     settings = dict(written)
+    _require_lists(settings.get("groups"))
     asked = _require_statistics(settings)
     made: dict[str, Statistic] = {}
     for name, one in asked.items():
@@ -100,6 +101,18 @@ def _count_cells(statistic: Statistic) -> int:
         bins = getattr(statistic, "bins", None)
         return bins if isinstance(bins, int) else 1
     return 1 if statistic.cells is None else len(statistic.cells.names)
+
+
+def _require_lists(groups: Any) -> None:
+    """Refuse groups that are tables of names: they are not counted as lists are."""
+    if isinstance(groups, dict) or (isinstance(groups, list) and any(isinstance(one, dict) for one in groups)):
+        raise RefusedType(
+            "groups",
+            Reason.WRONG_TYPE,
+            "`groups={given}` is not a list",
+            "give the groups to release, such as `groups=['a', 'b']`",
+            given=quote(groups),
+        )
 
 
 def _are_lists(groups: Any) -> bool:

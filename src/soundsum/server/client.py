@@ -108,7 +108,7 @@ class Connection:
 
     def release(self, id: str) -> Several:
         """Give one of your releases again, as it was given."""
-        return read_releases(self._ask("GET", f"/v1/releases/{quote_path(id, safe='')}")["releases"])
+        return _read_answer(self._ask("GET", f"/v1/releases/{quote_path(id, safe='')}"))
 
     def __repr__(self) -> str:
         return f"<connection to {self._client.base_url}>"
@@ -185,28 +185,32 @@ class RemoteTable:
         method: str = "auto", **options: Any,
     ) -> Release | Releases:  # fmt: skip
         """Release a private sum; bounds default to the schema's."""
-        return self._one(Sum(column, *read_bounds(lower, upper, bounds), method=method), epsilon, options)
+        return self._one(
+            Sum(column, *read_bounds(lower, upper, bounds, options.get("max_rows")), method=method), epsilon, options
+        )
 
     def mean(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, *, bounds: Any = None,
         **options: Any,
     ) -> Release | Releases:  # fmt: skip
         """Release a private mean; bounds default to the schema's."""
-        return self._one(Mean(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+        return self._one(Mean(column, *read_bounds(lower, upper, bounds, options.get("max_rows"))), epsilon, options)
 
     def variance(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, *, bounds: Any = None,
         **options: Any,
     ) -> Release | Releases:  # fmt: skip
         """Release a private variance; bounds default to the schema's."""
-        return self._one(Variance(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+        return self._one(
+            Variance(column, *read_bounds(lower, upper, bounds, options.get("max_rows"))), epsilon, options
+        )
 
     def std(
         self, column: str, lower: Any = None, upper: Any = None, epsilon: Any = None, *, bounds: Any = None,
         **options: Any,
     ) -> Release | Releases:  # fmt: skip
         """Release a private standard deviation; bounds default to the schema's."""
-        return self._one(Std(column, *read_bounds(lower, upper, bounds)), epsilon, options)
+        return self._one(Std(column, *read_bounds(lower, upper, bounds, options.get("max_rows"))), epsilon, options)
 
     def count(self, epsilon: Any = None, *, column: str | None = None, **options: Any) -> Release | Releases:
         """Release a private number of rows."""
@@ -282,7 +286,7 @@ class RemoteTable:
         )
         by = options.get("by")
         listed = [by] if isinstance(by, Period) else by if isinstance(by, list) else []
-        return read_releases(told["releases"], [one for one in listed if isinstance(one, Period)])
+        return _read_answer(told, [one for one in listed if isinstance(one, Period)])
 
     def plan(
         self, column: str, lower: Any = None, upper: Any = None, *, bounds: Any = None, method: str = "auto",
@@ -313,6 +317,11 @@ class RemoteTable:
         (made,) = self.release([statistic], epsilon, **options)
         assert isinstance(made, Release | Releases)
         return made
+
+
+def _read_answer(told: Mapping[str, Any], periods: Sequence[Period] = ()) -> Several:
+    """Read a release, or one in which no group was found."""
+    return read_releases({name: one for name, one in told.items() if name not in ("id", "at")}, periods)
 
 
 def _is_in_progress(answer: httpx.Response, key: str | None) -> bool:

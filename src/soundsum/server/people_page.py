@@ -6,8 +6,6 @@ every form that changes something carries the session's second secret.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -202,9 +200,11 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
     @pages.get("/releases/{id}")
     async def show_release(id: str, request: Request) -> Response:
         def write(stored: Stored, token: Token, session: Session) -> Response:
-            made = read_releases(json.loads(stored.answer)["releases"])
+            made = read_releases(stored.answer)
             rows = [{name: _say(cell) for name, cell in row.items()} for row in made.to_arrow().to_pylist()]
-            pictures = [draw_panel(panel, f"panel-{place}") for place, panel in enumerate(made.panels())]
+            pictures = [
+                draw_panel(panel, f"panel-{place}") for place, panel in enumerate(made.panels()) if panel.values
+            ]
             python = f"ss.connect({find_url(request)!r}, token=...).release({stored.id!r})"
             entry, said = stored.entry, say_briefly(stored.entry)
             assert entry.asker is not None
@@ -222,12 +222,7 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
     @pages.get("/releases/{id}/csv")
     async def give_csv(id: str, request: Request) -> Response:
         def write(stored: Stored, *_: Any) -> Response:
-            rows = read_releases(json.loads(stored.answer)["releases"]).to_arrow().to_pylist()
-            text = io.StringIO()
-            writer = csv.DictWriter(text, rows[0])
-            writer.writeheader()
-            writer.writerows([{name: _disarm(cell) for name, cell in row.items()} for row in rows])
-            return Response(text.getvalue(), media_type="text/csv; charset=utf-8")
+            return Response(read_releases(stored.answer).to_csv(), media_type="text/csv; charset=utf-8")
 
         return await find(request, id, write)
 
@@ -377,11 +372,6 @@ def _say(cell: Any) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     return f"{cell:,.6g}" if isinstance(cell, float) else printed(str(cell))
-
-
-def _disarm(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
 def _owner(desk: Desk) -> dict[str, Any]:

@@ -309,7 +309,7 @@ class TestAServerThatDies:
             connection.execute("CREATE VIEW waiting AS SELECT cost + (pg_sleep(30) IS NULL)::int AS cost FROM visits")
 
             def cancel():
-                ours = "application_name = 'soundsum' AND state = 'active'"
+                ours = "application_name = 'soundsum' AND wait_event = 'PgSleep'"
                 while not connection.execute(
                     f"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE {ours}"
                 ).fetchall():

@@ -43,7 +43,10 @@ def show(outcome: Outcome | Several, form: OutputFormat) -> None:
         plain = [one.to_dict() for one in outcome.values()] if isinstance(outcome, Releases) else outcome.to_dict()
         typer.echo(json.dumps(plain, indent=2, allow_nan=False))
     elif form is OutputFormat.CSV:
-        sys.stdout.write(outcome.to_csv())
+        text = outcome.to_csv()
+        if sys.stdout.isatty():  # which would obey what the names of found groups have in them
+            text = "\n".join(map(printed, text.split("\n")))
+        sys.stdout.write(text)
     elif isinstance(outcome, Several):
         for name, one in zip(outcome.names, outcome, strict=True):
             _show_read(one, name) if isinstance(one, Conclusion) else _show_one(one, name)
