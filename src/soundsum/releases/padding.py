@@ -33,7 +33,7 @@ from soundsum.tables.rows import Rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MARGIN, MOST_MARGIN = 1 / 4, 0.25
+MARGIN, MOST_MARGIN = 1 / 4, 1.0
 """The share of the pad, and the most seconds, between the decision and the answer: the outcome is written down then."""
 
 OPENING, MOST_OPENING = 1 / 4, 5.0

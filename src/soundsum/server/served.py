@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -31,7 +32,7 @@ from soundsum.requests.request_file import read_settings, require_few, take_requ
 from soundsum.server.made_up import MADE_UP, make_up
 from soundsum.server.owner_file import OwnedTable
 from soundsum.server.wire import Reply, refuse, unanswered
-from soundsum.statistics import Clipped, Histogram, Statistic
+from soundsum.statistics import Clipped, Count, Histogram, Quantile, Statistic, Sum
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import OPERATOR
 
@@ -78,6 +79,18 @@ class ServedTable:
         self._made_up = make_up(owned, self._snapshot, private.schema)
         self._running: dict[tuple[str, str], str] = {}  # analysts and keys, and what they ask
         self._lock = threading.Lock()
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Ask about the made-up rows, so that no analyst's answer is late because of what is worked out only once."""
+        private = self._made_up()
+        epsilon, rho = (None if limit is None else limit / 4 for limit in (private.budget.epsilon, private.budget.rho))
+        asked: list[Statistic] = [Count()]
+        for name in [name for name, one in private.schema.items() if one.lower is not None][:1]:
+            asked += [Sum(name), Quantile(name, "1/2")]
+        for one in asked:
+            with suppress(Refusal):
+                private.release([one], epsilon, rho=rho).to_json()
 
     @property
     def budget(self) -> Budget:
