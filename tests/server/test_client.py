@@ -92,7 +92,7 @@ def test_groups_are_found_and_asked_about(tmp_path):
         with server.client(server.tokens.add("ann")) as client:
             answer = client.post("/v1/tables/visits/release", json={**asked, "statistics": two})
             assert (answer.status_code, answer.json()["error"]["option"]) == (422, "groups")
-            listed = dict.fromkeys(range(100000), 1)
+            listed = dict.fromkeys(range(100), 1)
             for by, groups in (("ward", listed), (["ward", "cost"], [listed, [1]])):
                 asked = {"epsilon": 1, "by": by, "groups": groups, "statistics": {"rows": {"statistic": "count"}}}
                 answer = client.post("/v1/tables/visits/release", json=asked)
