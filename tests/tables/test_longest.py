@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import soundsum as ss
+from soundsum.engines import duckdb as duckdb_engine
 from soundsum.tables.cells import LONGEST, read_number, read_truth, read_whole
 from soundsum.tables.columns import as_numbers
 from soundsum.tables.filters import Condition, Filter
@@ -151,6 +152,19 @@ def test_dates_as_text_are_held_to_the_limit_whoever_reads(tmp_path, size, expec
         connection.register("t", table)
         counts.append(ss.count(connection, LITTLE_NOISE, by=by, table="t"))
     assert [next(iter(count.values())).value for count in counts] == [expected] * len(counts)
+
+
+def test_no_cell_of_duckdb_can_overflow_a_batch():
+    """Arrow counts the bytes of a batch of texts in 31 bits."""
+    with duckdb.connect() as connection:
+        texts = "repeat('é', 10 * i) AS x, encode(repeat('a', 10 * i)) AS y"
+        connection.execute(f"CREATE TABLE t AS SELECT {texts} FROM range(1000) r(i)")
+        rows = 0
+        for batch in duckdb_engine.RelationTable(connection.table("t"))._record_batches(["x", "y"]):
+            longest = max(len(cell) for column in batch.columns for cell in column.cast(pa.binary()).to_pylist())
+            assert LONGEST < longest <= 4 * (LONGEST + 1) < 2**31 / duckdb_engine.ROWS
+            rows += batch.num_rows
+    assert rows == 1000
 
 
 @pytest.mark.parametrize("size", LENGTHS)

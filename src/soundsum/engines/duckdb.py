@@ -1,7 +1,8 @@
 """DuckDB reads, our kernel adds up: its relations, the tables of a connection, and Parquet files on request.
 
-DuckDB's own clamped sum takes longer than handing the rows over as Arrow (benchmarks/engines.py), and so no expression
-of ours runs in it: no record can make it raise, and what is added up is the kernel's own.
+DuckDB's own clamped sum takes longer than handing the rows over as Arrow (benchmarks/engines.py), and so it computes
+nothing: no record can make it raise, and what is added up is the kernel's own. It only cuts long texts and bytes, of
+which a batch of Arrow's holds less than 2 GiB.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from soundsum.engines.memory import Memory
 from soundsum.engines.reading import FilesReadBy
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
+from soundsum.tables.cells import LONGEST
 from soundsum.tables.paths import Watched
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.stream import StreamTable
@@ -26,6 +28,10 @@ SELECT 1 FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb
 WHERE lower(name) = lower($1) AND lower(schema_name) = lower(coalesce($2, schema_name))
   AND lower(database_name) = lower(coalesce($3, database_name)) LIMIT 1
 """
+
+
+ROWS = 1 << 16
+"""Of a batch: those of cells of LONGEST + 1 characters, which have up to four bytes each, have less than 2^31."""
 
 
 @ENGINES.register
@@ -62,10 +68,17 @@ class RelationTable(StreamTable):
         return int(read_within(lambda: self._data.aggregate("count(*)").fetchall()[0][0]))
 
     def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
-        import pyarrow as pa
+        kinds = dict(zip(self._data.columns, map(str, self._data.types), strict=True))
+        columns = self._data.project(", ".join(_cut(name, kinds.get(name, "")) for name in wanted or self.names[:1]))
+        read = getattr(columns, "to_arrow_reader", None) or columns.fetch_record_batch  # as older versions call it
+        yield from read(ROWS)
 
-        columns = ", ".join(quote_name(name) for name in wanted or self.names[:1])
-        yield from pa.RecordBatchReader.from_stream(self._data.project(columns))
+
+def _cut(name: str, kind: str) -> str:
+    """A column whose cells are read as far as it takes to see that they are too long."""
+    column = quote_name(name)
+    cut = {"VARCHAR": f"left({column}, {LONGEST + 1})", "BLOB": f"{column}[:{LONGEST + 1}]"}.get(kind)
+    return column if cut is None else f"{cut} AS {column}"
 
 
 def _find(connection: Any, table: Any) -> Any:
