@@ -146,7 +146,8 @@ def test_advice_shows_the_cells_that_stand_out_and_a_few_beside_them():
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["1 to 2", "2 to 5", "5 to 10", "10 to 20", "20 to 50", "50 to 100", "100 to 200", "200 to 500",
                      "500 to 1,000", "1,000 to 2,000"]  # fmt: skip
-    assert len(ss.suggest_bounds(np.zeros(3), 1).plot().patches) > 100  # as nothing stands out
+    quiet = next(one for one in iter(lambda: ss.suggest_bounds(np.zeros(3), 1), None) if not one)  # 19 of 20 are
+    assert len(quiet.plot().patches) > 100  # as nothing stands out
     shares = ss.release(np.arange(9.0), [ss.Clipped(None, 0, 5)], 9)[0].plot()
     assert [label.get_text() for label in shares.get_yticklabels()] == ["below 0", "0 to 5", "above 5"]
     assert len(shares.patches) == 3

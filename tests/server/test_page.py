@@ -366,7 +366,7 @@ def test_downloads_are_the_release_and_no_formulas(shop):
     assert [one["group"] for one in got["releases"]] == ["a", "=1+1"]
     lines = client.get(f"{place}/csv").text.splitlines()
     assert lines[0].startswith("name,ward,value,low,high")
-    assert "' =1+1," in lines[2]
+    assert "'=1+1," in lines[2]
     stranger, _ = web(shop, "stranger")
     for path in (place, f"{place}/json", f"{place}/csv", "/tables/secrets"):
         answer = say_nothing_private(stranger.get(path), shop)

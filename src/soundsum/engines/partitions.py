@@ -71,7 +71,7 @@ def _in_unit(column: Any, declared: Any) -> Any:
     stored = column.to_numpy(f"M8[{own}]")
     held = stored.astype(f"M8[{unit}]")
     if np.timedelta64(1, unit) < np.timedelta64(1, own):
-        held[held.astype(stored.dtype) != stored] = np.datetime64("NaT")
+        held = np.where(held.astype(stored.dtype) == stored, held, np.datetime64("NaT"))
     times = declared.__class__(held, index=column.index)
     return times if zone is None else times.dt.tz_localize("UTC").dt.tz_convert(zone)
 

@@ -68,7 +68,7 @@ class Groups:
 
     def __init__(self, groups: Any, option: str = "groups", said: str | None = None) -> None:
         """For errors: the option that the list was given as, and what a lookup calls it, if not by the option."""
-        if groups == "found" and isinstance(groups, str) and option == "groups":
+        if isinstance(groups, str) and groups == "found" and option == "groups":
             raise RefusedType(
                 option,
                 Reason.WRONG_TYPE,
