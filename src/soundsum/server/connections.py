@@ -34,7 +34,7 @@ class HurriedConnection(H11Protocol):
         super().connection_made(transport)
         held = transport.get_extra_info("socket")
         held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNTAKEN)
-        held.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or the body would wait 40 ms for the head's receipt
+        held.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or a body waits 40 ms for its head's receipt
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
