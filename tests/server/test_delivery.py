@@ -4,9 +4,7 @@
 """
 
 import json
-import threading
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import duckdb
 import httpx
@@ -16,8 +14,8 @@ import pyarrow.parquet as pq
 
 from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
-from soundsum.attacks.delivery.outcome import ordinary_release
 
+from .naive import serve_naively
 from .running import Server
 
 KNOWN, TARGETS, ENOUGH = 1024, 40, 38
@@ -37,27 +35,6 @@ SELECT SUM(GREATEST($L, LEAST($U, had_covid))) FROM (SELECT had_covid FROM patie
 UNION ALL SELECT had_covid FROM patients WHERE uid = $person)"""
 
 
-def serve_naively(database, ideal):
-    """An endpoint as many are: a sum in SQL, with exact noise for its ideal sensitivity."""
-
-    class Naive(BaseHTTPRequestHandler):
-        def do_POST(self):
-            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            total = database.cursor().execute(NAIVE, {**asked, "known": KNOWN}).fetchone()[0]
-            body = json.dumps({"value": str(ordinary_release(total, ideal, EPSILON))}).encode()
-            self.send_response(200)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Naive)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
 def test_a_naive_endpoint_gives_the_secrets_away_and_ours_does_not(tmp_path):
     pair = attack("rounding", "float64", j=KNOWN.bit_length() - 1, relation="change_one")
     lower, upper, ideal = float(pair.problem.lower), float(pair.problem.upper), pair.problem.ideal
@@ -69,11 +46,12 @@ def test_a_naive_endpoint_gives_the_secrets_away_and_ours_does_not(tmp_path):
 
     with duckdb.connect() as database:
         database.execute("CREATE TABLE patients AS SELECT * FROM patients")
-        naive = serve_naively(database, ideal)
-        with httpx.Client(base_url=f"http://127.0.0.1:{naive.server_port}", trust_env=False) as client:
+
+        def add_up(_, asked):
+            return database.cursor().execute(NAIVE, {**json.loads(asked), "known": KNOWN}).fetchone()[0]
+
+        with serve_naively(add_up, ideal, EPSILON) as url, httpx.Client(base_url=url, trust_env=False) as client:
             answers = [client.post("/", json={"L": lower, "U": upper, "person": person}).json() for person in people]
-        naive.shutdown()
-        naive.server_close()
     guessed = [int(pair.event(Fraction(answer["value"]))) for answer in answers]
     assert sum(guessed == secrets) >= ENOUGH
 

@@ -10,12 +10,9 @@ import json
 import os
 import random
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,9 +23,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soundsum.attacks.delivery.outcome import ordinary_release
 from soundsum.auditor.timing import sign_test
 
+from .naive import serve_naively
 from .running import Server
 
 PERSONS, MANY = 1_000, 300_000
@@ -60,31 +57,6 @@ def write_tables(folder):
         pq.write_table(pa.table({"patient": ids, "cost": np.ones(len(ids))}), folder / f"{side}.parquet")
 
 
-@contextmanager
-def serve_naively(folder):
-    """Each path is a table."""
-
-    class Naive(BaseHTTPRequestHandler):
-        def do_POST(self):
-            with duckdb.connect() as database:
-                file = folder / f"{self.path.strip('/')}.parquet"
-                total = database.execute(NAIVE.format(file=file)).fetchone()[0]
-            body = json.dumps({"value": str(ordinary_release(total, Fraction(300), Fraction(1, 10)))}).encode()
-            self.send_response(200)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Naive)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
 def time_pairs(ask, pairs):
     """The seconds that the answer about one table takes longer than that about the other, asked in random order."""
     longer = []
@@ -99,7 +71,14 @@ def time_pairs(ask, pairs):
 
 
 def time_naive(folder, pairs):
-    with serve_naively(folder) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+    def add_up(path, _):
+        with duckdb.connect() as database:
+            return database.execute(NAIVE.format(file=folder / f"{path.strip('/')}.parquet")).fetchone()[0]
+
+    with (
+        serve_naively(add_up, Fraction(300), Fraction(1, 10)) as url,
+        httpx.Client(base_url=url, trust_env=False, timeout=60) as client,
+    ):
         return time_pairs(lambda side: client.post(f"/{side}"), pairs)
 
 
