@@ -1,4 +1,4 @@
-(** Sensitivity from accuracy (docs/lemmas.md).
+(** Sensitivity from accuracy (docs/theorems/lemmas.md).
 
     If every computed sum of n records of magnitude at most M is within a(M) of the exact one, sums of neighbours are
     within the ideal plus 2 a: U - L + 2 a(M) for a public n; max(M, U - L) + 2 a(M) for records cut to the first n;

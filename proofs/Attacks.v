@@ -1,4 +1,4 @@
-(** Attacks (docs/attacks.md): for every type, neighbours whose ordinary sums are further apart than the ideal.
+(** Attacks (docs/theorems/attack_proofs.md): for every type, neighbours whose ordinary sums are further apart than the ideal.
 
     Overflow: one changed record, or one more, moves a modular sum by 2^w - 1. Saturation: a reordering moves a
     saturating sum by 2^w - 1. Reordering: a reordering moves a float sum by 2^(k+1-a-d) U. Rounding: one changed

@@ -1,4 +1,4 @@
-(** The relations are distances of at most 1 (docs/lemmas.md: relations and their distances; soundsum.tables.relations).
+(** The relations are distances of at most 1 (docs/theorems/lemmas.md: relations and their distances; soundsum.tables.relations).
 
     d_Ham is the number of places that differ, d_Sym the sum over all values of the difference of their counts, d_CO
     half of that between datasets of one length, and d_ID the number of records outside a longest common subsequence.

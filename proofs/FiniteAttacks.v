@@ -1,4 +1,4 @@
-(** Finite attacks (docs/attacks.md): the attacks of Attacks.v in IEEE arithmetic of any precision and exponent range.
+(** Finite attacks (docs/theorems/attack_proofs.md): the attacks of Attacks.v in IEEE arithmetic of any precision and exponent range.
 
     There floats have a largest value. For each attack a condition that can be computed says for which parameters every
     record and every sum on the way is finite; under it IEEE additions move the sum by just what Attacks.v says. In

@@ -1,4 +1,4 @@
-(** A uniform secret permutation (docs/lemmas.md: random permutation).
+(** A uniform secret permutation (docs/theorems/lemmas.md: random permutation).
 
     A uniform draw is a list of equally likely outcomes. Two draws are coupled if they can be made together so that
     every pair of outcomes is related. Orders of datasets that are neighbours up to order can be coupled so that they

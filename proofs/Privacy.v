@@ -1,4 +1,4 @@
-(** What a bound is for (docs/lemmas.md: random permutation, "It is enough for privacy"; noise on a grid).
+(** What a bound is for (docs/theorems/lemmas.md: random permutation, "It is enough for privacy"; noise on a grid).
 
     If noise makes two numbers within Delta of each other hard to tell apart, it does the same for two draws that are
     coupled within Delta: the noisy function of a uniformly permuted dataset is as private as the noise. And a sum

@@ -1,4 +1,4 @@
-(** Datasets, the four relations, and how a bound moves from one to another (docs/lemmas.md: relations, group privacy,
+(** Datasets, the four relations, and how a bound moves from one to another (docs/theorems/lemmas.md: relations, group privacy,
     conversions, truncation, splitting by sign).
 
     Neighbours differ by one record inserted or deleted ([insert_delete]), or by one record changed in its place

@@ -1,4 +1,4 @@
-(** Sums rounded to nearest in any order: a tree of additions (docs/lemmas.md: one rounded addition; used by
+(** Sums rounded to nearest in any order: a tree of additions (docs/theorems/lemmas.md: one rounded addition; used by
     iterated.md, pairwise.md and numpy_pairwise.md).
 
     The error of n records is at most (n-1) u times their sum of magnitudes, whatever the tree; and at most

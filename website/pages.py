@@ -118,7 +118,7 @@ def theorems(pages: dict[str, str]) -> str:
     """Write the theorems' own table of contents, so that only readers of their page see their names."""
     inside = sorted(page.removeprefix("theorems/") for page in pages if page.startswith("theorems/"))
     entries = [page for page in inside if page != "index.md"]
-    return "\n".join(["", "```{toctree}", ":hidden:", "", "Lemmas <../lemmas.md>", *entries, "```"]) + "\n"
+    return "\n".join(["", "```{toctree}", ":hidden:", "", *entries, "```"]) + "\n"
 
 
 CONTENTS = {
@@ -151,10 +151,9 @@ CONTENTS = {
         "The paper and beyond <researchers.md>",
         "Notebook: from an attack to a bound <notebooks/from_attack_to_bound.md>",
         "Attacks <attacks.md>",
-        "Proofs of the attacks <attack_proofs.md>",
         "Theorems <theorems/index.md>",
-        "The paper recomputed <reproduction.md>",
-        "Errata of the paper <errata.md>",
+        "The paper recomputed <paper/reproduction.md>",
+        "Errata of the paper <paper/errata.md>",
         "Verification <verification.md>",
         "Proofs in Coq <project/proofs.md>",
     ],

@@ -1,4 +1,4 @@
-"""docs/attack_proofs.md has a proof for every theorem of the paper's attacks, and its turning points are as it says."""
+"""docs/theorems/attack_proofs.md has a proof for every theorem of the paper's attacks, and its turning points are as it says."""
 
 import re
 from fractions import Fraction
@@ -10,7 +10,7 @@ from soundsum.attacks import FAMILIES, attack
 from soundsum.numbers.models import iterated, kahan
 from soundsum.numbers.types import FloatType
 
-PAGE = (Path(__file__).parents[2] / "docs" / "attack_proofs.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "theorems" / "attack_proofs.md").read_text()
 PROVED = dict(re.findall(r"^## (\w+)\n\n[^`]*\(`([\w:-]+)`\)", PAGE, re.MULTILINE))
 
 

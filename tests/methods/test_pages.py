@@ -8,9 +8,9 @@ import pytest
 from soundsum.methods import METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
-APART = {"gradients", "groups", "noise", "quantiles", "statistics", "README"}
+APART = {"attack_proofs", "gradients", "groups", "lemmas", "noise", "quantiles", "statistics", "README"}
 PAGES = {page.stem: page.read_text() for page in sorted((DOCS / "theorems").glob("*.md")) if page.stem not in APART}
-"""One for each way to add; gradients, and what is built from sums, have pages of their own."""
+"""One for each summation method; lemmas, attacks, and statistics built from sums have pages of their own."""
 THEOREMS = {method.theorem.name: method.theorem for method in METHODS.values()}
 
 

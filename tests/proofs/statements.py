@@ -11,8 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROOFS = ROOT / "proofs"
-PAGES = [page for page in sorted((ROOT / "docs").glob("theorems/*.md")) if page.stem != "README"]
-PAGES += [ROOT / "docs" / "lemmas.md", ROOT / "docs" / "attacks.md"]
+LAST = [ROOT / "docs" / "theorems" / f"{name}.md" for name in ("lemmas", "attack_proofs")]
+PAGES = [page for page in sorted(LAST[0].parent.glob("*.md")) if page.stem != "README" and page not in LAST] + LAST
 STATEMENTS, ASSUMPTIONS = PROOFS / "statements.txt", PROOFS / "assumptions.txt"
 
 DEFINITIONS = [

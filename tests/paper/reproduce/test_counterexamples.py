@@ -1,4 +1,4 @@
-"""Each erratum of docs/errata.md once more, in a few lines of its own: what the paper prints does not hold."""
+"""Each erratum of docs/paper/errata.md once more, in a few lines of its own: what the paper prints does not hold."""
 
 from fractions import Fraction
 from itertools import combinations_with_replacement, product

@@ -15,7 +15,7 @@ from soundsum.paper.reproduce.errata_grids import of_grids
 from soundsum.paper.reproduce.errata_integers import largest_reordering, of_integers
 from soundsum.paper.reproduce.printed import PRINTED
 
-ERRATA_PAGE = (Path(__file__).parents[3] / "docs" / "errata.md").read_text()
+ERRATA_PAGE = (Path(__file__).parents[3] / "docs" / "paper" / "errata.md").read_text()
 
 
 def test_every_erratum_is_one_by_computation(all_errata):

@@ -1,4 +1,4 @@
-"""docs/reproduction.md says what the command computes, and docs/items.csv where each item of the paper is."""
+"""docs/paper/reproduction.md says what the command computes, and docs/paper/items.csv where each item of the paper is."""
 
 import csv
 import re
@@ -8,7 +8,7 @@ from soundsum.numbers.formatting import chance
 from soundsum.paper.reproduce import SECTIONS
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "reproduction.md").read_text()
+PAGE = (ROOT / "docs" / "paper" / "reproduction.md").read_text()
 
 
 def test_every_section_is_on_the_page_in_order():
@@ -22,7 +22,7 @@ def test_the_table_of_libraries_is_what_the_models_give(all_experiments):
         assert f"| {e.name} | {e.runs:,} |{left} | {chances[0]} |{right} | {chances[1]} |" in PAGE
 
 
-with (ROOT / "docs" / "items.csv").open() as file:
+with (ROOT / "docs" / "paper" / "items.csv").open() as file:
     ITEMS = list(csv.DictReader(file))
 
 

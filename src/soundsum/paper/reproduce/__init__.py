@@ -1,7 +1,7 @@
 """The reproduction: the paper's tables, attacks and experiments recomputed and compared with the printed figures.
 
 `reproduce` returns frozen data with a verdict for every cell: it matches, is an erratum, or differs. `libraries` models
-other libraries at the paper's time; the auditor tests the real ones. See docs/reproduction.md.
+other libraries at the paper's time; the auditor tests the real ones. See docs/paper/reproduction.md.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def of_libraries() -> Iterator[Erratum]:
 
 
 def of_relations() -> Iterator[Erratum]:
-    """Statements whose proofs assume more than they say; docs/lemmas.md has the mended ones."""
+    """Statements whose proofs assume more than they say; docs/theorems/lemmas.md has the mended ones."""
     u, v = [127, 127, -1], [-1, 127, 127]
     yield Erratum(
         "the path property at distance 0",
