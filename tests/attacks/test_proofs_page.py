@@ -1,4 +1,4 @@
-"""docs/theorems/attack_proofs.md has a proof for every theorem of the paper's attacks, and its turning points are as it says."""
+"""docs/theorems/attack_proofs.md proves every theorem of the paper's attacks; its turning points are as it says."""
 
 import re
 from fractions import Fraction

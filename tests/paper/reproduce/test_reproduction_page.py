@@ -1,4 +1,4 @@
-"""docs/paper/reproduction.md says what the command computes, and docs/paper/items.csv where each item of the paper is."""
+"""docs/paper/reproduction.md says what the command computes; items.csv beside it lists each item of the paper."""
 
 import csv
 import re

@@ -1,6 +1,6 @@
 """Errata about sums of floats: the printed and the corrected statement, computed side by side.
 
-docs/paper/errata.md has the words; here is the arithmetic. Each function computes both statements, and the verdict follows.
+docs/paper/errata.md has the words; here is the arithmetic. Each function computes both statements; the verdict follows.
 Attacks of 2^30 records are shown on a type with 12 mantissa bits, where 2^8 are enough.
 """
 
