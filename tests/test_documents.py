@@ -103,9 +103,8 @@ def test_the_tutorial_plans_for_persons_and_shows_what_is_printed(tmp_path, monk
     fixed = [0, 1, -2, -1]  # the lines without noise
     assert [shown.splitlines()[i].split() for i in fixed] == [repr(printed).splitlines()[i].split() for i in fixed]
     plan = ss.plan_groups(epsilon="1/2", delta="1e-9", max_groups=2)
-    lines, shown_lines = f"{plan}\n{namespace['found']!r}".splitlines(), found.splitlines()
-    assert lines[:2] == shown_lines[:2]
-    assert lines[-5:] == shown_lines[-5:]
+    printed_plan, _, heading, *_ = f"{plan}\n{namespace['found']!r}".splitlines()
+    assert found.splitlines()[:2] == [printed_plan, heading]
 
 
 def test_numbers_in_comments_of_when_not_are_those_of_its_plans():
