@@ -135,6 +135,7 @@ CONTENTS = {
     "Owners": [
         "Owning the data <owners.md>",
         "A server for analysts <server.md>",
+        "Running a server <server/running.md>",
         "The budget <budget.md>",
         "Sums across days and machines <partials.md>",
         "Threat model <threat-model.md>",

@@ -1,4 +1,4 @@
-"""docs/server.md works as it is written: its files, its commands and its Python, from the first to the last."""
+"""docs/server.md and docs/server/running.md work as they are written: files, commands and Python, from first to last."""
 
 import re
 import shlex
@@ -17,7 +17,8 @@ from tests.processes import COMMAND, run
 
 from .running import Server
 
-PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "server.md").read_text() + (DOCS / "server" / "running.md").read_text()
 
 
 def blocks(language):
