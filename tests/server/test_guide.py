@@ -1,4 +1,4 @@
-"""docs/server.md and docs/server/running.md work as they are written: files, commands and Python, from first to last."""
+"""docs/server.md and docs/server/running.md work as they are written: files, commands and Python, first to last."""
 
 import re
 import shlex
