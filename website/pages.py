@@ -156,6 +156,8 @@ CONTENTS = {
         "The paper recomputed <paper/reproduction.md>",
         "Errata of the paper <paper/errata.md>",
         "Verification <verification.md>",
+        "Enumeration <verification/enumeration.md>",
+        "Proofs by method <verification/methods.md>",
         "Proofs in Coq <project/proofs.md>",
     ],
     "Reference": ["reference/"],

@@ -2,7 +2,7 @@
 
 Tiny types have few values, so all pairs of running states that two neighbours can reach can be listed, for all sizes
 at once or layer by layer; trees go by pairs of subtree sums. `verify` compares the largest true difference with the
-claim for every pair of bounds and reports how close it comes. See docs/verification.md.
+claim for every pair of bounds and reports how close it comes. See docs/verification/enumeration.md.
 """
 
 from __future__ import annotations
