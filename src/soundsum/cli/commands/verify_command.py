@@ -27,7 +27,7 @@ def verify_methods(
         list[str] | None, typer.Option("--only", help="Check only this method; repeat for several.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print a line per relation, not only per method.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table of the page on enumeration.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table for docs/verification.")] = False,
 ) -> None:
     """Check every method's sensitivity against its model, exhaustively, on tiny number types."""
     if as_json:
@@ -73,7 +73,7 @@ def print_report(console: Console, done: Verification, every: bool = False) -> N
 
 
 def markdown(done: Verification) -> str:
-    """The table of docs/verification/enumeration.md: a line per method, its largest true/claimed under each relation."""
+    """The table of docs/verification/enumeration.md: a line per method, its largest true/claimed per relation."""
     columns = [*Relation, ACCURACY]
     lines = [
         f"| method | cases | pairs of states | violations | {' | '.join(columns)} |",
