@@ -39,7 +39,7 @@ def main() -> None:
     for name in given.libraries or wanted:
         print(f"{name} ...", file=sys.stderr, flush=True)
         seen[name] = measure(name, wanted[name], given.runs, given.seconds)
-    tables = {"features": features(seen), "noise": noise(seen), "time": times(seen), "ranks": ranks(seen)}
+    tables = {"features": features(seen), "sums": sums(seen), "ranks": ranks(seen)}
     if not given.libraries:
         from benchmarks.advice import measure as advise  # which takes the helpers of this module
 
@@ -82,14 +82,15 @@ def features(seen: dict[str, Any]) -> str:
     )
 
 
-def noise(seen: dict[str, Any]) -> str:
-    """Divide the error at the smaller size by the noise of an ideal sum: (U - L)/epsilon, or U/epsilon."""
+def sums(seen: dict[str, Any]) -> str:
+    """The noise of each sum, divided by an ideal sum's (U - L)/epsilon or U/epsilon, and the fastest call."""
     rows = []
     for name, library in seen.items():
         for one in library["sums"]:
-            cells = [text(one["sizes"][str(n)], "error", spread) for n in SIZES]
+            found = [one["sizes"][str(n)] for n in SIZES]
+            cells = [cell for each in found for cell in (text(each, "error", spread), text(each, "seconds", duration))]
             rows.append([f"{name} {library['version']}", one["kind"], *cells])
-    heads = ["library", "records", *(f"noise, {n:,} records" for n in SIZES)]
+    heads = ["library", "type", *(head for n in SIZES for head in (f"noise, {n:,} records", "time"))]
     return table(heads, rows)
 
 
@@ -105,15 +106,6 @@ def ranks(seen: dict[str, Any]) -> str:
                 cells = [f"{one['error']:,.1f} ± {one['spread']:,.1f}" for one in each] + [duration(each[0])]
             rows.append([f"{name} {library['version']}", *cells])
     return table(["library", *(f"quantile {q}" for q in QUANTILES), "time of one"], rows)
-
-
-def times(seen: dict[str, Any]) -> str:
-    rows = []
-    for name, library in seen.items():
-        for one in library["sums"]:
-            cells = [text(one["sizes"][str(n)], "seconds", duration) for n in SIZES]
-            rows.append([f"{name} {library['version']}", one["kind"], *cells])
-    return table(["library", "records", *(f"{n:,} records" for n in SIZES)], rows)
 
 
 def text(found: dict[str, Any], key: str, shown: Any) -> str:
