@@ -38,15 +38,15 @@ MOST_QUOTED = 120
 HEAD = """\
 # Audits of other libraries
 
-`make audit-all` writes this page ([the auditor](auditor.md) explains the verdicts). A verdict holds for one version, on one machine,
-within the limits in its row: how many families of attacks and pairs of runs, the smallest epsilon that these could have shown, and
-from how many records on a family took too much time or memory. NOT_REFUTED means that the audit found nothing, not that the sum is
-sound. A section that names no version of soundsum comes from an earlier auditor, which tried no plain neighbours and had no verdict
-INCONCLUSIVE.
+`make audit-all` writes this page ([the auditor](auditor.md) explains the verdicts). A verdict holds for one version,
+on one machine, within the limits in its row: how many families of attacks and pairs of runs, the smallest epsilon
+that these could have shown, and from how many records on a family took too much time or memory. NOT_REFUTED means
+that the audit found nothing, not that the sum is sound. A section that names no version of soundsum comes from an
+earlier auditor, which tried no plain neighbours and had no verdict INCONCLUSIVE.
 
 The page shows findings that the paper or the library itself has published. All others are *to be reported* to the
-[maintainers first](disclosure.md). The program of every violation was run on its own; a statistical finding that it did not
-reproduce is not counted.
+[maintainers first](disclosure.md). The program of every violation was run on its own; a statistical finding that it
+did not reproduce is not counted.
 """
 
 
