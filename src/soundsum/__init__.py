@@ -12,9 +12,8 @@ from soundsum._version import __version__
 if TYPE_CHECKING:
     from soundsum.attacks.attack import Attack
     from soundsum.attacks.choose import attack
-    from soundsum.auditor.auditing import audit
+    from soundsum.auditor.auditing import Audit, audit
     from soundsum.auditor.finding import Finding
-    from soundsum.auditor.summary import Audit
     from soundsum.auditor.target import Target
     from soundsum.budget import Budget, BudgetExceeded, BudgetMismatch, Cost
     from soundsum.methods.problem import Problem
@@ -70,9 +69,8 @@ _HOMES = {
     "soundsum.numbers.types": ("FloatType", "IntType"),
     "soundsum.numbers.rationals": ("Rounding",),
     "soundsum.attacks": ("Attack", "attack"),
-    "soundsum.auditor.auditing": ("audit",),
     "soundsum.auditor.finding": ("Finding",),
-    "soundsum.auditor.summary": ("Audit",),
+    "soundsum.auditor.auditing": ("Audit", "audit"),
     "soundsum.auditor.target": ("Target",),
     "soundsum.budget": ("Budget", "BudgetExceeded", "BudgetMismatch", "Cost"),
     "soundsum.tables.read_guard": ("ReadFailed",),

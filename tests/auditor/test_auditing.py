@@ -17,7 +17,8 @@ import soundsum as ss
 from soundsum.attacks import attack
 from soundsum.attacks.ordinary import total_by_name
 from soundsum.auditor.calling import Unsupported
-from soundsum.auditor.choosing import Allowance, attacks_on
+from soundsum.auditor.choosing import attacks_on
+from soundsum.auditor.limits import Limits
 from soundsum.auditor.measuring import measure
 from soundsum.auditor.repros import MOST_LINES
 from soundsum.auditor.rerun import IN_FRESH, IN_THIS, confirm
@@ -186,7 +187,7 @@ def test_without_a_claim_only_runs_conclude():
 def test_attacks_are_tried_cheapest_first_and_within_memory():
     sizes = [a.records for a in attacks_on(target())]
     assert sizes == sorted(sizes)
-    allowance = Allowance(60, 1 << 20)
+    allowance = Limits(60, 1 << 20)
     fits = [a.records for a in attacks_on(target()) if allowance.allow(a)]
     assert max(fits) * 4 * 4 <= 1 << 20
     assert any("memory" in one.limit for one in allowance.left_out)
@@ -206,12 +207,12 @@ def test_float64_breaks_at_the_sizes_that_the_default_limits_allow():
     assert finding.verdict == "VIOLATION_CERTIFIED"
     assert finding.attack.records >= 1 << 28
     array = replace(streamed, accepts_runs=False, streams=False)
-    sizes = [a for a in attacks_on(array, ["repeated_rounding_2"]) if Allowance().allow(a)]
+    sizes = [a for a in attacks_on(array, ["repeated_rounding_2"]) if Limits().allow(a)]
     assert max(a.records for a in sizes) == 1 << 28
 
 
 def test_what_takes_too_long_is_left_out_by_how_long_others_took():
-    limits = Allowance(seconds=10)
+    limits = Limits(seconds=10)
     made = list(attacks_on(target(), ["rounding"]))
     limits.took(1 << 20, 5.0)
     assert [a.records <= 1 << 20 for a in made] == [limits.allow(a) for a in made]
@@ -389,7 +390,7 @@ def test_runs_that_raise_are_outputs():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_search_finds_rounding_by_itself_on_an_iterated_sum(seed):
-    seen = search_pair(target(relation="change_one"), Allowance(20), seed)
+    seen = search_pair(target(relation="change_one"), Limits(20), seed)
     assert seen.violates
     assert Fraction(seen.attack.parameters["most"]) >= 16
     assert seen.attack.records <= 8
@@ -398,7 +399,7 @@ def test_search_finds_rounding_by_itself_on_an_iterated_sum(seed):
 
 
 def test_search_finds_nothing_in_an_exact_sum():
-    seen = search_pair(target(m.exact_sum, relation="change_one"), Allowance(4))
+    seen = search_pair(target(m.exact_sum, relation="change_one"), Limits(4))
     assert not seen.violates
 
 

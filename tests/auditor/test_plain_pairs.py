@@ -12,8 +12,8 @@ import pytest
 
 import soundsum as ss
 from soundsum.attacks import attack
+from soundsum.auditor.limits import CEILING, Stopwatch, cpu_time_of
 from soundsum.auditor.plain_pairs import STATEMENTS, few, plain_pairs
-from soundsum.auditor.stopwatch import CEILING, Stopwatch, cpu_time_of
 from soundsum.tables.relations import Relation
 from tests.auditor import mechanisms as m
 

@@ -9,7 +9,8 @@ from rich.console import Console
 
 import soundsum as ss
 from soundsum.auditor import audit_page, timing
-from soundsum.auditor.process import Library, Limits
+from soundsum.auditor.limits import Limits
+from soundsum.auditor.process import Library
 from soundsum.auditor.timing import Timing, _compare, sign_test, time_pairs
 from soundsum.cli.views import audited
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from soundsum._version import __version__
 from soundsum.attacks.attack import describe_dataset
+from soundsum.auditor.auditing import Audit
 from soundsum.auditor.finding import Finding, Verdict, hexadecimal
 from soundsum.auditor.hints import rule_for
-from soundsum.auditor.summary import Audit
 from soundsum.numbers.event_counts import show_p_value
 from soundsum.numbers.formatting import binary, number
 from soundsum.numbers.rationals import is_special, nearest_float

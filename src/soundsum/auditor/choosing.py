@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -18,9 +18,7 @@ from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.attacks.families.path import steepest
 from soundsum.attacks.families.special_values import FORMS
 from soundsum.auditor.calling import Failure, Unsupported, ask
-from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
-from soundsum.numbers.formatting import size as records_in_words
 from soundsum.numbers.rationals import is_special
 from soundsum.numbers.types import NumberType
 from soundsum.tables.relations import Relation
@@ -28,68 +26,6 @@ from soundsum.tables.runs import Runs
 
 SIZES = tuple(2**p + 2 for p in (5, 8, 12, 16, 20, 24, 28, 30))
 """The most records of a family's attacks, one after another."""
-
-COPIES = 4
-"""An array, its clamped copy, and a library's own copies."""
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """An attack that was not tried, and the limit that it would have exceeded."""
-
-    attack: str
-    records: int
-    limit: str
-
-    def __str__(self) -> str:
-        return f"{self.attack} with {records_in_words(self.records)} records: {self.limit}"
-
-
-@dataclass
-class Allowance:
-    """Limits in seconds of CPU time and in bytes, and the attacks left out because of them."""
-
-    seconds: float = 60.0
-    memory: int = 8 << 30
-    watch: Stopwatch = field(default_factory=Stopwatch)
-    rate: float = 0.0  # seconds for each record, as last seen
-    left_out: list[LeftOut] = field(default_factory=list)
-
-    @property
-    def left(self) -> float:
-        return self.seconds - self.watch.elapsed
-
-    def restart(self) -> None:
-        """Start the clock now: loading a library is not part of its sums."""
-        self.watch = Stopwatch()
-
-    def share(self, part: float) -> Allowance:
-        """A share of the remaining time, from now on."""
-        return Allowance(max(0.0, self.left) * part, self.memory, rate=self.rate, left_out=self.left_out)
-
-    def allow(self, made: Attack, times: float = 2.0, streams: bool = False) -> bool:
-        """Whether the attack fits if its datasets are summed this many times; if not, note it.
-
-        `streams`: its records are never all in memory.
-        """
-        needed = 0 if streams else made.records * _itemsize(made) * COPIES
-        if needed > self.memory:
-            self.left_out.append(LeftOut(made.name, made.records, f"memory ({needed / 2**30:.0f} GB, --memory)"))
-            return False
-        if self.left <= 0 or made.records * times * self.rate > self.left:
-            self.left_out.append(LeftOut(made.name, made.records, "time (--time)"))
-            return False
-        return True
-
-    def took(self, records: int, seconds: float) -> None:
-        """Learn from the last one; small datasets tell about calls and not about records."""
-        if records >= 1 << 16:
-            self.rate = seconds / records
-
-
-def _itemsize(made: Attack) -> int:
-    dtype = made.problem.dtype.dtype
-    return 8 if dtype is None else dtype.itemsize
 
 
 def attacks_on(target: Target, families: Iterable[str] | None = None) -> Iterator[Attack]:

@@ -1,23 +1,86 @@
-"""Audits as files for CI systems: SARIF 2.1.0 for code scanning, and JUnit XML, which most systems display.
+"""Audits as files for CI systems: SARIF 2.1.0, JUnit XML, and the baseline of violations that a project knows.
 
-SARIF has the violations as results, with the rule, the place in the target's source, and a fingerprint. A place is the
-target's source file and line if known; else the first line of the baseline file. JUnit XML has a suite for each target
-and a case for each attack.
+SARIF, for code scanning, has the violations as results, with the rule, the place in the target's source, and a
+fingerprint. A place is the target's source file and line if known; else the first line of the baseline file. JUnit XML,
+which most systems display, has a suite for each target and a case for each attack. With a baseline, an audit fails on
+new violations, and on known ones that have vanished.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from soundsum._version import __version__
-from soundsum.auditor.baseline import BASELINE
+from soundsum.auditor.auditing import Audit
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.auditor.hints import rule_for
-from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
+from soundsum.numbers.quoting import printed
+from soundsum.refusals import Reason, RefusedValue
+
+BASELINE = "dp-audit-baseline.json"
+"""The usual name of a baseline file, at the root of a repository."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Violations missing from the baseline, and listed ones that have disappeared."""
+
+    new: tuple[str, ...]
+    vanished: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        return not self.new and not self.vanished
+
+    def __str__(self) -> str:
+        parts = []
+        if self.new:
+            parts.append(f"new: {'; '.join(self.new)}")
+        if self.vanished:
+            parts.append(f"vanished (take them out of the baseline): {'; '.join(self.vanished)}")
+        return "; ".join(parts) or "as in the baseline"
+
+
+def known(path: str | Path) -> dict[str, list[str]]:
+    """The violations of a baseline file, by target; empty without a file."""
+    try:
+        read = json.loads(Path(path).read_text(encoding="utf-8"))
+        violations = read["violations"]
+        return {str(target): sorted(map(str, rules)) for target, rules in violations.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise RefusedValue(
+        "path",
+        Reason.UNREADABLE,
+        "{path} is not a baseline",
+        "write it anew with `--dp-audit-update`",
+        path=printed(str(path)),
+    )
+
+
+def compare(findings: Iterable[Finding], baseline: dict[str, list[str]], target: str) -> Compared:
+    """Compare one target's findings with its known violations."""
+    there = {rule for f in findings if f.verdict.violation for rule in f.rules}
+    before = set(baseline.get(target, ()))
+    return Compared(tuple(sorted(there - before)), tuple(sorted(before - there)))
+
+
+def update(path: str | Path, target: str, findings: Iterable[Finding]) -> None:
+    """Write a target's violations into the file, and leave the others as they are."""
+    violations = known(path)
+    violations[target] = sorted({rule for f in findings if f.verdict.violation for rule in f.rules})
+    ordered = {name: rules for name, rules in sorted(violations.items()) if rules}
+    Path(path).write_text(json.dumps({"violations": ordered}, indent=2) + "\n", encoding="utf-8")
+
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 PLACE = re.compile(r"(?P<file>.+\.\w+):(?P<line>\d+)")

@@ -13,8 +13,8 @@ from fractions import Fraction
 from soundsum.attacks import Attack
 from soundsum.attacks.attack import difference
 from soundsum.auditor.calling import Answer, Failure, ask
-from soundsum.auditor.choosing import WALKS, Allowance, own_step, times_asked
-from soundsum.auditor.stopwatch import Stopwatch
+from soundsum.auditor.choosing import WALKS, own_step, times_asked
+from soundsum.auditor.limits import Limits, Stopwatch
 from soundsum.auditor.target import Target
 from soundsum.numbers.rationals import Value, is_special
 from soundsum.tables.runs import Runs
@@ -131,7 +131,7 @@ def always_one_sided(target: Target, seen: Measurement) -> bool:
 
 
 def measure_all(
-    target: Target, attacks: Iterable[Attack], limits: Allowance, progress: Progress = lambda text: None
+    target: Target, attacks: Iterable[Attack], limits: Limits, progress: Progress = lambda text: None
 ) -> Iterator[Measurement]:
     """Every attack, cheapest first; a family is done once one of its attacks is a clear violation."""
     done: set[str] = set()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from soundsum.auditor.summary import Audit
+    from soundsum.auditor.auditing import Audit
 
 MODES = ("deterministic", "full", "off")
 
@@ -84,7 +84,7 @@ def _audit(config: pytest.Config, target: Any, options: dict[str, Any]) -> Audit
     if mode == "off":
         pytest.skip("--dp-audit=off")
     from soundsum.auditor.auditing import audit
-    from soundsum.auditor.baseline import BASELINE, compare, known, update
+    from soundsum.auditor.ci_files import BASELINE, compare, known, update
 
     done = audit(target, **{"sampling": mode == "full", **options})
     path = Path(config.getoption("--dp-audit-baseline") or config.rootpath / BASELINE)

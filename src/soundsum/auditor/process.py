@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from soundsum.auditor.calling import PASSED, Raised, TargetRefused, Unsupported, failure
-from soundsum.auditor.stopwatch import CEILING, cpu_time_of
+from soundsum.auditor.limits import CEILING, Limits, cpu_time_of
 from soundsum.auditor.target import Fresh, Target
 from soundsum.tables.runs import Runs
 
@@ -52,14 +52,6 @@ START = 300.0
 
 class LibraryMissing(ImportError):
     """The library is not in the environment."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of one call: seconds, and bytes of memory beyond those of the loaded library."""
-
-    seconds: float = 60.0
-    memory: int = 8 << 30
 
 
 class Process:

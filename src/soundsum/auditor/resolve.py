@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from soundsum.auditor import adapters, naive_targets, own_methods
-from soundsum.auditor.process import Limits
+from soundsum.auditor.limits import Limits
 from soundsum.auditor.target import Target
 from soundsum.numbers.quoting import quote, say_type
 from soundsum.refusals import Reason, RefusedValue

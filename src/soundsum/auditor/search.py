@@ -14,9 +14,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from soundsum.attacks import Attack
-from soundsum.auditor.choosing import Allowance
+from soundsum.auditor.limits import Limits, Stopwatch
 from soundsum.auditor.measuring import Measurement, measure
-from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
 from soundsum.numbers.rationals import is_special, power_of_two
 from soundsum.numbers.types import FloatType, IntType, NumberType
@@ -56,7 +55,7 @@ class Candidate:
         return sum(count for _, count in self.parts)
 
 
-def search_pair(target: Target, limits: Allowance, seed: int = 0) -> Measurement | None:
+def search_pair(target: Target, limits: Limits, seed: int = 0) -> Measurement | None:
     """The best pair found in the time allowed, shrunk; None if no candidate could be summed."""
     climb = _Climb(target, random.Random(seed))
     best, height = climb.climb(min(SECONDS, max(0.5, limits.left / 4)))

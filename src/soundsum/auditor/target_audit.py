@@ -14,17 +14,17 @@ from typing import Any
 
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.calling import Failure
-from soundsum.auditor.choosing import WALKS, Allowance, attacks_on
+from soundsum.auditor.choosing import WALKS, attacks_on
 from soundsum.auditor.evidence import detectable
 from soundsum.auditor.finding import Finding, Sampled, Verdict
-from soundsum.auditor.further_pairs import further_attacks
+from soundsum.auditor.further_pairs import further_attacks, screen
 from soundsum.auditor.hints import hint, rule_for, rule_of
+from soundsum.auditor.limits import Limits
 from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
 from soundsum.auditor.plain_pairs import STATEMENTS, few, plain_pairs
 from soundsum.auditor.repros import repro
 from soundsum.auditor.rerun import confirm
 from soundsum.auditor.sampling import sample
-from soundsum.auditor.screening import screen
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Target
 from soundsum.numbers.event_counts import Promise
@@ -56,7 +56,7 @@ class Examination:
         own: list[Attack],
         runs: int,
         alpha: float,
-        limits: Allowance,
+        limits: Limits,
         search: bool,
         progress: Callable[[str], None],
     ) -> None:
@@ -157,7 +157,7 @@ class Examination:
         seen = [measure(self.target, made) for made in self.own]
         first = limits.share(0.5)
         seen += measure_all(self.target, self.plain, first, self.progress)
-        limits = Allowance(limits.seconds / 2 + max(0.0, first.left), limits.memory, left_out=limits.left_out)
+        limits = Limits(limits.seconds / 2 + max(0.0, first.left), limits.memory, left_out=limits.left_out)
         if not self.own or self.families:
             own = attacks_on(self.target, self.families), further_attacks(self.target, self.families)
             every = heapq.merge(*own, key=lambda made: made.records)
@@ -170,7 +170,7 @@ class Examination:
             if found is not None:
                 self.measured["search"] = [found]
         if not whole:
-            self.limits = Allowance(half + max(0.0, limits.left), limits.memory, left_out=limits.left_out)
+            self.limits = Limits(half + max(0.0, limits.left), limits.memory, left_out=limits.left_out)
 
     def _certify(self) -> None:
         candidates: dict[str, Measurement] = {}

@@ -21,8 +21,8 @@ from soundsum.attacks import Attack
 from soundsum.auditor.calling import Failure, ask
 from soundsum.auditor.choosing import WALKS, attacks_on
 from soundsum.auditor.hints import rule_of
+from soundsum.auditor.limits import Stopwatch
 from soundsum.auditor.plain_pairs import plain_pairs
-from soundsum.auditor.stopwatch import Stopwatch
 from soundsum.auditor.target import Target
 
 ROUNDS, LEAST = 400, 20

@@ -9,7 +9,8 @@ import pytest
 
 import soundsum as ss
 from soundsum.auditor.calling import Raised, TargetRefused, Unsupported
-from soundsum.auditor.process import Library, LibraryMissing, Limits
+from soundsum.auditor.limits import Limits
+from soundsum.auditor.process import Library, LibraryMissing
 from soundsum.auditor.resolve import open_targets
 
 TOY = Path(__file__).with_name("toy.py")

@@ -141,7 +141,7 @@ def audit(
 
 
 def _write_new(console: Console, path: Path) -> None:
-    from soundsum.auditor.new_adapter import write_adapter
+    from soundsum.auditor.adapters import write_adapter
 
     if path.suffix != ".py":
         raise RefusedValue(

@@ -10,8 +10,8 @@ from rich.padding import Padding
 
 from soundsum.auditor import own_methods
 from soundsum.auditor.adapters import environment_of, open_adapter
+from soundsum.auditor.auditing import Audit
 from soundsum.auditor.finding import Finding, Verdict
-from soundsum.auditor.summary import Audit
 from soundsum.cli.views.audited import watch
 from soundsum.tables.relations import Relation
 

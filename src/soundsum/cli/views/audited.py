@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from soundsum.attacks.attack import describe_dataset
-from soundsum.auditor.auditing import audit
+from soundsum.auditor.auditing import Audit, audit
 from soundsum.auditor.finding import Finding, Verdict
-from soundsum.auditor.summary import Audit
 from soundsum.auditor.target import Target
 from soundsum.numbers.event_counts import show_p_value
 from soundsum.numbers.formatting import binary, layout, number
