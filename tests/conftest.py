@@ -102,7 +102,7 @@ def same_draws(request):
 
 @pytest.fixture(scope="session")
 def all_errata():
-    from soundsum.paper.reproduce.errata_elsewhere import errata
+    from soundsum.paper.reproduce.errata import errata
 
     with _fix_draws("errata"):
         return list(errata())

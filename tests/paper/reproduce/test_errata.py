@@ -11,9 +11,8 @@ from soundsum.numbers.models import saturating
 from soundsum.numbers.types import IntType
 from soundsum.paper.reproduce import Agreement, bounds, example_attacks, matrix
 from soundsum.paper.reproduce.bounds import LOW, PROMISED, K, N, alternating, drift
-from soundsum.paper.reproduce.errata_grids import of_grids
-from soundsum.paper.reproduce.errata_integers import largest_reordering, of_integers
-from soundsum.paper.reproduce.printed import PRINTED
+from soundsum.paper.reproduce.errata import PRINTED
+from soundsum.paper.reproduce.errata_integers import largest_reordering, of_grids, of_integers
 
 ERRATA_PAGE = (Path(__file__).parents[3] / "docs" / "paper" / "errata.md").read_text()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from soundsum.numbers.quoting import quote
 from soundsum.pages.draw import Plot
 from soundsum.paper.reproduce import bounds, example_attacks, experiments, matrix, ours, series
-from soundsum.paper.reproduce.errata_elsewhere import errata
+from soundsum.paper.reproduce.errata import errata
 from soundsum.paper.reproduce.reproduction import (
     Agreement,
     Cell,

@@ -1,13 +1,18 @@
-"""Errata about sums of floats: the printed and the corrected statement, computed side by side.
+"""All errata, each with the words it is about; here those about sums of floats, statistics and relations.
 
-docs/paper/errata.md has the words; here is the arithmetic. Each function computes both statements; the verdict follows.
-Attacks of 2^30 records are shown on a type with 12 mantissa bits, where 2^8 are enough.
+docs/paper/errata.md explains them; here is the arithmetic. Each function computes the printed and the corrected statement
+side by side, and the verdict follows. Attacks of 2^30 records are shown on a type with 12 mantissa bits, where 2^8 are
+enough. PRINTED has the paper's words, with their line in its LaTeX source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
 
 from soundsum.attacks import attack
 from soundsum.numbers import models
@@ -26,7 +31,11 @@ from soundsum.paper.reproduce.bounds import (
     rounding_condition,
     toward_zero_one_sign,
 )
+from soundsum.paper.reproduce.counts import corrected_edge, printed_edge
+from soundsum.paper.reproduce.errata_integers import of_grids, of_integers
+from soundsum.paper.reproduce.mechanisms import exponential
 from soundsum.paper.reproduce.reproduction import Cell, Check, Erratum
+from soundsum.tables.relations import Relation
 
 
 def of_floats() -> Iterator[Erratum]:
@@ -194,3 +203,130 @@ def _pinq() -> Erratum:
         Check(drift(lambda i: X if rows[i][0] % 2 == 1 else LOW), "=", PROMISED),
         label="pinq",
     )
+
+
+def errata() -> Iterator[Erratum]:
+    """All of them, each with the words it is about."""
+    for of in (of_floats, of_grids, of_integers, of_libraries, of_relations):
+        for erratum in of():
+            yield replace(erratum, **PRINTED[erratum.label]._asdict())
+
+
+def of_libraries() -> Iterator[Erratum]:
+    p, e = Decimal("0.1"), exponential(Fraction(1, 2))
+    yield Erratum(
+        "the constraint of the likelihood",
+        "fig:ibm-ham-round",
+        "1 - p_v <= e^eps p_u, which p_u = p_v = 0.1 should meet",
+        "1 - p_v <= e^eps (1 - p_u)",
+        Check(printed_edge(p, e), "<=", p),
+        Check(corrected_edge(p, e), "<=", p),
+        label="likelihood",
+    )
+
+
+def of_relations() -> Iterator[Erratum]:
+    """Statements whose proofs assume more than they say; docs/theorems/lemmas.md has the mended ones."""
+    u, v = [127, 127, -1], [-1, 127, 127]
+    yield Erratum(
+        "the path property at distance 0",
+        "lemma:metrics-path-prop",
+        "a path of d(u, v) steps leads from u to v: of 0 steps, at distance 0",
+        "one step more does, as two orders of the same records are at distance 0",
+        Check(int(u != v), "<=", int(Relation.SYMMETRIC.distance(u, v))),
+        Check(int(u != v), "<=", int(Relation.SYMMETRIC.distance(u, v)) + 1),
+        label="group-privacy",
+    )
+    one_length, every_length = (
+        [data for n in sizes for data in product((0, 1), repeat=n)] for sizes in ([2], [1, 2, 3])
+    )
+    yield Erratum(
+        "conversions of sensitivities",
+        "thm:dsymtoid",
+        "change-one at most twice symmetric, for sums of one length too",
+        "for sums of datasets of every length",
+        Check(_sensitivity(one_length, Relation.CHANGE_ONE), "<=", 2 * _sensitivity(one_length, Relation.SYMMETRIC)),
+        Check(
+            _sensitivity(every_length, Relation.CHANGE_ONE), "<=", 2 * _sensitivity(every_length, Relation.SYMMETRIC)
+        ),
+        label="conversions",
+    )
+    u, v = [1, 2, 3], [2, 3, 4]
+    yield Erratum(
+        "the coupling for public n",
+        "cor:coupling-known-n",
+        "insert-delete distance 2 gives Hamming distance 1",
+        "change-one distance 1, and so a permutation at Hamming distance 1",
+        Check(int(Relation.HAMMING.distance(u, v)), "<=", 1),
+        Check(int(Relation.CHANGE_ONE.distance(u, v)), "<=", 1),
+        label="coupling",
+    )
+    u, v, n = [0, 1], [1, 0, 1], 2
+    yield Erratum(
+        "truncated neighbours",
+        "thrm:ideal-trunc-sens",
+        "are Hamming neighbours",
+        "are change-one neighbours",
+        Check(int(Relation.HAMMING.distance(u[:n], v[:n])), "<=", 1),
+        Check(int(Relation.CHANGE_ONE.distance(u[:n], v[:n])), "<=", 1),
+        label="truncated-neighbours",
+    )
+
+
+def _sensitivity(datasets: list[tuple[int, ...]], relation: Relation) -> int:
+    """The largest difference of the sums of two neighbours among these."""
+    return max(abs(sum(u) - sum(v)) for u in datasets for v in datasets if relation.distance(u, v) <= 1)
+
+
+class Quote(NamedTuple):
+    line: int
+    words: str
+
+
+PRINTED: dict[str, Quote] = {
+    # Sums of floats
+    "kahan": Quote(3190, r"(2t +O(nt^2)) \sum_{i=1}^n |v_i|"),
+    "sign": Quote(2319, r"L=2^{-23}\cdot -(\frac{1}{2} + 2^{-52})"),
+    "rounding-condition": Quote(683, r"$\geq (n-1) \cdot (U-L)$ & $U \geq 2^k \cdot (U-L)$"),
+    "rounding-two": Quote(511, r"let $n-1$ be a power of 2 between 2 and $2^{(k+1)/2}$"),
+    "rounding-upper": Quote(2179, r"$U = (1+2^{-49} + 2^{-53})/2$"),
+    "reordering-ideal": Quote(2109, r"\max\{|L|,U\} = 2$"),
+    "reordering-dropped": Quote(2483, r"$x\geq 134{,}217{,}729.5$"),
+    "overflow-check": Quote(
+        2662, r"floating-point multiplication with banker's rounding and then going to the next float"
+    ),
+    "toward-zero": Quote(1719, r"the floating-point value $z$ such that $|z|<|x|$"),
+    "toward-zero-ratio": Quote(955, "within a small constant factor of the idealized sensitivity in all cases"),
+    "truncated-bound": Quote(3261, r"&\leq \Big( 2 + \dfrac{n_{\max}^2}{2^k} \Big)\cdot \max\{|L|, U\}."),
+    "roadmap": Quote(1056, r"at most $1.5 \cdot U$ for datasets of size smaller than 67 million"),
+    # Floats as integers
+    "randomised-rounding": Quote(3744, "maps $x$ to $y$ with probability $x-y$, and maps $x$ to $z$ otherwise"),
+    "accuracy": Quote(3820, r"\leq \dfrac{D}{n^k} + \dfrac{Mn}{2^{k+1}}"),
+    "accuracy-randomised": Quote(3829, r"O \Big( \dfrac{D \sqrt{n} + Mn}{2^{k+1}} \Big)"),
+    "shift-exact": Quote(3764, "We see that $u_i-M$ is exactly representable as a floating-point number."),
+    "overflow-room": Quote(3805, "following from the fact that $2^{m-1} - Kn > Kn$"),
+    "grid-d": Quote(3856, r"$D = (U-M)\cdot n_{\max} / (2^m)$"),
+    # Integers
+    "modular": Quote(497, "we always get an implemented sensitivity of $2^k-1$, provided that $U>L$"),
+    "overflow-size": Quote(497, r"datasets $u$ and $u'$ of size at most $n=\lceil 2^k/U\rceil$"),
+    "modular-condition": Quote(666, r"Bounded DP & $\max(T)-\min(T)$ & $nU > \max(T)$"),
+    "saturation": Quote(674, r"$nU > \max(T)$ \\ & & & \raisebox{0.15cm}{$U>0$ and $L<0$}"),
+    "saturation-text": Quote(615, r"if $n\cdot \min\{U,-L\} \geq 2^{k+1}$"),
+    "python-overflow": Quote(2845, "overflow in both Python and C++ occurs in the modular fashion"),
+    "associative": Quote(2888, "Note that saturation addition is associative."),
+    "least": Quote(2777, "disallowing $L=-2^k$"),
+    "google-mean": Quote(2569, r"with $\len(u) = \len(v) = 33$"),
+    # Elsewhere
+    "likelihood": Quote(2505, r"$(1-p_v)\leq e^\varepsilon \cdot p_u$"),
+    "pinq": Quote(750, "(tup.Item2 % 2 == 1) ? pos_val : neg_val)"),
+    # Gaps in proofs
+    "group-privacy": Quote(
+        1323, r"The dataset metrics $\dsym, \dco, \dham$, and $\did$ all satisfy the path property."
+    ),
+    "conversions": Quote(
+        1361, r"For every function $f: \mathcal{D}^n \rightarrow \mathbb{R}$, $\Delta_\mathit{CO} f \leq 2"
+    ),
+    "coupling": Quote(3078, r"By Theorem \ref{lemma:dhamtodid}, then, $\dham(\Pi(u), \Pi(u')) \leq 1$"),
+    "truncated-neighbours": Quote(3245, r"the standard bounded sum over all pairs of datasets $u\nham u'$"),
+}
+"""The paper's words by the erratum's label."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import IntType
-from soundsum.paper.verify.verification import Case, Counterexample, Result
+from soundsum.paper.verify.verification import Case, Counterexample, Result, compare_pairs
 from soundsum.privacy.choice import RankNorms, find_accepted, find_errors, find_heads
 from soundsum.privacy.units import FOUND, Unit
 from soundsum.tables.relations import Relation
@@ -108,7 +108,7 @@ class ChoiceWork:
 
 
 def tables(cells: int, most: int) -> Iterator[Counts]:
-    """Every table of at most so many values."""
+    """Every table of at most this many values."""
     if cells == 1:
         yield from ((n,) for n in range(most + 1))
         return
@@ -133,34 +133,22 @@ def neighbours(counts: Counts, work: ChoiceWork) -> Iterator[tuple[Counts, Count
 
 def check(work: ChoiceWork) -> Result:
     """Every pair of neighbouring tables: the largest ratio of probabilities, and how close it comes to the claim."""
-    worst, pairs, violations, found = ONE, 0, 0, None
     name = f"a = {work.a}, quantile {work.quantile}, {work.unit}"
     case = Case(Problem(IntType(8, False), 1, 1, work.relation), name)
     norms = RankNorms.of(work.quantile, (1,), 3, work.unit, work.relation)
     claimed = work.a ** -(norms.span if work.claim is None else work.claim(norms))
+    return compare_pairs(LABEL, case, "choices", claimed, list_losses(work), NotChosenPrivately)
+
+
+def list_losses(work: ChoiceWork) -> Iterator[tuple[Counts, Counts, Fraction]]:
+    """Every pair of neighbouring tables, and the largest ratio of their probabilities."""
     for candidates, most in work.sizes:
         for counts in tables(2 * candidates + 1, most):
             for left, right, times in neighbours(counts, work):
                 one, other = (work.law(code_errors(side, work.quantile), work.a) for side in (left, right))
                 up = max(p / q for p, q in zip(one, other, strict=True))
                 down = max(q / p for p, q in zip(one, other, strict=True))
-                loss = (max(up, down) if work.law is permute_and_flip else up * down) ** times
-                pairs += 1
-                worst = max(worst, loss)
-                if loss > claimed:
-                    violations += 1
-                    found = found or NotChosenPrivately(case, left, right, 0, 0, loss, claimed)
-    return Result(
-        LABEL,
-        work.relation,
-        "choices",
-        cases=1,
-        pairs=pairs,
-        violations=violations,
-        ratio=worst / claimed,
-        at=case,
-        counterexample=found,
-    )
+                yield left, right, (max(up, down) if work.law is permute_and_flip else up * down) ** times
 
 
 def list_work(quick: bool) -> list[ChoiceWork]:

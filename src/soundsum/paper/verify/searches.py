@@ -20,14 +20,13 @@ import numpy as np
 
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import IntType
-from soundsum.paper.verify.verification import Case, Counterexample, Result
+from soundsum.paper.verify.verification import Case, Counterexample, Result, compare_pairs
 from soundsum.privacy.selection import GroupPlan, TruncatedLaplace
 from soundsum.privacy.units import Norms
 from soundsum.tables.relations import Relation
 
 LABEL = "groups"
 
-PROBLEM = Problem(IntType(8, False), 1, 1, Relation.SYMMETRIC)
 NORMS = Norms(1, 1)
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -55,7 +54,7 @@ class Given(TruncatedLaplace):
 
 
 def release(counts: tuple[int, ...], noise: dict[int, Fraction], threshold: int) -> dict[tuple[Any, ...], Fraction]:
-    """How groups of so many persons are released by the code: each one's noisy count, or None."""
+    """How groups of this many persons are released by the code: each one's noisy count, or None."""
     return _release(counts, tuple(noise.items()), threshold)
 
 
@@ -150,28 +149,13 @@ def check(work: SearchWork) -> Result:
     name = (
         f"a = {a}, k = {work.reach}, g = {g}" if work.truncates else f"weights ({a})^(z^2), k = {work.reach}, g = {g}"
     )
-    case, threshold = Case(PROBLEM, name), threshold - work.slack
-    worst, seen, violations, found = ZERO, 0, 0, None
-    for pair in pairs_of_counts(work):
-        for left, right in (pair, pair[::-1]):
-            one, other = (release(counts, noise, threshold) for counts in (left, right))
-            seen += 1
-            delta = excess(one, other, grown)
-            worst = max(worst, delta)
-            if delta > claimed:
-                violations += 1
-                found = found or NotPrivate(case, left, right, 0, 0, delta, claimed)
-    return Result(
-        LABEL,
-        work.relation,
-        "counts",
-        cases=1,
-        pairs=seen,
-        violations=violations,
-        ratio=worst / claimed,
-        at=case,
-        counterexample=found,
+    case, threshold = Case(Problem(IntType(8, False), 1, 1, work.relation), name), threshold - work.slack
+    deltas = (
+        (left, right, excess(release(left, noise, threshold), release(right, noise, threshold), grown))
+        for pair in pairs_of_counts(work)
+        for left, right in (pair, pair[::-1])
     )
+    return compare_pairs(LABEL, case, "counts", claimed, deltas, NotPrivate)
 
 
 def list_work(quick: bool) -> list[SearchWork]:

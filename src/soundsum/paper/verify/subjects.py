@@ -22,8 +22,7 @@ from soundsum.numbers.models import Fold, Tree
 from soundsum.numbers.rationals import Value
 from soundsum.numbers.types import FloatType, IntType, NumberType
 from soundsum.paper.verify import machines
-from soundsum.paper.verify.apart import ApartForm
-from soundsum.paper.verify.forms import ExactForm, FoldForm, Form, JoinedForm, TreeForm, is_exact
+from soundsum.paper.verify.forms import ApartForm, ExactForm, FoldForm, Form, JoinedForm, TreeForm, is_exact
 from soundsum.paper.verify.halves import Halves
 from soundsum.paper.verify.machines import Multiples
 from soundsum.refusals import Reason, RefusedValue

@@ -164,6 +164,35 @@ class Verification:
         }
 
 
+def compare_pairs(
+    label: str,
+    case: Case,
+    kind: str,
+    claimed: Fraction,
+    pairs: Iterable[tuple[Any, Any, Fraction]],
+    violation: type[Counterexample],
+) -> Result:
+    """Compare the true figure of every neighbouring pair, given with the pair, with the one figure that is claimed."""
+    worst, seen, violations, first = Fraction(0), 0, 0, None
+    for left, right, figure in pairs:
+        seen += 1
+        worst = max(worst, figure)
+        if figure > claimed:
+            violations += 1
+            first = first or violation(case, left, right, 0, 0, figure, claimed)
+    return Result(
+        label,
+        case.problem.relation,
+        kind,
+        cases=1,
+        pairs=seen,
+        violations=violations,
+        ratio=worst / claimed,
+        at=case,
+        counterexample=first,
+    )
+
+
 def join(results: Iterable[Result]) -> list[Result]:
     """Results of the same method, relation and type as one each, in a fixed order of relations."""
     order = [*Relation, ACCURACY]
