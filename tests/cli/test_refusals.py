@@ -12,8 +12,7 @@ from typer.main import get_command
 
 import soundsum as ss
 from soundsum.cli.app import app
-from soundsum.cli.refusal_text import CommandLine, RequestFile, find_options
-from soundsum.cli.usage import read_bounds
+from soundsum.cli.refusal_text import CommandLine, RequestFile, find_options, read_bounds
 from soundsum.engines import ENGINES
 from soundsum.privacy.noise import NOISES
 from soundsum.refusals import OPTION, Reason, RefusedValue

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import soundsum as ss
 from soundsum.gradients.opacus.loading import PaddedDataset
-from soundsum.gradients.subsampling import EMPTY
+from soundsum.gradients.slots import EMPTY
 from soundsum.refusals import Refusal
 from tests.gradients.test_batch_guard import accounted, backward
 from tests.gradients.training import PUBLIC, data, model, private, train

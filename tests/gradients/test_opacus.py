@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 import soundsum as ss
-from soundsum.gradients.subsampling import EMPTY
+from soundsum.gradients.slots import EMPTY
 from tests.gradients.training import data, model, private, train
 from tests.refusing import refused
 

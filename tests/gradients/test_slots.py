@@ -12,8 +12,8 @@ from torch import nn
 
 import soundsum as ss
 from soundsum import randomness
-from soundsum.gradients import subsampling as room
-from soundsum.gradients.subsampling import EMPTY, coins, enough_slots, overflow, place, rate, rate_from_above
+from soundsum.gradients import slots as room
+from soundsum.gradients.slots import EMPTY, coins, enough_slots, overflow, place, rate, rate_from_above
 from tests.refusing import refused
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import soundsum as ss
 from soundsum.methods import METHODS, Checked, Kahan, Modular, OnGrid, Pairwise, Saturating, Split
+from soundsum.methods.method import MOST_PERMUTED
 from soundsum.methods.numpy_pairwise import height, safe_height
 from soundsum.methods.pairwise import height as pairwise_height
-from soundsum.methods.stability import MOST_PERMUTED
 from soundsum.methods.steps import RecordSteps, steps_from_near, steps_from_zero
 from soundsum.numbers import models
 from soundsum.numbers.types import FloatType, IntType, float64

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.methods import stability
-from soundsum.methods.stability import MOST_PERMUTED, by_sign, permute, truncate
+from soundsum.methods import method
+from soundsum.methods.method import MOST_PERMUTED, by_sign, permute, truncate
 from soundsum.tables.records import present, records
 from tests.refusing import refused
 
@@ -64,7 +64,7 @@ def test_too_many_records_are_not_brought_into_memory():
 
 
 def test_as_many_runs_are_permuted_as_the_limit_says(monkeypatch):
-    monkeypatch.setattr(stability, "MOST_PERMUTED", 3)
+    monkeypatch.setattr(method, "MOST_PERMUTED", 3)
     assert permute(ss.Runs("int8", [(1, 3)])).size == 3
     with refused("data", "too-many", ValueError, most="3"):
         permute(ss.Runs("int8", [(1, 4)]))

@@ -16,10 +16,10 @@ from soundsum.methods import METHODS, Checked, Modular, Saturating, Split, Wide
 from soundsum.methods.grid import OnGrid
 from soundsum.methods.iterated import Iterated
 from soundsum.methods.kahan import Kahan
+from soundsum.methods.method import MOST_PERMUTED
 from soundsum.methods.pairwise import Pairwise
 from soundsum.methods.problem import Problem
 from soundsum.methods.shifted import Shifted
-from soundsum.methods.stability import MOST_PERMUTED
 from soundsum.methods.toward_zero import TowardZero
 from soundsum.numbers.types import FloatType, IntType, bfloat16, float16, float32, float64
 from soundsum.tables.relations import Relation

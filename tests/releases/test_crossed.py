@@ -11,7 +11,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.refusals import Reason
-from soundsum.tables.crossed import CrossedGroups
+from soundsum.tables.rows import CrossedGroups
 from tests.engines.model import lot
 from tests.refusing import refused
 

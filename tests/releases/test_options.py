@@ -15,7 +15,7 @@ from soundsum.privacy.planner import Plan
 from soundsum.releases import api, private
 from soundsum.releases.options import OPTIONS, REQUIRED, SETTINGS, list_fields
 from soundsum.releases.signatures import CALLS
-from soundsum.requests.request_schema import describe_requests
+from soundsum.requests.write_request import describe_requests
 from soundsum.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]

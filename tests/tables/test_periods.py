@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
+from soundsum.numbers.quoting import say_kind
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.timestamps import PER_SECOND, Wanted, second_of, seconds_of_text
-from soundsum.tables.type_names import say_kind
 from tests.refusing import refused
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -18,15 +18,13 @@ from soundsum.cli.commands import (
     audit_command,
     budget_commands,
     plan_command,
-    registry_command,
     release_commands,
     reproduce_command,
     request_command,
     serve_commands,
     verify_command,
 )
-from soundsum.cli.refusal_text import find_options, spell
-from soundsum.cli.usage import WrongUsage, read_bounds, say_os_error, say_usage
+from soundsum.cli.refusal_text import WrongUsage, find_options, read_bounds, say_os_error, say_usage, spell
 from soundsum.refusals import Refusal
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -62,7 +60,6 @@ for _group in (
     request_command,
     budget_commands,
     serve_commands,
-    registry_command,
     attack_command,
     audit_command,
     reproduce_command,

@@ -18,11 +18,10 @@ from soundsum import native
 from soundsum.kernels.persons import TextWords
 from soundsum.tables.arrow_arrays import as_int64, bits_of, stored_bits, stored_numbers
 from soundsum.tables.cells import LONGEST
-from soundsum.tables.clocks import DAY, EPOCH, HOUR
 from soundsum.tables.found_keys import KeyColumn, KeyPart
 from soundsum.tables.identities import WRITTEN, identify
 from soundsum.tables.periods import EARLIEST, LATEST, Period
-from soundsum.tables.timestamps import Wanted, second_of, seconds_of_text, units_of
+from soundsum.tables.timestamps import DAY, EPOCH, HOUR, Wanted, second_of, seconds_of_text, units_of
 
 FIRST_DAY, LAST_DAY = EARLIEST.toordinal() - EPOCH, LATEST.toordinal() - EPOCH
 

@@ -19,10 +19,10 @@ from soundsum.engines.engine import KeyCounts
 from soundsum.engines.select import Selection
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.cells import LONGEST
-from soundsum.tables.clocks import HOUR
 from soundsum.tables.found_keys import KeyColumn
 from soundsum.tables.periods import EARLIEST, LATEST
 from soundsum.tables.rows import Rows
+from soundsum.tables.timestamps import HOUR
 
 DAY_MICROSECONDS = 86_400 * 10**6
 

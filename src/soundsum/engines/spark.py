@@ -15,14 +15,15 @@ from soundsum.engines.select import Selection
 from soundsum.engines.spark_dialect import SparkDialect
 from soundsum.engines.spark_files import SparkFiles
 from soundsum.engines.sum_query import Catalog, SumQuery
+from soundsum.numbers.quoting import say_kind
 from soundsum.numbers.types import NumberType, number_type
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.statistics import Task
+from soundsum.tables.columns import refuse_two_kinds
 from soundsum.tables.files import number_type_of
 from soundsum.tables.paths import Watched, is_path
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.rows import Rows
-from soundsum.tables.type_names import refuse_two_kinds, say_kind
 
 MOST_PERSONS = 1 << 46
 MOST_DIGITS = 10**38

@@ -23,10 +23,9 @@ from soundsum.statistics import Task
 from soundsum.statistics.statistic import Cells
 from soundsum.tables.arrow_arrays import plain_keys
 from soundsum.tables.columns import arrow_type
-from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Condition
 from soundsum.tables.keys import Groups, require_ids
-from soundsum.tables.rows import Rows
+from soundsum.tables.rows import CrossedGroups, Rows
 
 LIMB = 17
 """Bits of a limb: what 2^46 rows add up to is then within 64."""

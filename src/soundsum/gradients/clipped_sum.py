@@ -15,16 +15,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from soundsum import randomness
 from soundsum.gradients.adding import (
     MOST_SIGMA,
+    Shape,
+    Totals,
     add_batch,
     add_noise,
     add_over_ranks,
+    copies_of,
     count_over_ranks,
     is_first_rank,
+    limits_of,
+    matrices,
     ranks_of,
     require_same_terms,
+    tensors_of,
     work_out,
 )
-from soundsum.gradients.batches import Shape, Totals, copies_of, limits_of, matrices, tensors_of
 from soundsum.gradients.exclusive import Exclusive, exclusively, new_file, read_once
 from soundsum.gradients.lazy_import import torch
 from soundsum.gradients.normal import fresh_key

@@ -17,12 +17,13 @@ from soundsum.kernels import FloatSum, float_sum
 from soundsum.methods.method import (
     Method,
     bounds_of_type,
+    by_sign,
     floats_only,
     limit_known,
     permutable,
+    truncation_bound,
 )
 from soundsum.methods.problem import Problem
-from soundsum.methods.stability import by_sign, truncation_bound
 from soundsum.numbers.formatting import number
 from soundsum.numbers.models import FLOAT_SUMS, Fold, Tree
 from soundsum.numbers.types import FloatType, number_type

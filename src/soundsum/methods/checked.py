@@ -19,9 +19,9 @@ from soundsum.methods.method import (
     integers_only,
     limit_known,
     permutable,
+    truncation_bound,
 )
 from soundsum.methods.problem import Problem
-from soundsum.methods.stability import truncation_bound
 from soundsum.numbers.models import Fold, modular
 from soundsum.numbers.types import IntType
 from soundsum.tables.records import Missing, Records

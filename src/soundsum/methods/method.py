@@ -4,6 +4,8 @@ A new method is one file here with a page in docs/theorems, or an instance regis
 what it takes and adds, and brings a theorem (`unmet`, `sensitivity`, `accuracy`), a `model` and the sum itself (`add`);
 `soundsum verify` compares the first with the second, tests the second with the third. Noise is added to integers, so a
 sum is counted in steps; what is public about it, such as an offset for each of n records, is added back afterwards.
+
+Permutation, truncation and splitting by sign turn a bound under one relation into a bound under another.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from soundsum.methods.problem import Problem
-from soundsum.methods.stability import MOST_PERMUTED, permute, truncate
 from soundsum.methods.steps import RecordSteps
 from soundsum.numbers.models import Fold, Tree
 from soundsum.numbers.rationals import floor_log2, power_of_two
 from soundsum.numbers.types import FloatType, IntType
+from soundsum.randomness import random_permutation
 from soundsum.refusals import Clause, Reason, RefusedType, RefusedValue, join_clauses
 from soundsum.registry import Registry
-from soundsum.tables.records import Missing, Records, present, records
+from soundsum.tables.records import Column, Missing, Records, keep, keep_values, present, records, stretch
+from soundsum.tables.runs import Runs
 
 
 @dataclass(frozen=True)
@@ -230,3 +233,56 @@ def _neighbours(problem: Problem, bound: Fraction) -> str:
         return " and ".join(str(x) for x in (kind.round_down(bound), kind.round_up(bound)))
     below, above = bound.__floor__(), bound.__ceil__()
     return " and ".join(str(x) for x in dict.fromkeys((kind.saturate(below), kind.saturate(above))))
+
+
+MOST_PERMUTED = 1 << 28
+"""Records that may be brought into memory to permute them."""
+
+
+def truncation_bound(insert_delete: Fraction, change_one: Fraction) -> Fraction:
+    """The insert-delete sensitivity after truncation, from those on at most n and on exactly n records.
+
+    The second is under change-one. Hamming is not enough: dropping the n-th record lets another in, so the sequences
+    that are kept need not be Hamming neighbours.
+    """
+    return max(insert_delete, change_one)
+
+
+def permute(data: Records) -> Records:
+    """The records in a uniformly random order. An array is in memory already; runs would have to be written out.
+
+    If the permutation stays secret, a bound under an ordered relation holds under its unordered one, by a coupling
+    (`thrm:couple-unknown-n`).
+    """
+    if isinstance(data, Runs) and data.size > MOST_PERMUTED:
+        raise RefusedValue(
+            "data",
+            Reason.TOO_MANY,
+            "runs of {records} records are too many to permute in memory (the limit is {most})",
+            "use a method whose sum does not depend on the order, such as grid or split",
+            records=f"{data.size:,}",
+            most=f"{MOST_PERMUTED:,}",
+        )
+    order = random_permutation(data.size)
+    if isinstance(data, Runs):
+        values = list(data)
+        return Runs(data.type, ((values[i], 1) for i in order.tolist()))
+    return keep(data, order)
+
+
+def truncate(data: Records, n: int) -> Records:
+    """The first n records."""
+    if isinstance(data, Runs):
+        return data[:n]
+    return stretch(data, slice(0, n))
+
+
+def by_sign(data: Records) -> tuple[Records, Records]:
+    """The negative records and the rest, each in order. A missing record is among the rest: it counts as 0 there.
+
+    One record is in one half, so a bound for each half bounds the sum of both by the larger.
+    """
+    if isinstance(data, Runs):
+        return keep_values(data, lambda x: x < 0), keep_values(data, lambda x: not x < 0)
+    negative = data.negative()
+    return Column(data.values[negative], data.type), keep(data, ~negative)

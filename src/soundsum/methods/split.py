@@ -18,13 +18,13 @@ from soundsum.methods.method import (
     Method,
     Theorem,
     bounds_of_type,
+    by_sign,
     integers_only,
     limit_known,
     permutable,
 )
 from soundsum.methods.modular import Modular, exact_if_it_fits
 from soundsum.methods.problem import Problem
-from soundsum.methods.stability import by_sign
 from soundsum.numbers.models import Fold, modular, split_saturating
 from soundsum.numbers.types import IntType
 from soundsum.tables.records import Missing, Records

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from soundsum.budget.query import Listed, Query, canonical
 from soundsum.refusals import Reason
 from soundsum.releases.certificates import Unreadable, list_contradictions, say
-from soundsum.releases.query_check import read_query, split_group
-from soundsum.releases.release_check import compare_release
+from soundsum.releases.release_check import compare_release, read_query, split_group
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.history import Entry

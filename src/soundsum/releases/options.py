@@ -2,7 +2,7 @@
 
 Public functions write their signatures out, so that editors complete them, and a test holds each to these declarations.
 Commands take their flags from here, docstrings their words (signatures.py), and requests their JSON Schema
-(requests/request_schema.py).
+(requests/write_request.py).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from soundsum.methods import Method, Ranks
 from soundsum.methods.problem import Problem
 from soundsum.numbers import text_tables
 from soundsum.numbers.formatting import number, ratio
+from soundsum.numbers.quoting import say_column
 from soundsum.numbers.types import NumberType, number_type
 from soundsum.privacy.guarantee import Guarantee, guarantee
 from soundsum.privacy.planner import Plan, choose, rank
@@ -28,7 +29,6 @@ from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import require_columns
-from soundsum.tables.type_names import say_column
 
 HEAD = ("method", "sensitivity", "ratio", "how, or why not")
 

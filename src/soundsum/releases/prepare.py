@@ -7,6 +7,7 @@ from typing import Any
 
 from soundsum.budget import Budget
 from soundsum.engines import ENGINES, Engine, find_engine, open_engine
+from soundsum.numbers.quoting import say_column
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.selection import Found
@@ -21,8 +22,6 @@ from soundsum.releases.schema import ColumnSchema, require_schema
 from soundsum.statistics import Statistic, Task, make_query
 from soundsum.statistics.group_counts import GroupCounts
 from soundsum.statistics.task import plan_task
-from soundsum.tables.columns import say_column
-from soundsum.tables.crossed import CrossedGroups
 from soundsum.tables.filters import Filter
 from soundsum.tables.found_keys import SearchedGroups
 from soundsum.tables.key_columns import KeyColumns
@@ -30,7 +29,7 @@ from soundsum.tables.keys import Groups, require_few
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import SENTENCE, ReadFailed
-from soundsum.tables.rows import Rows
+from soundsum.tables.rows import CrossedGroups, Rows
 from soundsum.tables.runs import Runs
 from soundsum.tables.schemas import Keyed, Schema, require_columns
 

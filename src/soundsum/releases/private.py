@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from soundsum.budget import Budget, BudgetMismatch
 from soundsum.methods import Method
 from soundsum.numbers import text_tables
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_column
 from soundsum.numbers.types import number_type
 from soundsum.privacy.guarantee import guarantee
 from soundsum.privacy.planner import Plan
@@ -53,7 +53,6 @@ from soundsum.tables.periods import Period
 from soundsum.tables.read_guard import ReadFailed, hold_no_data
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
-from soundsum.tables.type_names import say_column
 
 if TYPE_CHECKING:  # SQLite is loaded when a ledger is
     from soundsum.budget.shares import Question

@@ -18,8 +18,7 @@ from soundsum.releases.advice import conclude
 from soundsum.releases.certificates import Unreadable, compare, read_certificate
 from soundsum.releases.collections import Releases, choose_heading
 from soundsum.releases.outcomes import Outcome, Several
-from soundsum.releases.query_check import read_query
-from soundsum.releases.release_check import compare_release, list_empty, list_releases, read_noisy
+from soundsum.releases.release_check import compare_release, list_empty, list_releases, read_noisy, read_query
 from soundsum.releases.release_context import Origin, ReleaseContext
 from soundsum.releases.released import Release
 from soundsum.statistics.quantile import find_crossing, list_others

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from soundsum.engines import open_engine
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_kind
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.paths import is_address
 from soundsum.tables.periods import Period
 from soundsum.tables.schemas import require_columns
 from soundsum.tables.stream import StreamTable
-from soundsum.tables.type_names import say_kind
 
 # Every pattern takes linear time, whatever it is given: a request file may come from somebody else.
 PERIOD = re.compile(r"(year|month|week|day|hour)\(([^\n]+)\)")

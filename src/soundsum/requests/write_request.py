@@ -1,8 +1,8 @@
-"""A request in Python written as JSON has it (docs/requests.md), to be sent to an owner's server."""
+"""Requests as JSON has them (docs/requests.md): written from Python for an owner's server, and as JSON Schema."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from soundsum.budget.query import SEARCH
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import decimal
 from soundsum.privacy.selection import Found
 from soundsum.refusals import Reason, RefusedType, RefusedValue
-from soundsum.releases.options import list_fields
+from soundsum.releases.options import OPTIONS, REQUIRED, SETTINGS, list_fields, name_in_request
 from soundsum.releases.request import name_statistics
 from soundsum.requests.parse_groups import FOUND
-from soundsum.statistics import Statistic
+from soundsum.statistics import STATISTICS, Statistic
 from soundsum.statistics.group_counts import GroupCounts
 from soundsum.tables.periods import Period
+from soundsum.tables.relations import Relation
 
 
 def write_request(statistics: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,3 +143,45 @@ def _plain(value: Any) -> Any:
     raise RefusedType(
         None, Reason.UNSUPPORTED, "{given} cannot be sent to a server", "give plain values", given=quote(value)
     )
+
+
+def describe_requests() -> dict[str, Any]:
+    """Requests as JSON Schema: the settings, and the statistics by name, each with the options of its kind.
+
+    >>> sorted(describe_requests()["properties"]["statistics"]["additionalProperties"]["oneOf"][1]["properties"])
+    ['column', 'statistic', 'weight']
+    """
+    kinds = [
+        {
+            "type": "object",
+            "properties": {"statistic": {"const": name}, **dict(_properties(list_fields(STATISTICS[name])))},
+            "required": ["statistic"],
+            "additionalProperties": False,
+        }
+        for name in STATISTICS
+    ]
+    kinds.append({**kinds[-1], "properties": {"statistic": {"const": SEARCH}}})  # the groups themselves
+    named = {"type": "object", "minProperties": 1, "additionalProperties": {"oneOf": kinds}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {**dict(_properties(SETTINGS)), "statistics": named},
+        "required": ["statistics"],
+        "additionalProperties": False,
+    }
+
+
+def _properties(names: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in names:
+        called, option = name_in_request(name), OPTIONS.get(name)
+        if called is None:
+            continue
+        if option is None or option.json is None:  # of a statistic from elsewhere
+            yield called, {}
+            continue
+        said = dict(option.json)
+        if called == "bounds":
+            said = {"type": "array", "items": said, "minItems": 2, "maxItems": 2}
+        if option.default is not REQUIRED and option.default is not None:
+            said["default"] = str(option.default) if isinstance(option.default, Relation) else option.default
+        yield called, said | ({} if option.flag is None else {"description": option.flag.help})

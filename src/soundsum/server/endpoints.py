@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 
 from soundsum._version import __version__
 from soundsum.randomness import random_bytes
-from soundsum.requests.request_schema import describe_requests
+from soundsum.requests.write_request import describe_requests
 from soundsum.server.fair_queue import FairQueue
 from soundsum.server.served import ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.tokens import Token, Tokens

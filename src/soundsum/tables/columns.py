@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from soundsum.numbers.quoting import say_column, say_kind
 from soundsum.numbers.types import NumberType, find_number_type, float64, int64, number_type
-from soundsum.refusals import Reason, RefusedType
+from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.arrow_arrays import bits_of, is_arrow, masked, plain_keys, stored_bits, stored_numbers
 from soundsum.tables.cells import is_endless, read_number
 from soundsum.tables.keys import is_missing
 from soundsum.tables.records import Column, Records, records, unmasked
 from soundsum.tables.runs import Runs
-from soundsum.tables.type_names import say_column as say_column
-from soundsum.tables.type_names import say_kind
 
 INT64 = np.iinfo(np.int64)
 ONE = Fraction(1)
@@ -245,3 +244,16 @@ def _as_float(x: Any) -> float:
         return math.inf if x > 0 else -math.inf
     except Exception:  # of a class of somebody's own, too
         return math.nan
+
+
+def refuse_two_kinds(column: str, one: str, other: str) -> NoReturn:
+    """Refuses to read a column without a type of its own in two ways at once."""
+    raise RefusedValue(
+        "column",
+        Reason.CONFLICT,
+        "{column} is asked for as {one} and as {other}, and is read as one of them",
+        "name another column, or ask in two calls",
+        column=say_column(column),
+        one="numbers" if one == "float64" else one,
+        other="numbers" if other == "float64" else other,
+    )

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_kind
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.cells import read_number, read_truth
-from soundsum.tables.type_names import say_kind
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 

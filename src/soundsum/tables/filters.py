@@ -18,13 +18,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.numbers.quoting import quote, say_alternatives
+from soundsum.numbers.quoting import quote, say_alternatives, say_kind
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.arrow_arrays import bits_of, stored_bits, without_validity
 from soundsum.tables.cells import is_endless, read_number
 from soundsum.tables.filter_values import as_scalar, name_kind, read_as, read_moment
 from soundsum.tables.keys import is_missing
-from soundsum.tables.type_names import say_kind
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,

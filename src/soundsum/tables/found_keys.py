@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from soundsum.numbers.quoting import say_kind
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.tables.clocks import DAY, EPOCH
 from soundsum.tables.keys import Codes
 from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import EARLIEST, LATEST, SPELLED, Period
-from soundsum.tables.type_names import say_kind
+from soundsum.tables.timestamps import DAY, EPOCH
 
 KeyPart: TypeAlias = int | bytes | tuple[str, int] | tuple[str, bytes]
 """A key as it is put in order: a number, or bytes; of a column without a type after the letter of its own."""

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from soundsum.numbers.quoting import is_hashable, quote
+from soundsum.numbers.quoting import is_hashable, quote, say_column
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.arrow_arrays import is_arrow
 from soundsum.tables.memory_table import is_column
 from soundsum.tables.periods import SPELLED, Period
 from soundsum.tables.runs import Runs
 from soundsum.tables.schemas import Schema, list_names, require_columns
-from soundsum.tables.type_names import say_column
 
 SPELLED_PERIOD = re.compile(r"(?:ss\.)?(year|month|week|day|hour)\(([^\n]+)\)")
 

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.numbers.quoting import quote, say_type
+from soundsum.numbers.quoting import quote, say_kind, say_type
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.arrow_arrays import as_int64, bits_of, is_arrow, plain_keys, stored_numbers, without_validity
 from soundsum.tables.cells import is_endless, read_number, read_truth, read_whole
 from soundsum.tables.identities import identify
 from soundsum.tables.timestamps import is_exact
-from soundsum.tables.type_names import say_kind
 
 Codes = NDArray[np.int32]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_column
 from soundsum.numbers.types import NumberType
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.arrow_arrays import is_arrow
-from soundsum.tables.columns import Numbers, as_keys, as_numbers, empty_like, presence, say_column
+from soundsum.tables.columns import Numbers, as_keys, as_numbers, empty_like, presence
 from soundsum.tables.filters import Condition
 from soundsum.tables.keys import Groups, require_ids
 from soundsum.tables.paths import Watched, is_path

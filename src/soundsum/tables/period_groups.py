@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_kind
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.arrow_arrays import bits_of, stored_numbers
-from soundsum.tables.clocks import show
 from soundsum.tables.keys import Codes, Groups, plain_list
 from soundsum.tables.periods import Period, is_aware
-from soundsum.tables.timestamps import Wanted, second_of, seconds_of_text, units_of
-from soundsum.tables.type_names import say_kind
+from soundsum.tables.timestamps import Wanted, second_of, seconds_of_text, show, units_of
 
 INT64 = np.iinfo(np.int64)
 STRETCH = 1 << 15

@@ -17,19 +17,21 @@ import numpy as np
 
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedType, RefusedValue
-from soundsum.tables.clocks import (
+from soundsum.tables.timestamps import (
     DAY,
     EPOCH,
     HOUR,
+    PATTERN,
+    Wanted,
     day_start,
     find_zone,
     hour_end,
     hours_shown,
     is_hour_start,
     offset_at,
+    second_of,
     show,
 )
-from soundsum.tables.timestamps import PATTERN, Wanted, second_of
 
 Start: TypeAlias = date | int
 """The key of a period: its first day, or the second at which an hour begins."""

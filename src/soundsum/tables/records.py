@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
+from soundsum.numbers.quoting import say_column, say_kind
 from soundsum.numbers.rationals import Value, exact
 from soundsum.numbers.types import NAMED, FloatType, NumberType, dtype_name, find_number_type, number_type
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables.runs import Runs
-from soundsum.tables.type_names import say_column, say_kind
 
 Missing: TypeAlias = Literal["zero", "drop"]
 """The treatment of missing records: as the value within the bounds nearest zero, or left out."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
+from soundsum.numbers.quoting import say_column
 from soundsum.numbers.types import NumberType
 from soundsum.refusals import Reason, RefusedValue
-from soundsum.tables.columns import say_column
 from soundsum.tables.filters import Condition
 from soundsum.tables.keys import Groups
 from soundsum.tables.records import Column, Records

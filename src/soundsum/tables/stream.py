@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from soundsum.numbers.quoting import quote
+from soundsum.numbers.quoting import quote, say_column, say_kind
 from soundsum.numbers.types import NumberType, number_type
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 from soundsum.tables import files
 from soundsum.tables.arrow_arrays import plain_keys
-from soundsum.tables.columns import arrow_type, in_storage, presence, say_column
+from soundsum.tables.columns import arrow_type, in_storage, presence, refuse_two_kinds
 from soundsum.tables.csv_files import CsvFiles
 from soundsum.tables.filter_values import read_from_text
 from soundsum.tables.filters import Condition
@@ -23,7 +23,6 @@ from soundsum.tables.period_groups import Periods
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.records import Column, Records, records
 from soundsum.tables.schemas import Batch
-from soundsum.tables.type_names import refuse_two_kinds, say_kind
 
 
 class StreamTable:

@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 
 import soundsum as ss
 from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, QUESTIONS, answers, list_differences, table_of
-from soundsum.engines.partitions import read_as_declared
+from soundsum.engines.dask import read_as_declared
 from soundsum.refusals import Reason, Refusal
 from tests.refusing import refused
 from tests.test_documents import blocks

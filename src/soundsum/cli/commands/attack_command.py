@@ -1,4 +1,4 @@
-"""The commands that show what goes wrong: the families of attacks, and one of them in words and numbers."""
+"""The commands that show what goes wrong: the families of attacks, one in words and numbers, and one carried out."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 
 from soundsum import Attack, Relation, attack
 from soundsum.attacks import FAMILIES
 from soundsum.attacks.attack import MOST_WRITTEN_OUT
-from soundsum.attacks.delivery import DELIVERIES
+from soundsum.attacks.delivery import DELIVERIES, Delivery
 from soundsum.attacks.ordinary import our_sum
 from soundsum.cli.parameters import AsJson
-from soundsum.cli.views.delivered import tell
 from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import is_special
@@ -217,3 +217,26 @@ def _describe_family(name: str, made: Attack) -> dict[str, Any]:
 
 def register(app: typer.Typer) -> None:
     app.add_typer(attack_app, name="attack")
+
+
+def tell(console: Console, done: Delivery) -> None:
+    console.print(done.story, highlight=False)
+    console.print(f"\n[dim]{done.query}[/dim]\n", highlight=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("promised", f"{done.promised}")
+    allowed, chance = _percent(done.allowed), _percent(float(done.chance))
+    table.add_row("", f"an attacker may then be right {allowed} of the time ({chance} by guessing)")
+    for name, accuracy, colour in (("an ordinary sum", done.accuracy, "red"), ("soundsum", done.our_accuracy, "green")):
+        count = f"[{colour}]gave away {int(accuracy * done.targets)} of {done.targets} secrets[/{colour}]"
+        likely = done.probability(accuracy)
+        unlikely = (
+            ""
+            if likely > 0.01
+            else f" (if the promise were kept, the probability of that is {formatting.rough(likely)})"
+        )
+        table.add_row(name, count + unlikely)
+    console.print(table, highlight=False)
+
+
+def _percent(share: float) -> str:
+    return f"{formatting.rough(100 * share)}%"

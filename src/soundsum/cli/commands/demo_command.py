@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal
@@ -10,13 +11,18 @@ import numpy as np
 import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from soundsum.attacks import Attack, attack
 from soundsum.attacks.delivery import DELIVERIES
+from soundsum.auditor import own_methods
+from soundsum.auditor.adapters import environment_of, open_adapter
+from soundsum.auditor.auditing import Audit
+from soundsum.auditor.finding import Finding, Verdict
 from soundsum.budget import Budget
-from soundsum.cli.commands import demo_audit
-from soundsum.cli.views.delivered import tell
+from soundsum.cli.commands.attack_command import tell
+from soundsum.cli.views.audited import watch
 from soundsum.methods.problem import Problem
 from soundsum.numbers.formatting import binary, number
 from soundsum.refusals import say_install
@@ -25,6 +31,7 @@ from soundsum.releases.collections import Releases
 from soundsum.releases.planning import plan, plans
 from soundsum.releases.released import Release
 from soundsum.statistics import Count, Mean, Statistic, Sum
+from soundsum.tables.relations import Relation
 
 DEPARTMENTS = ["sales", "research", "care"]
 METHODS = ("grid", "kahan", "pairwise", "iterated")
@@ -73,7 +80,7 @@ def run(console: Console) -> None:
     console.print(
         "The datasets are kept as runs: 2^30 records take a few hundred bytes, and every addition is really done.\n"
     )
-    demo_audit.run(console)
+    _audit(console)
     console.print("Go on with: soundsum audit --help, soundsum attack list, soundsum reproduce, soundsum sum --help\n")
 
 
@@ -124,3 +131,53 @@ def _compare(title: str, made: Attack) -> Table:
     table.add_row("  plain float64 sum moves by", f"[red]{binary(plain)}[/red], {plain / made.ideal} times the ideal")
     table.add_row("  soundsum's grid sum moves by", f"[green]{binary(ours)}[/green]\n")
     return table
+
+
+LIBRARY, FUNCTION = "diffprivlib", "sum.float64"
+ATTACKS = ["rounding"]  # which the paper published
+OPTIONS = {"runs": 500, "seconds": 20.0}
+
+
+def _audit(console: Console) -> None:
+    console.print(
+        f"[bold]5. An audit[/bold] of {LIBRARY}, installed from PyPI in an environment of its own, and of soundsum. "
+        "It takes about 20 seconds, and a minute more the first time, for installing.\n"
+    )
+    try:
+        with console.status(f"installing {LIBRARY} in an environment of its own, the first time only"):
+            theirs = open_adapter(LIBRARY, install=True, function=FUNCTION)
+    except (ValueError, OSError) as error:
+        console.print(f"  {LIBRARY} was left out: {error}\n", highlight=False, soft_wrap=True)
+    else:
+        _show(console, watch(console, theirs, ATTACKS, OPTIONS))
+    ours = [target for target in own_methods.targets("grid") if target.relation is Relation.CHANGE_ONE]
+    _show(console, watch(console, ours, ATTACKS, OPTIONS))
+
+
+def _show(console: Console, done: Audit) -> None:
+    """Print the findings on each target, and run the first violation's program where only its library is installed."""
+    for target in done.targets:
+        found = [finding for finding in done.findings if finding.target.name == target.name]
+        name = f"[bold]{escape(target.name)}[/bold] {target.version}"
+        verdict = done.verdict_of(target)
+        why = f"; {'; '.join(done.unsettled[target.name])}" if verdict is Verdict.INCONCLUSIVE else ""
+        is_clean = verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_REFUTED)
+        said = f"no violation found (an audit cannot prove more{why})" if is_clean else verdict
+        console.print(f"  {name}: {said}", highlight=False)
+        for finding in found:
+            console.print(Padding(escape(f"{finding.rule}: {finding.headline}"), (0, 0, 0, 4)), highlight=False)
+        violation = next((finding for finding in found if finding.verdict.violation and finding.repro), None)
+        if violation is not None:
+            _reproduce(console, violation)
+    console.print()
+
+
+def _reproduce(console: Console, finding: Finding) -> None:
+    environment = environment_of(LIBRARY)
+    if environment is None or finding.repro is None:
+        return
+    ran = subprocess.run([environment.python, "-c", finding.repro], capture_output=True, text=True, timeout=120)
+    lines = len(finding.repro.strip().splitlines())
+    console.print(f"    a program of {lines} lines that needs {LIBRARY} alone says:", highlight=False)
+    for line in ran.stdout.strip().splitlines():
+        console.print(f"      {line}", highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The commands of an owner's server: its file, its tokens, and the server itself."""
+"""The commands of an owner's server: its file, its tokens, the server itself, and its entry in OpenDP's registry."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from soundsum.budget.history import Asker
 from soundsum.budget.ledger import read
 from soundsum.budget.shares import say_share
 from soundsum.numbers.quoting import quote
-from soundsum.refusals import INSTALL, Reason, RefusedValue
-from soundsum.tables.paths import expand
+from soundsum.refusals import INSTALL, Reason, Refusal, RefusedValue
+from soundsum.tables.paths import expand, read_file
 
 
 class ServeGroup(TyperGroup):
@@ -227,5 +227,40 @@ def _require_installed() -> None:
             )  # fmt: skip
 
 
+def write_registry_entry(
+    file: Annotated[str, typer.Argument(help="Releases, as JSON.")],
+    budget: Annotated[str, typer.Option(help="The ledger that was charged for them.")],
+    owner: Annotated[str | None, typer.Option(help="The owner's file, if a server released them.")] = None,
+    table: Annotated[str | None, typer.Option(help="The table in the owner's file, if it has several.")] = None,
+) -> None:
+    """Write an entry for OpenDP's registry of deployments: JSON, which is YAML. Fill in the fields marked TO DO.
+
+    Example: soundsum registry release.json --budget visits.db --owner owner.toml > entry.yaml
+    """
+    from soundsum.releases.release_check import list_releases
+    from soundsum.server.deployment_entry import write_entry
+    from soundsum.server.owner_file import read_owner_file
+
+    owned = None
+    if owner is not None:
+        tables = read_owner_file(expand(owner))
+        name = next(iter(tables)) if table is None and len(tables) == 1 else table
+        if name not in tables:
+            raise RefusedValue(
+                "table", Reason.UNKNOWN, "{path} has the tables {known}", "name one of them, not {given}",
+                path=owner, known=", ".join(tables), given=quote(name),
+            )  # fmt: skip
+        owned = tables[name]
+    refusal: Refusal | None = None
+    try:
+        releases = list_releases(read_file("file", file, "a file that --json printed"))
+        typer.echo(json.dumps(write_entry(releases, read(budget), owned), indent=2, ensure_ascii=False))
+    except Refusal as error:
+        refusal = error
+    if refusal is not None:
+        raise refusal
+
+
 def register(app: typer.Typer) -> None:
     app.add_typer(serve_app, name="serve")
+    app.command("registry")(write_registry_entry)

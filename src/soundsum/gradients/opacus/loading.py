@@ -18,8 +18,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from soundsum.gradients.batch_guard import BatchGuard, Ticket
 from soundsum.gradients.opacus.dummies import dummy_like, form, sent
-from soundsum.gradients.slots import Slots
-from soundsum.gradients.subsampling import EMPTY, coins, place
+from soundsum.gradients.slots import EMPTY, Slots, coins, place
 from soundsum.numbers.quoting import quote, say_type
 from soundsum.refusals import Reason, RefusedValue
 

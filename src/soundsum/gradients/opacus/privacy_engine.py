@@ -37,8 +37,7 @@ from soundsum.gradients.opacus.unsupported import (
     refuse_settings,
     refuse_target,
 )
-from soundsum.gradients.slots import Slots
-from soundsum.gradients.subsampling import enough_slots, overflow, rate, rate_from_above
+from soundsum.gradients.slots import Slots, enough_slots, overflow, rate, rate_from_above
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 
