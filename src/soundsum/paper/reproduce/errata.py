@@ -1,8 +1,8 @@
 """All errata, each with the words it is about; here those about sums of floats, statistics and relations.
 
-docs/paper/errata.md explains them; here is the arithmetic. Each function computes the printed and the corrected statement
-side by side, and the verdict follows. Attacks of 2^30 records are shown on a type with 12 mantissa bits, where 2^8 are
-enough. PRINTED has the paper's words, with their line in its LaTeX source.
+docs/paper/errata.md explains them; here is the arithmetic. Each function computes the printed and the corrected
+statement side by side, and the verdict follows. Attacks of 2^30 records are shown on a type with 12 mantissa bits,
+where 2^8 are enough. PRINTED has the paper's words, with their line in its LaTeX source.
 """
 
 from __future__ import annotations
