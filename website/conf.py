@@ -20,6 +20,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 default_role = "literal"
+highlight_language = "none"
 add_module_names = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

@@ -39,7 +39,8 @@ def lay_out(folder: Path) -> None:
     pages = {page_of(origin): text for origin, text in originals().items()} | reference.pages()
     for source in sorted(linked_sources()):
         pages[page_of(source)] = show_source(source)
-    pages["theorems/index.md"] += theorems(pages)
+    for page, below in FOLDERS.items():
+        pages[page] += contents_of(below, page, pages)
     pages["index.md"] += contents(pages)
     for stale in set(folder.rglob("*.md")) - {folder / page for page in pages}:
         stale.unlink()
@@ -114,10 +115,10 @@ def contents(pages: dict[str, str]) -> str:
     return "\n\n" + "\n\n".join(lists) + "\n"
 
 
-def theorems(pages: dict[str, str]) -> str:
-    """Write the theorems' own table of contents, so that only readers of their page see their names."""
-    inside = sorted(page.removeprefix("theorems/") for page in pages if page.startswith("theorems/"))
-    entries = [page for page in inside if page != "index.md"]
+def contents_of(folder: str, page: str, pages: dict[str, str]) -> str:
+    """Write the table of contents of a folder for the page above it, so that only its readers see their names."""
+    here = posixpath.dirname(page) or "."
+    entries = [posixpath.relpath(other, here) for other in sorted(pages) if other.startswith(folder) and other != page]
     return "\n".join(["", "```{toctree}", ":hidden:", "", *entries, "```"]) + "\n"
 
 
@@ -129,13 +130,11 @@ CONTENTS = {
         "When not to use soundsum <when-not.md>",
         "Several statistics at once <requests.md>",
         "Private training <gradients.md>",
-        "engines/README.md",
-        "engines/",
+        "Databases and clusters <engines/README.md>",
     ],
     "Owners": [
         "Owning the data <owners.md>",
         "A server for analysts <server.md>",
-        "Running a server <server/running.md>",
         "The budget <budget.md>",
         "Sums across days and machines <partials.md>",
         "Threat model <threat-model.md>",
@@ -153,14 +152,19 @@ CONTENTS = {
         "Notebook: from an attack to a bound <notebooks/from_attack_to_bound.md>",
         "Attacks <attacks.md>",
         "Theorems <theorems/index.md>",
-        "The paper recomputed <paper/reproduction.md>",
-        "Errata of the paper <paper/errata.md>",
         "Verification <verification.md>",
-        "Enumeration <verification/enumeration.md>",
-        "Proofs by method <verification/methods.md>",
         "Proofs in Coq <project/proofs.md>",
     ],
     "Reference": ["reference/"],
     "Project": ["project/"],
 }
 """The navigation, with titles. A page missing from its lists is a warning, and so an error."""
+
+FOLDERS = {
+    "engines/README.md": "engines/",
+    "researchers.md": "paper/",
+    "server.md": "server/",
+    "theorems/index.md": "theorems/",
+    "verification.md": "verification/",
+}
+"""Pages with a folder of further pages below them, which the navigation unfolds."""

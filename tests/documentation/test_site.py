@@ -117,7 +117,7 @@ def test_what_is_not_disclosed_is_not_on_the_site(site):
 
 def test_every_page_is_in_the_contents(site):
     built, listed = ROOT / "build" / "docs", {"index.md"}
-    for index in ("index.md", "theorems/index.md"):
+    for index in ("index.md", *pages.FOLDERS):
         for block in re.findall(r"^```{toctree}\n(.*?)^```$", (built / index).read_text(), re.MULTILINE | re.DOTALL):
             entries = re.findall(r"^(?:.*<)?([^<>\n]+\.md)>?$", block, re.MULTILINE)
             listed |= {posixpath.normpath(posixpath.join(posixpath.dirname(index), entry)) for entry in entries}
