@@ -161,7 +161,9 @@ CONTENTS = {
 """The navigation, with titles. A page missing from its lists is a warning, and so an error."""
 
 FOLDERS = {
+    "auditor.md": "auditor/",
     "engines/README.md": "engines/",
+    "partials.md": "partials/",
     "researchers.md": "paper/",
     "server.md": "server/",
     "theorems/index.md": "theorems/",

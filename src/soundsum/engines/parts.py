@@ -41,7 +41,7 @@ class Added(NamedTuple):
 
 
 class WrittenPairs(NamedTuple):
-    """Pairs of one task, with the id of each as it is written (docs/partials.md)."""
+    """Pairs of one task, with the id of each as it is written (docs/partials/format.md)."""
 
     ids: Any
     codes: NDArray[np.int32]

@@ -146,7 +146,7 @@ class Partial:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a new file that only its owner can read; a file that is there already is refused.
 
-        The file is as private as the data, and docs/partials.md says how it is written.
+        The file is as private as the data, and docs/partials/format.md says how it is written.
         """
         write_new(path, self._to_bytes())
 

@@ -1,4 +1,4 @@
-"""Files of partial sums (docs/partials.md): an Arrow IPC stream, and SHA-256 of all of it behind.
+"""Files of partial sums (docs/partials/format.md): an Arrow IPC stream, and SHA-256 of all of it behind.
 
 The schema's metadata says what was added up. A file is read whole and checked before anything of it is used; none can
 make the reader run code.
