@@ -120,7 +120,7 @@ def spread(found: dict[str, Any]) -> str:
 
 def duration(found: dict[str, Any]) -> str:
     seconds = found["seconds"]
-    return f"{seconds:,.1f} s" if seconds >= 1 else f"{seconds * 1000:,.3g} ms"
+    return f"{seconds:,.1f}&nbsp;s" if seconds >= 1 else f"{seconds * 1000:,.3g}&nbsp;ms"
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
